@@ -1,0 +1,39 @@
+# `make` alone explains itself.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint format clean
+
+help:  ## show this
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: .venv/demo  ## train LightGBM with early stopping on ERR@10, search a grid, write the report (in demo_output/)
+	$(BIN)/python examples/lightgbm_early_stopping.py --out demo_output
+
+test: .venv/test  ## run all tests, the docstrings' and the README's examples among them
+	$(BIN)/python -m pytest
+
+lint: .venv/test  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/test  ## let ruff format and mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove what the other commands made
+	rm -rf .venv demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/demo: pyproject.toml | .venv/made
+	$(INSTALL) -e '.[all]'
+	@touch $@
+
+.venv/test: pyproject.toml | .venv/made
+	$(INSTALL) -e '.[test,lint]'
+	@touch $@
+
+.venv/made:
+	$(PYTHON) -m venv .venv
+	@touch $@
