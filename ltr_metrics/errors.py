@@ -1,0 +1,59 @@
+"""The package's errors and its one warning.
+
+Every error says what is wrong, where (row, query, file and line), the rule, the value and the remedy.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+
+PACKAGE = str(Path(__file__).parent)
+
+
+class LtrError(Exception):
+    """Base of every error that a caller of this package can cause."""
+
+
+class LtrValueError(LtrError, ValueError):
+    """A value breaks a rule: a NaN score, a negative label, sizes that do not add up."""
+
+
+class LtrTypeError(LtrError, TypeError):
+    """A thing of the wrong kind: text where numbers are due, an adapter given to another host."""
+
+
+class LtrKeyError(LtrError, KeyError):
+    """A result was asked for something that it does not hold."""
+
+    def __str__(self) -> str:  # KeyError shows the repr of its message, which hides line breaks and quotes
+        return str(self.args[0])
+
+
+class MissingExtraError(LtrError, ImportError):
+    """An optional dependency is not installed; the message has the pip line."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is needed here and is not installed: pip install 'ltr_metrics[{extra}]'")
+
+
+class LtrWarning(UserWarning):
+    """A legal input whose result is probably not what was meant; the message has the remedy."""
+
+
+def warn(message: str) -> None:
+    """Warn from the line outside this package that led here."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, LtrWarning, stacklevel=level)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """' Did you mean ...?', or an empty string when nothing is near."""
+    by_lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(repr(by_lower[name]) for name in near)}?" if near else ""

@@ -1,0 +1,198 @@
+"""Rows grouped into queries: labels, ids, weights and what was retrieved, validated and laid out once.
+
+`LabelledQueries` knows nothing of scores or metrics. The public `Queries` in `evaluation.py` adds `evaluate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.grouping import as_ids, group_by_ids, group_by_sizes
+from ltr_metrics.inputs import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_flags,
+    as_numbers,
+    as_vector,
+    refuse_different_indexes,
+)
+
+T = TypeVar("T")
+COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
+
+
+class LabelledQueries:
+    """The label side of an evaluation; see `ltr_metrics.Queries` for the parameters."""
+
+    def __init__(
+        self,
+        y_true: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        query_weight: Any = None,
+        sample_weight: Any = None,
+        docid: Any = None,
+        retrieved: Any = None,
+    ) -> None:
+        refuse_different_indexes(y_true=y_true, qid=qid, sample_weight=sample_weight, docid=docid)
+        labels = as_numbers(y_true, "y_true")
+        self.n_rows = len(labels)
+        self._index = y_true.index if hasattr(getattr(y_true, "index", None), "equals") else None
+        if (qid is None) == (group is None):
+            raise LtrTypeError(
+                f"Pass exactly one of qid (an id a row) and group (sizes); got {'both' if group is not None else 'neither'}."
+            )
+        if self.n_rows == 0:
+            raise LtrValueError("y_true is empty: there is no query to evaluate.")
+        self.qid: AnyArray
+        self.order: IntArray | None
+        self.sizes: IntArray
+        if group is not None:
+            self.qid, self.order, self.sizes = group_by_sizes(group, self.n_rows)
+        else:
+            self.qid, self.order, self.sizes = group_by_ids(as_ids(qid, "qid", self.n_rows))
+        self.n_queries = len(self.sizes)
+        self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
+
+        self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", "Drop the rows that have no judgement.")
+        self._refuse_labels(labels, labels < 0, "must not be negative", "Shift the grades so that the lowest is 0.")
+        self.grades, self.grade_index = _distinct_grades(labels)
+        self.retrieved: BoolArray | None = None if retrieved is None else as_flags(retrieved, "retrieved", self.n_rows)
+        if self.retrieved is not None and not self.retrieved.any():
+            raise LtrValueError("retrieved is False in every row: there is no ranking to evaluate.")
+        self.docid: AnyArray | None = None if docid is None else as_vector(docid, "docid", self.n_rows).astype(str)
+        self.weight: FloatArray | None = self._weights(query_weight, sample_weight)
+        self._memo: dict[Hashable, Any] = {}
+
+    # -- the layout -------------------------------------------------------------------------------------------------
+
+    def rows_in_query_order(self) -> IntArray:
+        """Row numbers, query after query (first appearance), rows of a query in input order."""
+        return np.arange(self.n_rows) if self.order is None else self.order
+
+    def n_retrieved(self) -> IntArray:
+        """How many documents of each query have a rank."""
+        return self.sizes if self.retrieved is None else self.sum_by_query(self.retrieved)
+
+    def sum_by_query(self, values: AnyArray) -> Any:
+        """Sum of one value a row over each query."""
+        in_order = values if self.order is None else values[self.order]
+        total = np.int64 if in_order.dtype.kind == "b" else in_order.dtype
+        return np.add.reduceat(in_order, self.starts, dtype=total)
+
+    def count_by_query(self, chosen: BoolArray) -> IntArray:
+        """Documents of each query whose grade is chosen (one flag a distinct grade)."""
+        flags = np.concatenate(([False], chosen))
+        return self.once(("count", chosen.tobytes()), lambda: self.sum_by_query(flags[self.grade_index]))
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Compute a fact about the labels the first time that it is asked for."""
+        if key not in self._memo:
+            self._memo[key] = compute()
+        return self._memo[key]  # type: ignore[no-any-return]
+
+    # -- where a row is, for messages -------------------------------------------------------------------------------
+
+    def query_of_row(self, row: int) -> int:
+        """Position of the query that a row belongs to."""
+        place = row if self.order is None else int(np.flatnonzero(self.order == row)[0])
+        return int(np.searchsorted(self.starts, place, side="right")) - 1
+
+    def where(self, row: int) -> str:
+        """'row 5 (query 10002)': rows count from 0."""
+        return f"row {row} (query {self.qid[self.query_of_row(row)]})"
+
+    def first_row_of_grade(self, grade: float) -> str:
+        """Where a grade stands first, for messages about a grade that a metric does not accept."""
+        index = int(np.searchsorted(self.grades, grade)) + 1
+        return self.where(int(np.flatnonzero(self.grade_index == index)[0]))
+
+    def scores(self, y_score: Any) -> Any:
+        """Check a score vector against these rows; float32 and float64 stay as they are."""
+        if self._index is not None:
+            refuse_different_indexes(y_true=_Indexed(self._index), y_score=y_score)
+        return as_numbers(y_score, "y_score", self.n_rows)
+
+    def refuse_nan_scores(self, scores: AnyArray) -> None:
+        """Raise an error that names the first row whose score is NaN."""
+        bad = np.isnan(scores) if self.retrieved is None else np.isnan(scores) & self.retrieved
+        if bad.any():
+            row = int(bad.argmax())
+            raise LtrValueError(
+                f"y_score must not be NaN: got nan at {self.where(row)}, {int(bad.sum())} in all. A NaN has no rank; "
+                "find out why the model gave it (a diverged training, a feature out of range), or mark the row as not retrieved."
+            )
+
+    def _refuse_labels(self, labels: AnyArray, bad: BoolArray, rule: str, remedy: str) -> None:
+        if bad.any():
+            row = int(bad.argmax())
+            raise LtrValueError(
+                f"y_true {rule}: got {labels[row]} at {self.where(row)}, {int(bad.sum())} such rows in all. {remedy}"
+            )
+
+    # -- weights ----------------------------------------------------------------------------------------------------
+
+    def _weights(self, query_weight: Any, sample_weight: Any) -> FloatArray | None:
+        if query_weight is None and sample_weight is None:
+            return None
+        if query_weight is not None and sample_weight is not None:
+            raise LtrTypeError("Pass query_weight (one a query) or sample_weight (one a row), not both.")
+        if sample_weight is not None:
+            rows = as_numbers(sample_weight, "sample_weight", self.n_rows).astype(np.float64)
+            self._refuse_weights(rows, "sample_weight", lambda row: self.where(row))
+            return np.asarray(self.sum_by_query(rows) / self.sizes)
+        if isinstance(query_weight, Mapping):
+            missing = next((q for q in self.qid.tolist() if q not in query_weight), None)
+            if missing is not None:
+                raise LtrValueError(f"query_weight has no entry for query {missing!r}; give every query a weight.")
+            query_weight = [query_weight[q] for q in self.qid.tolist()]
+        weight = as_numbers(query_weight, "query_weight").astype(np.float64)
+        if len(weight) != self.n_queries:
+            raise LtrValueError(
+                f"query_weight must have one entry a query in order of first appearance: got {len(weight)} for "
+                f"{self.n_queries} queries. Row weights go into sample_weight."
+            )
+        self._refuse_weights(weight, "query_weight", lambda query: f"query {self.qid[query]}")
+        return weight
+
+    @staticmethod
+    def _refuse_weights(weight: FloatArray, name: str, where: Callable[[int], str]) -> None:
+        bad = ~(np.isfinite(weight) & (weight >= 0))
+        if bad.any():
+            at = int(bad.argmax())
+            raise LtrValueError(f"{name} must be finite and not negative: got {weight[at]} at {where(at)}.")
+
+
+class _Indexed:
+    """Stands for a pandas object of which only the index was kept."""
+
+    def __init__(self, index: Any) -> None:
+        self.index = index
+
+
+# -- labels ---------------------------------------------------------------------------------------------------------------
+
+
+def _distinct_grades(labels: AnyArray) -> tuple[FloatArray, AnyArray]:
+    """Return the distinct grades, ascending, and for each row the 1-based index of its grade (0 means "no document")."""
+    highest = labels.max()
+    if highest < COUNTABLE_GRADES:
+        whole = labels.astype(np.uint8)
+        if (whole == labels).all():
+            present = np.flatnonzero(np.bincount(whole, minlength=1))
+            index = np.zeros(COUNTABLE_GRADES, dtype=np.uint16)
+            index[present] = np.arange(1, len(present) + 1)
+            return present.astype(np.float64), _narrow(index[whole], len(present))
+    grades, inverse = np.unique(labels.astype(np.float64), return_inverse=True)
+    return grades, _narrow(inverse + 1, len(grades))
+
+
+def _narrow(index: AnyArray, largest: int) -> AnyArray:
+    return index.astype(np.min_scalar_type(largest))

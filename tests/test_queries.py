@@ -1,0 +1,172 @@
+"""What may be passed, and what is refused with which words: nothing wrong becomes a number."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import ltr_metrics as ltr
+
+Y, S, GROUP = [0, 1, 2, 0], [0.1, 0.4, 0.3, 0.2], [2, 2]
+NAN, INF = float("nan"), float("inf")
+
+BAD = {
+    "NaN score": (
+        {"y_score": [0.1, NAN, 0.3, NAN]},
+        r"y_score must not be NaN: got nan at row 1 \(query 0\), 2 in all",
+    ),
+    "NaN label": ({"y_true": [0, 1, NAN, 0]}, r"y_true must be finite: got nan at row 2 \(query 1\).*Drop the rows"),
+    "infinite label": ({"y_true": [0, 1, INF, 0]}, r"must be finite: got inf at row 2 \(query 1\)"),
+    "negative label": ({"y_true": [0, -1, 2, 0]}, r"must not be negative: got -1.0 at row 1 \(query 0\).*Shift"),
+    "score too short": ({"y_score": [0.1, 0.2, 0.3]}, r"y_score must have one entry a row.*3 entries for 4 rows"),
+    "qid too long": ({"group": None, "qid": [1, 1, 2, 2, 2]}, r"qid must have one entry a row.*5 entries for 4"),
+    "sizes": ({"group": [2, 3]}, r"group must hold the sizes.*2 sizes add up to 5, y_true has 4 rows"),
+    "ids as sizes": ({"group": [7, 7, 9, 9]}, r"4 sizes add up to 32.*One id a row goes into qid"),
+    "empty query": ({"group": [2, 0, 2]}, r"at least 1: got 0 for query 1. Leave empty queries out"),
+    "fractional size": ({"group": [2.5, 1.5]}, r"whole sizes.*got 2.5 for query 0"),
+    "both": ({"qid": [1, 1, 2, 2]}, r"exactly one of qid.*and group.*got both"),
+    "neither": ({"group": None}, r"exactly one of qid.*got neither"),
+    "empty": ({"y_true": [], "y_score": [], "group": []}, r"y_true is empty"),
+    "unknown metric": ({"metrics": ["ndgc@10"]}, r"no metric 'ndgc' \(in 'ndgc@10'\). Did you mean 'ndcg'"),
+    "unknown parameter": ({"metrics": ["map(rle=2)"]}, r"map has no parameter 'rle'.*Did you mean 'rel'"),
+    "bad cutoff": ({"metrics": ["map@0"]}, r"cutoff k of map must be a whole number of at least 1. Got 0"),
+    "bad form": ({"metrics": ["map@ten"]}, r"has the form name, name@10"),
+    "no metric": ({"metrics": []}, r"at least one metric"),
+    "grade above max_grade": (
+        {"y_true": [0, 1, 5, 0], "metrics": ["err@10"]},
+        r"no label above max_grade=4: got 5 at row 2 \(query 1\)",
+    ),
+    "fractional grade": (
+        {"y_true": [0, 1.5, 4, 0], "metrics": ["err"]},
+        r"whole grades: got 1.5 at row 1 \(query 0\).*p=label",
+    ),
+    "no probability": ({"metrics": ["err(p=label)"]}, r"between 0 and 1.*got 2 at row 2"),
+    "no rel": ({"y_true": [0, 0.5, 2, 0], "metrics": ["map"]}, r"from which label.*got 0.5 at row 1.*map\(rel=0.5\)"),
+    "overflow": (
+        {"y_true": [0, 1, 1024, 0], "metrics": ["ndcg_exp"]},
+        r"finite in float64.*grade 1024 at row 2.*ndcg_lin",
+    ),
+    "overflowing sum": ({"y_true": [0, 1, 1023, 1023], "metrics": ["dcg_exp"]}, r"finite in float64.*grade 1023"),
+    "short gain table": ({"metrics": ["ndcg(gain=[0,1])"]}, r"whole grades 0 to 1: got 2 at row 2"),
+    "score matrix": (
+        {"y_score": [[0.1, 0.2], [0.3, 0.4], [0, 0], [1, 1]]},
+        r"y_score must be one-dimensional.*shape \(4, 2\)",
+    ),
+    "column vector": ({"y_true": [[0], [1], [2], [0]]}, r"y_true must be one-dimensional.*\.ravel\(\)"),
+    "text score": ({"y_score": ["a", "b", "c", "d"]}, r"y_score must be numbers, got dtype <U1"),
+    "complex score": ({"y_score": [1j, 2, 3, 4]}, r"must be numbers, got dtype complex"),
+    "None label": ({"y_true": [0, None, 2, 0]}, r"y_true must be numbers without missing values|must be finite"),
+    "no score": ({"y_score": None}, r"y_score must be a sequence with one entry a row, got None"),
+    "ragged": ({"y_score": [[1], [2, 3], [4], [5]]}, r"flat sequence"),
+    "huge integers": ({"y_score": [2**60, 2**60 + 1, 0, 1]}, r"beyond 2\*\*53"),
+    "missing id": ({"group": None, "qid": [1, NAN, 2, 2]}, r"id in every row: it is missing at row 1"),
+    "missing text id": ({"group": None, "qid": ["a", None, "b", "b"]}, r"id in every row: it is missing at row 1"),
+    "ties": ({"ties": "random"}, r"ties must be one of 'mean', 'stable'.*got 'random'"),
+    "no_relevant": ({"no_relevant": "ignore"}, r"no_relevant must be one of"),
+    "no_relevant NaN": ({"no_relevant": NAN}, r"finite number"),
+    "convention": ({"convention": "lightbgm"}, r"no convention 'lightbgm'. Did you mean 'lightgbm'"),
+    "not in convention": ({"convention": "lightgbm", "metrics": ["err@10"]}, r"'err@10' is not a metric of lightgbm"),
+    "weights": ({"query_weight": [1, 2, 3]}, r"one entry a query.*got 3 for 2 queries.*sample_weight"),
+    "negative weight": ({"query_weight": [1, -2]}, r"not negative: got -2.0 at query 1"),
+    "NaN weight": ({"sample_weight": [1, 1, NAN, 1]}, r"sample_weight must be finite.*row 2 \(query 1\)"),
+    "missing weight": ({"query_weight": {0: 1.0}}, r"no entry for query 1"),
+    "two weights": ({"query_weight": [1, 1], "sample_weight": [1] * 4}, r"not both"),
+    "nothing retrieved": ({"retrieved": [False] * 4}, r"False in every row"),
+    "retrieved scores": ({"retrieved": [0.1, 0.2, 1, 0]}, r"retrieved must be True or False"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_clear_error(case: str) -> None:
+    options, message = BAD[case]
+    call = {"y_true": Y, "y_score": S, "group": GROUP, "metrics": ["ndcg@10", "mrr"]} | options
+    with pytest.raises(ltr.LtrError, match=message) as error:
+        ltr.evaluate(call.pop("y_true"), call.pop("y_score"), **call)
+    assert isinstance(error.value, (ValueError, TypeError))
+
+
+def test_masked_entries_are_refused() -> None:
+    with pytest.raises(ltr.LtrValueError, match="no masked entries"):
+        ltr.evaluate(np.ma.masked_equal(Y, 2), S, group=GROUP)
+
+
+def test_pandas_objects_with_different_indexes_are_refused() -> None:
+    y, s = pd.Series(Y), pd.Series(S, index=[3, 2, 1, 0])
+    with pytest.raises(ltr.LtrValueError, match="y_true and y_score have different pandas indexes"):
+        ltr.evaluate(y, s, group=GROUP, metrics="mrr")
+    with pytest.raises(ltr.LtrValueError, match="y_true and qid have different"):
+        ltr.evaluate(y, S, qid=pd.Series([1, 1, 2, 2], index=[9, 8, 7, 6]), metrics="mrr")
+    ltr.evaluate(y, s.to_numpy(), group=GROUP, metrics="mrr")
+
+
+@pytest.mark.parametrize(
+    "made", [list, tuple, np.array, pd.Series, pl.Series, pa.array, lambda v: pa.chunked_array([v[:1], v[1:]])]
+)
+def test_kinds_of_columns(made: object) -> None:
+    expected = ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg", "mrr"])
+    for ids in (["b", "b", "a", "a"], [2, 2, 1, 1]):
+        result = ltr.evaluate(made(Y), made(S), qid=made(ids), metrics=["ndcg", "mrr"])  # type: ignore[operator]
+        assert result.mean == expected.mean
+        assert result.qid.tolist() == ids[::2]
+
+
+def test_query_ids_of_any_kind_in_any_order() -> None:
+    y, s = np.array([0, 1, 2, 0, 1]), np.array([0.1, 0.4, 0.3, 0.2, 0.9])
+    for ids in (
+        [7, 3, 7, 3, 7],
+        ["b", "a", "b", "a", "b"],
+        [("b", 1), ("a", 2), ("b", 1), ("a", 2), ("b", 1)],
+        [1, "1", 1, "1", 1],
+    ):
+        result = ltr.evaluate(y, s, qid=ids, metrics=["mrr", "dcg_lin"])
+        assert result.qid.tolist() == [ids[0], ids[1]]
+        np.testing.assert_allclose(result.per_query["mrr"], [1.0, 1.0])
+        assert result.n_documents.tolist() == [3, 2]
+    dates = np.array(["2026-01-02", "2026-01-01", "2026-01-02", "2026-01-01", "2026-01-02"], dtype="M8[D]")
+    assert ltr.evaluate(y, s, qid=dates, metrics="mrr").n_queries == 2
+
+
+def test_weights() -> None:
+    values = ltr.evaluate(Y, S, group=GROUP, metrics="mrr").per_query["mrr"]
+    np.testing.assert_array_equal(values, [1, 1])
+    s = [0.4, 0.1, 0.3, 0.2]
+    by_query = ltr.evaluate(Y, s, qid=["x", "x", "y", "y"], metrics="mrr", query_weight=[3, 1])
+    assert by_query["mrr"] == pytest.approx((3 * 0.5 + 1) / 4)
+    assert (
+        ltr.evaluate(Y, s, qid=["x", "x", "y", "y"], metrics="mrr", query_weight={"y": 1, "x": 3})["mrr"]
+        == by_query["mrr"]
+    )
+    assert ltr.evaluate(Y, s, group=GROUP, metrics="mrr", sample_weight=[2, 4, 1, 1])["mrr"] == by_query["mrr"]
+    assert np.isnan(ltr.evaluate(Y, s, group=GROUP, metrics="mrr", query_weight=[0, 0])["mrr"])
+
+
+def test_labels_are_copied_so_that_later_changes_do_no_harm() -> None:
+    y = np.array(Y, dtype=float)
+    queries = ltr.Queries(y, group=GROUP)
+    before = queries.evaluate(S, "ndcg")["ndcg"]
+    y[:] = 0
+    assert queries.evaluate(S, "ndcg")["ndcg"] == before
+
+
+def test_inputs_are_not_changed() -> None:
+    y, s = np.array([1.0, 0, 2]), np.array([-0.0, np.inf, 0.0])
+    before = y.copy(), s.copy()
+    ltr.evaluate(y, s, group=[3], metrics=["ndcg"])
+    np.testing.assert_array_equal(y, before[0])
+    assert np.signbit(s[0])
+
+
+def test_err_warns_once_a_queries_that_the_scale_is_too_long() -> None:
+    queries = ltr.Queries([0, 1, 1, 0], group=GROUP)
+    with pytest.warns(ltr.LtrWarning, match=r"scale to max_grade=4 and the highest label is 1.*err\(max_grade=1\)"):
+        queries.evaluate(S, "err@10")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        queries.evaluate(S, ["err@10", "err@5"])
+        ltr.evaluate([0, 3, 1, 0], S, group=GROUP, metrics="err")
+        ltr.evaluate([0, 1, 1, 0], S, group=GROUP, metrics="err(max_grade=1)")
