@@ -1,0 +1,189 @@
+"""The sort: exact to the last bit, infinities, long lists, large ties, many grades, and what blocks must not change."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import reference
+
+import ltr_metrics as ltr
+from ltr_metrics import blocks
+
+METRICS = ["ndcg_exp", "ndcg_lin@10", "map", "map@10", "mrr", "mrr@5", "err", "err@10", "precision@10", "recall@10"]
+pytestmark = pytest.mark.filterwarnings("ignore:err counts grades")
+
+
+def by_hand(y: np.ndarray, order: np.ndarray) -> dict[str, float]:
+    """All metrics of one query whose documents stand in the given order."""
+    ranked, labels = y[order].tolist(), y.tolist()
+    found = {}
+    for name in METRICS:
+        made = ltr.metric(name)
+        options = {"gain": made.gain} if isinstance(made, ltr.NDCG) else {}
+        found[name] = reference.METRICS[type(made).NAME](ranked, labels, made.k, **options)
+    return found
+
+
+def check(y: np.ndarray, score: np.ndarray, order: np.ndarray, ties: str = "stable") -> None:
+    result = ltr.evaluate(y, score, group=[len(y)], metrics=METRICS, ties=ties)
+    for name, expected in by_hand(y, order).items():
+        assert result[name] == pytest.approx(expected, rel=1e-11, nan_ok=True), name
+
+
+@pytest.mark.parametrize("n", [2, 7, 129, 5_000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("ties", ["mean", "stable"])
+def test_scores_that_differ_in_their_last_bits(n: int, dtype: type, ties: str) -> None:
+    rng = np.random.default_rng(n)
+    step = np.finfo(dtype).eps
+    score = (1 + step * rng.permutation(n)).astype(dtype)
+    assert len(np.unique(score)) == n
+    check(rng.integers(0, 5, n).astype(float), score, np.argsort(-score), ties)
+
+
+@pytest.mark.parametrize("ties", ["mean", "stable", "worst", "best"])
+def test_near_ties_true_ties_and_plain_scores_mixed(ties: str) -> None:
+    rng = np.random.default_rng(1)
+    base = rng.choice([0.0, -1.5, 3e-300, 1e300, 7.0], 400)
+    score = base * (1 + 2.0**-52 * rng.integers(0, 3, 400))
+    y = rng.integers(0, 5, 400).astype(float)
+    if ties == "mean":  # the expectation cannot be enumerated here; additive metrics are linear in the gains
+        means = {s: np.mean(2 ** y[score == s] - 1) for s in np.unique(score)}
+        gains = [means[s] for s in np.sort(score)[::-1]]
+        expected = sum(g / math.log2(i + 2) for i, g in enumerate(gains))
+        got = ltr.evaluate(y, score, group=[400], metrics=["dcg_exp"], ties=ties)["dcg_exp"]
+        assert got == pytest.approx(expected, rel=1e-12)
+    else:
+        second = {"stable": np.arange(400), "worst": y, "best": -y}[ties]
+        check(y, score, np.lexsort((second, -score)), ties)
+
+
+def test_infinite_scores_rank_first_and_last_and_zeros_have_no_sign() -> None:
+    score = np.array([1.0, np.inf, -np.inf, 0.0, -0.0, -5.0])
+    y = np.array([0, 1, 4, 2, 3, 0.0])
+    check(y, score, np.array([1, 0, 3, 4, 5, 2]))
+    tied = ltr.evaluate(y, score, group=[6], metrics=["dcg_lin"])["dcg_lin"]
+    assert tied == pytest.approx(1 + 2.5 * (1 / math.log2(4) + 1 / math.log2(5)) + 4 / math.log2(7))
+
+
+@pytest.mark.parametrize("n_grades", [200, 5_000])
+def test_more_distinct_grades_than_the_sort_key_holds(n_grades: int) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_grades, 6_000) / n_grades
+    score = rng.permutation(6_000).astype(float)
+    group = [1, 2_500, 3, 3_496]
+    metrics = ["ndcg_exp@20", "ndcg_lin", "err(p=label)@10", "map(rel=0.3)"]
+    result = ltr.evaluate(y, score, group=group, metrics=metrics)
+    for query, rows in enumerate(np.split(np.arange(6_000), np.cumsum(group)[:-1])):
+        ranked, labels = y[rows][np.argsort(-score[rows])].tolist(), y[rows].tolist()
+        expected = {
+            "ndcg_exp@20": reference.ndcg(ranked, labels, 20),
+            "ndcg_lin": reference.ndcg(ranked, labels, None, "linear"),
+            "err(p=label)@10": reference.err(ranked, labels, 10, p="label"),
+            "map(rel=0.3)": reference.average_precision(ranked, labels, None, 0.3) if len(ranked) < 100 else None,
+        }
+        for name, value in expected.items():
+            if value is not None:
+                np.testing.assert_allclose(result.per_query[name][query], value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [1, 50, 700, 10**9])
+def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=80, documents=12, random_state=3)
+    score = np.round(X[:, 0], 1)
+    whole = ltr.evaluate(y, score, qid=qid, metrics=METRICS)
+    monkeypatch.setattr(blocks, "CELLS_IN_A_BLOCK", cells)
+    monkeypatch.setattr(blocks, "CELLS_WORTH_A_BLOCK", cells // 4)
+    cut = ltr.evaluate(y, score, qid=qid, metrics=METRICS)
+    for name, value in whole.per_query.items():
+        np.testing.assert_array_equal(cut.per_query[name], value)
+
+
+@pytest.mark.parametrize("k", [None, 1, 10, 2_000])
+@pytest.mark.parametrize("n_relevant", [1, 3, 4_000])
+def test_a_tie_of_ten_thousand_documents(k: int | None, n_relevant: int) -> None:
+    """Against exact arithmetic: each place of the one tie is relevant with probability r/m, given what came before."""
+    m = 10_000
+    y = np.zeros(m)
+    y[:n_relevant] = 1
+    depth = m if k is None else k
+    metrics = [type(ltr.metric(n))(k=k) for n in ("mrr", "map", "precision", "ndcg")] + [ltr.ERR(k=k, max_grade=1)]
+    result = ltr.evaluate(y, np.zeros(m), group=[m], metrics=metrics)
+    got = {type(metric).NAME: result[metric] for metric in metrics}
+
+    not_yet, rr = 1.0, 0.0
+    for j in range(1, depth + 1):
+        if not_yet > 0:
+            chance = n_relevant / (m - j + 1)  # given that the j - 1 places above hold no relevant document
+            rr += not_yet * min(chance, 1) / j
+            not_yet *= max(1 - chance, 0)
+    assert got["mrr"] == pytest.approx(rr, rel=1e-10)
+
+    ap = math.fsum((1 + (j - 1) * (n_relevant - 1) / (m - 1)) / j for j in range(1, depth + 1)) * n_relevant / m
+    assert got["map"] == pytest.approx(ap / min(n_relevant, depth), rel=1e-12)
+    assert got["precision"] == pytest.approx(n_relevant / m, rel=1e-12)
+    discounts = [1 / math.log2(i + 1) for i in range(1, depth + 1)]
+    ideal = math.fsum(discounts[:n_relevant])
+    assert got["ndcg"] == pytest.approx(n_relevant / m * math.fsum(discounts) / ideal, rel=1e-11)
+
+    # A relevant document at place j stops the half of those who get there: past h relevant ones among the j - 1 above.
+    err = 0.0
+    for j in range(1, depth + 1):
+        gets_there = math.fsum(_hypergeometric(m - 1, n_relevant - 1, j - 1, h) * 0.5**h for h in range(min(j, 60)))
+        err += n_relevant / m * 0.5 * gets_there / j
+        if gets_there < 1e-18:
+            break
+    assert got["err"] == pytest.approx(err, rel=1e-9)
+
+
+def _hypergeometric(m: int, r: int, j: int, h: int) -> float:
+    """P(h marked among j drawn from m, of which r are marked)."""
+    if h > r or j - h > m - r:
+        return 0.0
+
+    def log_choose(n: int, k: int) -> float:
+        return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+    return math.exp(log_choose(r, h) + log_choose(m - r, j - h) - log_choose(m, j))
+
+
+def test_err_of_one_tie_with_many_grades_against_enumeration_of_subsets() -> None:
+    y = [0, 0, 1, 2, 4, 4, 3]
+    x = [1 - (2.0**g - 1) / 16 for g in y]
+    s = [
+        math.fsum(math.prod(c) for c in itertools.combinations(x, j)) / math.comb(len(x), j) for j in range(len(x) + 1)
+    ]
+    expected = math.fsum((s[j - 1] - s[j]) / j for j in range(1, len(x) + 1))
+    assert ltr.evaluate(y, [0] * 7, group=[7], metrics=["err"])["err"] == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_constant_model_does_not_depend_on_the_order_of_rows() -> None:
+    _X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    constant = np.zeros(len(y))
+    order = np.random.default_rng(0).permutation(len(y))
+    relevant_first, relevant_last = np.lexsort((-y, qid)), np.lexsort((y, qid))
+    metrics = [*METRICS, "dcg_exp"]
+    means = [
+        ltr.evaluate(y[o], constant, qid=qid[o], metrics=metrics).mean for o in (order, relevant_first, relevant_last)
+    ]
+    for name in metrics:
+        canonical = str(ltr.metric(name))
+        assert means[0][canonical] == pytest.approx(means[1][canonical], rel=1e-14)
+        assert means[1][canonical] == pytest.approx(means[2][canonical], rel=1e-14)
+    stable = [
+        ltr.evaluate(y[o], constant, qid=qid[o], metrics=["ndcg"], ties="stable")["ndcg"]
+        for o in (relevant_first, relevant_last)
+    ]
+    assert stable[0] == pytest.approx(1.0)
+    assert stable[1] < 0.6
+
+
+def test_document_ids_decide_ties_in_descending_order_as_text() -> None:
+    y, docid = [1, 0, 0], ["d10", "d9", "d2"]
+    result = ltr.evaluate(y, [0, 0, 0], group=[3], metrics=["mrr"], ties="docid", docid=docid)
+    assert result["mrr"] == pytest.approx(1 / 3)  # d9, d2, d10
+    with pytest.raises(ltr.LtrValueError, match='needs docid.*ties="stable"'):
+        ltr.evaluate(y, [0, 0, 0], group=[3], metrics=["mrr"], ties="docid")
