@@ -1,0 +1,167 @@
+"""Metrics of the cascade model, in which a user walks down the list and stops at a document with some probability: ERR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ltr_metrics.errors import LtrValueError, warn
+from ltr_metrics.inputs import FloatArray, IntArray
+from ltr_metrics.metrics.base import RankMetric, _is_number, require_parameter
+from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.ranking import Ranking, TiedPlaces
+
+NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
+CELLS_OF_A_RECURSION = 2_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ERR(RankMetric):
+    r"""Expected reciprocal rank; higher is better, from 0 to below 1.
+
+    .. math:: ERR@k = \sum_{i=1}^{\min(k, n)} \frac{1}{i} \, p_i \prod_{j<i} (1 - p_j), \quad p_i = \frac{2^{y_i} - 1}{2^{max\_grade}}
+
+    Always defined: 0 for a query without a relevant document.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+    max_grade : float, default 4
+        The highest grade of the scale (not of the data). A label above it is an error. Much lower labels are warned
+        about, since they make every value small: 0/1 labels on a scale to 4 give a perfect query .0625.
+    p : {"exp", "label"}, default "exp"
+        How a label becomes the probability to stop: the mapping above, which wants whole grades, or the label itself,
+        which must then lie between 0 and 1.
+
+    References
+    ----------
+    Chapelle, Metzler, Zhang & Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> round(ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[4], metrics=["err"])["err"], 6)
+    0.569153
+    """
+
+    NAME: ClassVar[str] = "err"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    max_grade: float = 4
+    p: str = "exp"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_parameter(self, "p", ("exp", "label"))
+        if not (_is_number(self.max_grade) and 0 < self.max_grade <= 1000):
+            raise LtrValueError(
+                f"The parameter max_grade of err must be a number above 0 and at most 1000. Got {self.max_grade!r}."
+            )
+
+    def check(self, queries: LabelledQueries) -> None:
+        self.stop(queries)
+
+    def stop(self, queries: LabelledQueries) -> FloatArray:
+        """Return the probability to stop at each distinct grade."""
+        return queries.once(("stop", self.p, self.max_grade), lambda: self._stop(queries))
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        stop = self.stop(ranking.block.queries)
+        stops = ranking.by_rank(stop, depth)
+        goes_on = np.cumprod(1 - stops, axis=1)
+        stops[:, 1:] *= goes_on[:, :-1]
+        if ranking.ties is not None:
+            tied = ranking.tied_places(depth)
+            arrives = np.where(tied.ties.first > 0, goes_on[tied.ties.row, tied.ties.first - 1], 1.0)
+            stops_in_tie = expected_stops(tied, ranking.tied_values(1 - stop, depth), depth)
+            ranking.replace_tied(stops, tied, arrives[tied.tie] * stops_in_tie)
+        stops /= np.arange(1.0, depth + 1)
+        return stops
+
+    def _stop(self, queries: LabelledQueries) -> FloatArray:
+        grades = queries.grades
+        limit = 1.0 if self.p == "label" else self.max_grade
+        if grades[-1] > limit:
+            where = queries.first_row_of_grade(grades[-1])
+            if self.p == "label":
+                raise LtrValueError(
+                    f"err(p=label) must have labels between 0 and 1, which are probabilities: got {grades[-1]:g} at {where}. "
+                    "Use err for whole grades."
+                )
+            raise LtrValueError(
+                f"err must have no label above max_grade={self.max_grade:g}: got {grades[-1]:g} at {where}. "
+                f"Name the scale's highest grade, for example err(max_grade={grades[-1]:g})@10."
+            )
+        if self.p == "label":
+            return grades
+        fractional = grades[grades != np.floor(grades)]
+        if fractional.size:
+            raise LtrValueError(
+                f"err must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
+                "Labels that are probabilities go with err(p=label)."
+            )
+        if grades[-1] <= self.max_grade / 2:
+            warn(
+                f"err counts grades on a scale to max_grade={self.max_grade:g} and the highest label is {grades[-1]:g}, so all "
+                f"values will be small. If {grades[-1]:g} is the scale's highest grade, write "
+                f"err(max_grade={max(grades[-1], 1):g})@10."
+            )
+        return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-self.max_grade)
+
+
+def expected_stops(tied: TiedPlaces, goes_on: FloatArray, depth: int) -> FloatArray:
+    """Return the probability to stop at each place of a tie, for one who arrives at the tie.
+
+    ``goes_on`` has for each tied document the probability to go on, highest first within a tie. Let S_j be its product's
+    mean over all j documents of the tie: one stops at place j with probability S_{j-1} - S_j. S grows by a document at a
+    time (the t-th): S_j <- S_j (t-j)/t + S_{j-1} x_t j/t, where all terms are positive. Documents at which nobody stops
+    come first and leave S_j = 1. Places beyond the depth, or that nobody reaches, are not computed: they stay 0.
+    """
+    ties = tied.ties
+    stops = np.zeros(len(goes_on))
+    if not len(stops):
+        return stops
+    never = np.add.reduceat((goes_on == 1.0).astype(np.intp), tied.begins)
+    mean = np.add.reduceat(goes_on, tied.begins) / ties.size
+    with np.errstate(divide="ignore"):  # S_j <= S_1^j (Maclaurin), so S is negligible from here on
+        reached = np.ceil(NEGLIGIBLE_LOG / -np.log(np.minimum(mean, 1.0)))
+    places = np.minimum(np.minimum(ties.size, depth - ties.first), np.maximum(reached, 1)).astype(np.intp)
+    for chosen in _of_like_size(places, ties.size - never):
+        s = _mean_products(goes_on, tied.begins[chosen], never[chosen], ties.size[chosen], int(places[chosen].max()))
+        j = np.arange(s.shape[1] - 1)
+        shown = j < places[chosen][:, None]
+        cell = (tied.begins[chosen][:, None] + j)[shown]
+        stops[cell] = (s[:, :-1] - s[:, 1:])[shown]
+    return stops
+
+
+def _of_like_size(places: IntArray, steps: IntArray) -> Iterator[IntArray]:
+    """Yield ties that need about as many places and steps, so that a matrix over them wastes little."""
+    size_class = np.frexp(places)[1] * 64 + np.frexp(steps)[1]
+    order = np.argsort(size_class, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(size_class[order])) + 1):
+        at_once = max(1, CELLS_OF_A_RECURSION // int(places[members].max() + 1))
+        for first in range(0, len(members), at_once):
+            yield members[first : first + at_once]
+
+
+def _mean_products(goes_on: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
+    """S_0 ... S_places of each tie, (ties x places + 1)."""
+    order = np.argsort(never - size, kind="stable")  # most documents to add first: the rest drop out from the end
+    begins, never, size = begins[order], never[order], size[order]
+    j = np.arange(places + 1.0)
+    s = (j <= never[:, None]).astype(np.float64)
+    for step in range(int((size - never).max())):
+        active = int(np.searchsorted(never - size, -step, side="left"))
+        t = (never[:active] + step + 1.0)[:, None]
+        x = goes_on[begins[:active] + never[:active] + step][:, None]
+        added = s[:active, :-1] * (x * j[1:] / t)
+        s[:active, 1:] *= np.maximum(t - j[1:], 0) / t
+        s[:active, 1:] += added
+    result = np.empty_like(s)
+    result[order] = s
+    return result

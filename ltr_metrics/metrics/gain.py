@@ -1,0 +1,194 @@
+"""Metrics that add up discounted gains: DCG and NDCG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ltr_metrics.blocks import Block
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.inputs import FloatArray
+from ltr_metrics.metrics.base import RankMetric, require_parameter
+from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.ranking import Ranking
+
+Gain = str | tuple[float, ...] | Callable[[FloatArray], FloatArray]
+Discount = str | Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DCG(RankMetric):
+    r"""Discounted cumulative gain; higher is better, from 0 without an upper limit.
+
+    .. math:: DCG@k = \sum_{i=1}^{\min(k, n)} gain(y_i) \, discount(i)
+
+    Always defined: 0 for a query without a relevant document.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+    gain : {"exp", "linear"}, sequence of float, or callable, default "exp"
+        ``"exp"`` is :math:`2^y - 1` (Burges et al., Learning to rank using gradient descent, ICML 2005), ``"linear"`` is
+        :math:`y` (Jarvelin & Kekalainen, Cumulated gain-based evaluation of IR techniques, TOIS 2002). A sequence is a
+        table, indexed by whole grades (LightGBM's ``label_gain``). A callable gets the grades as float64 and returns
+        as many gains; it must have a name.
+    discount : {"log2", "jarvelin"} or callable, default "log2"
+        ``"log2"`` is :math:`1 / \log_2(i + 1)`; ``"jarvelin"`` is 1 for the first rank and :math:`1 / \log_2 i` from the
+        second on. A callable gets the ranks 1, 2, ... as float64.
+
+    Raises
+    ------
+    LtrValueError
+        On evaluation, if a gain overflows float64, is not finite, or the table has no entry for a grade.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> result = ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[4], metrics=["dcg_exp", "dcg_lin@2"])
+    >>> round(result["dcg_exp"], 4), round(result["dcg_lin@2"], 4)
+    (12.8946, 4.5237)
+    """
+
+    NAME: ClassVar[str] = "dcg"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"dcg_exp": {"gain": "exp"}, "dcg_lin": {"gain": "linear"}}
+
+    gain: Gain = "exp"
+    discount: Discount = "log2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.gain, (list, np.ndarray)):
+            object.__setattr__(self, "gain", tuple(float(g) for g in self.gain))
+        if isinstance(self.gain, str):
+            require_parameter(self, "gain", ("exp", "linear"))
+        elif not callable(self.gain) and not (isinstance(self.gain, tuple) and len(self.gain)):
+            raise LtrTypeError(
+                f"The parameter gain of {self.NAME} must be 'exp', 'linear', a table or a function. Got {self.gain!r}."
+            )
+        if not callable(self.discount):
+            require_parameter(self, "discount", ("log2", "jarvelin"))
+        str(self)  # a function without a name is refused here and not when the first log line is written
+
+    def _spelled(self) -> tuple[str, dict[str, Any]]:
+        name, parameters = super()._spelled()
+        short = {"exp": "_exp", "linear": "_lin"}.get(self.gain, "") if isinstance(self.gain, str) else ""
+        if short:
+            parameters.pop("gain", None)
+        return name + short, parameters
+
+    def check(self, queries: LabelledQueries) -> None:
+        self.gains(queries)
+
+    def gains(self, queries: LabelledQueries) -> FloatArray:
+        """Return the gain of each distinct grade."""
+        return queries.once(("gains", self.gain), lambda: self._gains(queries))
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        return ranking.expected(self.gains(ranking.block.queries), depth) * self._discounts(ranking.block, depth)
+
+    def _gains(self, queries: LabelledQueries) -> FloatArray:
+        grades = queries.grades
+        if self.gain == "exp":
+            gains = _two_to_the(grades) - 1
+        elif self.gain == "linear":
+            gains = grades
+        elif isinstance(self.gain, tuple):
+            gains = self._from_table(queries, self.gain)
+        else:
+            gains = np.asarray(self.gain(grades), dtype=np.float64)  # type: ignore[operator]
+            if gains.shape != grades.shape:
+                raise LtrValueError(
+                    f"The gain of {self} must give one gain a grade: got {gains.shape} for {grades.shape}."
+                )
+        with np.errstate(over="ignore"):
+            sums_overflow = ~np.isfinite(gains * queries.sizes.max())
+        if sums_overflow.any():
+            grade = grades[int(sums_overflow.argmax())]
+            raise LtrValueError(
+                f"The gain of {self} must be finite in float64, also summed over a query: it is not for grade {grade:g} at "
+                f"{queries.first_row_of_grade(grade)}. Use the linear gain ({self.NAME}_lin) or a gain table for such grades."
+            )
+        return gains
+
+    def _from_table(self, queries: LabelledQueries, table: tuple[float, ...]) -> FloatArray:
+        outside = (queries.grades != np.floor(queries.grades)) | (queries.grades >= len(table))
+        if outside.any():
+            grade = queries.grades[int(outside.argmax())]
+            raise LtrValueError(
+                f"The gain table of {self} has entries for the whole grades 0 to {len(table) - 1}: got {grade:g} at "
+                f"{queries.first_row_of_grade(grade)}. Extend the table."
+            )
+        return np.asarray(table, dtype=np.float64)[queries.grades.astype(np.intp)]
+
+    def _discounts(self, block: Block, depth: int) -> FloatArray:
+        return block.once(("discount", self.discount, depth), lambda: _discounts(self.discount, depth))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NDCG(DCG):
+    r"""Normalised discounted cumulative gain; higher is better, from 0 to 1 (perfect).
+
+    .. math:: NDCG@k = DCG@k / IDCG@k
+
+    where IDCG@k is the DCG@k of all the query's documents, ranked by grade. Undefined where IDCG@k is 0. ``ndcg@k`` is
+    parsed as the convention's own gain; the canonical names are ``ndcg_exp@k`` and ``ndcg_lin@k``.
+
+    Parameters
+    ----------
+    k, gain, discount
+        As for `DCG`.
+    short : {"pad", "zero"}, default "pad"
+        What a list shorter than ``k`` scores: as if padded with documents of gain 0, or 0 (LETOR's script).
+
+    References
+    ----------
+    Jarvelin & Kekalainen, TOIS 2002 (linear gain); Burges et al., ICML 2005 (exponential gain). Ties: McSherry & Najork,
+    Computing information retrieval performance measures efficiently in the presence of tied scores, ECIR 2008.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> result = ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[4], metrics=["ndcg", "ndcg_lin"])
+    >>> round(result["ndcg_exp"], 6), round(result["ndcg_lin"], 6)
+    (0.741378, 0.859861)
+    """
+
+    NAME: ClassVar[str] = "ndcg"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"ndcg_exp": {"gain": "exp"}, "ndcg_lin": {"gain": "linear"}}
+
+    short: str = "pad"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_parameter(self, "short", ("pad", "zero"))
+
+    def divisor(self, block: Block, k: int | None) -> FloatArray:
+        queries = block.queries
+        depth = (
+            int(queries.sizes[block.members].max()) if k is None else min(k, int(queries.sizes[block.members].max()))
+        )
+        ideal = np.cumsum(block.ideal(self.gains(queries), depth) * self._discounts(block, depth), axis=1)[:, -1]
+        ideal = np.where(ideal > 0, ideal, np.nan)
+        if self.short == "zero" and k is not None:
+            ideal = np.where(block.n_ranked < k, np.where(np.isnan(ideal), np.nan, np.inf), ideal)
+        return ideal
+
+
+def _two_to_the(grades: FloatArray) -> FloatArray:
+    whole = np.floor(grades)
+    with np.errstate(over="ignore"):
+        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64))  # exp2 need not be exact for whole numbers
+        return np.where(whole == grades, exact, np.exp2(grades))
+
+
+def _discounts(discount: Discount, depth: int) -> FloatArray:
+    ranks = np.arange(1.0, depth + 1)
+    if callable(discount):
+        return np.asarray(discount(ranks), dtype=np.float64)
+    if discount == "log2":
+        return np.asarray(1 / np.log2(ranks + 1))
+    return np.asarray(1 / np.log2(np.maximum(ranks, 2)))
