@@ -1,0 +1,36 @@
+"""Ranking evaluation for people who train rankers with LightGBM, XGBoost and scikit-learn."""
+
+from ltr_metrics.conventions import CONVENTIONS, Convention
+from ltr_metrics.datasets import group_to_qid, make_ranking, qid_to_group, train_test_split
+from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, LtrWarning
+from ltr_metrics.evaluation import Evaluation, Queries, evaluate
+from ltr_metrics.log import PerQueryLog
+from ltr_metrics.metrics import DCG, ERR, MAP, MRR, NDCG, Metric, Precision, Recall, metric
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CONVENTIONS",
+    "DCG",
+    "ERR",
+    "MAP",
+    "MRR",
+    "NDCG",
+    "Convention",
+    "Evaluation",
+    "LtrError",
+    "LtrTypeError",
+    "LtrValueError",
+    "LtrWarning",
+    "Metric",
+    "PerQueryLog",
+    "Precision",
+    "Queries",
+    "Recall",
+    "evaluate",
+    "group_to_qid",
+    "make_ranking",
+    "metric",
+    "qid_to_group",
+    "train_test_split",
+]

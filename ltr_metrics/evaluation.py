@@ -1,0 +1,307 @@
+"""Scores and labels to one number a query and its mean: `evaluate`, `Queries`, `Evaluation`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from ltr_metrics.blocks import blocks_of
+from ltr_metrics.conventions import Convention, Policy, Request, resolve
+from ltr_metrics.errors import LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.ranking import NotANumberError, rank
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+V = TypeVar("V")
+DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
+Metrics = str | Metric | Iterable[str | Metric]
+
+
+class Queries(LabelledQueries):
+    """Labels of many queries, validated and laid out once, to be scored many times.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Grades, finite and not negative; fractional ones are accepted where a metric is defined on them.
+    qid : array-like of shape (n_rows,), optional
+        An id a row, in any order, of any hashable type. Exactly one of ``qid`` and ``group`` is needed.
+    group : array-like of int, optional
+        Sizes of the queries, whose rows stand one query after the other.
+    query_weight : array-like of shape (n_queries,) or mapping, optional
+        One weight a query, in order of first appearance, or by qid.
+    sample_weight : array-like of shape (n_rows,), optional
+        One weight a row; a query's weight is their mean.
+    docid : array-like of shape (n_rows,), optional
+        Document ids, for ``ties="docid"``.
+    retrieved : array-like of bool of shape (n_rows,), optional
+        False for a document that is judged but has no rank: it counts among the relevant ones and in the ideal ranking.
+
+    Attributes
+    ----------
+    qid : ndarray
+        Id of each query, in order of first appearance (0, 1, ... with ``group``).
+    sizes : ndarray of int
+        Documents of each query.
+    n_rows, n_queries : int
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, both or neither of ``qid`` and
+        ``group`` are given.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> queries = ltr.Queries([1, 0, 0, 2], qid=["a", "a", "b", "b"])
+    >>> queries.evaluate([0.2, 0.8, 0.1, 0.7], "mrr").per_query["mrr"]
+    array([0.5, 1. ])
+    >>> queries.evaluate([0.9, 0.8, 0.1, 0.7], "mrr")["mrr"]
+    1.0
+    """
+
+    def evaluate(
+        self,
+        y_score: Any,
+        metrics: Metrics = DEFAULT_METRICS,
+        *,
+        ties: str | None = None,
+        no_relevant: str | float | None = None,
+        convention: str | Convention | None = None,
+    ) -> Evaluation:
+        """Evaluate one score a row; see `evaluate` for the parameters."""
+        return self.answer(y_score, resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention))
+
+    def answer(self, y_score: Any, request: Request) -> Evaluation:
+        """Evaluate a request whose names are resolved already, as adapters do round after round."""
+        for metric in request.metrics:
+            self.once(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
+        per_query = _values(self, self.scores(y_score), request.metrics, request.policy.ties)
+        _apply_no_relevant(self, per_query, request.policy)
+        return _evaluation(self, per_query, request)
+
+
+def evaluate(
+    y_true: Any,
+    y_score: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    metrics: Metrics = DEFAULT_METRICS,
+    ties: str | None = None,
+    no_relevant: str | float | None = None,
+    convention: str | Convention | None = None,
+    query_weight: Any = None,
+    sample_weight: Any = None,
+    docid: Any = None,
+    retrieved: Any = None,
+) -> Evaluation:
+    """Evaluate the ranking that scores give each query's documents.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Grades, finite and not negative.
+    y_score : array-like of shape (n_rows,)
+        Scores, higher is better; infinite ones rank first and last, NaN is an error.
+    qid, group, query_weight, sample_weight, docid, retrieved
+        As for `Queries`; exactly one of ``qid`` and ``group``.
+    metrics : str, Metric, or several of them
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        In which order equal scores stand: the expected value over all orders (default), input order, lower or higher grade
+        first, or document id, descending.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        For a query that a metric is undefined on: left out of that metric's mean (default), left out of every metric if
+        all its grades are 0, an error, or this value.
+    convention : str or Convention, optional
+        Another system's choices for what the names and the two options above leave open.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        See `Queries`; also for NaN scores, unknown metrics, and labels that a metric is not defined on.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> result = ltr.evaluate([1, 0, 0, 2], [0.2, 0.8, 0.1, 0.7], qid=[7, 7, 9, 9], metrics=["ndcg@10", "mrr"])
+    >>> result["mrr"]
+    0.75
+    >>> result.per_query["ndcg@10"].round(4)
+    array([0.6309, 1.    ])
+    """
+    queries = Queries(
+        y_true,
+        qid=qid,
+        group=group,
+        query_weight=query_weight,
+        sample_weight=sample_weight,
+        docid=docid,
+        retrieved=retrieved,
+    )
+    return queries.evaluate(y_score, metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+
+
+class ByMetric(dict[str, V], Generic[V]):
+    """A dict from canonical names that also takes the metric itself, and its name as it was asked for."""
+
+    def __init__(self, values: Mapping[str, V], asked: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self._asked = dict(asked)
+
+    def __missing__(self, key: Hashable) -> V:
+        name = self._asked.get(str(key), str(key))
+        if name in self:
+            return self[name]
+        raise LtrKeyError(
+            f"{str(key)!r} was not evaluated.{did_you_mean(str(key), self)} Evaluated: {', '.join(self)}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The values of some metrics: one number a query, and their means.
+
+    Attributes
+    ----------
+    mean : dict of str to float
+        Weighted mean over the queries that are not left out; NaN if there is none. Keys are canonical names, in the order
+        asked for; the metric itself, or its name as asked for, is a key too.
+    per_query : dict of str to ndarray of float64
+        One value a query, in order of first appearance; NaN = left out.
+    n_undefined : dict of str to int
+        Queries left out of each mean.
+    qid : ndarray
+        Id of each query.
+    n_documents, n_relevant : ndarray of int
+        Documents, and documents of grade 1 or higher, of each query.
+    weight : ndarray of float64 or None
+        Weight of each query.
+    """
+
+    mean: ByMetric[float]
+    per_query: ByMetric[FloatArray]
+    n_undefined: ByMetric[int]
+    qid: AnyArray
+    n_documents: IntArray
+    n_relevant: IntArray
+    weight: FloatArray | None
+    policy: Policy
+
+    @property
+    def n_queries(self) -> int:
+        """Queries evaluated, whether or not a metric leaves some out."""
+        return len(self.qid)
+
+    def __getitem__(self, key: str | Metric) -> float:
+        """Return the mean of a metric."""
+        return self.mean[key]  # type: ignore[index]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a table with one row a query: qid, documents, relevant, then the metrics."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("pandas", "report") from error
+        columns = {"qid": self.qid, "documents": self.n_documents, "relevant": self.n_relevant}
+        return pd.DataFrame(columns | dict(self.per_query))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON; NaN is None."""
+        return {
+            "n_queries": self.n_queries,
+            "ties": self.policy.ties,
+            "no_relevant": self.policy.no_relevant,
+            "mean": {name: _none_if_nan(value) for name, value in self.mean.items()},
+            "n_undefined": dict(self.n_undefined),
+            "qid": self.qid.tolist(),
+            "documents": self.n_documents.tolist(),
+            "relevant": self.n_relevant.tolist(),
+            "weight": None if self.weight is None else self.weight.tolist(),
+            "per_query": {name: [_none_if_nan(v) for v in values.tolist()] for name, values in self.per_query.items()},
+        }
+
+    def __str__(self) -> str:
+        """Return a small table of means."""
+        width = max(map(len, self.mean), default=6)
+        weighted = "weighted mean" if self.weight is not None else "mean"
+        lines = [f"{'metric':<{width}}  {weighted:>13}  {'queries':>9}  {'left out':>8}"]
+        for name, value in self.mean.items():
+            left_out = self.n_undefined[name]
+            lines.append(f"{name:<{width}}  {value:>13.6f}  {self.n_queries - left_out:>9,}  {left_out:>8,}")
+        return "\n".join(lines)
+
+
+def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], request: Request) -> Evaluation:
+    return Evaluation(
+        mean=ByMetric({name: mean(values, queries.weight) for name, values in per_query.items()}, request.asked),
+        per_query=ByMetric(per_query, request.asked),
+        n_undefined=ByMetric({name: int(np.isnan(v).sum()) for name, v in per_query.items()}, request.asked),
+        qid=queries.qid,
+        n_documents=queries.sizes,
+        n_relevant=queries.count_by_query(queries.grades >= 1),
+        weight=queries.weight,
+        policy=request.policy,
+    )
+
+
+def mean(values: FloatArray, weight: FloatArray | None) -> float:
+    """Weighted mean of the values that are not NaN; NaN if their weights sum to 0."""
+    defined = ~np.isnan(values)
+    if weight is None:
+        return float(values[defined].mean()) if defined.any() else float("nan")
+    total = weight[defined].sum()
+    return float((weight[defined] * values[defined]).sum() / total) if total > 0 else float("nan")
+
+
+def _values(queries: LabelledQueries, scores: AnyArray, metrics: Iterable[Metric], ties: str) -> dict[str, FloatArray]:
+    """One value a query for each metric, before undefined ones are dealt with: one sort, families together."""
+    per_query = {str(metric): np.empty(queries.n_queries) for metric in metrics}
+    families: dict[Any, list[Metric]] = {}
+    for metric in metrics:
+        families.setdefault(metric.family(), []).append(metric)
+    for block in blocks_of(queries):
+        try:
+            ranking = rank(block, scores, ties)
+        except NotANumberError:
+            queries.refuse_nan_scores(scores)
+        for family in families.values():
+            cutoffs = [metric.k for metric in family]
+            for metric, values in zip(family, family[0].at_cutoffs(ranking, cutoffs), strict=True):
+                per_query[str(metric)][block.members] = values
+    return per_query
+
+
+def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy) -> None:
+    if policy.no_relevant == "drop":
+        all_zero = queries.count_by_query(queries.grades > 0) == 0
+        for values in per_query.values():
+            values[all_zero] = np.nan
+    elif policy.no_relevant == "error":
+        for name, values in per_query.items():
+            if np.isnan(values).any():
+                query = int(np.isnan(values).argmax())
+                raise LtrValueError(
+                    f"{name} is undefined for query {queries.qid[query]}, whose labels make no difference between rankings, and "
+                    f'no_relevant="error" forbids that ({int(np.isnan(values).sum())} such queries). Use "skip" to leave them out.'
+                )
+    elif not isinstance(policy.no_relevant, str):
+        for values in per_query.values():
+            values[np.isnan(values)] = policy.no_relevant
+
+
+def _none_if_nan(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,105 @@
+"""Results: keys, means over what is defined, policies, tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+
+Y = [1, 0, 0, 0, 0, 2]
+S = [0.1, 0.9, 0.5, 0.4, 0.2, 0.3]
+GROUP = [2, 2, 2]
+
+
+def test_keys_are_canonical_names_names_as_asked_and_metrics() -> None:
+    result = ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@10", "p@5", ltr.MRR(k=3), "ndcg_exp@10"])
+    assert list(result.mean) == ["ndcg_exp@10", "precision@5", "mrr@3"]
+    assert result["ndcg@10"] == result["ndcg_exp@10"] == result[ltr.NDCG(k=10)] == result.mean[ltr.NDCG(k=10)]
+    np.testing.assert_array_equal(result.per_query["p@5"], result.per_query["precision@5"])
+    assert result.n_undefined["ndcg@10"] == 1
+    with pytest.raises(ltr.LtrError, match="'mrr@4' was not evaluated. Did you mean 'mrr@3'"):
+        result["mrr@4"]
+
+
+def test_undefined_queries() -> None:
+    def mrr(no_relevant: object) -> ltr.Evaluation:
+        return ltr.evaluate(Y, S, group=GROUP, metrics=["mrr", "p@2", "map(rel=2)"], no_relevant=no_relevant)
+
+    skipped = mrr("skip")
+    np.testing.assert_array_equal(skipped.per_query["mrr"], [0.5, np.nan, 1])
+    np.testing.assert_array_equal(skipped.per_query["p@2"], [0.5, 0, 0.5])
+    assert skipped.n_undefined == {"mrr": 1, "precision@2": 0, "map(rel=2)": 2}
+    assert skipped["mrr"] == 0.75
+    assert mrr(None).mean == skipped.mean
+    assert mrr(0)["mrr"] == 0.5
+    assert mrr(1)["mrr"] == pytest.approx(2.5 / 3)
+    assert mrr(1).n_undefined["mrr"] == 0
+    dropped = mrr("drop")
+    np.testing.assert_array_equal(dropped.per_query["p@2"], [0.5, np.nan, 0.5])
+    assert dropped.n_undefined == {"mrr": 1, "precision@2": 1, "map(rel=2)": 2}
+    with pytest.raises(ltr.LtrValueError, match="mrr is undefined for query 1.*1 such queries"):
+        mrr("error")
+
+
+def test_a_mean_over_no_query_is_nan() -> None:
+    result = ltr.evaluate([0, 0], [1, 2], group=[2], metrics=["mrr", "p@1"])
+    assert np.isnan(result["mrr"])
+    assert result["p@1"] == 0
+    assert result.to_dict()["mean"] == {"mrr": None, "precision@1": 0.0}
+
+
+def test_conventions_complete_names_and_explicit_values_win() -> None:
+    assert list(ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg", "p@5", "map@3"], convention="xgboost").mean) == [
+        "ndcg_exp@32",
+        "precision(short=cut)@5",
+        "map@3",
+    ]
+    tied = [0.0] * 6
+    stable = ltr.evaluate(Y, tied, group=GROUP, metrics="ndcg", convention="lightgbm")
+    assert stable.policy.ties == "stable"
+    assert stable.n_undefined["ndcg"] == 0
+    assert ltr.evaluate(
+        Y, tied, group=GROUP, metrics="ndcg", convention="lightgbm", ties="mean", no_relevant="skip"
+    ).mean == (ltr.evaluate(Y, tied, group=GROUP, metrics="ndcg").mean)
+    mine = dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", ndcg_gain="linear", cutoff=5)
+    assert list(ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg", "ndcg_exp", ltr.NDCG()], convention=mine).mean) == [
+        "ndcg_lin@5",
+        "ndcg_exp@5",
+        "ndcg_exp",
+    ]
+
+
+def test_result_as_table_dict_and_text() -> None:
+    result = ltr.evaluate(Y, S, qid=[4, 4, 5, 5, 6, 6], metrics=["mrr", "p@2"], query_weight=[1, 1, 2])
+    frame = result.to_pandas()
+    assert frame.columns.tolist() == ["qid", "documents", "relevant", "mrr", "precision@2"]
+    assert frame["relevant"].tolist() == [1, 0, 1]
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["per_query"]["mrr"] == [0.5, None, 1.0]
+    assert plain["qid"] == [4, 5, 6]
+    assert str(result).splitlines()[1].split() == ["mrr", "0.833333", "2", "1"]
+    assert "weighted mean" in str(result)
+
+
+def test_results_and_queries_can_be_pickled() -> None:
+    result = pickle.loads(pickle.dumps(ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@3"])))
+    assert result["ndcg@3"] == ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@3"])["ndcg_exp@3"]
+    queries = pickle.loads(pickle.dumps(ltr.Queries(Y, group=GROUP)))
+    assert queries.evaluate(S, "ndcg@3").mean == result.mean
+
+
+def test_one_long_query_and_a_hundred_thousand_short_ones() -> None:
+    rng = np.random.default_rng(0)
+    group = np.concatenate(([200_000], rng.integers(1, 5, 100_000)))
+    y, s = rng.integers(0, 5, group.sum()), rng.random(group.sum())
+    result = ltr.evaluate(y, s, group=group, metrics=["mrr", "dcg_lin"])
+    ends = np.cumsum(group)
+    for query in (0, 1, 77, 100_000):
+        rows = slice(ends[query] - group[query], ends[query])
+        ranked = y[rows][np.argsort(-s[rows])]
+        assert result.per_query["dcg_lin"][query] == pytest.approx((ranked / np.log2(np.arange(len(ranked)) + 2)).sum())

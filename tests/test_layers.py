@@ -1,0 +1,104 @@
+"""Imports go down only, and importing the package loads NumPy and the standard library alone."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ltr_metrics as ltr
+
+PACKAGE = Path(ltr.__file__).parent
+FLOORS = (
+    ("errors",),
+    ("inputs",),
+    ("grouping",),
+    ("datasets", "io"),
+    ("queries",),
+    ("blocks",),
+    ("ranking",),
+    ("metrics",),
+    ("conventions",),
+    ("evaluation",),
+    ("log",),
+    ("adapter",),
+    ("lightgbm", "sklearn", "models"),
+    ("report",),
+    ("cli",),
+    ("__main__",),
+)
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+FILES = {
+    path: path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for path in PACKAGE.rglob("*.py")
+    if path != PACKAGE / "__init__.py"
+}
+
+
+def imports(path: Path) -> set[str]:
+    """Rooms of the package that a file names in an import, wherever in the file it stands."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            modules = (
+                [f"{node.module}.{a.name}" for a in node.names] if node.module == "ltr_metrics" else [node.module or ""]
+            )
+        found |= {m.split(".")[1] for m in modules if m.startswith("ltr_metrics.") and m.split(".")[1] in FLOOR}
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_down(path: Path) -> None:
+    room = FILES[path]
+    assert room in FLOOR, f"{room} stands on no floor: give it one here and in CONTRIBUTING"
+    for other in imports(path) - {room}:
+        assert FLOOR[other] < FLOOR[room], f"{path.name} imports {other}, which is not below it"
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_the_core_loads_neither_hosts_nor_tables() -> None:
+    loaded = run("import sys, ltr_metrics; print(*sorted({m.partition('.')[0] for m in sys.modules}))").split()
+    assert not {"lightgbm", "xgboost", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow", "click"} & set(loaded)
+    third_party = {m for m in loaded if m not in sys.stdlib_module_names and not m.startswith(("_", "sitecustomize"))}
+    assert third_party <= {"ltr_metrics", "numpy", "cython_runtime"}
+
+
+def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
+    assert (
+        run("import sys, ltr_metrics.lightgbm; print('lightgbm' in sys.modules, 'sklearn' in sys.modules)").split()
+        == ["False"] * 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "code", "extra"),
+    [
+        ("pandas", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_pandas()", "report"),
+        ("pandas", "ltr_metrics.io.read_table('x.csv')", "report"),
+        ("lightgbm", "ltr_metrics.models.predict('model.txt', None)", "lightgbm"),
+        ("tabulate", "ltr_metrics.report.as_text(ltr_metrics.report.Report({}, {}))", "report"),
+        ("sklearn", "import ltr_metrics.sklearn", "sklearn"),
+    ],
+)
+def test_a_missing_extra_gives_the_pip_line(missing: str, code: str, extra: str) -> None:
+    program = f"import sys; sys.modules[{missing!r}] = None; import ltr_metrics, ltr_metrics.io, ltr_metrics.models, ltr_metrics.report\n"
+    program += f"try:\n    {code}\nexcept ImportError as error:\n    print(type(error).__name__, error)"
+    shown = run(program)
+    assert shown.startswith("MissingExtraError")
+    assert f"{missing if missing != 'sklearn' else 'scikit-learn'} is needed" in shown
+    assert f"pip install 'ltr_metrics[{extra}]'" in shown
+
+
+def test_public_names_are_documented() -> None:
+    public = {name for name, thing in vars(ltr).items() if not name.startswith("_") and not inspect.ismodule(thing)}
+    assert public == set(ltr.__all__)
+    for name in ltr.__all__:
+        assert getattr(ltr, name).__doc__
