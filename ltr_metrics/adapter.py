@@ -1,0 +1,47 @@
+"""What the adapters to the hosts have in common: metrics resolved once, values named, no mean over nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.conventions import Convention, resolve
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation import Evaluation, Metrics, Queries
+from ltr_metrics.log import PerQueryLog
+
+
+class HostMetrics:
+    """Metrics that a host calls round after round."""
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        *,
+        ties: str | None = None,
+        no_relevant: str | float | None = None,
+        convention: str | Convention | None = None,
+        log: PerQueryLog | None = None,
+    ) -> None:
+        self.request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+        self.log = log
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(str, self.request.metrics))})"
+
+    def evaluate(self, queries: Queries, scores: Any) -> Evaluation:
+        """Evaluate, and refuse a mean over no query, which a host would log as NaN and never stop on."""
+        result = queries.answer(scores, self.request)
+        for name, value in result.mean.items():
+            if np.isnan(value):
+                raise LtrValueError(
+                    f"{name} is undefined for all {result.n_queries} queries of this data set (or those that are left have weight "
+                    "0), so it has no mean: no query has a relevant document. Evaluate on data with relevant documents, or set "
+                    "no_relevant=0 or 1."
+                )
+        return result
+
+    def triples(self, result: Evaluation) -> list[tuple[str, float, bool]]:
+        """(name, value, higher is better), LightGBM's form; it must be a list."""
+        return [(name, value, True) for name, value in result.mean.items()]

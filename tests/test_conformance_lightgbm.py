@@ -1,0 +1,89 @@
+"""LightGBM's own ndcg@k and map@k, in the same training, under convention="lightgbm"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.io import read_letor
+from ltr_metrics.lightgbm import feval
+
+EVAL_AT = (1, 3, 5, 10)
+THEIRS = [f"{name}@{k}" for name in ("ndcg", "map") for k in EVAL_AT]
+OURS = [f"{name}@{k}" for name in ("ndcg_exp", "map(rel=1)") for k in EVAL_AT]  # another name than the built-in's
+PARAMS = {
+    "objective": "lambdarank",
+    "metric": ["ndcg", "map"],
+    "eval_at": EVAL_AT,
+    "verbose": -1,
+    "num_threads": 2,
+    "seed": 0,
+}
+
+
+def train(params: dict, train_set: lgb.Dataset, valid: lgb.Dataset, rounds: int = 8, **options: object) -> dict:
+    history: dict = {}
+    metrics = feval(OURS, convention="lightgbm", **options)  # type: ignore[arg-type]
+    lgb.train(PARAMS | params, train_set, rounds, [valid], feval=metrics, callbacks=[lgb.record_evaluation(history)])
+    return history["valid_0"]
+
+
+def compare(history: dict, tolerance: float = 1e-12) -> None:
+    for theirs, ours in zip(THEIRS, OURS, strict=True):
+        np.testing.assert_allclose(history[ours], history[theirs], rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"num_leaves": 2, "learning_rate": 1.0}, {"objective": "rank_xendcg"}, {"boosting": "dart"}]
+)
+def test_synthetic_data_with_ties_and_queries_without_relevant_documents(params: dict) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=120, documents=12, no_relevant=0.2, random_state=1)
+    train_set = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    compare(train(params, train_set, lgb.Dataset(X, y, group=ltr.qid_to_group(qid), reference=train_set)))
+
+
+@pytest.mark.parametrize("weights", ["a query", "a row"])
+def test_row_weights_become_query_weights_by_their_mean(weights: str) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=120, documents=12, no_relevant=0, random_state=1)
+    kept = np.isin(qid, qid[y > 0])  # LightGBM's weighted NDCG is wrong where a query has no relevant document
+    X, y, qid = X[kept], y[kept], qid[kept]
+    rng = np.random.default_rng(0)
+    weight = rng.integers(1, 9, qid.max() + 1)[qid] / 4 if weights == "a query" else rng.uniform(0.1, 2, len(y))
+    train_set = lgb.Dataset(X, y, group=ltr.qid_to_group(qid), weight=weight)
+    valid = lgb.Dataset(X, y, group=ltr.qid_to_group(qid), weight=weight, reference=train_set)
+    compare(train({}, train_set, valid), 1e-12 if weights == "a query" else 1e-7)  # it takes means in float32
+
+
+def test_weighted_ndcg_of_lightgbm_is_wrong_where_a_query_has_no_relevant_document() -> None:
+    """LightGBM adds 1, not 1 * weight, for such a query and still divides by the weights: 1.98 for a value of at most 1."""
+    X = np.array([[0.0], [1.0], [0.0], [1.0]])
+    y, weight = [0, 1, 0, 0], [1, 1, 0.01, 0.01]
+    params = {
+        "min_data_in_leaf": 1,
+        "min_data_in_bin": 1,
+        "min_sum_hessian_in_leaf": 0,
+        "lambdarank_truncation_level": 5,
+    }
+    train_set = lgb.Dataset(X, y, group=[2, 2], weight=weight)
+    history = train(params, train_set, lgb.Dataset(X, y, group=[2, 2], weight=weight, reference=train_set), rounds=1)
+    assert history["ndcg@1"] == [pytest.approx(2 / 1.01)]
+    assert history["ndcg_exp@1"] == [pytest.approx(1.0)]
+    assert history["map@1"] == history["map(rel=1)@1"] == [pytest.approx(1.0)]
+
+
+def test_mq2008(data: Path) -> None:
+    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in (1, 2, 3)])
+    Xv, yv, qidv = read_letor(data / "mq2008" / "S4.txt.xz")
+    train_set = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    compare(train({}, train_set, lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train_set)))
+
+
+def test_the_lambdarank_example(data: Path) -> None:
+    X, y, qid = read_letor(data / "lightgbm_lambdarank" / "rank.train.xz", n_features=300)
+    Xv, yv, qidv = read_letor(data / "lightgbm_lambdarank" / "rank.test.xz", n_features=300)
+    train_set = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    compare(train({}, train_set, lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train_set)))

@@ -1,0 +1,238 @@
+"""The LightGBM adapters: every way in which LightGBM calls a metric, and everything it can get wrong."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.lightgbm import eval_metric, feval
+
+METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr"]
+PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2, "seed": 0, "learning_rate": 0.3}
+
+
+@pytest.fixture(scope="module")
+def split() -> tuple[Any, ...]:
+    X, y, qid = ltr.make_ranking(n_queries=150, documents=15, random_state=0)
+    return ltr.train_test_split(X, y, qid, test_size=0.3, random_state=0)
+
+
+def datasets(split: tuple[Any, ...], **options: Any) -> tuple[lgb.Dataset, lgb.Dataset]:
+    X, Xv, y, yv, qid, qidv = split
+    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid), **options)
+    return train, lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train, **options)
+
+
+def test_values_in_the_log_equal_an_evaluation_of_the_same_model(split: tuple[Any, ...]) -> None:
+    train, valid = datasets(split, free_raw_data=False)
+    history: dict = {}
+    booster = lgb.train(
+        PARAMS,
+        train,
+        12,
+        [train, valid],
+        ["training", "valid"],
+        feval(METRICS),
+        callbacks=[lgb.record_evaluation(history)],
+    )
+    X, Xv, y, yv, qid, qidv = split
+    for round_ in (0, 5, 11):
+        for name, rows in (("training", (X, y, qid)), ("valid", (Xv, yv, qidv))):
+            score = booster.predict(rows[0], num_iteration=round_ + 1)
+            expected = ltr.evaluate(rows[1], score, qid=rows[2], metrics=METRICS).mean
+            assert {m: values[round_] for m, values in history[name].items()} == expected
+
+
+def test_early_stopping_by_the_first_metric(split: tuple[Any, ...]) -> None:
+    train, valid = datasets(split)
+    history: dict = {}
+    callbacks = [lgb.early_stopping(5, first_metric_only=True, verbose=False), lgb.record_evaluation(history)]
+    booster = lgb.train(PARAMS, train, 200, [valid], feval=feval(METRICS), callbacks=callbacks)
+    err = history["valid_0"]["err@10"]
+    assert booster.best_iteration == int(np.argmax(err)) + 1 < 200
+    assert booster.best_score["valid_0"]["err@10"] == max(err)
+
+
+def test_several_callables_and_lightgbms_own_metrics_beside_them(split: tuple[Any, ...]) -> None:
+    train, valid = datasets(split)
+    history: dict = {}
+    both = [feval("mrr"), feval("err@5", ties="worst")]
+    lgb.train(
+        PARAMS | {"metric": "ndcg", "eval_at": [3]},
+        train,
+        3,
+        [valid],
+        feval=both,
+        callbacks=[lgb.record_evaluation(history)],
+    )
+    assert list(history["valid_0"]) == ["ndcg@3", "mrr", "err@5"]
+
+
+def test_cv_keeps_queries_whole(split: tuple[Any, ...]) -> None:
+    train, _ = datasets(split)
+    log = ltr.PerQueryLog()
+    result = lgb.cv(PARAMS, train, 4, nfold=3, feval=feval(["ndcg@10", "mrr"], log=log))
+    assert [len(v) for v in result.values()] == [4] * 4
+    assert set(result) >= {"valid ndcg_exp@10-mean", "valid mrr-mean"}
+    assert sum(len(log.qid(name)) for name in log.names) == len(ltr.qid_to_group(split[4]))
+    folds = np.array([log.values(name, "mrr") for name in log.names])
+    per_fold = [np.nanmean(values[-1]) for values in folds]
+    assert result["valid mrr-mean"][-1] == pytest.approx(np.mean(per_fold), rel=1e-14)
+
+
+def test_cv_that_cuts_queries_is_refused(split: tuple[Any, ...]) -> None:
+    train, _ = datasets(split)
+    with pytest.raises(ltr.LtrValueError, match=r"This fold holds \d+ of the \d+ documents of query \d+.*GroupKFold"):
+        lgb.cv(PARAMS | {"objective": "regression"}, train, 2, nfold=3, feval=feval("ndcg@10"), stratified=False)
+
+
+def test_labels_are_laid_out_once_and_dropped_with_their_dataset(
+    split: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ltr_metrics import lightgbm as adapter
+
+    made = []
+    plain = adapter.Queries
+
+    def counted(*args: Any, **options: Any) -> ltr.Queries:
+        queries = plain(*args, **options)
+        made.append(weakref.ref(queries))
+        return queries
+
+    monkeypatch.setattr(adapter, "Queries", counted)
+    train, valid = datasets(split)
+    metrics = feval(METRICS)
+    booster = lgb.train(PARAMS, train, 6, [train, valid], feval=metrics)
+    assert len(made) == 2
+    del booster, train, valid
+    gc.collect()
+    assert [ref() for ref in made] == [None, None]
+
+
+@pytest.mark.parametrize("change", ["set_label", "set_field", "set_group", "set_weight"])
+def test_a_changed_dataset_is_noticed(split: tuple[Any, ...], change: str) -> None:
+    _, valid = datasets(split)
+    valid.construct()
+    metrics = feval(["dcg_lin", "p@3"])
+    score = np.asarray(split[1])[:, 0]
+    y, qid = np.asarray(split[3]), np.asarray(split[5])
+    metrics(score, valid)
+    expected: dict[str, Any] = {"group": ltr.qid_to_group(qid), "sample_weight": None}
+    if change in ("set_label", "set_field"):
+        y = (y + 1) % 3
+        valid.set_label(y) if change == "set_label" else valid.set_field("label", y)
+    elif change == "set_group":
+        expected["group"] = [2, len(y) - 2]
+        valid.set_group(expected["group"])
+    else:
+        expected["sample_weight"] = np.where(qid % 2, 0.5, 2.0)
+        valid.set_weight(expected["sample_weight"])
+    after = {name: value for name, value, _ in metrics(score, valid)}
+    assert after == ltr.evaluate(y, score, metrics=["dcg_lin", "p@3"], **expected).mean
+
+
+def test_the_rankers_eval_metric(split: tuple[Any, ...]) -> None:
+    X, Xv, y, yv, qid, qidv = split
+    ranker = lgb.LGBMRanker(n_estimators=15, metric="None", verbose=-1, n_jobs=2)
+    weight = np.where(qidv % 2, 0.5, 2.0)
+    log = ltr.PerQueryLog()
+    ranker.fit(
+        X, y, group=ltr.qid_to_group(qid), eval_X=Xv, eval_y=yv, eval_group=[ltr.qid_to_group(qidv)],
+        eval_sample_weight=[weight], eval_metric=eval_metric(METRICS, log=log), callbacks=[lgb.early_stopping(3, verbose=False)],
+    )  # fmt: skip
+    history = ranker.evals_result_["valid_0"]
+    best = ranker.best_iteration_ - 1  # the model keeps no tree beyond
+    expected = ltr.evaluate(yv, ranker.predict(Xv), qid=qidv, metrics=METRICS, sample_weight=weight)
+    assert {name: values[best] for name, values in history.items()} == expected.mean
+    np.testing.assert_array_equal(log.values("valid_0", "mrr")[best], expected.per_query["mrr"])
+
+
+def test_arrays_changed_in_place_are_noticed() -> None:
+    metrics = eval_metric("dcg_lin")
+    y, score, group = np.array([0.0, 1, 2, 0]), np.array([1.0, 2, 3, 4]), np.array([2, 2])
+    assert metrics(y, score, None, group) == metrics(y, score, None, group)
+    y[0] = 4
+    assert metrics(y, score, None, group)[0][1] == ltr.evaluate(y, score, group=group, metrics="dcg_lin")["dcg_lin"]
+    group[:] = [1, 3]
+    assert metrics(y, score, None, group)[0][1] == ltr.evaluate(y, score, group=group, metrics="dcg_lin")["dcg_lin"]
+
+
+def test_prepared_arrays_are_dropped_with_their_labels() -> None:
+    metrics = eval_metric("dcg_lin")
+    y = np.array([0.0, 1, 2, 0])
+    metrics(y, y, None, np.array([2, 2]))
+    queries = weakref.ref(metrics._queries(y, None, np.array([2, 2])))
+    del y
+    gc.collect()
+    assert queries() is None
+
+
+def test_adapters_can_be_pickled(split: tuple[Any, ...]) -> None:
+    _, valid = datasets(split)
+    valid.construct()
+    score = np.asarray(split[1])[:, 0]
+    metrics = feval(["mrr", "ndcg_lin@5"], ties="worst", no_relevant=0)
+    expected = metrics(score, valid)
+    assert pickle.loads(pickle.dumps(metrics))(score, valid) == expected
+    arrays = eval_metric("mrr")
+    y, group = np.array([0.0, 1]), np.array([2])
+    assert pickle.loads(pickle.dumps(arrays))(y, y, None, group) == arrays(y, y, None, group)
+    assert repr(metrics) == "DatasetMetrics(mrr, ndcg_lin@5)"
+
+
+class TestErrors:
+    def test_a_dataset_without_groups(self) -> None:
+        data = lgb.Dataset(np.random.default_rng(0).random((40, 2)), np.arange(40) % 2, params={"verbose": -1})
+        with pytest.raises(ltr.LtrValueError, match="Dataset has no queries.*qid_to_group"):
+            lgb.train(PARAMS | {"objective": "regression"}, data, 1, [data], feval=feval("mrr"))
+
+    def test_no_query_with_a_relevant_document(self, split: tuple[Any, ...]) -> None:
+        train, _ = datasets(split)
+        valid = lgb.Dataset(split[1], np.zeros(len(split[3])), group=ltr.qid_to_group(split[5]), reference=train)
+        with pytest.raises(ltr.LtrValueError, match="mrr is undefined for all 45 queries.*no_relevant=0 or 1"):
+            lgb.train(PARAMS, train, 1, [valid], feval=feval("mrr"))
+        lgb.train(PARAMS, train, 1, [valid], feval=feval("mrr", no_relevant=0))
+
+    def test_nan_predictions(self, split: tuple[Any, ...]) -> None:
+        _, valid = datasets(split)
+        valid.construct()
+        with pytest.raises(ltr.LtrValueError, match=r"must not be NaN: got nan at row 0 \(query 0\)"):
+            feval("mrr")(np.full(len(split[3]), np.nan), valid)
+
+    def test_the_wrong_hosts_arguments(self, split: tuple[Any, ...]) -> None:
+        X, Xv, y, yv, _qid, qidv = split
+        group = ltr.qid_to_group(qidv)
+        with pytest.raises(ltr.LtrTypeError, match=r"feval is for lgb.train.*eval_metric=.*lightgbm.eval_metric"):
+            lgb.LGBMRanker(n_estimators=1, verbose=-1).fit(
+                Xv, yv, group=group, eval_X=Xv, eval_y=yv, eval_group=[group], eval_metric=feval("mrr")
+            )
+        train, valid = datasets(split)
+        with pytest.raises(ltr.LtrTypeError, match=r"eval_metric is for LGBMRanker.*lightgbm.feval"):
+            lgb.train(PARAMS, train, 1, [valid], feval=eval_metric("mrr"))
+        with pytest.raises(ltr.LtrTypeError, match=r"eval_metric needs the queries"):
+            lgb.LGBMRegressor(n_estimators=1, verbose=-1).fit(
+                Xv, yv, eval_X=Xv, eval_y=yv, eval_metric=eval_metric("mrr")
+            )
+        xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
+        with pytest.raises(ltr.LtrTypeError, match=r"feval is for lgb.train.*Got a xgboost DMatrix"):
+            xgb.train(
+                {},
+                xgb.DMatrix(X, y),
+                1,
+                evals=[(xgb.DMatrix(Xv, yv), "valid")],
+                custom_metric=feval("mrr"),
+                verbose_eval=False,
+            )
+
+    def test_names_are_read_before_the_training_begins(self) -> None:
+        with pytest.raises(ltr.LtrValueError, match="Did you mean 'ndcg'"):
+            feval("ndgc@10")
+        with pytest.raises(ltr.LtrValueError, match="not a metric of lightgbm"):
+            eval_metric("err", convention="lightgbm")

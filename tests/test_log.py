@@ -1,0 +1,80 @@
+"""PerQueryLog: the rounds of each data set, by object and by name."""
+
+from __future__ import annotations
+
+import pickle
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.lightgbm import feval
+
+PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[lgb.Booster, ltr.PerQueryLog, list[lgb.Dataset], tuple]:
+    X, y, qid = ltr.make_ranking(n_queries=90, documents=15, random_state=2)
+    X, Xv, y, yv, qid, qidv = ltr.train_test_split(X, y, qid, test_size=0.3, random_state=0)
+    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    valid = [lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train) for _ in range(2)]
+    log = ltr.PerQueryLog()
+    booster = lgb.train(PARAMS, train, 9, [train, *valid], feval=feval(["ndcg@10", "mrr"], log=log))
+    return booster, log, [train, *valid], (Xv, yv, qidv)
+
+
+def test_values_are_those_of_every_round(trained: tuple) -> None:
+    booster, log, (_train, valid, _), (Xv, yv, qidv) = trained
+    assert log.names == ("training", "valid_1", "valid_2")
+    values = log.values(valid, "ndcg@10")
+    assert values.shape == (9, len(log.qid(valid))) == (9, 27)
+    assert log.values("training", ltr.NDCG(k=10)).shape == (9, 63)
+    np.testing.assert_array_equal(log.values("valid_2", "ndcg_exp@10"), values)
+    for round_ in range(9):
+        expected = ltr.evaluate(yv, booster.predict(Xv, num_iteration=round_ + 1), qid=qidv, metrics="ndcg@10")
+        np.testing.assert_array_equal(values[round_], expected.per_query["ndcg@10"])
+
+
+def test_which_queries_improved_and_which_got_worse(trained: tuple) -> None:
+    _, log, (_, valid, _), _ = trained
+    values = log.values(valid, "mrr")
+    change = log.changes(valid, "mrr", before=1, after=7)
+    np.testing.assert_array_equal(change.difference, values[7] - values[1])
+    difference = dict(zip(log.qid(valid).tolist(), change.difference.tolist(), strict=True))
+    gains = [difference[q] for q in change.improved.tolist()]
+    losses = [difference[q] for q in change.worsened.tolist()]
+    assert gains == sorted(gains, reverse=True)
+    assert losses == sorted(losses)
+    assert min(gains) > 0 > max(losses)
+    undefined = np.isnan(change.difference).sum()
+    assert undefined > 0
+    assert len(gains) + len(losses) + len(change.unchanged) + undefined == 27
+
+
+def test_what_is_not_in_the_log_is_refused(trained: tuple) -> None:
+    _, log, (_, valid, _), _ = trained
+    with pytest.raises(ltr.LtrError, match="no values of 'valid_3'.*Did you mean 'valid_"):
+        log.values("valid_3", "mrr")
+    with pytest.raises(ltr.LtrError, match="'map' was not evaluated"):
+        log.values(valid, "map")
+    with pytest.raises(ltr.LtrValueError, match="9 rounds in the log, counted from 0; got round 9"):
+        log.changes(valid, "mrr", after=9)
+    with pytest.raises(ltr.LtrError, match="none at all yet"):
+        ltr.PerQueryLog().qid("valid_0")
+
+
+def test_a_log_can_be_pickled_and_is_then_read_by_name(trained: tuple) -> None:
+    _, log, _, _ = trained
+    again = pickle.loads(pickle.dumps(log))
+    np.testing.assert_array_equal(again.values("valid_1", "ndcg@10"), log.values("valid_1", "ndcg@10"))
+
+
+def test_values_stay_when_the_data_set_is_gone() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=20, random_state=0)
+    log = ltr.PerQueryLog()
+    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    lgb.train(PARAMS, train, 2, [train], feval=feval("err", log=log))
+    del train
+    assert log.values("training", "err").shape == (2, 20)
