@@ -1,0 +1,254 @@
+"""scikit-learn: `make_scorer` for searches and cross-validation, `QueryRanker` to make rankers work there.
+
+Folds must keep queries whole: ``cv=GroupKFold()`` with ``groups=qid``. The queries come from a column of X, or, with
+scikit-learn's metadata routing enabled, from ``qid=`` passed to ``fit``; scorer and ranker request it without being told.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ltr_metrics.adapter import HostMetrics
+from ltr_metrics.conventions import Convention
+from ltr_metrics.datasets import take_rows
+from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
+from ltr_metrics.evaluation import Metrics, Queries
+from ltr_metrics.grouping import as_ids, group_by_ids
+from ltr_metrics.inputs import AnyArray
+from ltr_metrics.metrics.base import Metric
+
+try:
+    import narwhals.stable.v1 as nw
+    from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+    from sklearn.utils.metadata_routing import MetadataRequest
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as error:
+    raise MissingExtraError("scikit-learn", "sklearn") from error
+
+
+def make_scorer(
+    metrics: Metrics,
+    qid: str | int = "qid",
+    *,
+    ties: str | None = None,
+    no_relevant: str | float | None = None,
+    convention: str | Convention | None = None,
+) -> QueryScorer:
+    """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``; higher is better.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or several of them
+        One gives a float; a list gives a dict by canonical name from one prediction, and a search's ``refit=`` must then
+        name one of them.
+    qid : str or int, default "qid"
+        Column of X that holds the queries: a name, or an index for arrays. Not needed where ``qid`` is routed.
+    ties, no_relevant, convention
+        As for `ltr_metrics.evaluate`.
+
+    Returns
+    -------
+    QueryScorer
+        ``scorer(estimator, X, y, *, qid=None, sample_weight=None)``. It requests ``qid``; ``sample_weight`` (one a row) on
+        ``set_score_request(sample_weight=True)``.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        On scoring: no queries, or both a column and a routed ``qid`` that differ; a classifier, whose classes are no scores;
+        a metric that is undefined for all queries.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, ltr_metrics as ltr, pandas as pd
+    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
+    >>> from ltr_metrics.sklearn import QueryRanker, make_scorer
+    >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
+    >>> frame = pd.DataFrame(X).add_prefix("f").assign(qid=qid)
+    >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=10, verbose=-1))
+    >>> search = GridSearchCV(
+    ...     ranker, {"estimator__num_leaves": [4, 15]}, scoring=make_scorer("ndcg@10"), cv=GroupKFold(3)
+    ... )
+    >>> search = search.fit(frame, y, groups=qid)
+    >>> bool(0.5 < search.best_score_ < 1)
+    True
+    """
+    return QueryScorer(metrics, qid, ties=ties, no_relevant=no_relevant, convention=convention)
+
+
+class QueryScorer(HostMetrics):
+    """A scorer that knows queries; made by `make_scorer`."""
+
+    def __init__(self, metrics: Metrics, qid: str | int = "qid", **options: Any) -> None:
+        super().__init__(metrics, **options)
+        self.qid = qid
+        self._single = isinstance(metrics, (str, Metric))
+        self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
+
+    def __call__(self, estimator: Any, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Any:
+        """Return the metric, or a dict of metrics, of the estimator's predictions on X."""
+        _refuse_classifier(estimator)
+        ids = queries_of(X, qid, self.qid, "the scorer")
+        result = self.evaluate(Queries(y, qid=ids, sample_weight=sample_weight), estimator.predict(X))
+        return next(iter(result.mean.values())) if self._single else dict(result.mean)
+
+    def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
+        """Change what is requested of metadata routing: ``qid`` (True from the start) and ``sample_weight``."""
+        unknown = requests.keys() - self._requests.keys()
+        if unknown:
+            raise LtrTypeError(f"The scorer can request qid and sample_weight, not {', '.join(sorted(unknown))}.")
+        self._requests |= requests
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return what this scorer requests, for scikit-learn."""
+        request = MetadataRequest(owner=type(self).__name__)
+        for parameter, alias in self._requests.items():
+            request.score.add_request(param=parameter, alias=alias)
+        return request
+
+
+class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Make a ranker take an id a row, so that it can be cut into folds.
+
+    ``LGBMRanker.fit`` wants sizes of queries, which no cross-validation can split. This wrapper takes ``qid``, one entry a
+    row in any order, brings the rows of a query together and hands the estimator what its ``fit`` has a parameter for:
+    ``group`` (sizes) or ``qid``; an estimator with neither is fitted on the rows alone (a pointwise baseline).
+
+    Parameters
+    ----------
+    estimator : estimator
+        For example ``LGBMRanker()``. It is cloned; its parameters are ``estimator__...``.
+    qid : str or int, default "qid"
+        Column of X that holds the queries, if there is one; it is not shown to the estimator.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted clone.
+    n_features_in_ : int
+        Columns of X, without the queries' one.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, ltr_metrics as ltr
+    >>> from ltr_metrics.sklearn import QueryRanker
+    >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
+    >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=10, verbose=-1)).fit(X, y, qid=qid)
+    >>> ranker.predict(X).shape == y.shape
+    True
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
+
+    def __init__(self, estimator: Any = None, qid: str | int = "qid") -> None:
+        self.estimator = estimator
+        self.qid = qid
+
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, **fit_params: Any) -> QueryRanker:
+        """Fit a clone of the estimator.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+        qid : array-like of shape (n_rows,), optional
+            Queries, if they are no column of X.
+        sample_weight : array-like of shape (n_rows,), optional
+        **fit_params
+            Passed on to the estimator as they are; what has an entry a row is not reordered, so the rows of a query must
+            then stand together.
+        """
+        _refuse_classifier(self.estimator)
+        ids = queries_of(X, qid, self.qid, "QueryRanker.fit")
+        features = without_column(X, self.qid)
+        grouping = group_by_ids(ids)
+        if len(ids) != features.shape[0] or len(ids) != len(y):
+            raise LtrValueError(
+                f"X, y and qid must have one entry a row: got {features.shape[0]}, {len(y)} and {len(ids)}."
+            )
+        if grouping.order is not None:
+            if fit_params:
+                raise LtrValueError(
+                    f"The rows of a query must stand together when {', '.join(fit_params)} is passed on to the estimator: sort the "
+                    "rows by qid first."
+                )
+            features, y = take_rows(features, grouping.order), take_rows(y, grouping.order)
+            sample_weight = None if sample_weight is None else take_rows(sample_weight, grouping.order)
+        self.estimator_ = clone(self.estimator)
+        accepted = inspect.signature(self.estimator_.fit).parameters
+        if "group" in accepted:
+            fit_params["group"] = grouping.sizes
+        elif "qid" in accepted:
+            fit_params["qid"] = np.repeat(np.arange(len(grouping.sizes)), grouping.sizes)
+        if sample_weight is not None:
+            fit_params["sample_weight"] = sample_weight
+        self.estimator_.fit(features, y, **fit_params)
+        self.n_features_in_ = features.shape[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return a score a row; a column of queries is ignored."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(without_column(X, self.qid))
+
+
+def _refuse_classifier(estimator: Any) -> None:
+    knows_its_kind = hasattr(estimator, "__sklearn_tags__") or hasattr(estimator, "_estimator_type")
+    if knows_its_kind and is_classifier(estimator):
+        raise LtrTypeError(
+            f"predict of the classifier {type(estimator).__name__} gives classes, not scores: nearly all documents would tie. "
+            "Use a ranker or a regressor."
+        )
+
+
+def queries_of(X: Any, routed: Any, column: str | int, who: str) -> AnyArray:
+    """Return the id of each row's query, from a routed ``qid`` or from a column of X."""
+    in_X = _column(X, column)
+    if routed is None and in_X is None:
+        raise LtrTypeError(
+            f"{who} has no queries: X has no column {column!r}, and no qid was passed. Keep the queries as a column of X (name it "
+            "with qid=...), or pass fit(..., qid=qid); in a search or cross-validation the latter needs "
+            "sklearn.set_config(enable_metadata_routing=True)."
+        )
+    if routed is None:
+        return as_ids(in_X, f"Column {column!r} of X")
+    ids = as_ids(routed, "qid")
+    if in_X is not None and not np.array_equal(ids, as_ids(in_X, f"Column {column!r} of X")):
+        raise LtrValueError(
+            f"{who} got two different sets of queries, one as qid and one as column {column!r} of X. Pass one of them, or name "
+            "the column with qid=..."
+        )
+    return ids
+
+
+def without_column(X: Any, column: str | int) -> Any:
+    """Return X without the queries' column, if it has one."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        name = _name_in(frame, column)
+        return X if name is None else frame.drop(name).to_native()
+    if isinstance(column, str):
+        return X
+    kept = np.delete(np.arange(X.shape[1]), column)
+    return X[:, kept]
+
+
+def _column(X: Any, column: str | int) -> Any:
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        name = _name_in(frame, column)
+        return None if name is None else frame[name].to_numpy()
+    if isinstance(column, str):
+        return None
+    values = X[:, [column]]
+    return (values.toarray() if hasattr(values, "toarray") else np.asarray(values)).ravel()
+
+
+def _name_in(frame: Any, column: str | int) -> str | None:
+    if isinstance(column, str):
+        return column if column in frame.columns else None
+    return str(frame.columns[column])
