@@ -1,0 +1,290 @@
+"""LETOR and svmlight text: ``grade qid:7 1:0.25 2:0.5 # docid = GX1``, a document a line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+
+PathLike = str | os.PathLike[str]
+
+BYTES_AT_ONCE = 1 << 24
+_OPEN: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+_DOCID = re.compile(rb"docid\s*=\s*(\S+)")
+_SPACE, _COLON = ord(" "), ord(":")
+
+
+@dataclass(frozen=True, eq=False)
+class LetorData:
+    """Rows of one or more LETOR files; ``X, y, qid = data`` unpacks it.
+
+    Attributes
+    ----------
+    X : ndarray of float64 of shape (n_rows, n_features)
+        Feature number j stands in column j - 1 (column j with ``zero_based``); what a line leaves out is 0.
+    y : ndarray of float64 of shape (n_rows,)
+    qid : ndarray of int or str of shape (n_rows,)
+    docid : ndarray of str of shape (n_rows,) or None
+        From the comments, if every line has one (``# docid = ...``).
+    """
+
+    X: FloatArray
+    y: FloatArray
+    qid: AnyArray
+    docid: AnyArray | None
+
+    def __iter__(self) -> Iterator[AnyArray]:
+        return iter((self.X, self.y, self.qid))
+
+
+def read_letor(
+    paths: PathLike | Iterable[PathLike], *, n_features: int | None = None, zero_based: bool = False
+) -> LetorData:
+    r"""Read LETOR or svmlight files, one after the other.
+
+    Compressed files (``.gz``, ``.xz``, ``.bz2``), CRLF, blank lines, comments, and unsorted or repeated feature numbers
+    (the last one counts) are accepted. Lines without ``qid:`` get their queries from the file of sizes that LightGBM and
+    XGBoost look for: the same name with ``.query`` or ``.group`` added (``rank.test.query`` beside ``rank.test.xz``).
+
+    Parameters
+    ----------
+    paths : path or several of them
+    n_features : int, optional
+        Columns of X; default: the highest feature number that occurs.
+    zero_based : bool, default False
+        Whether feature numbers start at 0.
+
+    Returns
+    -------
+    LetorData
+
+    Raises
+    ------
+    LtrValueError
+        With file, line and column, if a line does not have the form above.
+    FileNotFoundError
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ltr_metrics.io import read_letor
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> _ = path.write_text("2 qid:7 1:0.5 3:1 # docid = A\n0 qid:7 2:0.25 # docid = B\n")
+    >>> X, y, qid = data = read_letor(path)
+    >>> X.tolist(), y.tolist(), qid.tolist(), data.docid.tolist()
+    ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], [2.0, 0.0], [7, 7], ['A', 'B'])
+    """
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    files = [_read_file(Path(path), zero_based) for path in paths]
+    if not files:
+        raise LtrValueError("read_letor needs at least one file. Got none.")
+    highest = max(int(file.column.max(initial=-1)) for file in files) + 1
+    if n_features is not None and highest > n_features:
+        raise LtrValueError(f"The files have features up to number {highest}, beyond n_features={n_features}.")
+    columns = highest if n_features is None else n_features
+    X = np.zeros((sum(len(file.y) for file in files), columns))
+    first = 0
+    for file in files:
+        X[first + file.row, file.column] = file.value
+        first += len(file.y)
+    docid = [file.docid for file in files]
+    return LetorData(
+        X=X,
+        y=np.concatenate([file.y for file in files]),
+        qid=_join_ids(files),
+        docid=None if any(d is None for d in docid) else np.concatenate([d for d in docid if d is not None]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _File:
+    path: Path
+    y: FloatArray
+    qid: AnyArray
+    named: bool  # whether the queries have names in the file, or only sizes beside it
+    docid: AnyArray | None
+    row: IntArray
+    column: IntArray
+    value: FloatArray
+
+
+def _join_ids(files: list[_File]) -> AnyArray:
+    if len({file.named for file in files}) > 1:
+        raise LtrValueError(
+            "Some of the files have qid: in their lines and some only sizes beside them; read them apart."
+        )
+    if files[0].named:
+        return np.concatenate([file.qid for file in files])
+    offset, ids = 0, []
+    for file in files:
+        ids.append(file.qid + offset)
+        offset += int(file.qid[-1]) + 1
+    return np.concatenate(ids)
+
+
+def _read_file(path: Path, zero_based: bool) -> _File:
+    parts: list[_Lines] = []
+    n_lines = 0
+    try:
+        with _OPEN.get(path.suffix, open)(path, "rb") as file:
+            while lines := file.readlines(BYTES_AT_ONCE):
+                parts.append(_parse(lines, path, n_lines, zero_based))
+                n_lines += len(lines)
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise LtrValueError(f"{path} is damaged or cut off after line {n_lines}: {error}.") from None
+    if not any(part.y.size for part in parts):
+        raise LtrValueError(f"{path} has no document: every line is blank or a comment.")
+    y = np.concatenate([part.y for part in parts])
+    names = [name for part in parts for name in part.qid]
+    docid = [name for part in parts for name in part.docid]
+    offset = np.cumsum([0, *(len(part.y) for part in parts)])
+    return _File(
+        path=path,
+        y=y,
+        qid=_ids(names, path) if names[0] is not None else _ids_from_sizes(path, len(y)),
+        named=names[0] is not None,
+        docid=None if None in docid else np.array([d.decode() for d in docid if d is not None]),
+        row=np.concatenate([part.row + first for part, first in zip(parts, offset, strict=False)]),
+        column=np.concatenate([part.column for part in parts]),
+        value=np.concatenate([part.value for part in parts]),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    y: FloatArray
+    qid: list[bytes | None]
+    docid: list[bytes | None]
+    row: IntArray
+    column: IntArray
+    value: FloatArray
+
+
+def _parse(lines: list[bytes], path: Path, lines_before: int, zero_based: bool) -> _Lines:
+    """Split lines by the interpreter and their numbers, which are many, by NumPy."""
+    labels: list[bytes] = []
+    qid: list[bytes | None] = []
+    docid: list[bytes | None] = []
+    features: list[bytes] = []
+    number: list[int] = []
+    for at, line in enumerate(lines, start=lines_before + 1):
+        body, _, comment = line.partition(b"#")
+        words = body.split()
+        if not words:
+            continue
+        named = len(words) > 1 and words[1].startswith(b"qid:")
+        labels.append(words[0])
+        qid.append(words[1][4:] if named else None)
+        found = _DOCID.search(comment)
+        docid.append(found[1] if found else None)
+        features.append(b" ".join(words[2:] if named else words[1:]))
+        number.append(at)
+        if (qid[-1] is None) != (qid[0] is None):
+            raise LtrValueError(
+                f"{path}:{at}: either every line has a qid: or none. This one {'has' if named else 'lacks'} it."
+            )
+    count = np.array([pairs.count(b":") for pairs in features], dtype=np.intp)
+    text = b" ".join(filter(None, features))
+    values = _numbers(text.replace(b":", b" "))
+    separators = np.frombuffer(text, dtype=np.uint8)
+    separators = separators[(separators == _SPACE) | (separators == _COLON)]
+    alternate = bool((separators[0::2] == _COLON).all() and (separators[1::2] == _SPACE).all())
+    y = _numbers(b" ".join(labels))
+    well_formed = (
+        y is not None and values is not None and alternate and len(values) == 2 * count.sum() and len(y) == len(labels)
+    )
+    lowest = 0 if zero_based else 1
+    if not well_formed or (values[0::2] < lowest).any() or (values[0::2] % 1 != 0).any():  # type: ignore[index]
+        _raise_for_bad_line(path, lines, number, lines_before, lowest)
+    assert y is not None
+    assert values is not None
+    column = values[0::2].astype(np.intp) - lowest
+    return _Lines(y, qid, docid, np.repeat(np.arange(len(y)), count), column, values[1::2])
+
+
+def _numbers(text: bytes) -> FloatArray | None:
+    """Numbers separated by spaces, or None if something else is among them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.fromstring(text, sep=" ")
+        except (DeprecationWarning, ValueError):
+            return None
+
+
+def _raise_for_bad_line(path: Path, lines: list[bytes], number: list[int], lines_before: int, lowest: int) -> None:
+    """Find the word that the fast path stumbled over."""
+    for at in number:
+        body = lines[at - lines_before - 1].partition(b"#")[0]
+        for i, found in enumerate(re.finditer(rb"\S+", body)):
+            word, column = found[0].decode(errors="replace"), found.start() + 1
+            if i == 0:
+                if not _is_number(word):
+                    raise LtrValueError(
+                        f"{path}:{at}:{column}: a line must begin with a grade, a number. Got {word!r}."
+                    )
+            elif not (i == 1 and word.startswith("qid:")):
+                key, colon, value = word.partition(":")
+                if not (colon and key.isdigit() and _is_number(value)):
+                    raise LtrValueError(
+                        f"{path}:{at}:{column}: a feature must have the form number:value. Got {word!r}."
+                    )
+                if int(key) < lowest:
+                    raise LtrValueError(
+                        f"{path}:{at}:{column}: feature numbers start at {lowest}. Got {word!r}. Pass zero_based=True if they "
+                        "start at 0 in this file."
+                    )
+    raise LtrValueError(f"{path}: lines {number[0]} to {number[-1]} do not have the form 'grade qid:7 1:0.25'.")
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return "_" not in word
+
+
+def _ids(names: list[bytes | None], path: Path) -> AnyArray:
+    words = np.array([name or b"" for name in names])
+    if (words == b"").any():
+        raise LtrValueError(f"{path}: qid: must be followed by the query's id; it is empty in some line.")
+    text = words.astype(str)
+    digits = np.char.isdigit(text) & ((np.char.str_len(text) == 1) | ~np.char.startswith(text, "0"))
+    return text.astype(np.int64) if digits.all() and np.char.str_len(text).max() < 19 else text  # "007" is not 7
+
+
+def _ids_from_sizes(path: Path, n_rows: int) -> IntArray:
+    stem = path.with_suffix("") if path.suffix in _OPEN else path
+    beside = [stem.with_name(stem.name + ending) for ending in (".query", ".group")]
+    file = next((candidate for candidate in beside if candidate.exists()), None)
+    if file is None:
+        raise LtrValueError(
+            f"{path}:1: the lines have no qid:, and there is no file of query sizes beside it ({beside[0].name} or {beside[1].name})."
+        )
+    sizes = []
+    for at, line in enumerate(file.read_text().splitlines(), start=1):
+        if line.strip():
+            if not line.strip().isdigit() or int(line) < 1:
+                raise LtrValueError(
+                    f"{file}:{at}: a query's size must be a whole number of at least 1. Got {line.strip()!r}."
+                )
+            sizes.append(int(line))
+    if sum(sizes) != n_rows:
+        raise LtrValueError(
+            f"{file}: its {len(sizes)} sizes add up to {sum(sizes)}, but {path} has {n_rows} documents."
+        )
+    return np.repeat(np.arange(len(sizes)), sizes)

@@ -1,0 +1,96 @@
+"""Tables with a row a document: CSV, TSV and Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ltr_metrics.errors import LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PathLike = str | os.PathLike[str]
+
+TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+COMPRESSED = (".gz", ".xz", ".bz2")
+
+
+def is_table(path: PathLike) -> bool:
+    """Whether a file's name ends like a table's: .parquet, .csv or .tsv, compressed or not."""
+    return _kind(Path(path)) in (".parquet", *TEXT_SEPARATORS)
+
+
+def read_table(
+    paths: PathLike | Iterable[PathLike], *, qid: str = "qid", label: str = "label", columns: Sequence[str] = ()
+) -> pd.DataFrame:
+    r"""Read CSV, TSV or Parquet files, one after the other, as a pandas data frame.
+
+    Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries.
+
+    Parameters
+    ----------
+    paths : path or several of them
+    qid, label : str
+        Names of the columns of query ids and grades.
+    columns : sequence of str
+        Further columns that must be there, such as scores.
+
+    Raises
+    ------
+    LtrKeyError
+        If a column is missing.
+    LtrValueError
+        If a file is empty or cannot be read as what its name says.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ltr_metrics.io import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("qid,label,bm25\n007,1,2.5\n007,0,1.5\n")
+    >>> read_table(path)["qid"].tolist()
+    ['007', '007']
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError("pandas", "report") from error
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    paths = list(paths)
+    if not paths:
+        raise LtrValueError("read_table needs at least one file. Got none.")
+    frames = [_read(Path(path), qid) for path in paths]
+    for path, frame in zip(paths, frames, strict=True):
+        for column in (qid, label, *columns):
+            if column not in frame.columns:
+                hint = did_you_mean(column, map(str, frame.columns))
+                raise LtrKeyError(
+                    f"{path} has no column {column!r}.{hint} It has {', '.join(map(str, frame.columns))}."
+                )
+        if not len(frame):
+            raise LtrValueError(f"{path} has no row.")
+    return pandas.concat(frames, ignore_index=True)
+
+
+def _read(path: Path, qid: str) -> pd.DataFrame:
+    import pandas as pd
+
+    kind = _kind(path)
+    try:
+        if kind == ".parquet":
+            return pd.read_parquet(path)
+        if kind in TEXT_SEPARATORS:
+            return pd.read_csv(path, sep=TEXT_SEPARATORS[kind], dtype={qid: str})
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # each backend has its own errors for damaged files
+        raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {error}") from error
+    raise LtrValueError(f"{path}: a table's name must end in .parquet, .csv or .tsv (or these with .gz, .xz, .bz2).")
+
+
+def _kind(path: Path) -> str:
+    return Path(path.stem).suffix if path.suffix in COMPRESSED else path.suffix

@@ -1,0 +1,100 @@
+"""From labels and the scores of some models to one plain dict, which the renderers only render."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation import DEFAULT_METRICS, Evaluation, Metrics, Queries
+from ltr_metrics.inputs import AnyArray
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What the renderers need: a plain, JSON-ready summary, and the evaluations with their per-query values."""
+
+    summary: dict[str, Any]
+    evaluations: dict[str, Evaluation]
+
+
+def summarize(
+    queries: Queries, scores: Mapping[str, Any], metrics: Metrics = DEFAULT_METRICS, *, source: str = "", **options: Any
+) -> Report:
+    """Evaluate each model on the same queries.
+
+    Parameters
+    ----------
+    queries : Queries
+    scores : mapping of str to array-like
+        One score vector a model.
+    metrics : str, Metric, or several of them
+    source : str, optional
+        What the data are, for the heading.
+    **options
+        ``ties``, ``no_relevant``, ``convention``, as for `ltr_metrics.evaluate`.
+
+    Returns
+    -------
+    Report
+        ``summary`` has ``data``, ``options`` and, under ``models``, for each model and metric ``mean``, ``quantiles`` over
+        queries, ``n_queries`` and ``n_undefined`` (left out).
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import summarize
+    >>> queries = ltr.Queries([1, 0, 0, 2, 0, 0], group=[2, 2, 2])
+    >>> report = summarize(queries, {"base": [0.1, 0.2, 0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> report.summary["models"]["base"]["mrr"]["mean"], report.summary["models"]["base"]["mrr"]["n_undefined"]
+    (0.75, 1)
+    """
+    if not scores:
+        raise LtrValueError("A report needs at least one model or column of scores. Got none.")
+    evaluations = {name: queries.evaluate(column, metrics, **options) for name, column in scores.items()}
+    policy = next(iter(evaluations.values())).policy
+    summary = {
+        "data": _describe(queries, source),
+        "options": {
+            "ties": policy.ties,
+            "no_relevant": policy.no_relevant,
+            "weighted": queries.weight is not None,
+        },
+        "models": {
+            name: {metric: _of_metric(values, result.mean[metric]) for metric, values in result.per_query.items()}
+            for name, result in evaluations.items()
+        },
+    }
+    return Report(summary, evaluations)
+
+
+def _describe(queries: Queries, source: str) -> dict[str, Any]:
+    counts = np.bincount(queries.grade_index, minlength=len(queries.grades) + 1)[1:]
+    return {
+        "source": source,
+        "rows": queries.n_rows,
+        "queries": queries.n_queries,
+        "queries_without_relevant": int((queries.count_by_query(queries.grades > 0) == 0).sum()),
+        "documents_a_query": {
+            "min": int(queries.sizes.min()),
+            "median": float(np.median(queries.sizes)),
+            "max": int(queries.sizes.max()),
+        },
+        "grades": {f"{grade:g}": int(count) for grade, count in zip(queries.grades, counts, strict=True)},
+    }
+
+
+def _of_metric(values: AnyArray, mean: float) -> dict[str, Any]:
+    defined = values[~np.isnan(values)]
+    levels = np.quantile(defined, QUANTILES).tolist() if defined.size else [None] * len(QUANTILES)
+    return {
+        "mean": None if np.isnan(mean) else mean,
+        "quantiles": {f"{level:g}": value for level, value in zip(QUANTILES, levels, strict=True)},
+        "n_queries": len(defined),
+        "n_undefined": len(values) - len(defined),
+    }

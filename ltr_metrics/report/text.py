@@ -1,0 +1,93 @@
+"""A report as text, JSON and a per-query CSV."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.report.summarize import QUANTILES, Report
+
+MOST_GRADES_SHOWN = 10
+
+
+def as_text(report: Report) -> str:
+    """Return a heading and a table with a line for each metric and model."""
+    try:
+        from tabulate import tabulate
+    except ImportError as error:
+        raise MissingExtraError("tabulate", "report") from error
+    models = report.summary["models"]
+    weighted = report.summary["options"]["weighted"]
+    header = [
+        "metric",
+        "model",
+        "weighted mean" if weighted else "mean",
+        *(f"q{level:.0%}"[:-1] for level in QUANTILES),
+    ]
+    rows = [
+        [
+            metric if first else "",
+            model,
+            _shown(line["mean"]),
+            *map(_shown, line["quantiles"].values()),
+            f"{line['n_queries']:,}",
+            f"{line['n_undefined']:,}",
+        ]
+        for metric in next(iter(models.values()))
+        for first, (model, line) in zip((True, *(False,) * len(models)), _of(metric, models), strict=False)
+    ]
+    table = tabulate(
+        rows,
+        [*header, "queries", "left out"],
+        tablefmt="simple",
+        disable_numparse=True,
+        colalign=("left", "left", *("right",) * (len(QUANTILES) + 3)),
+    )
+    return f"{_heading(report.summary)}\n\n{table}\n\nq5 ... q95: quantiles over queries. Left out: queries for which the metric is undefined.\n"
+
+
+def as_json(report: Report) -> str:
+    """Return the summary as JSON; NaN is null."""
+    return json.dumps(report.summary, indent=2, allow_nan=False) + "\n"
+
+
+def as_per_query_csv(report: Report) -> str:
+    """Return a line for each model and query: model, qid, documents, relevant, then the metrics; undefined is empty."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("pandas", "report") from error
+    frames = []
+    for model, result in report.evaluations.items():
+        frame = result.to_pandas()
+        frame.insert(0, "model", model)
+        frames.append(frame)
+    return str(pd.concat(frames, ignore_index=True).to_csv(index=False))
+
+
+def _of(metric: str, models: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [(model, lines[metric]) for model, lines in models.items()]
+
+
+def _heading(summary: dict[str, Any]) -> str:
+    data, options = summary["data"], summary["options"]
+    documents = data["documents_a_query"]
+    grades = [f"{grade}: {count:,}" for grade, count in data["grades"].items()]
+    shown = ", ".join(grades) if len(grades) <= MOST_GRADES_SHOWN else f"{len(grades)} different ones"
+    return "\n".join(
+        [
+            *([f"Data       {data['source']}"] if data["source"] else []),
+            (
+                f"Rows       {data['rows']:,} in {data['queries']:,} queries of {documents['min']:,} to {documents['max']:,} documents "
+                f"(median {documents['median']:g})"
+            ),
+            f"Grades     {shown}; {data['queries_without_relevant']:,} queries have none above 0",
+            f"Options    ties={options['ties']}, no_relevant={options['no_relevant']}"
+            + (", means weighted by query" if options["weighted"] else ""),
+        ]
+    )
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"

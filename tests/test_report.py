@@ -1,0 +1,183 @@
+"""The report: the dict first, then its renderings, then the command."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.models import predict
+from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
+
+METRICS = ["ndcg@10", "mrr", "map(rel=2)", "p@5"]
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Any]:
+    X, y, qid = ltr.make_ranking(n_queries=40, documents=8, n_features=6, random_state=0)
+    return {"X": X, "y": y, "qid": qid, "scores": {"good": X[:, 0], "flat": np.zeros(len(y))}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, rows: dict[str, Any]) -> Path:
+    """The same rows as LETOR and as tables, and a model."""
+    X, y, qid = rows["X"], rows["y"], rows["qid"]
+    lines = [
+        f"{label} qid:{query} " + " ".join(f"{j}:{value!r}" for j, value in enumerate(row.tolist(), start=1))
+        for label, query, row in zip(y, qid, X, strict=True)
+    ]
+    (tmp_path / "data.txt").write_text("\n".join(lines) + "\n")
+    frame = pd.DataFrame(X, columns=[f"Column_{j}" for j in range(6)]).assign(qid=qid, label=y, flat=0.0)
+    frame.to_parquet(tmp_path / "data.parquet")
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    lgb.train({"objective": "lambdarank", "verbose": -1, "seed": 0}, train, 5).save_model(tmp_path / "model.txt")
+    return tmp_path
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ltr_metrics", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_dict_says_what_evaluate_says(rows: dict[str, Any]) -> None:
+    queries = ltr.Queries(rows["y"], qid=rows["qid"])
+    report = summarize(queries, rows["scores"], METRICS, source="here", ties="worst")
+    assert json.loads(as_json(report)) == report.summary
+    for name, score in rows["scores"].items():
+        expected = ltr.evaluate(rows["y"], score, qid=rows["qid"], metrics=METRICS, ties="worst")
+        for metric, line in report.summary["models"][name].items():
+            values = expected.per_query[metric]
+            assert line["mean"] == expected[metric]
+            assert line["n_undefined"] == expected.n_undefined[metric] == 40 - line["n_queries"]
+            assert line["quantiles"]["0.25"] == np.nanquantile(values, 0.25)
+    described = report.summary["data"]
+    assert described["rows"] == len(rows["y"])
+    assert sum(described["grades"].values()) == len(rows["y"])
+    assert described["queries_without_relevant"] == expected.n_undefined["mrr"]
+    assert report.summary["options"] == {"ties": "worst", "no_relevant": "skip", "weighted": False}
+
+
+def test_a_metric_that_no_query_defines() -> None:
+    report = summarize(ltr.Queries([0, 0], group=[2]), {"a": [1, 2]}, ["mrr"])
+    assert report.summary["models"]["a"]["mrr"]["mean"] is None
+    assert json.loads(as_json(report))["models"]["a"]["mrr"]["quantiles"]["0.5"] is None
+    assert as_text(report).splitlines()[6].split() == ["mrr", "a", *["-"] * 6, "0", "1"]
+
+
+def test_text_has_a_line_for_each_metric_and_model(rows: dict[str, Any]) -> None:
+    queries = ltr.Queries(rows["y"], qid=rows["qid"], sample_weight=np.ones(len(rows["y"])))
+    text = as_text(summarize(queries, rows["scores"], METRICS, source="here"))
+    lines = text.splitlines()
+    assert lines[0] == "Data       here"
+    assert "means weighted by query" in lines[3]
+    assert lines[5].split()[:6] == ["metric", "model", "weighted", "mean", "q5", "q25"]
+    assert [line.split()[:2] for line in lines[7:9]] == [
+        ["ndcg_exp@10", "good"],
+        ["flat", lines[8].split()[1]],
+    ]
+    assert len(lines[7:]) == 2 * len(METRICS) + 2
+    assert max(map(len, lines[5:-1])) == len(lines[6])  # columns are aligned
+
+
+def test_csv_has_a_line_for_each_model_and_query(rows: dict[str, Any]) -> None:
+    queries = ltr.Queries(rows["y"], qid=rows["qid"])
+    read = pd.read_csv(io.StringIO(as_per_query_csv(summarize(queries, rows["scores"], METRICS))))
+    assert read.columns.tolist() == ["model", "qid", "documents", "relevant", *map(str, map(ltr.metric, METRICS))]
+    assert len(read) == 80
+    expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="ndcg@10").per_query["ndcg@10"]
+    np.testing.assert_array_equal(read["ndcg_exp@10"][:40], expected)  # to the last digit
+
+
+@pytest.mark.parametrize("data", ["data.txt", "data.parquet", "data.csv"])
+def test_the_command(folder: Path, rows: dict[str, Any], data: str) -> None:
+    column = "1" if data == "data.txt" else "Column_0"
+    arguments = ["report", folder / data, "--model", f"new={folder / 'model.txt'}", "--scores", f"base={column}"]
+    arguments += ["--metrics", "ndcg@10,map(rel=2,denominator=relevant)@5,ndcg(gain=[0,1,2,3,4])"]
+    done = run(*arguments, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    models = json.loads(done.stdout)["models"]
+    score = predict(folder / "model.txt", rows["X"])
+    metrics = ["ndcg@10", "map(rel=2,denominator=relevant)@5", "ndcg(gain=[0,1,2,3,4])"]
+    for name, column_of_scores in (("base", rows["X"][:, 0]), ("new", score)):
+        expected = ltr.evaluate(rows["y"], column_of_scores, qid=rows["qid"], metrics=metrics)
+        assert {metric: line["mean"] for metric, line in models[name].items()} == expected.mean
+
+
+def test_the_command_writes_files(folder: Path) -> None:
+    out = folder / "per_query.csv"
+    done = run(
+        "report",
+        folder / "data.csv",
+        "--scores",
+        "flat=flat",
+        "--format",
+        "csv",
+        "--out",
+        out,
+        "--ties",
+        "best",
+        "--no-relevant",
+        "0",
+    )
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert done.stderr == f"Wrote {out}.\n"
+    with out.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 40
+    assert lines[0]["model"] == "flat"
+
+
+def test_a_warning_is_one_line(folder: Path) -> None:
+    path = folder / "binary.csv"
+    path.write_text("qid,label,s\n1,1,0.5\n1,0,0.7\n")
+    done = run("report", path, "--scores", "s=s")
+    assert done.returncode == 0
+    assert done.stderr.startswith("warning: err counts grades")
+    assert done.stderr.count("\n") == 1
+
+
+BAD = {
+    "nothing to score": (["data.txt"], "at least one model or column"),
+    "no such file": (["absent.txt", "--scores", "a=1"], "does not exist"),
+    "no such model": (["data.txt", "--model", "a=absent.txt"], "no model file absent.txt"),
+    "not a model": (["data.txt", "--model", "a={folder}/data.csv"], "not a LightGBM model file"),
+    "no such feature": (["data.txt", "--scores", "a=9"], "by number, 1 to 6. Got '9'"),
+    "no such column": (["data.csv", "--scores", "a=flaat"], "no column 'flaat'. Did you mean 'flat'"),
+    "no such metric": (["data.csv", "--scores", "a=flat", "--metrics", "ndgc"], "Did you mean 'ndcg'"),
+    "no such tie policy": (["data.csv", "--scores", "a=flat", "--ties", "random"], "ties must be one of"),
+    "form": (["data.csv", "--scores", "flat"], "form NAME=VALUE. Got 'flat'"),
+    "a name twice": (["data.csv", "--scores", "a=flat", "--scores", "a=Column_0"], "given twice for the name 'a'"),
+    "a name for both": (["data.txt", "--scores", "a=1", "--model", "a={folder}/model.txt"], "names must differ"),
+    "mixed files": (["data.txt", "data.csv", "--scores", "a=1"], "tables or LETOR files, not both"),
+    "features": (["data.txt", "--n-features", "7", "--model", "a={folder}/model.txt"], "has 6 features, the data have 7"),
+    "no folder": (["data.csv", "--scores", "a=flat", "--out", "absent/x.txt"], "absent"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_run_exits_with_2_and_one_message(folder: Path, case: str) -> None:
+    arguments, message = BAD[case]
+    data = [str(folder / a) if a.startswith("data.") else a.format(folder=folder) for a in arguments]
+    done = run("report", *data)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_help_and_version() -> None:
+    assert "Evaluate models on DATA" in run("report", "--help").stdout
+    assert ltr.__version__ in run("--version").stdout
+    assert run("report").returncode == 2
