@@ -1,0 +1,118 @@
+"""LightGBM from training to report: early stopping on ERR@10, a grid search on NDCG@10, both models compared on test queries.
+
+python examples/lightgbm_early_stopping.py                                   # synthetic data, no download
+python examples/lightgbm_early_stopping.py --letor train.txt --valid vali.txt --test test.txt
+python examples/lightgbm_early_stopping.py --letor all.txt                   # split by whole queries: 60, 20, 20 %
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import lightgbm as lgb
+import pandas as pd
+from sklearn.model_selection import GridSearchCV, GroupKFold
+
+import ltr_metrics as ltr
+from ltr_metrics.io import read_letor, write_whole
+from ltr_metrics.lightgbm import feval
+from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
+from ltr_metrics.sklearn import QueryRanker, make_scorer
+
+METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr"]  # the first one decides when to stop
+GRID = {"estimator__num_leaves": [7, 31], "estimator__learning_rate": [0.05, 0.1]}
+
+
+def train_with_early_stopping(train, valid, log):
+    X, y, qid = train
+    X_valid, y_valid, qid_valid = valid
+    train_set = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    valid_set = lgb.Dataset(X_valid, y_valid, group=ltr.qid_to_group(qid_valid), reference=train_set)
+    return lgb.train(
+        {"objective": "lambdarank", "metric": "None", "learning_rate": 0.05, "verbose": -1, "seed": 0},
+        train_set,
+        num_boost_round=500,
+        valid_sets=[valid_set],
+        feval=feval(METRICS, log=log),
+        callbacks=[lgb.early_stopping(50, first_metric_only=True), lgb.log_evaluation(25)],
+    )
+
+
+def search_settings(train):
+    X, y, qid = train
+    ranker = QueryRanker(lgb.LGBMRanker(n_estimators=100, n_jobs=1, verbose=-1, random_state=0))
+    search = GridSearchCV(ranker, GRID, scoring=make_scorer("ndcg@10"), cv=GroupKFold(3), n_jobs=2)
+    return search.fit(with_qid_column(X, qid), y, groups=qid)
+
+
+def with_qid_column(X, qid):
+    """Cross-validation cuts the rows of X into folds; a column with the queries is cut with them."""
+    return pd.DataFrame(X).add_prefix("f").assign(qid=qid)
+
+
+def split(data, args):
+    """Training, validation and test queries: files of their own, or cut off from the training files."""
+    if args.test:
+        train, test = data, tuple(read_letor(args.test, n_features=data[0].shape[1]))
+    else:
+        X, X_test, y, y_test, qid, qid_test = ltr.train_test_split(*data, test_size=0.2, random_state=0)
+        train, test = (X, y, qid), (X_test, y_test, qid_test)
+    if args.valid:
+        return train, tuple(read_letor(args.valid, n_features=data[0].shape[1])), test
+    X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(*train, test_size=0.25, random_state=1)
+    return (X, y, qid), (X_valid, y_valid, qid_valid), test
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--letor", nargs="+", metavar="FILE", help="training files (default: synthetic data)")
+    parser.add_argument("--valid", nargs="+", metavar="FILE", help="validation files (default: cut off from training)")
+    parser.add_argument("--test", nargs="+", metavar="FILE", help="test files (default: cut off from training)")
+    parser.add_argument("--n-features", type=int, help="features of the files, if the last ones may be absent")
+    parser.add_argument("--out", type=Path, default=Path("demo_output"), help="folder for models and report")
+    args = parser.parse_args()
+    if (args.valid or args.test) and not args.letor:
+        parser.error("--valid and --test need --letor")
+    args.out.mkdir(parents=True, exist_ok=True)
+
+    data = (
+        tuple(read_letor(args.letor, n_features=args.n_features))
+        if args.letor
+        else ltr.make_ranking(400, random_state=0)
+    )
+    train, valid, test = split(data, args)
+
+    log = ltr.PerQueryLog()
+    stopped = train_with_early_stopping(train, valid, log)
+    best = stopped.best_iteration - 1
+    change = log.changes("valid_0", "err@10", before=0, after=best)
+    print(
+        f"\nStopped at round {stopped.best_iteration}: err@10 = {stopped.best_score['valid_0']['err@10']:.6f} on validation."
+    )
+    print(f"Since the first round {len(change.improved)} queries improved, {len(change.worsened)} got worse.")
+
+    search = search_settings(train)
+    print(f"\nGrid search: best ndcg_exp@10 = {search.best_score_:.6f} with {search.best_params_}.")
+
+    X_test, y_test, qid_test = test
+    scores = {
+        "early stopping": stopped.predict(X_test),
+        "grid search": search.predict(with_qid_column(X_test, qid_test)),
+    }
+    report = summarize(ltr.Queries(y_test, qid=qid_test), scores, METRICS, source="test queries")
+    for name, text in (
+        ("report.txt", as_text(report)),
+        ("report.json", as_json(report)),
+        ("per_query.csv", as_per_query_csv(report)),
+    ):
+        write_whole(args.out / name, text)
+    stopped.save_model(args.out / "early_stopping.txt")
+    search.best_estimator_.estimator_.booster_.save_model(args.out / "grid_search.txt")
+
+    print(f"\n{as_text(report)}\nReport and models are in {args.out.resolve()}:")
+    print(*(f"  {path.name}" for path in sorted(args.out.iterdir())), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
