@@ -269,19 +269,21 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
 
 def _values(queries: LabelledQueries, scores: AnyArray, metrics: Iterable[Metric], ties: str) -> dict[str, FloatArray]:
     """One value a query for each metric, before undefined ones are dealt with: one sort, families together."""
-    per_query = {str(metric): np.empty(queries.n_queries) for metric in metrics}
-    families: dict[Any, list[Metric]] = {}
+    per_query: dict[str, FloatArray] = {}
+    families: dict[Any, list[tuple[Metric, FloatArray]]] = {}
     for metric in metrics:
-        families.setdefault(metric.family(), []).append(metric)
+        per_query[str(metric)] = np.empty(queries.n_queries)
+        families.setdefault(metric.family(), []).append((metric, per_query[str(metric)]))
     for block in blocks_of(queries):
         try:
             ranking = rank(block, scores, ties)
         except NotANumberError:
             queries.refuse_nan_scores(scores)
         for family in families.values():
-            cutoffs = [metric.k for metric in family]
-            for metric, values in zip(family, family[0].at_cutoffs(ranking, cutoffs), strict=True):
-                per_query[str(metric)][block.members] = values
+            first, _ = family[0]
+            of_block = first.at_cutoffs(ranking, [metric.k for metric, _ in family])
+            for (_, values), found in zip(family, of_block, strict=True):
+                values[block.members] = found
     return per_query
 
 

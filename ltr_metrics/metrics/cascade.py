@@ -130,7 +130,7 @@ def expected_stops(tied: TiedPlaces, goes_on: FloatArray, depth: int) -> FloatAr
     with np.errstate(divide="ignore"):  # S_j <= S_1^j (Maclaurin), so S is negligible from here on
         reached = np.ceil(NEGLIGIBLE_LOG / -np.log(np.minimum(mean, 1.0)))
     places = np.minimum(np.minimum(ties.size, depth - ties.first), np.maximum(reached, 1)).astype(np.intp)
-    for chosen in _of_like_size(places, ties.size - never):
+    for chosen in _of_like_size(places):
         s = _mean_products(goes_on, tied.begins[chosen], never[chosen], ties.size[chosen], int(places[chosen].max()))
         j = np.arange(s.shape[1] - 1)
         shown = j < places[chosen][:, None]
@@ -139,9 +139,12 @@ def expected_stops(tied: TiedPlaces, goes_on: FloatArray, depth: int) -> FloatAr
     return stops
 
 
-def _of_like_size(places: IntArray, steps: IntArray) -> Iterator[IntArray]:
-    """Yield ties that need about as many places and steps, so that a matrix over them wastes little."""
-    size_class = np.frexp(places)[1] * 64 + np.frexp(steps)[1]
+def _of_like_size(places: IntArray) -> Iterator[IntArray]:
+    """Yield ties that need about as many places, where a matrix over all of them would waste too much."""
+    if len(places) * int(places.max()) <= CELLS_OF_A_RECURSION // 10:
+        yield np.arange(len(places))
+        return
+    size_class = np.frexp(places)[1]
     order = np.argsort(size_class, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(size_class[order])) + 1):
         at_once = max(1, CELLS_OF_A_RECURSION // int(places[members].max() + 1))
