@@ -26,6 +26,7 @@ class HostMetrics:
     ) -> None:
         self.request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
         self.log = log
+        self.__name__ = ",".join(map(str, self.request.metrics))  # hosts that expect a function ask for it
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(str, self.request.metrics))})"

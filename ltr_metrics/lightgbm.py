@@ -120,11 +120,12 @@ class DatasetMetrics(HostMetrics):
         # LightGBM hands over the same Dataset in every round; its version rises when labels, groups or weights are set.
         self._prepared: weakref.WeakKeyDictionary[Any, tuple[int, Queries]] = weakref.WeakKeyDictionary()
 
-    def __call__(self, preds: Any, dataset: Any) -> Triples:
+    def __call__(self, preds: Any, dataset: Any = None, *others: Any) -> Triples:
         if not (hasattr(dataset, "get_field") and hasattr(dataset, "version")):
             raise LtrTypeError(
                 f"feval is for lgb.train and lgb.cv, which hand over a lightgbm.Dataset. Got {_name(dataset)}. "
-                "LGBMRanker.fit(eval_metric=...) takes ltr_metrics.lightgbm.eval_metric(...)."
+                "LGBMRanker.fit(eval_metric=...) takes ltr_metrics.lightgbm.eval_metric(...), scikit-learn's scoring= takes "
+                "ltr_metrics.sklearn.make_scorer(...)."
             )
         queries = self._queries(dataset)
         result = self.evaluate(queries, preds)
@@ -154,10 +155,11 @@ class ArrayMetrics(HostMetrics):
         self._prepared: dict[int, tuple[weakref.ref[Any], tuple[Any, ...], Queries]] = {}
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Triples:
-        if hasattr(y_pred, "get_field") or hasattr(y_pred, "get_uint_info"):
+        if not isinstance(y_true, np.ndarray) or not isinstance(y_pred, np.ndarray):
             raise LtrTypeError(
-                f"eval_metric is for LGBMRanker.fit, which hands over arrays. Got {_name(y_pred)}. "
-                "lgb.train(feval=...) takes ltr_metrics.lightgbm.feval(...)."
+                f"eval_metric is for LGBMRanker.fit, which hands over arrays. Got {_name(y_true)} and {_name(y_pred)}. "
+                "lgb.train(feval=...) takes ltr_metrics.lightgbm.feval(...), scikit-learn's scoring= takes "
+                "ltr_metrics.sklearn.make_scorer(...)."
             )
         if group is None:
             raise LtrTypeError(

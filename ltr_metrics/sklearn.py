@@ -88,8 +88,13 @@ class QueryScorer(HostMetrics):
         self._single = isinstance(metrics, (str, Metric))
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
 
-    def __call__(self, estimator: Any, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Any:
+    def __call__(self, estimator: Any, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Any:
         """Return the metric, or a dict of metrics, of the estimator's predictions on X."""
+        if not hasattr(estimator, "predict"):
+            raise LtrTypeError(
+                f"A scorer is for scikit-learn, which hands over an estimator, X and y. Got a {type(estimator).__name__}. "
+                "lgb.train(feval=...) takes ltr_metrics.lightgbm.feval(...)."
+            )
         _refuse_classifier(estimator)
         ids = queries_of(X, qid, self.qid, "the scorer")
         result = self.evaluate(Queries(y, qid=ids, sample_weight=sample_weight), estimator.predict(X))

@@ -10,9 +10,12 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_score
 
 import ltr_metrics as ltr
 from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.sklearn import make_scorer
 
 METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr"]
 PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2, "seed": 0, "learning_rate": 0.3}
@@ -220,6 +223,11 @@ class TestErrors:
             lgb.LGBMRegressor(n_estimators=1, verbose=-1).fit(
                 Xv, yv, eval_X=Xv, eval_y=yv, eval_metric=eval_metric("mrr")
             )
+        with pytest.raises(ltr.LtrTypeError, match=r"A scorer is for scikit-learn.*lightgbm.feval"):
+            lgb.train(PARAMS, train, 1, [valid], feval=make_scorer("mrr"))
+        for wrong in (feval("mrr"), eval_metric("mrr")):
+            with pytest.raises(ltr.LtrTypeError, match=r"scoring= takes ltr_metrics.sklearn.make_scorer"):
+                cross_val_score(LinearRegression(), X, y, scoring=wrong, error_score="raise")
         xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
         with pytest.raises(ltr.LtrTypeError, match=r"feval is for lgb.train.*Got a xgboost DMatrix"):
             xgb.train(

@@ -121,6 +121,9 @@ class BinaryMetric(RankMetric):
                 f"{between[0]:g} at {queries.first_row_of_grade(between[0])}. Write for example {self.NAME}(rel=0.5)."
             )
 
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        return ranking.expected(self.relevant(ranking.block.queries).astype(np.float64), depth)
+
     def relevant(self, queries: LabelledQueries) -> BoolArray:
         """Return one flag for each distinct grade."""
         return queries.grades >= (1.0 if self.rel is None else self.rel)

@@ -48,9 +48,6 @@ class Precision(BinaryMetric):
         super().__post_init__()
         require_parameter(self, "short", ("pad", "cut"))
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(self.relevant(ranking.block.queries).astype(np.float64), depth)
-
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         n = np.maximum(block.n_ranked, 1)
         if k is None:
@@ -82,9 +79,6 @@ class Recall(BinaryMetric):
 
     NAME: ClassVar[str] = "recall"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {}
-
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(self.relevant(ranking.block.queries).astype(np.float64), depth)
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         return self.n_relevant(block)
