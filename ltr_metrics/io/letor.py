@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.io.compressed import DAMAGED, open_bytes, without_compression
 
 PathLike = str | os.PathLike[str]
 
 BYTES_AT_ONCE = 1 << 24
-_OPEN: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _DOCID = re.compile(rb"docid\s*=\s*(\S+)")
 _SPACE, _COLON = ord(" "), ord(":")
 
@@ -139,11 +135,11 @@ def _read_file(path: Path, zero_based: bool) -> _File:
     parts: list[_Lines] = []
     n_lines = 0
     try:
-        with _OPEN.get(path.suffix, open)(path, "rb") as file:
+        with open_bytes(path) as file:
             while lines := file.readlines(BYTES_AT_ONCE):
                 parts.append(_parse(lines, path, n_lines, zero_based))
                 n_lines += len(lines)
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except DAMAGED as error:
         raise LtrValueError(f"{path} is damaged or cut off after line {n_lines}: {error}.") from None
     if not any(part.y.size for part in parts):
         raise LtrValueError(f"{path} has no document: every line is blank or a comment.")
@@ -268,7 +264,7 @@ def _ids(names: list[bytes | None], path: Path) -> AnyArray:
 
 
 def _ids_from_sizes(path: Path, n_rows: int) -> IntArray:
-    stem = path.with_suffix("") if path.suffix in _OPEN else path
+    stem = without_compression(path)
     beside = [stem.with_name(stem.name + ending) for ending in (".query", ".group")]
     file = next((candidate for candidate in beside if candidate.exists()), None)
     if file is None:

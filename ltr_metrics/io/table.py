@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
+from ltr_metrics.io.compressed import DAMAGED, open_bytes, without_compression
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pandas
 
 PathLike = str | os.PathLike[str]
 
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
-COMPRESSED = (".gz", ".xz", ".bz2")
 
 
 def is_table(path: PathLike) -> bool:
@@ -25,7 +25,7 @@ def is_table(path: PathLike) -> bool:
 
 def read_table(
     paths: PathLike | Iterable[PathLike], *, qid: str = "qid", label: str = "label", columns: Sequence[str] = ()
-) -> pd.DataFrame:
+) -> pandas.DataFrame:
     r"""Read CSV, TSV or Parquet files, one after the other, as a pandas data frame.
 
     Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries.
@@ -76,21 +76,32 @@ def read_table(
     return pandas.concat(frames, ignore_index=True)
 
 
-def _read(path: Path, qid: str) -> pd.DataFrame:
-    import pandas as pd
-
+def _read(path: Path, qid: str) -> pandas.DataFrame:
     kind = _kind(path)
+    if kind not in (".parquet", *TEXT_SEPARATORS):
+        raise LtrValueError(
+            f"{path}: a table's name must end in .parquet, .csv or .tsv (or these with .gz, .xz, .bz2)."
+        )
     try:
-        if kind == ".parquet":
-            return pd.read_parquet(path)
-        if kind in TEXT_SEPARATORS:
-            return pd.read_csv(path, sep=TEXT_SEPARATORS[kind], dtype={qid: str})
+        from pyarrow import csv, parquet, string
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "report") from error
+    try:
+        with open_bytes(path) as file:
+            if kind == ".parquet":
+                frame: pandas.DataFrame = parquet.read_table(file).to_pandas()
+                return frame
+            frame = csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
+                file,
+                parse_options=csv.ParseOptions(delimiter=TEXT_SEPARATORS[kind]),
+                convert_options=csv.ConvertOptions(column_types={qid: string()}),
+            ).to_pandas()
+            return frame
     except FileNotFoundError:
         raise
-    except Exception as error:  # each backend has its own errors for damaged files
+    except (ValueError, OSError, *DAMAGED) as error:  # pyarrow's own errors are ValueErrors
         raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {error}") from error
-    raise LtrValueError(f"{path}: a table's name must end in .parquet, .csv or .tsv (or these with .gz, .xz, .bz2).")
 
 
 def _kind(path: Path) -> str:
-    return Path(path.stem).suffix if path.suffix in COMPRESSED else path.suffix
+    return without_compression(path).suffix

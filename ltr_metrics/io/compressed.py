@@ -1,0 +1,25 @@
+"""Files that may be compressed, told by their names."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+_OPEN: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+
+DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile)  # what reading a damaged or cut-off file raises
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file for reading bytes, decompressed."""
+    file: IO[bytes] = _OPEN.get(path.suffix, open)(path, "rb")
+    return file
+
+
+def without_compression(path: Path) -> Path:
+    """Return the name that the file has when decompressed."""
+    return path.with_suffix("") if path.suffix in _OPEN else path
