@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
 from ltr_metrics.io.compressed import DAMAGED, open_bytes, without_compression
@@ -63,7 +63,7 @@ def read_table(
     paths = list(paths)
     if not paths:
         raise LtrValueError("read_table needs at least one file. Got none.")
-    frames = [_read(Path(path), qid) for path in paths]
+    frames: list[pandas.DataFrame] = [_read(Path(path), qid) for path in paths]
     for path, frame in zip(paths, frames, strict=True):
         for column in (qid, label, *columns):
             if column not in frame.columns:
@@ -76,7 +76,7 @@ def read_table(
     return pandas.concat(frames, ignore_index=True)
 
 
-def _read(path: Path, qid: str) -> pandas.DataFrame:
+def _read(path: Path, qid: str) -> Any:
     kind = _kind(path)
     if kind not in (".parquet", *TEXT_SEPARATORS):
         raise LtrValueError(
@@ -89,14 +89,12 @@ def _read(path: Path, qid: str) -> pandas.DataFrame:
     try:
         with open_bytes(path) as file:
             if kind == ".parquet":
-                frame: pandas.DataFrame = parquet.read_table(file).to_pandas()
-                return frame
-            frame = csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
+                return parquet.read_table(file).to_pandas()
+            return csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
                 file,
                 parse_options=csv.ParseOptions(delimiter=TEXT_SEPARATORS[kind]),
                 convert_options=csv.ConvertOptions(column_types={qid: string()}),
             ).to_pandas()
-            return frame
     except FileNotFoundError:
         raise
     except (ValueError, OSError, *DAMAGED) as error:  # pyarrow's own errors are ValueErrors
