@@ -98,7 +98,10 @@ def resolve(
     asked: dict[str, str] = {}
     for item in metrics:
         made = item if isinstance(item, Metric) else _complete(item, chosen)
-        complete[str(made)] = made
+        if complete.setdefault(str(made), made) != made:
+            raise LtrValueError(
+                f"Two different metrics are both named {str(made)!r}: give their functions different names."
+            )
         asked[str(item)] = str(made)
     if not complete:
         raise LtrValueError("metrics must name at least one metric: got none.")

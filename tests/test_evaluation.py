@@ -74,6 +74,18 @@ def test_conventions_complete_names_and_explicit_values_win() -> None:
     ]
 
 
+def test_two_metrics_with_one_name_are_refused() -> None:
+    def gain_of(factor: float) -> object:
+        def scaled(grades: np.ndarray) -> np.ndarray:
+            return factor * grades
+
+        return scaled
+
+    metrics = [ltr.DCG(gain=gain_of(1)), ltr.DCG(gain=gain_of(2))]
+    with pytest.raises(ltr.LtrValueError, match=r"both named 'dcg\(gain=scaled\)'"):
+        ltr.evaluate(Y, S, group=GROUP, metrics=metrics)
+
+
 def test_result_as_table_dict_and_text() -> None:
     result = ltr.evaluate(Y, S, qid=[4, 4, 5, 5, 6, 6], metrics=["mrr", "p@2"], query_weight=[1, 1, 2])
     frame = result.to_pandas()
