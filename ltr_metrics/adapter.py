@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.conventions import Convention, resolve
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Evaluation, Metrics, Queries
 from ltr_metrics.log import PerQueryLog
 
@@ -25,6 +25,8 @@ class HostMetrics:
         log: PerQueryLog | None = None,
     ) -> None:
         self.request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+        if log is not None and not isinstance(log, PerQueryLog):
+            raise LtrTypeError(f"log must be a PerQueryLog. Got {log!r}.")
         self.log = log
         self.__name__ = ",".join(map(str, self.request.metrics))  # hosts that expect a function ask for it
 

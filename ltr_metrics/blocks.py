@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, BoolArray, IntArray
 from ltr_metrics.queries import LabelledQueries
 
 T = TypeVar("T")
@@ -47,6 +47,24 @@ def _cut(n_ranked: IntArray) -> Iterator[IntArray]:
         first += count
 
 
+def best_first(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
+    """Return the ideal ranking of all documents, ranked or not, by grade: queries of like length, their grade indexes.
+
+    The matrices are (queries x documents), padded with 0, "no document".
+    """
+
+    def sort(members: IntArray) -> AnyArray:
+        size = queries.sizes[members]
+        place = np.arange(int(size.max()))
+        inside = place < size[:, None]
+        position = np.where(inside, queries.starts[members][:, None] + place, 0)
+        rows = position if queries.order is None else queries.order[position]
+        grades = np.where(inside, queries.grade_index[rows], queries.grade_index.dtype.type(0))
+        return np.sort(grades, axis=1)[:, ::-1]
+
+    return queries.once("best_first", lambda: [(members, sort(members)) for members in _cut(queries.sizes)])
+
+
 @dataclass(eq=False)
 class Block:
     """Some queries of like length, seen from their labels."""
@@ -67,28 +85,9 @@ class Block:
             self._memo[key] = compute()
         return self._memo[key]  # type: ignore[no-any-return]
 
-    def count(self, chosen: BoolArray) -> IntArray:
-        """Documents of each query, ranked or not, whose grade is chosen (one flag a distinct grade)."""
-        return np.asarray(_with_no_document(chosen)[self._all_grades()].sum(axis=1))
-
-    def ideal(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return values by rank, (queries x depth), of the ranking of all documents, ranked or not, by grade."""
-        best_first = np.sort(self._all_grades(), axis=1)[:, ::-1][:, :depth]
-        return np.asarray(_with_no_document(values)[best_first])
-
     def arranged(self, order: str) -> Arrangement:
         """Lay out the ranked documents in the order that decides ties: input, ascending, descending or docid."""
         return self.once(("arranged", order), lambda: _arrange(self, order))
-
-    def _all_grades(self) -> AnyArray:
-        """Grade indexes of all documents, (queries x longest), padded with 0."""
-        queries = self.queries
-        size = queries.sizes[self.members]
-        place = np.arange(int(size.max()))
-        inside = place < size[:, None]
-        position = np.where(inside, queries.starts[self.members][:, None] + place, 0)
-        rows = position if queries.order is None else queries.order[position]
-        return np.where(inside, queries.grade_index[rows], queries.grade_index.dtype.type(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +168,6 @@ def _places_by(values: AnyArray, inside: BoolArray) -> IntArray:
     return np.where(inside, places, np.arange(values.shape[1]))
 
 
-def _with_no_document(values: AnyArray) -> AnyArray:
+def with_no_document(values: AnyArray) -> AnyArray:
     """Put the value of "no document", 0, before the values of the distinct grades."""
     return np.concatenate((np.zeros(1, dtype=values.dtype), values))

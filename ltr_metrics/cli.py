@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,9 @@ def main() -> None:
     except (LtrError, OSError) as error:
         click.echo(f"ltr-metrics: error: {error}", err=True)
         sys.exit(COULD_NOT_RUN)
+    except Exception:  # a fault of ours: 1 would say that a gate failed
+        traceback.print_exc()
+        sys.exit(COULD_NOT_RUN)
 
 
 def _read(
@@ -132,7 +136,7 @@ def _read(
 
 
 def _letor_column(X: Any, column: str, first: int) -> Any:
-    if not column.isdigit() or not first <= int(column) < first + X.shape[1]:
+    if not (column.isascii() and column.isdigit()) or not first <= int(column) < first + X.shape[1]:
         raise LtrValueError(
             f"--scores must name a feature of the LETOR data by number, {first} to {X.shape[1] - 1 + first}. Got {column!r}."
         )

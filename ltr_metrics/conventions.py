@@ -94,6 +94,8 @@ def resolve(
     chosen = _convention(convention)
     if isinstance(metrics, (str, Metric)):
         metrics = [metrics]
+    if not isinstance(metrics, Iterable):
+        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
     complete: dict[str, Metric] = {}
     asked: dict[str, str] = {}
     for item in metrics:
@@ -110,8 +112,10 @@ def resolve(
     no_relevant = chosen.no_relevant if no_relevant is None else no_relevant
     if isinstance(no_relevant, str):
         require_option("no_relevant", no_relevant, NO_RELEVANT)
-    elif isinstance(no_relevant, bool) or not np.isfinite(no_relevant):
+    elif not isinstance(no_relevant, (int, float, np.number)) or not np.isfinite(no_relevant):
         raise LtrValueError(f"no_relevant must be 'skip', 'drop', 'error' or a finite number. Got {no_relevant!r}.")
+    else:
+        no_relevant = float(no_relevant)
     return Request(tuple(complete.values()), asked, Policy(ties, no_relevant))
 
 
@@ -139,8 +143,8 @@ def _complete(name: str, convention: Convention) -> Metric:
         )
     own = {f.name for f in fields(parsed.cls)}
     completed = {
-        field: getattr(convention, f"{parsed.cls.NAME}_{field}")
+        field: getattr(convention, f"{parsed.cls.COMPLETED_BY}_{field}")
         for field in own
-        if hasattr(convention, f"{parsed.cls.NAME}_{field}")
+        if hasattr(convention, f"{parsed.cls.COMPLETED_BY}_{field}")
     }
     return parsed.cls(**{"k": convention.cutoff, **completed, **parsed.given})

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.grouping import as_group_sizes, as_ids, group_by_ids
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, as_vector
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, as_vector, refuse_different_indexes
 
 Seed = int | np.random.Generator | None
 
@@ -151,6 +151,7 @@ def train_test_split(
     (8, 2, set())
     """
     _require(0 < test_size < 1, "test_size", "lie strictly between 0 and 1", test_size)
+    refuse_different_indexes(X=X, y=y, qid=qid)
     ids = as_ids(qid, "qid")
     as_vector(y, "y", len(ids))
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -171,9 +172,13 @@ def train_test_split(
 
 
 def take_rows(table: Any, rows: IntArray) -> Any:
-    """Return the given rows of an array, a sparse matrix, a pandas or polars object, or a list (as an array)."""
+    """Return the given rows of an array, a sparse matrix, a pandas, polars or Arrow object, or a list (as an array)."""
     if hasattr(table, "iloc"):
         return table.iloc[rows]
+    if hasattr(table, "take") and hasattr(table, "schema" if hasattr(table, "columns") else "type"):
+        return table.take(rows)  # Arrow
+    if hasattr(table, "tocsr"):
+        return table.tocsr()[rows]
     return np.asarray(table)[rows] if isinstance(table, (list, tuple)) else table[rows]
 
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with the separator at its end
 
 
 class LtrError(Exception):
@@ -26,7 +26,7 @@ class LtrTypeError(LtrError, TypeError):
     """A thing of the wrong kind: text where numbers are due, an adapter given to another host."""
 
 
-class LtrKeyError(LtrError, KeyError):
+class LtrKeyError(LtrValueError, KeyError):
     """A result was asked for something that it does not hold."""
 
     def __str__(self) -> str:  # KeyError shows the repr of its message, which hides line breaks and quotes

@@ -163,12 +163,20 @@ class ByMetric(dict[str, V], Generic[V]):
         self._asked = dict(asked)
 
     def __missing__(self, key: Hashable) -> V:
-        name = self._asked.get(str(key), str(key))
-        if name in self:
-            return self[name]
-        raise LtrKeyError(
-            f"{str(key)!r} was not evaluated.{did_you_mean(str(key), self)} Evaluated: {', '.join(self)}."
-        )
+        if key in self:
+            return super().__getitem__(self._canonical(key))
+        known = ", ".join(self)
+        raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), self)} Evaluated: {known}.")
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(self._canonical(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the value of a metric, or the default."""
+        return super().get(self._canonical(key), default)
+
+    def _canonical(self, key: object) -> str:
+        return self._asked.get(str(key), str(key))
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +235,7 @@ class Evaluation:
             "no_relevant": self.policy.no_relevant,
             "mean": {name: _none_if_nan(value) for name, value in self.mean.items()},
             "n_undefined": dict(self.n_undefined),
-            "qid": self.qid.tolist(),
+            "qid": (self.qid.astype(str) if self.qid.dtype.kind in "mMS" else self.qid).tolist(),
             "documents": self.n_documents.tolist(),
             "relevant": self.n_relevant.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
@@ -279,6 +287,7 @@ def _values(queries: LabelledQueries, scores: AnyArray, metrics: Iterable[Metric
             ranking = rank(block, scores, ties)
         except NotANumberError:
             queries.refuse_nan_scores(scores)
+            raise
         for family in families.values():
             first, _ = family[0]
             of_block = first.at_cutoffs(ranking, [metric.k for metric, _ in family])

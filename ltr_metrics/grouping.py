@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import AnyArray, BoolArray, IntArray, as_numbers, as_vector
+from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, BoolArray, IntArray, as_numbers, as_vector
 
 
 class Grouping(NamedTuple):
@@ -19,17 +19,30 @@ class Grouping(NamedTuple):
 
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
-    """Return one id a row as an array that keeps ids of different types apart."""
-    if (isinstance(values, (list, tuple)) and len(set(map(type, values))) > 1) or _holds_tuples(values):
+    """Return one id a row as an array that keeps different ids apart."""
+    if isinstance(values, (list, tuple)) and not set(map(type, values)) <= {str} and not _are_small_integers(values):
         ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, tuples into a matrix
         ids[:] = list(values)
         values = ids
     ids = as_vector(values, name, n_rows)
+    if ids.dtype.kind == "f":
+        _refuse_blurred(ids, name)
     return ids.astype(object) if ids.dtype.kind == "T" else ids
 
 
-def _holds_tuples(values: Any) -> bool:
-    return isinstance(values, (list, tuple)) and len(values) > 0 and isinstance(values[0], tuple)
+def _are_small_integers(values: list[Any] | tuple[Any, ...]) -> bool:
+    return set(map(type, values)) <= {int} and -(2**63) <= min(values, default=0) <= max(values, default=0) < 2**63
+
+
+def _refuse_blurred(ids: AnyArray, name: str) -> None:
+    limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
+    blurred = np.abs(ids) >= limit
+    if blurred.any():
+        row = int(blurred.argmax())
+        raise LtrValueError(
+            f"{name} must not hold {ids.dtype} ids from {limit:.0f} on, where neighbouring ids are one number: got {ids[row]:.0f} "
+            f"at row {row}. Keep ids as integers or text."
+        )
 
 
 def group_by_ids(ids: AnyArray) -> Grouping:
@@ -38,7 +51,8 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     try:
         changes = ids[1:] != ids[:-1]
     except TypeError:  # pandas' NA is neither equal nor unequal
-        raise LtrValueError("qid must have an id in every row: some are missing.") from None
+        row = next((row for row, name in enumerate(ids.tolist()) if str(name) == "<NA>"), None)
+        raise LtrValueError(f"qid must have an id in every row: it is missing at row {row}.") from None
     run_start = np.flatnonzero(np.concatenate(([True], changes)))
     run_size = np.diff(np.append(run_start, len(ids)))
     run_ids = ids[run_start]
@@ -58,7 +72,7 @@ def _missing(ids: AnyArray) -> BoolArray:
     if ids.dtype.kind in "mM":
         return np.isnat(ids)
     if ids.dtype == object:
-        return np.array([i is None or i != i for i in ids.tolist()], dtype=np.bool_)
+        return np.array([i is None or str(i) == "<NA>" or i != i for i in ids.tolist()], dtype=np.bool_)
     return np.zeros(len(ids), dtype=np.bool_)
 
 
@@ -81,11 +95,11 @@ def _codes_by_first_appearance(ids: AnyArray) -> tuple[AnyArray, IntArray]:
 def group_by_sizes(group: Any, n_rows: int) -> Grouping:
     """Group rows that stand one query after the other, by sizes."""
     sizes = as_group_sizes(group)
-    if sizes.sum() != n_rows:
+    total = sum(sizes.tolist())  # Python's integers do not overflow
+    if total != n_rows:
         raise LtrValueError(
             f"group must hold the sizes of the queries in row order and add up to the rows: its {len(sizes)} sizes add up "
-            f"to {sizes.sum()}, y_true has {n_rows} rows."
-            + (" One id a row goes into qid." if len(sizes) == n_rows else "")
+            f"to {total}, y_true has {n_rows} rows." + (" One id a row goes into qid." if len(sizes) == n_rows else "")
         )
     return Grouping(np.arange(len(sizes)), None, sizes)
 
@@ -93,10 +107,21 @@ def group_by_sizes(group: Any, n_rows: int) -> Grouping:
 def as_group_sizes(group: Any) -> IntArray:
     """Return query sizes as integers; an empty query is an error."""
     sizes = as_numbers(group, "group")
-    bad = ~(np.isfinite(sizes) & (sizes >= 1) & (sizes == np.floor(sizes)))
+    bad = ~((sizes >= 1) & (sizes < LARGEST_EXACT_INTEGER) & (sizes == np.floor(sizes)))
     if bad.any():
         at = int(bad.argmax())
         raise LtrValueError(
             f"group must hold whole sizes of at least 1: got {sizes[at]:g} for query {at}. Leave empty queries out."
         )
     return sizes.astype(np.intp)
+
+
+def as_document_ids(values: Any, n_rows: int) -> AnyArray:
+    """Return one document id a row as text; a missing id is an error."""
+    ids = as_ids(values, "docid", n_rows)
+    missing = _missing(ids)
+    if missing.any():
+        raise LtrValueError(f"docid must have an id in every row: it is missing at row {int(missing.argmax())}.")
+    if ids.dtype.kind == "S":
+        return np.char.decode(ids, "utf-8")
+    return ids.astype(str)

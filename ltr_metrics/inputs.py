@@ -45,31 +45,64 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     """Return a one-dimensional float array: float32 and float64 as they are, everything else as float64."""
     array = as_vector(values, name, n_rows)
     if array.dtype in (np.float32, np.float64):
-        return array
-    if array.dtype.kind in "SUMmcV":
-        raise LtrTypeError(f"{name} must be numbers, got dtype {array.dtype}.")
-    if array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > LARGEST_EXACT_INTEGER:
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind not in "biufO" or array.dtype.itemsize > 8:
+        raise LtrTypeError(f"{name} must be numbers (integers, float32 or float64), got dtype {array.dtype}.")
+    if array.dtype == object:
+        return _numbers_of_objects(array, name)
+    if array.dtype.kind in "iu" and array.size:
+        row = int(np.argmax(np.maximum(array, -np.minimum(array, 0).astype(np.float64))))
+        _refuse_inexact(int(array[row]), name, row)
+    return array.astype(np.float64)
+
+
+def _numbers_of_objects(array: AnyArray, name: str) -> FloatArray:
+    """Convert entry by entry: text is no number, and a missing value has no rank."""
+    numbers = np.empty(len(array))
+    for row, value in enumerate(array.tolist()):
+        try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError
+            numbers[row] = value
+        except (TypeError, ValueError, OverflowError):
+            raise LtrTypeError(
+                f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the column, or drop the rows."
+            ) from None
+        if isinstance(value, int):
+            _refuse_inexact(value, name, row)
+    return numbers
+
+
+def _refuse_inexact(value: int, name: str, row: int) -> None:
+    if abs(value) > LARGEST_EXACT_INTEGER:
         raise LtrValueError(
-            f"{name} holds integers beyond 2**53, which float64 cannot keep apart; pass their ranks instead."
+            f"{name} must not hold integers beyond 2**53, which float64 cannot keep apart: got {value} at row {row}. Pass their "
+            "ranks instead."
         )
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise LtrTypeError(f"{name} must be numbers without missing values: {error}.") from None
 
 
 def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
     """Return a boolean array; 0 and 1 are accepted, anything else is not."""
     array = as_vector(values, name, n_rows)
-    if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
-        raise LtrTypeError(f"{name} must be True or False for each row, got dtype {array.dtype} with other values.")
+    if array.dtype != np.bool_:
+        numbers = as_numbers(array, name)
+        bad = (numbers != 0) & (numbers != 1)
+        if bad.any():
+            row = int(bad.argmax())
+            raise LtrTypeError(f"{name} must be True or False for each row: got {numbers[row]:g} at row {row}.")
+        array = numbers
     return array.astype(np.bool_)
+
+
+def pandas_index(column: Any) -> Any:
+    """Return a pandas object's index, or None."""
+    index = getattr(column, "index", None)
+    return index if hasattr(index, "equals") else None  # list.index is a method
 
 
 def refuse_different_indexes(**columns: Any) -> None:
     """Refuse pandas objects whose indexes differ: their rows would be paired by position, against their labels."""
-    indexed = [(name, column.index) for name, column in columns.items() if hasattr(column, "index")]
-    indexed = [(name, index) for name, index in indexed if hasattr(index, "equals")]  # list.index is a method
+    indexed = [(name, index) for name, column in columns.items() if (index := pandas_index(column)) is not None]
     for (name_a, index_a), (name_b, index_b) in itertools.pairwise(indexed):
         if len(index_a) == len(index_b) and not index_a.equals(index_b):
             raise LtrValueError(

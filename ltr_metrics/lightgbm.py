@@ -130,7 +130,7 @@ class DatasetMetrics(HostMetrics):
         queries = self._queries(dataset)
         result = self.evaluate(queries, preds)
         if self.log is not None:
-            self.log.record(dataset, dataset.reference is None, result, self.request.asked)
+            self.log.record(dataset, dataset.reference is None, result, self.request)
         return self.triples(result)
 
     def _queries(self, dataset: Any) -> Queries:
@@ -168,7 +168,7 @@ class ArrayMetrics(HostMetrics):
             )
         result = self.evaluate(self._queries(y_true, weight, group), y_pred)
         if self.log is not None:
-            self.log.record(y_true, False, result, self.request.asked)
+            self.log.record(y_true, False, result, self.request)
         return self.triples(result)
 
     def _queries(self, y_true: Any, weight: Any, group: Any) -> Queries:
@@ -200,18 +200,24 @@ def _queries_of(dataset: Any) -> Queries:
             "The Dataset has no queries: make it with lgb.Dataset(..., group=sizes). Sizes from an id a row: "
             "ltr_metrics.qid_to_group(qid)."
         )
-    _refuse_cut_queries(dataset)
-    return Queries(dataset.get_field("label"), group=np.diff(boundaries), sample_weight=dataset.get_field("weight"))
+    label, weight = dataset.get_field("label"), dataset.get_field("weight")
+    queries_of_rows = _queries_of_subset(dataset)
+    if queries_of_rows is None:
+        return Queries(label, group=np.diff(boundaries), sample_weight=weight)
+    return Queries(label, qid=queries_of_rows, sample_weight=weight)
 
 
-def _refuse_cut_queries(dataset: Any) -> None:
-    """Refuse a subset that holds a part of a query: lgb.cv makes such folds when the objective is not a ranking one."""
-    parent, used = dataset.reference, dataset.used_indices
-    if used is None or parent is None or parent.get_field("group") is None:
-        return
-    sizes: IntArray = np.diff(parent.get_field("group"))
-    query_of_row = np.repeat(np.arange(len(sizes)), sizes)
-    taken = np.bincount(query_of_row[np.asarray(used)], minlength=len(sizes))
+def _queries_of_subset(dataset: Any) -> IntArray | None:
+    """Return the query, in the whole data, of each row of a fold; None if this is no subset.
+
+    A subset that holds a part of a query is refused: lgb.cv makes such folds when the objective is not a ranking one.
+    """
+    whole, used = dataset.reference, dataset.used_indices
+    if used is None or whole is None or whole.get_field("group") is None:
+        return None
+    sizes: IntArray = np.diff(whole.get_field("group"))
+    query_of_row: IntArray = np.repeat(np.arange(len(sizes)), sizes)[np.asarray(used)]
+    taken = np.bincount(query_of_row, minlength=len(sizes))
     cut = (taken > 0) & (taken < sizes)
     if cut.any():
         query = int(cut.argmax())
@@ -220,6 +226,7 @@ def _refuse_cut_queries(dataset: Any) -> None:
             "queries in all: lgb.cv cuts queries unless the objective is a ranking one. Pass whole queries in folds=, for example "
             "from sklearn.model_selection.GroupKFold with groups=qid."
         )
+    return query_of_row
 
 
 def _name(thing: Any) -> str:

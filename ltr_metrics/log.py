@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ltr_metrics.conventions import Request
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation import ByMetric, Evaluation
-from ltr_metrics.inputs import AnyArray, FloatArray
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
 
 
@@ -27,18 +29,28 @@ class Change(NamedTuple):
 class _Curves:
     """One data set's values."""
 
+    data: Any  # weak reference to the host's data set, None once pickled
+    is_training: bool
     qid: AnyArray
-    asked: dict[str, str]
+    sizes: IntArray
+    asked: dict[str, str] = field(default_factory=dict)
+    source: dict[str, Request] = field(default_factory=dict)
     rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
 
 
 class PerQueryLog:
-    """Keeps the per-query values of every round; give a new one to each training.
+    """Keeps the per-query values of every round of one training.
 
-    Data sets are known by the object that the host evaluates (LightGBM's Dataset), and by a name: ``"training"`` for the
-    training data, ``"valid_0"``, ``"valid_1"``, ... in the order in which the host comes to them, which are LightGBM's own
-    default names when the training data, if they are evaluated, stand first among ``valid_sets``. Hosts do not tell a
-    metric the names that a user gave.
+    Hosts do not tell a metric the names that a user gave to data sets. So a data set is known here by the object that the
+    host evaluates (LightGBM's Dataset), and by a name: those given as ``names``; otherwise ``"training"`` for LightGBM's
+    training Dataset and ``"valid_0"`` for another one if it is the only one, and ``"data_0"``, ``"data_1"``, ... where there
+    are more.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Names of the data sets in the order in which the host evaluates them. LightGBM evaluates the training data first if
+        they are evaluated at all, then the others in the order of ``valid_sets`` or ``eval_set``.
 
     Examples
     --------
@@ -55,14 +67,20 @@ class PerQueryLog:
     True
     """
 
-    def __init__(self) -> None:
-        self._curves: dict[str, _Curves] = {}
-        self._objects: dict[str, Any] = {}  # name -> weak reference to the host's data set
+    def __init__(self, names: Sequence[str] | None = None) -> None:
+        self._given = None if names is None else tuple(names)
+        self._curves: list[_Curves] = []
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the data sets seen, in the order in which the host came to them."""
-        return tuple(self._curves)
+        """Names of the data sets, in the order in which the host evaluates them."""
+        if self._given is not None:
+            return self._given[: len(self._curves)]
+        alone = sum(not curves.is_training for curves in self._curves) == 1
+        return tuple(
+            "training" if curves.is_training else "valid_0" if alone else f"data_{i}"
+            for i, curves in enumerate(self._curves)
+        )
 
     def values(self, data: Any, metric: str | Metric) -> FloatArray:
         """Return a metric's values, (rounds x queries), NaN = left out.
@@ -77,15 +95,15 @@ class PerQueryLog:
         return np.array(ByMetric(curves.rounds, curves.asked)[metric])  # type: ignore[index]
 
     def qid(self, data: Any) -> AnyArray:
-        """Return the id of each column of `values`; 0, 1, ... where the host only knows sizes."""
+        """Return the id of each column of `values`: with LightGBM, which knows sizes alone, the query's position."""
         return self._of(data).qid
 
     def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
         """Return which queries improved and which got worse between two rounds (from 0; -1 is the last)."""
         values, qid = self.values(data, metric), self.qid(data)
         for round_ in (before, after):
-            if not -len(values) <= round_ < len(values):
-                raise LtrValueError(f"There are {len(values)} rounds in the log, counted from 0; got round {round_}.")
+            if not isinstance(round_, (int, np.integer)) or not -len(values) <= round_ < len(values):
+                raise LtrValueError(f"There are {len(values)} rounds in the log, counted from 0; got round {round_!r}.")
         difference = values[after] - values[before]
         by_gain = np.argsort(-difference, kind="stable")
         return Change(
@@ -95,36 +113,53 @@ class PerQueryLog:
             difference=difference,
         )
 
-    def record(self, data: Any, is_training: bool, result: Evaluation, asked: dict[str, str]) -> None:
+    def record(self, data: Any, is_training: bool, result: Evaluation, request: Request) -> None:
         """Append a round of one data set; adapters call this."""
-        name = self._name_of(data)
-        if name is None:
-            name = "training" if is_training else f"valid_{len(self._curves)}"
-            self._objects[name] = weakref.ref(data)
-            self._curves[name] = _Curves(result.qid, asked, {metric: [] for metric in result.per_query})
-        curves = self._curves[name]
-        if len(curves.qid) != len(result.qid):
+        curves = self._known(data) or self._new(data, is_training, result)
+        if not np.array_equal(curves.sizes, result.n_documents):
             raise LtrValueError(
-                f"The queries of {name!r} changed from {len(curves.qid)} to {len(result.qid)} during the log."
+                "The queries of a data set changed during the log. Give a new PerQueryLog to each training."
             )
+        curves.asked |= request.asked
         for metric, values in result.per_query.items():
+            if curves.source.setdefault(metric, request) is not request:
+                raise LtrValueError(
+                    f"Two metric functions write {metric} into one log, which would mix their rounds. Give each its own PerQueryLog."
+                )
             curves.rounds.setdefault(metric, []).append(values)
 
-    def _name_of(self, data: Any) -> str | None:
-        return next((name for name, known in self._objects.items() if known is not None and known() is data), None)
+    def _new(self, data: Any, is_training: bool, result: Evaluation) -> _Curves:
+        if is_training and any(curves.is_training for curves in self._curves):
+            raise LtrValueError(
+                "This log has the training data of another training already. Give a new one to each training."
+            )
+        if self._given is not None and len(self._curves) == len(self._given):
+            raise LtrValueError(
+                f"The log has {len(self._given)} names ({', '.join(self._given)}) and the host evaluates one more data set. Name "
+                "all that are evaluated, the training data first."
+            )
+        self._curves.append(_Curves(weakref.ref(data), is_training, result.qid, result.n_documents))
+        return self._curves[-1]
+
+    def _known(self, data: Any) -> _Curves | None:
+        return next((c for c in self._curves if c.data is not None and c.data() is data), None)
 
     def _of(self, data: Any) -> _Curves:
-        name = data if isinstance(data, str) else self._name_of(data)
-        if name not in self._curves:
-            hint = did_you_mean(name, self._curves) if isinstance(name, str) else ""
+        if isinstance(data, str):
+            found = dict(zip(self.names, self._curves, strict=True)).get(data)
+        else:
+            found = None if data is None else self._known(data)
+        if found is None:
+            hint = did_you_mean(data, self.names) if isinstance(data, str) else ""
             raise LtrKeyError(
-                f"There are no values of {data!r} in this log.{hint} It has {', '.join(self._curves) or 'none at all yet'}; "
-                "the data set object itself serves as well as its name."
+                f"There are no values of {data!r} in this log.{hint} It has {', '.join(self.names) or 'none at all yet'}. LightGBM's "
+                "Dataset serves as well as a name; names of your own go into PerQueryLog(names=...)."
             )
-        return self._curves[name]
+        return found
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PerQueryLog:
         return self  # LGBMRanker.fit copies its metric deeply; what the copy writes is to be found here
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_curves": self._curves, "_objects": dict.fromkeys(self._objects)}  # weak references cannot be pickled
+        without = [replace(curves, data=None) for curves in self._curves]  # weak references cannot be pickled
+        return self.__dict__ | {"_curves": without}

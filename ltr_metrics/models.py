@@ -44,10 +44,16 @@ def predict(path: str | os.PathLike[str], X: Any) -> FloatArray:
         if missing:
             raise LtrValueError(f"The data lack the model's feature {missing[0]!r}, {len(missing)} in all ({path}).")
         X = X[booster.feature_name()].to_numpy()
+    if booster.pandas_categorical:
+        raise LtrValueError(
+            f"The model {path} was trained on pandas categories, whose codes a file of data does not keep. Score the rows where the "
+            "model was trained (booster.predict(frame)), and pass the scores as a column."
+        )
     if X.shape[1] != booster.num_feature():
         raise LtrValueError(
             f"The model {path} has {booster.num_feature()} features, the data have {X.shape[1]}. If features at the end are absent "
-            "from these rows, name the number of features; if feature numbers start at 0, say so."
+            "from these rows, pass their number to read_letor (n_features=, --n-features); if feature numbers start at 0, zero_based=True "
+            "(--zero-based)."
         )
     scores: FloatArray = booster.predict(X, raw_score=True)
     if scores.ndim != 1:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.grouping import as_ids, group_by_ids, group_by_sizes
+from ltr_metrics.grouping import as_document_ids, as_ids, group_by_ids, group_by_sizes
 from ltr_metrics.inputs import (
     AnyArray,
     BoolArray,
@@ -19,7 +19,7 @@ from ltr_metrics.inputs import (
     IntArray,
     as_flags,
     as_numbers,
-    as_vector,
+    pandas_index,
     refuse_different_indexes,
 )
 
@@ -41,10 +41,20 @@ class LabelledQueries:
         docid: Any = None,
         retrieved: Any = None,
     ) -> None:
-        refuse_different_indexes(y_true=y_true, qid=qid, sample_weight=sample_weight, docid=docid)
+        row_inputs = {
+            "y_true": y_true,
+            "qid": qid,
+            "sample_weight": sample_weight,
+            "docid": docid,
+            "retrieved": retrieved,
+        }
+        refuse_different_indexes(**row_inputs)
+        self._indexed = next(
+            ((name, column.index) for name, column in row_inputs.items() if pandas_index(column) is not None), None
+        )
         labels = as_numbers(y_true, "y_true")
+        self.single_precision = labels.dtype == np.float32  # then a threshold means the float32 next to it
         self.n_rows = len(labels)
-        self._index = y_true.index if hasattr(getattr(y_true, "index", None), "equals") else None
         if (qid is None) == (group is None):
             raise LtrTypeError(
                 f"Pass exactly one of qid (an id a row) and group (sizes); got {'both' if group is not None else 'neither'}."
@@ -67,9 +77,15 @@ class LabelledQueries:
         self.retrieved: BoolArray | None = None if retrieved is None else as_flags(retrieved, "retrieved", self.n_rows)
         if self.retrieved is not None and not self.retrieved.any():
             raise LtrValueError("retrieved is False in every row: there is no ranking to evaluate.")
-        self.docid: AnyArray | None = None if docid is None else as_vector(docid, "docid", self.n_rows).astype(str)
+        self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
         self.weight: FloatArray | None = self._weights(query_weight, sample_weight)
+        for shared in (self.qid, self.sizes, self.grades, self.grade_index, self.weight):
+            if shared is not None:
+                shared.setflags(write=False)  # results and metrics' functions get these very arrays
         self._memo: dict[Hashable, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_memo": {}}  # facts are found again where they are needed
 
     # -- the layout -------------------------------------------------------------------------------------------------
 
@@ -79,7 +95,8 @@ class LabelledQueries:
 
     def n_retrieved(self) -> IntArray:
         """How many documents of each query have a rank."""
-        return self.sizes if self.retrieved is None else self.sum_by_query(self.retrieved)
+        retrieved = self.retrieved
+        return self.sizes if retrieved is None else self.once("n_retrieved", lambda: self.sum_by_query(retrieved))
 
     def sum_by_query(self, values: AnyArray) -> Any:
         """Sum of one value a row over each query."""
@@ -90,7 +107,7 @@ class LabelledQueries:
     def count_by_query(self, chosen: BoolArray) -> IntArray:
         """Documents of each query whose grade is chosen (one flag a distinct grade)."""
         flags = np.concatenate(([False], chosen))
-        return self.once(("count", chosen.tobytes()), lambda: self.sum_by_query(flags[self.grade_index]))
+        return self.once(("count", chosen.tobytes()), lambda: _read_only(self.sum_by_query(flags[self.grade_index])))
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Compute a fact about the labels the first time that it is asked for."""
@@ -116,8 +133,9 @@ class LabelledQueries:
 
     def scores(self, y_score: Any) -> Any:
         """Check a score vector against these rows; float32 and float64 stay as they are."""
-        if self._index is not None:
-            refuse_different_indexes(y_true=_Indexed(self._index), y_score=y_score)
+        if self._indexed is not None:
+            name, index = self._indexed
+            refuse_different_indexes(**{name: _Indexed(index), "y_score": y_score})
         return as_numbers(y_score, "y_score", self.n_rows)
 
     def refuse_nan_scores(self, scores: AnyArray) -> None:
@@ -148,11 +166,13 @@ class LabelledQueries:
             rows = as_numbers(sample_weight, "sample_weight", self.n_rows).astype(np.float64)
             self._refuse_weights(rows, "sample_weight", lambda row: self.where(row))
             return np.asarray(self.sum_by_query(rows) / self.sizes)
-        if isinstance(query_weight, Mapping):
-            missing = next((q for q in self.qid.tolist() if q not in query_weight), None)
+        if isinstance(query_weight, Mapping) or _is_named_series(query_weight):
+            by_id = dict(query_weight.items())
+            names = self.qid.tolist()
+            missing = next((name for name in names if name not in by_id), None)
             if missing is not None:
                 raise LtrValueError(f"query_weight has no entry for query {missing!r}; give every query a weight.")
-            query_weight = [query_weight[q] for q in self.qid.tolist()]
+            query_weight = [by_id[name] for name in names]
         weight = as_numbers(query_weight, "query_weight").astype(np.float64)
         if len(weight) != self.n_queries:
             raise LtrValueError(
@@ -168,6 +188,17 @@ class LabelledQueries:
         if bad.any():
             at = int(bad.argmax())
             raise LtrValueError(f"{name} must be finite and not negative: got {weight[at]} at {where(at)}.")
+
+
+def _is_named_series(weights: Any) -> bool:
+    """Whether a pandas Series has an index of its own, which then holds query ids, and not just 0, 1, 2, ..."""
+    index = pandas_index(weights)
+    return index is not None and type(index).__name__ != "RangeIndex"
+
+
+def _read_only(array: AnyArray) -> AnyArray:
+    array.setflags(write=False)
+    return array
 
 
 class _Indexed:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.blocks import Arrangement, Block, KeyArray
+from ltr_metrics.blocks import Arrangement, Block, KeyArray, with_no_document
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 
 LAYOUT_OF_TIES = {
@@ -174,7 +174,7 @@ class Ranking:
 
     def by_rank(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each distinct grade, by rank."""
-        return np.concatenate(([0.0], values))[self._grade_index(depth)]
+        return with_no_document(values)[self._grade_index(depth)]
 
     def expected(self, values: FloatArray, depth: int) -> FloatArray:
         """Return the same where the documents of a tie all have the tie's mean."""
@@ -182,6 +182,11 @@ class Ranking:
         if self.ties is not None:
             tied = self.tied_places(depth)
             mean = self.tie_sums(values, depth) / tied.ties.size
+            grade = self.tied_grades(depth)
+            one_grade = (
+                grade[tied.begins] == grade[tied.begins + tied.ties.size - 1]
+            )  # then rounding is not to touch it
+            mean = np.where(one_grade, with_no_document(values)[grade[tied.begins]], mean)
             self.replace_tied(ranked, tied, mean[tied.tie])
         return ranked
 
@@ -210,10 +215,17 @@ class Ranking:
             self._memo[key] = TiedPlaces(ties, tie, place, begins, ties.first[tie] + place < depth)
         return self._memo[key]  # type: ignore[no-any-return]
 
+    def tied_grades(self, depth: int) -> IntArray:
+        """Grade indexes of the documents of `tied_places`, ascending within a tie."""
+        key = ("tied grades", depth)
+        if key not in self._memo:
+            tied = self.tied_places(depth)
+            self._memo[key] = self._decode(self._keys[tied.row, tied.column], tied.row, tied.column)
+        return self._memo[key]  # type: ignore[no-any-return]
+
     def tied_values(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return a value for each distinct grade, for the documents of `tied_places`, ascending within a tie."""
-        tied = self.tied_places(depth)
-        return np.concatenate(([0.0], values))[self._decode(self._keys[tied.row, tied.column], tied.row, tied.column)]
+        """Return a value for each distinct grade, for the documents of `tied_places`."""
+        return np.asarray(with_no_document(values)[self.tied_grades(depth)])
 
     def tie_sums(self, values: FloatArray, depth: int) -> FloatArray:
         """Sum of a value for each distinct grade over the whole of each tie that begins above ``depth``."""

@@ -17,12 +17,13 @@ from ltr_metrics.datasets import take_rows
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation import Metrics, Queries
 from ltr_metrics.grouping import as_ids, group_by_ids
-from ltr_metrics.inputs import AnyArray
+from ltr_metrics.inputs import AnyArray, as_numbers, as_vector, refuse_different_indexes
 from ltr_metrics.metrics.base import Metric
 
 try:
     import narwhals.stable.v1 as nw
     from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.metadata_routing import MetadataRequest
     from sklearn.utils.validation import check_is_fitted
 except ImportError as error:
@@ -42,8 +43,8 @@ def make_scorer(
     Parameters
     ----------
     metrics : str, Metric, or several of them
-        One gives a float; a list gives a dict by canonical name from one prediction, and a search's ``refit=`` must then
-        name one of them.
+        One gives a float; a list gives a dict from one prediction, by *canonical* name, and a search's ``refit=`` must then
+        name one of these (``"ndcg_exp@10"`` where ``"ndcg@10"`` was asked for).
     qid : str or int, default "qid"
         Column of X that holds the queries: a name, or an index for arrays. Not needed where ``qid`` is routed.
     ties, no_relevant, convention
@@ -86,6 +87,7 @@ class QueryScorer(HostMetrics):
         super().__init__(metrics, **options)
         self.qid = qid
         self._single = isinstance(metrics, (str, Metric))
+        self._options = {"qid": qid} | {key: value for key, value in options.items() if value is not None}
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
 
     def __call__(self, estimator: Any, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Any:
@@ -96,9 +98,15 @@ class QueryScorer(HostMetrics):
                 "lgb.train(feval=...) takes ltr_metrics.lightgbm.feval(...)."
             )
         _refuse_classifier(estimator)
+        refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         ids = queries_of(X, qid, self.qid, "the scorer")
         result = self.evaluate(Queries(y, qid=ids, sample_weight=sample_weight), estimator.predict(X))
         return next(iter(result.mean.values())) if self._single else dict(result.mean)
+
+    def __repr__(self) -> str:
+        metrics = [str(metric) for metric in self.request.metrics]
+        options = "".join(f", {key}={value!r}" for key, value in self._options.items())
+        return f"make_scorer({metrics[0] if self._single else metrics!r}{options})"
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
         """Change what is requested of metadata routing: ``qid`` (True from the start) and ``sample_weight``."""
@@ -163,42 +171,56 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         qid : array-like of shape (n_rows,), optional
             Queries, if they are no column of X.
         sample_weight : array-like of shape (n_rows,), optional
+            One a row; where the estimator takes ``qid`` and, as XGBoost does, one weight a query, their mean.
         **fit_params
-            Passed on to the estimator as they are; what has an entry a row is not reordered, so the rows of a query must
-            then stand together.
+            Passed on to the estimator, brought into the same order if they have an entry a row.
         """
-        _refuse_classifier(self.estimator)
+        _refuse_what_is_no_ranker(self.estimator)
+        refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
+        X = _as_table(X)
         ids = queries_of(X, qid, self.qid, "QueryRanker.fit")
         features = without_column(X, self.qid)
         grouping = group_by_ids(ids)
-        if len(ids) != features.shape[0] or len(ids) != len(y):
-            raise LtrValueError(
-                f"X, y and qid must have one entry a row: got {features.shape[0]}, {len(y)} and {len(ids)}."
-            )
-        if grouping.order is not None:
-            if fit_params:
+        by_row = {"y": as_vector(y, "y")} if isinstance(y, (list, tuple)) else {"y": y}
+        by_row |= {} if sample_weight is None else {"sample_weight": as_numbers(sample_weight, "sample_weight")}
+        for name, column in {"X": features, "qid": ids, **by_row}.items():
+            if _length(column) != len(ids):
                 raise LtrValueError(
-                    f"The rows of a query must stand together when {', '.join(fit_params)} is passed on to the estimator: sort the "
-                    "rows by qid first."
+                    f"X, y, qid and weights must have one entry a row: got {_length(column)} of {name} for {len(ids)}."
                 )
-            features, y = take_rows(features, grouping.order), take_rows(y, grouping.order)
-            sample_weight = None if sample_weight is None else take_rows(sample_weight, grouping.order)
+        reserved = sorted({"group", "qid"} & fit_params.keys())
+        if reserved:
+            raise LtrTypeError(f"QueryRanker makes {reserved[0]} for the estimator from qid: do not pass it.")
+        by_row |= {name: value for name, value in fit_params.items() if _length(value) == len(ids)}
+        if grouping.order is not None:
+            order = grouping.order
+            features = take_rows(features, order)
+            by_row = {name: take_rows(column, order) for name, column in by_row.items()}
+        fit_params |= by_row
         self.estimator_ = clone(self.estimator)
         accepted = inspect.signature(self.estimator_.fit).parameters
-        if "group" in accepted:
+        if "group" in accepted and "qid" not in accepted:
             fit_params["group"] = grouping.sizes
-        elif "qid" in accepted:
+        elif "qid" in accepted:  # XGBoost takes one weight a query
             fit_params["qid"] = np.repeat(np.arange(len(grouping.sizes)), grouping.sizes)
-        if sample_weight is not None:
-            fit_params["sample_weight"] = sample_weight
-        self.estimator_.fit(features, y, **fit_params)
+            if "sample_weight" in fit_params:
+                ends = grouping.sizes.cumsum()
+                sums = np.add.reduceat(fit_params["sample_weight"], ends - grouping.sizes, dtype=np.float64)
+                fit_params["sample_weight"] = sums / grouping.sizes
+        self.estimator_.fit(features, fit_params.pop("y"), **fit_params)
         self.n_features_in_ = features.shape[1]
         return self
 
     def predict(self, X: Any) -> Any:
         """Return a score a row; a column of queries is ignored."""
         check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(without_column(X, self.qid))
+        features = without_column(_as_table(X), self.qid)
+        if features.shape[1] != self.n_features_in_:
+            raise LtrValueError(
+                f"X must have the {self.n_features_in_} features that QueryRanker was fitted on, and the column {self.qid!r} of queries "
+                f"if X had it then. Got {features.shape[1]} features."
+            )
+        return self.estimator_.predict(features)
 
 
 def _refuse_classifier(estimator: Any) -> None:
@@ -208,6 +230,34 @@ def _refuse_classifier(estimator: Any) -> None:
             f"predict of the classifier {type(estimator).__name__} gives classes, not scores: nearly all documents would tie. "
             "Use a ranker or a regressor."
         )
+
+
+def _refuse_what_is_no_ranker(estimator: Any) -> None:
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise LtrTypeError(f"QueryRanker needs an estimator such as LGBMRanker(). Got {estimator!r}.")
+    if isinstance(estimator, Pipeline):
+        raise LtrTypeError(
+            "A Pipeline hands no queries to its last step. Put QueryRanker inside: make_pipeline(StandardScaler(), "
+            "QueryRanker(LGBMRanker())), with the queries routed as qid."
+        )
+    _refuse_classifier(estimator)
+
+
+def _as_table(X: Any) -> Any:
+    """Turn a list of rows into an array; a matrix that cannot be indexed into one that can."""
+    if isinstance(X, (list, tuple)):
+        return np.asarray(X)
+    return X.tocsr() if hasattr(X, "tocsr") else X
+
+
+def _length(column: Any) -> int | None:
+    """Return how many entries or rows something has, None for what has none (a number, a text, a function)."""
+    if isinstance(column, (str, bytes)):
+        return None
+    shape = getattr(column, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else None
+    return len(column) if hasattr(column, "__len__") else None
 
 
 def queries_of(X: Any, routed: Any, column: str | int, who: str) -> AnyArray:
@@ -233,27 +283,30 @@ def queries_of(X: Any, routed: Any, column: str | int, who: str) -> AnyArray:
 def without_column(X: Any, column: str | int) -> Any:
     """Return X without the queries' column, if it has one."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        name = _name_in(frame, column)
-        return X if name is None else frame.drop(name).to_native()
-    if isinstance(column, str):
+    at = _position(frame, column)
+    if at is None:
         return X
-    kept = np.delete(np.arange(X.shape[1]), column)
-    return X[:, kept]
+    kept = np.delete(np.arange(frame.shape[1]), at)
+    return frame[:, kept.tolist()].to_native() if isinstance(frame, nw.DataFrame) else X[:, kept]
 
 
 def _column(X: Any, column: str | int) -> Any:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        name = _name_in(frame, column)
-        return None if name is None else frame[name].to_numpy()
-    if isinstance(column, str):
+    at = _position(frame, column)
+    if at is None:
         return None
-    values = X[:, [column]]
+    values = frame[:, at].to_numpy() if isinstance(frame, nw.DataFrame) else X[:, [at]]
     return (values.toarray() if hasattr(values, "toarray") else np.asarray(values)).ravel()
 
 
-def _name_in(frame: Any, column: str | int) -> str | None:
+def _position(frame: Any, column: str | int) -> int | None:
+    """Return where the queries' column stands, None if there is none of that name."""
     if isinstance(column, str):
-        return column if column in frame.columns else None
-    return str(frame.columns[column])
+        names = frame.columns if isinstance(frame, nw.DataFrame) else []
+        return names.index(column) if column in names else None
+    n_columns = frame.shape[1]
+    if not isinstance(column, (int, np.integer)) or isinstance(column, bool) or not 0 <= column < n_columns:
+        raise LtrValueError(
+            f"qid must be the name of a column of X, or its position, 0 to {n_columns - 1}. Got {column!r}."
+        )
+    return int(column)

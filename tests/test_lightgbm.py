@@ -163,6 +163,13 @@ def test_arrays_changed_in_place_are_noticed() -> None:
     assert metrics(y, score, None, group) == metrics(y, score, None, group)
     y[0] = 4
     assert metrics(y, score, None, group)[0][1] == ltr.evaluate(y, score, group=group, metrics="dcg_lin")["dcg_lin"]
+    weight = np.array([1.0, 1, 1, 1])
+    assert metrics(y, score, weight, group)
+    weight[:2] = 3
+    assert (
+        metrics(y, score, weight, group)[0][1]
+        == ltr.evaluate(y, score, group=group, metrics="dcg_lin", query_weight=[3, 1])["dcg_lin"]
+    )
     group[:] = [1, 3]
     assert metrics(y, score, None, group)[0][1] == ltr.evaluate(y, score, group=group, metrics="dcg_lin")["dcg_lin"]
 
@@ -188,6 +195,17 @@ def test_adapters_can_be_pickled(split: tuple[Any, ...]) -> None:
     y, group = np.array([0.0, 1]), np.array([2])
     assert pickle.loads(pickle.dumps(arrays))(y, y, None, group) == arrays(y, y, None, group)
     assert repr(metrics) == "DatasetMetrics(mrr, ndcg_lin@5)"
+
+
+@pytest.mark.parametrize("rel", [0.7, 0.9])
+def test_float32_labels_reach_a_threshold_as_the_users_labels_do(split: tuple[Any, ...], rel: float) -> None:
+    score, qid = np.asarray(split[1])[:, 0], np.asarray(split[5])
+    y = np.choose(np.asarray(split[3]), [0, 0.1, 0.7, 0.9, 1.0])
+    valid = lgb.Dataset(split[1], y, group=ltr.qid_to_group(qid)).construct()
+    names = [f"map(rel={rel})@5", f"precision(rel={rel})@5"]
+    logged = {name: value for name, value, _ in feval(names)(score, valid)}
+    assert logged == ltr.evaluate(y, score, qid=qid, metrics=names).mean
+    assert logged[names[1]] > 0
 
 
 class TestErrors:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import feval
+from ltr_metrics.lightgbm import eval_metric, feval
 
 PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2, "seed": 0}
 
@@ -27,11 +27,11 @@ def trained() -> tuple[lgb.Booster, ltr.PerQueryLog, list[lgb.Dataset], tuple]:
 
 def test_values_are_those_of_every_round(trained: tuple) -> None:
     booster, log, (_train, valid, _), (Xv, yv, qidv) = trained
-    assert log.names == ("training", "valid_1", "valid_2")
+    assert log.names == ("training", "data_1", "data_2")
     values = log.values(valid, "ndcg@10")
     assert values.shape == (9, len(log.qid(valid))) == (9, 27)
     assert log.values("training", ltr.NDCG(k=10)).shape == (9, 63)
-    np.testing.assert_array_equal(log.values("valid_2", "ndcg_exp@10"), values)
+    np.testing.assert_array_equal(log.values("data_2", "ndcg_exp@10"), values)
     for round_ in range(9):
         expected = ltr.evaluate(yv, booster.predict(Xv, num_iteration=round_ + 1), qid=qidv, metrics="ndcg@10")
         np.testing.assert_array_equal(values[round_], expected.per_query["ndcg@10"])
@@ -55,8 +55,8 @@ def test_which_queries_improved_and_which_got_worse(trained: tuple) -> None:
 
 def test_what_is_not_in_the_log_is_refused(trained: tuple) -> None:
     _, log, (_, valid, _), _ = trained
-    with pytest.raises(ltr.LtrError, match="no values of 'valid_3'.*Did you mean 'valid_"):
-        log.values("valid_3", "mrr")
+    with pytest.raises(ltr.LtrError, match="no values of 'data_3'.*Did you mean 'data_"):
+        log.values("data_3", "mrr")
     with pytest.raises(ltr.LtrError, match="'map' was not evaluated"):
         log.values(valid, "map")
     with pytest.raises(ltr.LtrValueError, match="9 rounds in the log, counted from 0; got round 9"):
@@ -68,7 +68,7 @@ def test_what_is_not_in_the_log_is_refused(trained: tuple) -> None:
 def test_a_log_can_be_pickled_and_is_then_read_by_name(trained: tuple) -> None:
     _, log, _, _ = trained
     again = pickle.loads(pickle.dumps(log))
-    np.testing.assert_array_equal(again.values("valid_1", "ndcg@10"), log.values("valid_1", "ndcg@10"))
+    np.testing.assert_array_equal(again.values("data_1", "ndcg@10"), log.values("data_1", "ndcg@10"))
 
 
 def test_values_stay_when_the_data_set_is_gone() -> None:
@@ -78,3 +78,76 @@ def test_values_stay_when_the_data_set_is_gone() -> None:
     lgb.train(PARAMS, train, 2, [train], feval=feval("err", log=log))
     del train
     assert log.values("training", "err").shape == (2, 20)
+
+
+def small(**options: object) -> tuple[lgb.Dataset, lgb.Dataset]:
+    X, y, qid = ltr.make_ranking(n_queries=20, documents=8, random_state=0)
+    X, Xv, y, yv, qid, qidv = ltr.train_test_split(X, y, qid, random_state=0)
+    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    return train, lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train)
+
+
+def test_names_claim_nothing_that_the_host_does_not_tell() -> None:
+    train, valid = small()
+    log = ltr.PerQueryLog()
+    lgb.train(PARAMS, train, 2, [valid], feval=feval("err", log=log))
+    assert log.names == ("valid_0",)
+    train, valid = small()
+    log = ltr.PerQueryLog(["learn", "check"])
+    lgb.train(
+        PARAMS, train, 2, [valid, train], feval=feval("err", log=log)
+    )  # LightGBM evaluates the training data first
+    assert log.names == ("learn", "check")
+    np.testing.assert_array_equal(log.values("learn", "err"), log.values(train, "err"))
+    np.testing.assert_array_equal(log.values("check", "err"), log.values(valid, "err"))
+
+
+def test_a_ranker_that_is_evaluated_on_its_training_data_too() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=20, documents=8, random_state=0)
+    X, Xv, y, yv, qid, qidv = ltr.train_test_split(X, y, qid, random_state=0)
+    log = ltr.PerQueryLog()
+    ranker = lgb.LGBMRanker(n_estimators=3, metric="None", verbose=-1)
+    group, groupv = ltr.qid_to_group(qid), ltr.qid_to_group(qidv)
+    ranker.fit(
+        X,
+        y,
+        group=group,
+        eval_X=(Xv, X),
+        eval_y=(yv, y),
+        eval_group=[groupv, group],
+        eval_metric=eval_metric("err", log=log),
+    )
+    assert log.names == ("data_0", "data_1")
+    assert log.values("data_0", "err").mean(axis=1).tolist() == ranker.evals_result_["training"]["err"]
+    with pytest.raises(ltr.LtrError, match=r"no values of 'valid_0'.*names=\.\.\."):
+        log.values("valid_0", "err")
+
+
+def test_a_log_is_for_one_training_and_each_metric_for_one_function() -> None:
+    log = ltr.PerQueryLog()
+    train, _ = small()
+    lgb.train(PARAMS, train, 1, [train], feval=feval("err", log=log))
+    again, _ = small()
+    with pytest.raises(ltr.LtrValueError, match="training data of another training already"):
+        lgb.train(PARAMS, again, 1, [again], feval=feval("err", log=log))
+    train, valid = small()
+    two = ltr.PerQueryLog()
+    both = [feval(["err", "ndcg@3"], log=two), feval(["mrr", "err"], ties="worst", log=two)]
+    with pytest.raises(ltr.LtrValueError, match="Two metric functions write err into one log"):
+        lgb.train(PARAMS, train, 1, [valid], feval=both)
+    train, valid = small()
+    two = ltr.PerQueryLog()
+    lgb.train(PARAMS, train, 1, [valid], feval=[feval("ndcg@3", log=two), feval("p@3", log=two)])
+    assert two.values(valid, "ndcg@3").shape == two.values(valid, "p@3").shape
+    train, valid = small()
+    with pytest.raises(ltr.LtrValueError, match=r"has 1 names \(learn\) and the host evaluates one more"):
+        lgb.train(PARAMS, train, 1, [train, valid], feval=feval("err", log=ltr.PerQueryLog(["learn"])))
+    with pytest.raises(ltr.LtrTypeError, match="log must be a PerQueryLog"):
+        feval("err", log=[])  # type: ignore[arg-type]
+
+
+def test_folds_know_their_queries() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=20, documents=8, random_state=0)
+    log = ltr.PerQueryLog()
+    lgb.cv(PARAMS, lgb.Dataset(X, y, group=ltr.qid_to_group(qid)), 1, nfold=4, feval=feval("dcg", log=log))
+    assert sorted(np.concatenate([log.qid(name) for name in log.names])) == list(range(20))

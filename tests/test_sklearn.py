@@ -94,7 +94,6 @@ def test_grid_search(how: str, n_jobs: int | None, rows: tuple[np.ndarray, ...])
         expected = by_hand(plain, X, y, qid, ["ndcg@10"])[:, 0]
         got = [search.cv_results_[f"split{fold}_test_score"][i] for fold in range(3)]
         np.testing.assert_array_equal(got, expected)
-    assert search.best_params_["estimator__learning_rate"] in (0.05, 0.3)
     assert search.best_estimator_.estimator_.num_leaves == search.best_params_["estimator__num_leaves"]
     np.testing.assert_array_equal(search.predict(inputs), search.best_estimator_.predict(inputs))
 
@@ -162,6 +161,11 @@ def test_routed_row_weights(rows: tuple[np.ndarray, ...]) -> None:
             y[test], fitted.predict(X[test]), qid=qid[test], metrics="mrr", sample_weight=weight[test]
         )
         assert got == expected["mrr"]
+    with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
+        cross_validate(model, X, y, params=params, scoring=make_scorer("mrr"), cv=GroupKFold(3), error_score="raise")
+    unrouted = make_scorer("mrr").set_score_request(qid=False, sample_weight=False)
+    with pytest.raises(ltr.LtrTypeError, match="the scorer has no queries"):
+        cross_validate(model, X, y, params=params, scoring=unrouted, cv=GroupKFold(3), error_score="raise")
     with pytest.raises(ltr.LtrTypeError, match="not group"):
         scorer.set_score_request(group=True)
 
@@ -178,6 +182,18 @@ def test_fit_brings_scattered_rows_together(rows: tuple[np.ndarray, ...]) -> Non
     scattered = ranker().fit(frame(X, qid), pd.Series(y), sample_weight=weight.tolist())
     np.testing.assert_array_equal(scattered.predict(frame(X, qid)), plain.predict(X))
     np.testing.assert_array_equal(scattered.predict(frame(X, qid).drop(columns="qid")), plain.predict(X))
+    numbered = pd.DataFrame(X).assign(qid=qid).set_axis(range(7), axis=1)
+    positional = ranker(qid=6).fit(numbered, y, sample_weight=weight)
+    np.testing.assert_array_equal(positional.predict(numbered), plain.predict(X))
+    listed = ranker().fit(X.tolist(), y.tolist(), qid=qid.tolist(), sample_weight=weight.tolist())
+    np.testing.assert_array_equal(listed.predict(X.tolist()), plain.predict(X))
+    score = np.random.default_rng(1).random(len(y))
+    plain.fit(X[together], y[together], group=ltr.qid_to_group(qid[together]), init_score=score[together], callbacks=[])
+    started = ranker().fit(X, y, qid=qid, init_score=score, callbacks=[])
+    np.testing.assert_array_equal(started.predict(X), plain.predict(X))
+    coo = ranker().fit(sparse.coo_matrix(X), y, qid=qid)
+    np.testing.assert_array_equal(coo.predict(sparse.coo_matrix(X)), ranker().fit(X, y, qid=qid).predict(X))
+    plain.fit(X[together], y[together], group=ltr.qid_to_group(qid[together]), sample_weight=weight[together])
     csr = ranker().fit(sparse.csr_matrix(X), y, qid=qid, sample_weight=weight)
     np.testing.assert_array_equal(csr.predict(sparse.csr_matrix(X)), plain.predict(X))
 
@@ -189,6 +205,14 @@ def test_other_estimators(rows: tuple[np.ndarray, ...]) -> None:
     xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
     boosted = QueryRanker(xgb.XGBRanker(n_estimators=3)).fit(X, y, qid=qid)
     assert boosted.predict(X).shape == y.shape
+    weight = np.where(qid % 2, 1.0, 3.0)
+    together = np.argsort(_appearance(qid), kind="stable")
+    ids = _appearance(qid)[together]
+    plain = xgb.XGBRanker(n_estimators=3).fit(
+        X[together], y[together], qid=ids, sample_weight=weight[together][np.unique(ids, return_index=True)[1]]
+    )
+    weighted = QueryRanker(xgb.XGBRanker(n_estimators=3)).fit(X, y, qid=qid, sample_weight=weight)
+    np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
 
 
 def test_it_is_an_estimator() -> None:
@@ -206,7 +230,7 @@ def test_pickling(rows: tuple[np.ndarray, ...]) -> None:
         scorer(fitted, X, y, qid=qid)
         == ltr.evaluate(y, fitted.predict(X), qid=qid, metrics="ndcg_lin@5", ties="worst")["ndcg_lin@5"]
     )
-    assert repr(scorer) == "QueryScorer(ndcg_lin@5)"
+    assert repr(scorer) == "make_scorer('ndcg_lin@5', qid='qid', ties='worst')"
 
 
 class TestErrors:
@@ -247,8 +271,35 @@ class TestErrors:
         X, y, qid = rows
         with pytest.raises(ltr.LtrValueError, match="one entry a row"):
             ranker().fit(X, y[:-1], qid=qid)
-        with pytest.raises(ltr.LtrValueError, match="must stand together when init_score is passed on"):
-            ranker().fit(X, y, qid=qid, init_score=np.zeros(len(y)))
+        with pytest.raises(ltr.LtrValueError, match="of sample_weight for"):
+            ranker().fit(X, y, qid=qid, sample_weight=[1.0])
+        with pytest.raises(ltr.LtrTypeError, match="makes group for the estimator"):
+            ranker().fit(X, y, qid=qid, group=[1, 2])
+        fitted = ranker().fit(X, y, qid=qid)
+        with pytest.raises(ltr.LtrValueError, match=r"must have the 6 features.*Got 5"):
+            fitted.predict(X[:, :5])
+
+    def test_what_is_no_ranker(self, rows: tuple[np.ndarray, ...]) -> None:
+        X, y, qid = rows
+        with pytest.raises(ltr.LtrTypeError, match=r"Put QueryRanker inside"):
+            QueryRanker(make_pipeline(StandardScaler(), lgb.LGBMRanker())).fit(X, y, qid=qid)
+        for wrong in (None, lgb.LGBMRanker):
+            with pytest.raises(ltr.LtrTypeError, match=r"needs an estimator such as LGBMRanker\(\)"):
+                QueryRanker(wrong).fit(X, y, qid=qid)
+
+    def test_indexes_that_differ(self, rows: tuple[np.ndarray, ...]) -> None:
+        X, y, qid = rows
+        shuffled = pd.Series(y).sample(frac=1, random_state=0)
+        with pytest.raises(ltr.LtrValueError, match="X and y have different pandas indexes"):
+            ranker().fit(frame(X, qid), shuffled)
+        with pytest.raises(ltr.LtrValueError, match="X and y have different pandas indexes"):
+            make_scorer("mrr")(ranker().fit(X, y, qid=qid), frame(X, qid), shuffled)
+
+    @pytest.mark.parametrize("column", [7, -1, 1.5, True])
+    def test_a_position_that_is_none(self, rows: tuple[np.ndarray, ...], column: object) -> None:
+        X, y, qid = rows
+        with pytest.raises(ltr.LtrValueError, match=r"or its position, 0 to 6"):
+            ranker(qid=column).fit(np.column_stack([X, qid]), y)
 
     def test_predict_before_fit(self, rows: tuple[np.ndarray, ...]) -> None:
         with pytest.raises(sklearn.exceptions.NotFittedError):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
 _OPEN: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
-DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile)  # what reading a damaged or cut-off file raises
+DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)  # what reading a damaged or cut-off file raises
 
 
 def open_bytes(path: Path) -> IO[bytes]:

@@ -18,6 +18,7 @@ from ltr_metrics.io.compressed import DAMAGED, open_bytes, without_compression
 PathLike = str | os.PathLike[str]
 
 BYTES_AT_ONCE = 1 << 24
+HIGHEST_FEATURE = 1_000_000  # X is dense; a number beyond is a damaged line or data of another kind
 _DOCID = re.compile(rb"docid\s*=\s*(\S+)")
 _SPACE, _COLON = ord(" "), ord(":")
 
@@ -57,6 +58,7 @@ def read_letor(
     Parameters
     ----------
     paths : path or several of them
+        The same id in two files is the same query.
     n_features : int, optional
         Columns of X; default: the highest feature number that occurs.
     zero_based : bool, default False
@@ -84,6 +86,8 @@ def read_letor(
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
+    if n_features is not None and not (isinstance(n_features, int) and n_features >= 1):
+        raise LtrValueError(f"n_features must be a whole number of at least 1. Got {n_features!r}.")
     files = [_read_file(Path(path), zero_based) for path in paths]
     if not files:
         raise LtrValueError("read_letor needs at least one file. Got none.")
@@ -139,7 +143,9 @@ def _read_file(path: Path, zero_based: bool) -> _File:
             while lines := file.readlines(BYTES_AT_ONCE):
                 parts.append(_parse(lines, path, n_lines, zero_based))
                 n_lines += len(lines)
-    except DAMAGED as error:
+    except FileNotFoundError:
+        raise
+    except (*DAMAGED, OSError) as error:
         raise LtrValueError(f"{path} is damaged or cut off after line {n_lines}: {error}.") from None
     if not any(part.y.size for part in parts):
         raise LtrValueError(f"{path} has no document: every line is blank or a comment.")
@@ -152,7 +158,7 @@ def _read_file(path: Path, zero_based: bool) -> _File:
         y=y,
         qid=_ids(names, path) if names[0] is not None else _ids_from_sizes(path, len(y)),
         named=names[0] is not None,
-        docid=None if None in docid else np.array([d.decode() for d in docid if d is not None]),
+        docid=None if None in docid else np.array([_text(d, path) for d in docid if d is not None]),
         row=np.concatenate([part.row + first for part, first in zip(parts, offset, strict=False)]),
         column=np.concatenate([part.column for part in parts]),
         value=np.concatenate([part.value for part in parts]),
@@ -203,7 +209,12 @@ def _parse(lines: list[bytes], path: Path, lines_before: int, zero_based: bool) 
         y is not None and values is not None and alternate and len(values) == 2 * count.sum() and len(y) == len(labels)
     )
     lowest = 0 if zero_based else 1
-    if not well_formed or (values[0::2] < lowest).any() or (values[0::2] % 1 != 0).any():  # type: ignore[index]
+    if (
+        not well_formed
+        or (values[0::2] < lowest).any()
+        or (values[0::2] > HIGHEST_FEATURE).any()
+        or (values[0::2] % 1 != 0).any()
+    ):  # type: ignore[index]
         _raise_for_bad_line(path, lines, number, lines_before, lowest)
     assert y is not None
     assert values is not None
@@ -234,9 +245,13 @@ def _raise_for_bad_line(path: Path, lines: list[bytes], number: list[int], lines
                     )
             elif not (i == 1 and word.startswith("qid:")):
                 key, colon, value = word.partition(":")
-                if not (colon and key.isdigit() and _is_number(value)):
+                if not (colon and key.isascii() and key.isdigit() and _is_number(value)):
                     raise LtrValueError(
                         f"{path}:{at}:{column}: a feature must have the form number:value. Got {word!r}."
+                    )
+                if int(key) > HIGHEST_FEATURE:
+                    raise LtrValueError(
+                        f"{path}:{at}:{column}: feature numbers go up to {HIGHEST_FEATURE:,}. Got {word!r}."
                     )
                 if int(key) < lowest:
                     raise LtrValueError(
@@ -258,9 +273,16 @@ def _ids(names: list[bytes | None], path: Path) -> AnyArray:
     words = np.array([name or b"" for name in names])
     if (words == b"").any():
         raise LtrValueError(f"{path}: qid: must be followed by the query's id; it is empty in some line.")
-    text = words.astype(str)
+    text = np.array([_text(name, path) for name in words.tolist()])
     digits = np.char.isdigit(text) & ((np.char.str_len(text) == 1) | ~np.char.startswith(text, "0"))
     return text.astype(np.int64) if digits.all() and np.char.str_len(text).max() < 19 else text  # "007" is not 7
+
+
+def _text(word: bytes, path: Path) -> str:
+    try:
+        return word.decode()
+    except UnicodeDecodeError as error:
+        raise LtrValueError(f"{path} must be UTF-8 text: got {word!r} ({error}).") from None
 
 
 def _ids_from_sizes(path: Path, n_rows: int) -> IntArray:
@@ -272,9 +294,9 @@ def _ids_from_sizes(path: Path, n_rows: int) -> IntArray:
             f"{path}:1: the lines have no qid:, and there is no file of query sizes beside it ({beside[0].name} or {beside[1].name})."
         )
     sizes = []
-    for at, line in enumerate(file.read_text().splitlines(), start=1):
+    for at, line in enumerate(_text(file.read_bytes(), file).splitlines(), start=1):
         if line.strip():
-            if not line.strip().isdigit() or int(line) < 1:
+            if not (line.strip().isascii() and line.strip().isdigit()) or int(line) < 1:
                 raise LtrValueError(
                     f"{file}:{at}: a query's size must be a whole number of at least 1. Got {line.strip()!r}."
                 )

@@ -28,7 +28,7 @@ def read_table(
 ) -> pandas.DataFrame:
     r"""Read CSV, TSV or Parquet files, one after the other, as a pandas data frame.
 
-    Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries.
+    Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries. The same id in two files is the same query.
 
     Parameters
     ----------
@@ -71,8 +71,15 @@ def read_table(
                 raise LtrKeyError(
                     f"{path} has no column {column!r}.{hint} It has {', '.join(map(str, frame.columns))}."
                 )
+            if list(frame.columns).count(column) > 1:
+                raise LtrValueError(
+                    f"{path} has {list(frame.columns).count(column)} columns named {column!r}; keep one."
+                )
         if not len(frame):
             raise LtrValueError(f"{path} has no row.")
+        empty = (frame[qid] == "").to_numpy()
+        if empty.any():
+            raise LtrValueError(f"{path} must have an id in every row: {qid} is empty at row {int(empty.argmax())}.")
     return pandas.concat(frames, ignore_index=True)
 
 

@@ -31,12 +31,24 @@ class Metric:
         Cutoff: only the first ``k`` ranks count. None, the default, is the whole list.
     """
 
-    NAME: ClassVar[str]  # of the canonical name; also the prefix of the fields of a convention that complete it
+    NAME: ClassVar[str]  # of the canonical name
+    COMPLETED_BY: ClassVar[
+        str
+    ]  # prefix of a convention's fields that complete a name; the metric's own name if not given
     ALIASES: ClassVar[dict[str, dict[str, Any]]]  # further names that are parsed, each with the parameters it fixes
 
     k: int | None = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "NAME" in cls.__dict__ and "COMPLETED_BY" not in cls.__dict__:
+            cls.COMPLETED_BY = cls.NAME
+
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.generic):  # np.float32(0.7) is another number than 0.7, but hashes alike as neither
+                object.__setattr__(self, field.name, value.item())
         if self.k is not None and not _is_count(self.k):
             raise LtrValueError(f"The cutoff k of {self.NAME} must be a whole number of at least 1. Got {self.k!r}.")
 
@@ -110,7 +122,7 @@ class BinaryMetric(RankMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rel is not None and not (_is_number(self.rel) and self.rel > 0):
+        if self.rel is not None and not (is_number(self.rel) and self.rel > 0):
             raise LtrValueError(f"The parameter rel of {self.NAME} must be a number above 0. Got {self.rel!r}.")
 
     def check(self, queries: LabelledQueries) -> None:
@@ -126,11 +138,14 @@ class BinaryMetric(RankMetric):
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:
         """Return one flag for each distinct grade."""
-        return queries.grades >= (1.0 if self.rel is None else self.rel)
+        lowest = 1.0 if self.rel is None else self.rel
+        if queries.single_precision:  # hosts keep labels as float32: a label .7 is to reach rel=0.7 there as well
+            lowest = float(np.float32(lowest))
+        return queries.grades >= lowest
 
     def n_relevant(self, block: Block) -> FloatArray:
         """R: the relevant documents of each query, ranked or not; NaN where there is none."""
-        count = block.once(("relevant", self.rel), lambda: block.count(self.relevant(block.queries)))
+        count = block.queries.count_by_query(self.relevant(block.queries))[block.members]
         return np.where(count > 0, count, np.nan)
 
 
@@ -143,12 +158,13 @@ def require_parameter(metric: Metric, name: str, allowed: Sequence[str]) -> None
         )
 
 
+def is_number(value: object) -> bool:
+    """Whether a parameter is a finite number."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
 def _is_count(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _spell(value: Any) -> str:
@@ -159,10 +175,4 @@ def _spell(value: Any) -> str:
         return name
     if isinstance(value, tuple):
         return "[" + ",".join(map(_spell, value)) + "]"
-    return (
-        f"{value:.17g}"
-        if isinstance(value, float) and float(f"{value:g}") != value
-        else f"{value:g}"
-        if _is_number(value)
-        else str(value)
-    )
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

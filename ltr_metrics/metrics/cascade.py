@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.inputs import FloatArray, IntArray
-from ltr_metrics.metrics.base import RankMetric, _is_number, require_parameter
+from ltr_metrics.metrics.base import RankMetric, is_number, require_parameter
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking, TiedPlaces
 
@@ -57,7 +57,7 @@ class ERR(RankMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_parameter(self, "p", ("exp", "label"))
-        if not (_is_number(self.max_grade) and 0 < self.max_grade <= 1000):
+        if not (is_number(self.max_grade) and 0 < self.max_grade <= 1000):
             raise LtrValueError(
                 f"The parameter max_grade of err must be a number above 0 and at most 1000. Got {self.max_grade!r}."
             )
@@ -77,7 +77,7 @@ class ERR(RankMetric):
         if ranking.ties is not None:
             tied = ranking.tied_places(depth)
             arrives = np.where(tied.ties.first > 0, goes_on[tied.ties.row, tied.ties.first - 1], 1.0)
-            stops_in_tie = expected_stops(tied, ranking.tied_values(1 - stop, depth), depth)
+            stops_in_tie = expected_stops(tied, ranking.tied_values(stop, depth), depth)
             ranking.replace_tied(stops, tied, arrives[tied.tie] * stops_in_tie)
         stops /= np.arange(1.0, depth + 1)
         return stops
@@ -113,29 +113,33 @@ class ERR(RankMetric):
         return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-self.max_grade)
 
 
-def expected_stops(tied: TiedPlaces, goes_on: FloatArray, depth: int) -> FloatArray:
-    """Return the probability to stop at each place of a tie, for one who arrives at the tie.
+def expected_stops(tied: TiedPlaces, stop: FloatArray, depth: int) -> FloatArray:
+    """Return the probability to stop at each place of a tie, for one who arrives at the tie, over all its orders.
 
-    ``goes_on`` has for each tied document the probability to go on, highest first within a tie. Let S_j be its product's
-    mean over all j documents of the tie: one stops at place j with probability S_{j-1} - S_j. S grows by a document at a
-    time (the t-th): S_j <- S_j (t-j)/t + S_{j-1} x_t j/t, where all terms are positive. Documents at which nobody stops
-    come first and leave S_j = 1. Places beyond the depth, or that nobody reaches, are not computed: they stay 0.
+    ``stop`` has for each tied document the probability to stop there, lowest first within a tie. Let S_j be the mean, over
+    all j documents of the tie, of the product of 1 - p (one goes on past j places), and T_j the probability to stop at
+    place j. The tie grows by a document at a time, which is equally likely to stand at each place; with the t-th
+
+        T_j <- T_j (t-j)/t + T_{j-1} (1-p_t) (j-1)/t + S_{j-1} p_t / t
+        S_j <- S_j (t-j)/t + S_{j-1} (1-p_t) j/t
+
+    where all terms are positive, so that no digit is lost. Documents at which nobody stops come first and leave S = 1 and
+    T = 0. Places beyond the depth, or that nobody reaches, are not computed: they stay 0.
     """
     ties = tied.ties
-    stops = np.zeros(len(goes_on))
+    stops = np.zeros(len(stop))
     if not len(stops):
         return stops
-    never = np.add.reduceat((goes_on == 1.0).astype(np.intp), tied.begins)
-    mean = np.add.reduceat(goes_on, tied.begins) / ties.size
+    never = np.add.reduceat((stop == 0.0).astype(np.intp), tied.begins)
+    mean = np.add.reduceat(1 - stop, tied.begins) / ties.size
     with np.errstate(divide="ignore"):  # S_j <= S_1^j (Maclaurin), so S is negligible from here on
         reached = np.ceil(NEGLIGIBLE_LOG / -np.log(np.minimum(mean, 1.0)))
     places = np.minimum(np.minimum(ties.size, depth - ties.first), np.maximum(reached, 1)).astype(np.intp)
     for chosen in _of_like_size(places):
-        s = _mean_products(goes_on, tied.begins[chosen], never[chosen], ties.size[chosen], int(places[chosen].max()))
-        j = np.arange(s.shape[1] - 1)
+        t = _stops_at_place(stop, tied.begins[chosen], never[chosen], ties.size[chosen], int(places[chosen].max()))
+        j = np.arange(t.shape[1])
         shown = j < places[chosen][:, None]
-        cell = (tied.begins[chosen][:, None] + j)[shown]
-        stops[cell] = (s[:, :-1] - s[:, 1:])[shown]
+        stops[(tied.begins[chosen][:, None] + j)[shown]] = t[shown]
     return stops
 
 
@@ -152,19 +156,24 @@ def _of_like_size(places: IntArray) -> Iterator[IntArray]:
             yield members[first : first + at_once]
 
 
-def _mean_products(goes_on: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
-    """S_0 ... S_places of each tie, (ties x places + 1)."""
+def _stops_at_place(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
+    """T_1 ... T_places of each tie, (ties x places)."""
     order = np.argsort(never - size, kind="stable")  # most documents to add first: the rest drop out from the end
     begins, never, size = begins[order], never[order], size[order]
-    j = np.arange(places + 1.0)
-    s = (j <= never[:, None]).astype(np.float64)
+    j = np.arange(1.0, places + 1)
+    before = (j - 1 <= never[:, None]).astype(np.float64)  # S_0 ... S_{places-1}
+    at = np.zeros_like(before)  # T_1 ... T_places
     for step in range(int((size - never).max())):
-        active = int(np.searchsorted(never - size, -step, side="left"))
-        t = (never[:active] + step + 1.0)[:, None]
-        x = goes_on[begins[:active] + never[:active] + step][:, None]
-        added = s[:active, :-1] * (x * j[1:] / t)
-        s[:active, 1:] *= np.maximum(t - j[1:], 0) / t
-        s[:active, 1:] += added
-    result = np.empty_like(s)
-    result[order] = s
+        n = int(np.searchsorted(never - size, -step, side="left"))
+        t = (never[:n] + step + 1.0)[:, None]
+        p = stop[begins[:n] + never[:n] + step][:, None]
+        shifted = at[:n, :-1] * ((1 - p) * j[:-1] / t)
+        at[:n] *= np.maximum(t - j, 0) / t
+        at[:n, 1:] += shifted
+        at[:n] += before[:n] * (p / t)
+        shifted = before[:n, :-1] * ((1 - p) * j[:-1] / t)
+        before[:n, 1:] *= np.maximum(t - j[:-1], 0) / t
+        before[:n, 1:] += shifted
+    result = np.empty_like(at)
+    result[order] = at
     return result

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ltr_metrics.blocks import Block
+from ltr_metrics.blocks import Block, best_first, with_no_document
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
@@ -54,6 +54,7 @@ class DCG(RankMetric):
     """
 
     NAME: ClassVar[str] = "dcg"
+    COMPLETED_BY: ClassVar[str] = "ndcg"  # a system's gain is the same for both
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"dcg_exp": {"gain": "exp"}, "dcg_lin": {"gain": "linear"}}
 
     gain: Gain = "exp"
@@ -61,11 +62,11 @@ class DCG(RankMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.gain, (list, np.ndarray)):
-            object.__setattr__(self, "gain", tuple(float(g) for g in self.gain))
+        if isinstance(self.gain, (list, tuple, np.ndarray)):
+            object.__setattr__(self, "gain", self._table(self.gain))
         if isinstance(self.gain, str):
             require_parameter(self, "gain", ("exp", "linear"))
-        elif not callable(self.gain) and not (isinstance(self.gain, tuple) and len(self.gain)):
+        elif not callable(self.gain) and not isinstance(self.gain, tuple):
             raise LtrTypeError(
                 f"The parameter gain of {self.NAME} must be 'exp', 'linear', a table or a function. Got {self.gain!r}."
             )
@@ -88,7 +89,7 @@ class DCG(RankMetric):
         return queries.once(("gains", self.gain), lambda: self._gains(queries))
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(self.gains(ranking.block.queries), depth) * self._discounts(ranking.block, depth)
+        return ranking.expected(self.gains(ranking.block.queries), depth) * self.discounts(ranking.block.queries, depth)
 
     def _gains(self, queries: LabelledQueries) -> FloatArray:
         grades = queries.grades
@@ -99,7 +100,7 @@ class DCG(RankMetric):
         elif isinstance(self.gain, tuple):
             gains = self._from_table(queries, self.gain)
         else:
-            gains = np.asarray(self.gain(grades), dtype=np.float64)  # type: ignore[operator]
+            gains = np.asarray(self.gain(grades.copy()), dtype=np.float64)  # type: ignore[operator]
             if gains.shape != grades.shape:
                 raise LtrValueError(
                     f"The gain of {self} must give one gain a grade: got {gains.shape} for {grades.shape}."
@@ -124,8 +125,31 @@ class DCG(RankMetric):
             )
         return np.asarray(table, dtype=np.float64)[queries.grades.astype(np.intp)]
 
-    def _discounts(self, block: Block, depth: int) -> FloatArray:
-        return block.once(("discount", self.discount, depth), lambda: _discounts(self.discount, depth))
+    def _table(self, gain: Any) -> tuple[float, ...]:
+        table = np.asarray(gain)
+        if table.ndim != 1 or not table.size or table.dtype.kind not in "iuf" or not np.isfinite(table).all():
+            raise LtrValueError(
+                f"The gain table of {self.NAME} must be one finite number a grade, from grade 0 on. Got {gain!r}."
+            )
+        return tuple(table.astype(np.float64).tolist())
+
+    def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
+        """Return the discount of each rank."""
+        return queries.once(("discount", self.discount, depth), lambda: self._discounts(depth))
+
+    def _discounts(self, depth: int) -> FloatArray:
+        ranks = np.arange(1.0, depth + 1)
+        if self.discount == "log2":
+            return np.asarray(1 / np.log2(ranks + 1))
+        if self.discount == "jarvelin":
+            return np.asarray(1 / np.log2(np.maximum(ranks, 2)))
+        discounts = np.asarray(self.discount(ranks.copy()), dtype=np.float64)  # type: ignore[operator]
+        if discounts.shape != ranks.shape or not (np.isfinite(discounts) & (discounts >= 0)).all():
+            raise LtrValueError(
+                f"The discount of {self} must give one finite number of at least 0 for each of the ranks 1 to {depth}. Got "
+                f"{discounts!r}."
+            )
+        return discounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,16 +190,31 @@ class NDCG(DCG):
         super().__post_init__()
         require_parameter(self, "short", ("pad", "zero"))
 
+    def check(self, queries: LabelledQueries) -> None:
+        gains = self.gains(queries)
+        wrong = (gains < 0) | (np.diff(gains, prepend=0.0) < 0)
+        if wrong.any():
+            grade = queries.grades[int(wrong.argmax())]
+            raise LtrValueError(
+                f"The gain of {self} must not be negative nor fall as the grade rises, or the ideal ranking is not the best one: it "
+                f"does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. Use dcg for such a gain."
+            )
+
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         queries = block.queries
-        depth = (
-            int(queries.sizes[block.members].max()) if k is None else min(k, int(queries.sizes[block.members].max()))
-        )
-        ideal = np.cumsum(block.ideal(self.gains(queries), depth) * self._discounts(block, depth), axis=1)[:, -1]
-        ideal = np.where(ideal > 0, ideal, np.nan)
+        ideal = queries.once(("ideal", self.gain, self.discount, k), lambda: self._ideal(queries, k))[block.members]
         if self.short == "zero" and k is not None:
-            ideal = np.where(block.n_ranked < k, np.where(np.isnan(ideal), np.nan, np.inf), ideal)
+            ideal = np.where((block.n_ranked < k) & ~np.isnan(ideal), np.inf, ideal)
         return ideal
+
+    def _ideal(self, queries: LabelledQueries, k: int | None) -> FloatArray:
+        """Return the ideal DCG of each query, NaN where it is 0."""
+        gains = with_no_document(self.gains(queries))
+        ideal = np.empty(queries.n_queries)
+        for members, grades in best_first(queries):
+            shown = grades[:, :k]
+            ideal[members] = np.cumsum(gains[shown] * self.discounts(queries, shown.shape[1]), axis=1)[:, -1]
+        return np.where(ideal > 0, ideal, np.nan)
 
 
 def _two_to_the(grades: FloatArray) -> FloatArray:
@@ -183,12 +222,3 @@ def _two_to_the(grades: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64))  # exp2 need not be exact for whole numbers
         return np.where(whole == grades, exact, np.exp2(grades))
-
-
-def _discounts(discount: Discount, depth: int) -> FloatArray:
-    ranks = np.arange(1.0, depth + 1)
-    if callable(discount):
-        return np.asarray(discount(ranks), dtype=np.float64)
-    if discount == "log2":
-        return np.asarray(1 / np.log2(ranks + 1))
-    return np.asarray(1 / np.log2(np.maximum(ranks, 2)))

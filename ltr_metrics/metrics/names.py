@@ -67,7 +67,11 @@ def parse(name: str) -> ParsedName:
             f"Known: {', '.join(sorted(_BY_NAME))}."
         )
     cls, fixed = _BY_NAME[form["name"]]
-    given = {**_parameters(cls, form["inside"], name), **fixed}
+    given = _parameters(cls, form["inside"], name)
+    twice = given.keys() & fixed.keys()
+    if twice:
+        raise LtrValueError(f"{name!r} gives {twice.pop()} twice: the name {form['name']!r} stands for one already.")
+    given |= fixed
     if form["k"] is not None:
         given["k"] = int(form["k"])
     return ParsedName(cls, given)
@@ -90,7 +94,7 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
 
 def _value(text: str) -> Any:
     if text.startswith("[") and text.endswith("]"):
-        return tuple(float(_value(item)) for item in text[1:-1].split(","))
+        return tuple(_value(item) for item in text[1:-1].split(",")) if text != "[]" else ()
     for kind in (int, float):
         try:
             return kind(text)
