@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.conventions import Convention, resolve
+from ltr_metrics.conventions import Convention, Metrics, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.evaluation import Evaluation, Metrics, Queries
+from ltr_metrics.evaluation import Queries
 from ltr_metrics.log import PerQueryLog
+from ltr_metrics.result import Evaluation
 
 
 class HostMetrics:
@@ -44,7 +45,3 @@ class HostMetrics:
                     "no_relevant=0 or 1."
                 )
         return result
-
-    def triples(self, result: Evaluation) -> list[tuple[str, float, bool]]:
-        """(name, value, higher is better), LightGBM's form; it must be a list."""
-        return [(name, value, True) for name, value in result.mean.items()]

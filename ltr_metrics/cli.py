@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 from ltr_metrics import __version__
+from ltr_metrics.conventions import DEFAULT_METRICS
 from ltr_metrics.errors import LtrError, LtrValueError
-from ltr_metrics.evaluation import DEFAULT_METRICS, Queries
+from ltr_metrics.evaluation import Queries
 from ltr_metrics.io import read_letor, read_table, write_whole
 from ltr_metrics.io.table import is_table
 from ltr_metrics.models import predict
@@ -37,7 +38,7 @@ def cli() -> None:
     metavar="NAME=COLUMN",
     help="A column of scores: its name in a table, its number in LETOR. Repeatable.",
 )
-@click.option("--metrics", default=",".join(DEFAULT_METRICS), show_default=True, help="Names, separated by commas.")
+@click.option("--metrics", help=f"Names, separated by commas.  [default: {','.join(DEFAULT_METRICS)}]")
 @click.option("--ties", help="mean, stable, worst, best or docid.  [default: mean]")
 @click.option("--no-relevant", help="skip, drop, error or a number.  [default: skip]")
 @click.option("--convention", help="Another system's choices: lightgbm or xgboost.")
@@ -57,12 +58,12 @@ def report(
     data: tuple[Path, ...],
     models: tuple[str, ...],
     scores: tuple[str, ...],
-    metrics: str,
+    metrics: str | None,
     form: str,
     out: Path | None,
     **options: Any,
 ) -> None:
-    r"""Evaluate models on DATA: means, quantiles over queries, queries left out.
+    """Evaluate models on DATA: means, quantiles over queries, queries left out.
 
     DATA are LETOR files (compressed or not; query sizes may stand in FILE.query), or .parquet, .csv, .tsv tables with
     the columns qid and label.
@@ -72,11 +73,19 @@ def report(
       ltr-metrics report test.txt --model new=model.txt --scores bm25=25
       ltr-metrics report scores.csv --scores base=score --metrics ndcg@10,map --format json
       ltr-metrics report scores.parquet --scores base=s0 --scores new=s1 --format csv --out per_query.csv
-    """
+    """  # noqa: D301  (click wants the character itself)
     policy = {key: options.pop(key) for key in ("ties", "convention")}
     policy["no_relevant"] = _number_or_word(options.pop("no_relevant"))
-    queries, columns = _read(data, _named(models, "--model"), _named(scores, "--scores"), **options)
-    made = summarize(queries, columns, _split_names(metrics), source=", ".join(map(str, data)), **policy)
+    by_model, by_column = _named(models, "--model"), _named(scores, "--scores")
+    queries, columns = _read(data, by_model, by_column, **options)
+    made = summarize(
+        queries,
+        columns,
+        None if metrics is None else _split_names(metrics),
+        source=", ".join(map(str, data)),
+        origins={name: f"column {column}" for name, column in by_column.items()} | by_model,
+        **policy,
+    )
     text = RENDERERS[form](made)
     if out is None:
         click.echo(text, nl=False)
@@ -123,6 +132,8 @@ def _read(
     if len({is_table(path) for path in data}) > 1:
         raise LtrValueError("DATA must be tables or LETOR files, not both.")
     if is_table(data[0]):
+        if letor["n_features"] is not None or letor["zero_based"]:
+            raise LtrValueError("--n-features and --zero-based are for LETOR files; tables have named columns.")
         frame = read_table(data, qid=qid_column, label=label_column, columns=list(scores.values()))
         queries = Queries(frame[label_column].to_numpy(), qid=frame[qid_column].to_numpy())
         columns = {name: frame[column].to_numpy() for name, column in scores.items()}

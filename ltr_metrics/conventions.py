@@ -18,6 +18,8 @@ from ltr_metrics.metrics.names import parse
 from ltr_metrics.ranking import LAYOUT_OF_TIES
 
 NO_RELEVANT = ("skip", "drop", "error")
+DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
+Metrics = str | Metric | Iterable[str | Metric]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,7 @@ class Policy:
 
     ties: str
     no_relevant: str | float
+    convention: str  # whose choices these are, as far as no option said otherwise
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Request:
 
 
 def resolve(
-    metrics: str | Metric | Iterable[str | Metric],
+    metrics: Metrics | None = None,
     *,
     ties: str | None = None,
     no_relevant: str | float | None = None,
@@ -92,6 +95,8 @@ def resolve(
 ) -> Request:
     """Complete names and options: an explicit value wins, then the convention's, then the default."""
     chosen = _convention(convention)
+    if metrics is None:
+        metrics = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
     if isinstance(metrics, (str, Metric)):
         metrics = [metrics]
     if not isinstance(metrics, Iterable):
@@ -116,7 +121,7 @@ def resolve(
         raise LtrValueError(f"no_relevant must be 'skip', 'drop', 'error' or a finite number. Got {no_relevant!r}.")
     else:
         no_relevant = float(no_relevant)
-    return Request(tuple(complete.values()), asked, Policy(ties, no_relevant))
+    return Request(tuple(complete.values()), asked, Policy(ties, no_relevant, chosen.name))
 
 
 def _convention(convention: str | Convention | None) -> Convention:
@@ -133,9 +138,13 @@ def _convention(convention: str | Convention | None) -> Convention:
     return CONVENTIONS[convention]
 
 
+def _has(convention: Convention, cls: type[Metric]) -> bool:
+    return convention.metrics is None or cls.NAME in convention.metrics
+
+
 def _complete(name: str, convention: Convention) -> Metric:
     parsed = parse(name)
-    if convention.metrics is not None and parsed.cls.NAME not in convention.metrics:
+    if convention.metrics is not None and not _has(convention, parsed.cls):
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, which has {', '.join(sorted(convention.metrics))} alone, so that "
             f"convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), or set ties and "

@@ -1,4 +1,4 @@
-"""Data to try things on, and the small conversions between an id a row and sizes."""
+"""Data to try things on, and their split by whole queries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.grouping import as_group_sizes, as_ids, group_by_ids
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, as_vector, refuse_different_indexes
+from ltr_metrics.grouping import as_ids, group_by_ids
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, as_vector, refuse_different_indexes, take_rows
 
 Seed = int | np.random.Generator | None
 
@@ -84,47 +84,6 @@ def make_ranking(
     return X, y, query + 1
 
 
-def qid_to_group(qid: Any) -> IntArray:
-    """Return the sizes of queries from an id a row; the rows of a query must stand together.
-
-    Raises
-    ------
-    LtrValueError
-        If a query's rows are scattered: sizes cannot describe them.
-
-    Examples
-    --------
-    >>> import ltr_metrics as ltr
-    >>> ltr.qid_to_group(["b", "b", "a"])
-    array([2, 1])
-    """
-    ids = as_ids(qid, "qid")
-    if not len(ids):
-        return np.zeros(0, dtype=np.intp)
-    grouping = group_by_ids(ids)
-    if grouping.order is not None:
-        place = int(np.flatnonzero(np.diff(grouping.order) != 1)[0])
-        name = grouping.ids[np.searchsorted(grouping.sizes.cumsum(), place, side="right")]
-        raise LtrValueError(
-            f"qid must have the rows of a query together, since sizes say nothing of scattered rows: query {name} ends at row "
-            f"{grouping.order[place]} and goes on later. Sort the rows by query first (order = np.argsort(qid, kind='stable'))."
-        )
-    return grouping.sizes
-
-
-def group_to_qid(group: Any) -> IntArray:
-    """Return an id a row, 0, 1, ..., from the sizes of queries.
-
-    Examples
-    --------
-    >>> import ltr_metrics as ltr
-    >>> ltr.group_to_qid([2, 1])
-    array([0, 0, 1])
-    """
-    sizes = as_group_sizes(group)
-    return np.repeat(np.arange(len(sizes)), sizes)
-
-
 def train_test_split(
     X: Any, y: Any, qid: Any, *, test_size: float = 0.2, random_state: Seed = None
 ) -> tuple[Any, Any, Any, Any, AnyArray, AnyArray]:
@@ -169,17 +128,6 @@ def train_test_split(
     sides = np.flatnonzero(~test), np.flatnonzero(test)
     train_X, test_X, train_y, test_y = (take_rows(table, rows) for table in (X, y) for rows in sides)
     return train_X, test_X, train_y, test_y, ids[sides[0]], ids[sides[1]]
-
-
-def take_rows(table: Any, rows: IntArray) -> Any:
-    """Return the given rows of an array, a sparse matrix, a pandas, polars or Arrow object, or a list (as an array)."""
-    if hasattr(table, "iloc"):
-        return table.iloc[rows]
-    if hasattr(table, "take") and hasattr(table, "schema" if hasattr(table, "columns") else "type"):
-        return table.take(rows)  # Arrow
-    if hasattr(table, "tocsr"):
-        return table.tocsr()[rows]
-    return np.asarray(table)[rows] if isinstance(table, (list, tuple)) else table[rows]
 
 
 def _require(holds: bool, name: str, rule: str, value: object) -> None:

@@ -1,27 +1,20 @@
-"""Scores and labels to one number a query and its mean: `evaluate`, `Queries`, `Evaluation`."""
+"""Scores and labels to one number a query and its mean: `evaluate` and `Queries`."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from ltr_metrics.blocks import blocks_of
-from ltr_metrics.conventions import Convention, Policy, Request, resolve
-from ltr_metrics.errors import LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.conventions import Convention, Metrics, Policy, Request, resolve
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.inputs import AnyArray, FloatArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import NotANumberError, rank
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-V = TypeVar("V")
-DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
-Metrics = str | Metric | Iterable[str | Metric]
+from ltr_metrics.result import ByMetric, Evaluation, mean
 
 
 class Queries(LabelledQueries):
@@ -71,7 +64,7 @@ class Queries(LabelledQueries):
     def evaluate(
         self,
         y_score: Any,
-        metrics: Metrics = DEFAULT_METRICS,
+        metrics: Metrics | None = None,
         *,
         ties: str | None = None,
         no_relevant: str | float | None = None,
@@ -95,7 +88,7 @@ def evaluate(
     *,
     qid: Any = None,
     group: Any = None,
-    metrics: Metrics = DEFAULT_METRICS,
+    metrics: Metrics | None = None,
     ties: str | None = None,
     no_relevant: str | float | None = None,
     convention: str | Convention | None = None,
@@ -114,8 +107,9 @@ def evaluate(
         Scores, higher is better; infinite ones rank first and last, NaN is an error.
     qid, group, query_weight, sample_weight, docid, retrieved
         As for `Queries`; exactly one of ``qid`` and ``group``.
-    metrics : str, Metric, or several of them
-        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Default: ndcg@10, map, mrr and err@10, of these the ones that
+        the convention has.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
         In which order equal scores stand: the expected value over all orders (default), input order, lower or higher grade
         first, or document id, descending.
@@ -155,104 +149,6 @@ def evaluate(
     return queries.evaluate(y_score, metrics, ties=ties, no_relevant=no_relevant, convention=convention)
 
 
-class ByMetric(dict[str, V], Generic[V]):
-    """A dict from canonical names that also takes the metric itself, and its name as it was asked for."""
-
-    def __init__(self, values: Mapping[str, V], asked: Mapping[str, str]) -> None:
-        super().__init__(values)
-        self._asked = dict(asked)
-
-    def __missing__(self, key: Hashable) -> V:
-        if key in self:
-            return super().__getitem__(self._canonical(key))
-        known = ", ".join(self)
-        raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), self)} Evaluated: {known}.")
-
-    def __contains__(self, key: object) -> bool:
-        return super().__contains__(self._canonical(key))
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """Return the value of a metric, or the default."""
-        return super().get(self._canonical(key), default)
-
-    def _canonical(self, key: object) -> str:
-        return self._asked.get(str(key), str(key))
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """The values of some metrics: one number a query, and their means.
-
-    Attributes
-    ----------
-    mean : dict of str to float
-        Weighted mean over the queries that are not left out; NaN if there is none. Keys are canonical names, in the order
-        asked for; the metric itself, or its name as asked for, is a key too.
-    per_query : dict of str to ndarray of float64
-        One value a query, in order of first appearance; NaN = left out.
-    n_undefined : dict of str to int
-        Queries left out of each mean.
-    qid : ndarray
-        Id of each query.
-    n_documents, n_relevant : ndarray of int
-        Documents, and documents of grade 1 or higher, of each query.
-    weight : ndarray of float64 or None
-        Weight of each query.
-    """
-
-    mean: ByMetric[float]
-    per_query: ByMetric[FloatArray]
-    n_undefined: ByMetric[int]
-    qid: AnyArray
-    n_documents: IntArray
-    n_relevant: IntArray
-    weight: FloatArray | None
-    policy: Policy
-
-    @property
-    def n_queries(self) -> int:
-        """Queries evaluated, whether or not a metric leaves some out."""
-        return len(self.qid)
-
-    def __getitem__(self, key: str | Metric) -> float:
-        """Return the mean of a metric."""
-        return self.mean[key]  # type: ignore[index]
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return a table with one row a query: qid, documents, relevant, then the metrics."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("pandas", "report") from error
-        columns = {"qid": self.qid, "documents": self.n_documents, "relevant": self.n_relevant}
-        return pd.DataFrame(columns | dict(self.per_query))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON; NaN is None."""
-        return {
-            "n_queries": self.n_queries,
-            "ties": self.policy.ties,
-            "no_relevant": self.policy.no_relevant,
-            "mean": {name: _none_if_nan(value) for name, value in self.mean.items()},
-            "n_undefined": dict(self.n_undefined),
-            "qid": (self.qid.astype(str) if self.qid.dtype.kind in "mMS" else self.qid).tolist(),
-            "documents": self.n_documents.tolist(),
-            "relevant": self.n_relevant.tolist(),
-            "weight": None if self.weight is None else self.weight.tolist(),
-            "per_query": {name: [_none_if_nan(v) for v in values.tolist()] for name, values in self.per_query.items()},
-        }
-
-    def __str__(self) -> str:
-        """Return a small table of means."""
-        width = max(map(len, self.mean), default=6)
-        weighted = "weighted mean" if self.weight is not None else "mean"
-        lines = [f"{'metric':<{width}}  {weighted:>13}  {'queries':>9}  {'left out':>8}"]
-        for name, value in self.mean.items():
-            left_out = self.n_undefined[name]
-            lines.append(f"{name:<{width}}  {value:>13.6f}  {self.n_queries - left_out:>9,}  {left_out:>8,}")
-        return "\n".join(lines)
-
-
 def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], request: Request) -> Evaluation:
     return Evaluation(
         mean=ByMetric({name: mean(values, queries.weight) for name, values in per_query.items()}, request.asked),
@@ -264,15 +160,6 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
         weight=queries.weight,
         policy=request.policy,
     )
-
-
-def mean(values: FloatArray, weight: FloatArray | None) -> float:
-    """Weighted mean of the values that are not NaN; NaN if their weights sum to 0."""
-    defined = ~np.isnan(values)
-    if weight is None:
-        return float(values[defined].mean()) if defined.any() else float("nan")
-    total = weight[defined].sum()
-    return float((weight[defined] * values[defined]).sum() / total) if total > 0 else float("nan")
 
 
 def _values(queries: LabelledQueries, scores: AnyArray, metrics: Iterable[Metric], ties: str) -> dict[str, FloatArray]:
@@ -312,7 +199,3 @@ def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray
     elif not isinstance(policy.no_relevant, str):
         for values in per_query.values():
             values[np.isnan(values)] = policy.no_relevant
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

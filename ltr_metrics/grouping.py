@@ -125,3 +125,44 @@ def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     if ids.dtype.kind == "S":
         return np.char.decode(ids, "utf-8")
     return ids.astype(str)
+
+
+def qid_to_group(qid: Any) -> IntArray:
+    """Return the sizes of queries from an id a row; the rows of a query must stand together.
+
+    Raises
+    ------
+    LtrValueError
+        If a query's rows are scattered: sizes cannot describe them.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.qid_to_group(["b", "b", "a"])
+    array([2, 1])
+    """
+    ids = as_ids(qid, "qid")
+    if not len(ids):
+        return np.zeros(0, dtype=np.intp)
+    grouping = group_by_ids(ids)
+    if grouping.order is not None:
+        place = int(np.flatnonzero(np.diff(grouping.order) != 1)[0])
+        name = grouping.ids[np.searchsorted(grouping.sizes.cumsum(), place, side="right")]
+        raise LtrValueError(
+            f"qid must have the rows of a query together, since sizes say nothing of scattered rows: query {name} ends at row "
+            f"{grouping.order[place]} and goes on later. Sort the rows by query first (order = np.argsort(qid, kind='stable'))."
+        )
+    return grouping.sizes
+
+
+def group_to_qid(group: Any) -> IntArray:
+    """Return an id a row, 0, 1, ..., from the sizes of queries.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.group_to_qid([2, 1])
+    array([0, 0, 1])
+    """
+    sizes = as_group_sizes(group)
+    return np.repeat(np.arange(len(sizes)), sizes)

@@ -111,6 +111,17 @@ def refuse_different_indexes(**columns: Any) -> None:
             )
 
 
+def take_rows(table: Any, rows: IntArray) -> Any:
+    """Return the given rows of an array, a sparse matrix, a pandas, polars or Arrow object, or a list (as an array)."""
+    if hasattr(table, "iloc"):
+        return table.iloc[rows]
+    if hasattr(table, "take") and hasattr(table, "schema" if hasattr(table, "columns") else "type"):
+        return table.take(rows)  # Arrow
+    if hasattr(table, "tocsr"):
+        return table.tocsr()[rows]
+    return np.asarray(table)[rows] if isinstance(table, (list, tuple)) else table[rows]
+
+
 def require_option(name: str, value: object, allowed: Sequence[str]) -> None:
     """Raise an error that lists the allowed words unless ``value`` is one of them."""
     if value not in allowed:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.adapter import HostMetrics
-from ltr_metrics.conventions import Convention
+from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.evaluation import Metrics, Queries
+from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import IntArray
 from ltr_metrics.log import PerQueryLog
+from ltr_metrics.result import Evaluation
 
 Triples = list[tuple[str, float, bool]]
 
@@ -131,7 +132,7 @@ class DatasetMetrics(HostMetrics):
         result = self.evaluate(queries, preds)
         if self.log is not None:
             self.log.record(dataset, dataset.reference is None, result, self.request)
-        return self.triples(result)
+        return _triples(result)
 
     def _queries(self, dataset: Any) -> Queries:
         version, queries = self._prepared.get(dataset, (None, None))
@@ -169,7 +170,7 @@ class ArrayMetrics(HostMetrics):
         result = self.evaluate(self._queries(y_true, weight, group), y_pred)
         if self.log is not None:
             self.log.record(y_true, False, result, self.request)
-        return self.triples(result)
+        return _triples(result)
 
     def _queries(self, y_true: Any, weight: Any, group: Any) -> Queries:
         # The arrays are the same objects in every round, but may have been changed in place: so they are compared.
@@ -186,6 +187,11 @@ class ArrayMetrics(HostMetrics):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_prepared": {}}  # prepared labels are made again where they are needed
+
+
+def _triples(result: Evaluation) -> Triples:
+    # (name, value, higher is better); LightGBM wants a list, and fails on a tuple of them
+    return [(name, value, True) for name, value in result.mean.items()]
 
 
 def _same(before: Any, now: Any) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 
 from ltr_metrics.conventions import Request
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation import ByMetric, Evaluation
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.result import ByMetric, Evaluation
 
 
 class Change(NamedTuple):

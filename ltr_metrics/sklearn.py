@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics.adapter import HostMetrics
-from ltr_metrics.conventions import Convention
-from ltr_metrics.datasets import take_rows
+from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
-from ltr_metrics.evaluation import Metrics, Queries
+from ltr_metrics.evaluation import Queries
 from ltr_metrics.grouping import as_ids, group_by_ids
-from ltr_metrics.inputs import AnyArray, as_numbers, as_vector, refuse_different_indexes
+from ltr_metrics.inputs import AnyArray, as_numbers, as_vector, refuse_different_indexes, take_rows
 from ltr_metrics.metrics.base import Metric
 
 try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,9 +87,20 @@ def test_split_by_whole_queries() -> None:
     assert len(set(ltr.train_test_split(X, y, qid, test_size=0.001, random_state=0)[5])) == 1
 
 
+def test_split_of_arrow_columns() -> None:
+    X, y, qid = ltr.make_ranking(20, random_state=0)
+    table = pa.table({f"f{j}": X[:, j] for j in range(3)})
+    train_X, test_X, _, test_y, _, _ = ltr.train_test_split(table, pa.array(y), pa.array(qid), random_state=0)
+    assert train_X.num_rows + test_X.num_rows == len(y)
+    assert len(test_y) == test_X.num_rows
+
+
 def test_split_refuses() -> None:
     with pytest.raises(ltr.LtrValueError, match="test_size must lie strictly"):
         ltr.train_test_split([[1], [2]], [0, 1], [1, 2], test_size=1)
+    frame = pd.DataFrame({"f": [1, 2]})
+    with pytest.raises(ltr.LtrValueError, match="X and y have different pandas indexes"):
+        ltr.train_test_split(frame, pd.Series([0, 1], index=[1, 0]), [1, 2])
     with pytest.raises(ltr.LtrValueError, match="at least 2 queries"):
         ltr.train_test_split([[1], [2]], [0, 1], [1, 1])
     with pytest.raises(ltr.LtrValueError, match="one row an entry of qid: got 3 rows and 2 ids"):

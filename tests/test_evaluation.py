@@ -46,6 +46,43 @@ def test_undefined_queries() -> None:
         mrr("error")
 
 
+def test_drop_looks_at_grades_above_zero_not_at_relevance() -> None:
+    result = ltr.evaluate([0.5, 0, 0, 0], [1, 2, 3, 4], group=[2, 2], metrics=["dcg_lin"], no_relevant="drop")
+    assert np.isnan(result.per_query["dcg_lin"]).tolist() == [False, True]
+
+
+def test_mappings_know_all_names() -> None:
+    result = ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@10"])
+    assert "ndcg@10" in result.mean
+    assert ltr.NDCG(k=10) in result.mean
+    assert "mrr" not in result.mean
+    assert result.mean.get("ndcg@10") == result["ndcg_exp@10"]
+    assert result.mean.get("mrr") is None
+
+
+def test_ids_of_dates_are_ready_for_json() -> None:
+    days = np.array(["2026-01-02", "2026-01-02", "2026-01-01"], dtype="M8[ns]")
+    plain = ltr.evaluate([1, 0, 1], [1, 2, 3], qid=days, metrics="mrr").to_dict()
+    assert [day[:10] for day in json.loads(json.dumps(plain))["qid"]] == ["2026-01-02", "2026-01-01"]
+
+
+def test_the_gain_of_a_convention_is_dcgs_too() -> None:
+    mine = dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", ndcg_gain="linear")
+    assert list(ltr.evaluate(Y, S, group=GROUP, metrics=["dcg@3", "dcg_exp"], convention=mine).mean) == [
+        "dcg_lin@3",
+        "dcg_exp",
+    ]
+
+
+def test_queries_with_a_local_function_can_be_pickled() -> None:
+    def local(grades: np.ndarray) -> np.ndarray:
+        return grades
+
+    queries = ltr.Queries(Y, group=GROUP)
+    queries.evaluate(S, [ltr.DCG(gain=local)])
+    assert pickle.loads(pickle.dumps(queries)).evaluate(S, "mrr").mean == queries.evaluate(S, "mrr").mean
+
+
 def test_a_mean_over_no_query_is_nan() -> None:
     result = ltr.evaluate([0, 0], [1, 2], group=[2], metrics=["mrr", "p@1"])
     assert np.isnan(result["mrr"])

@@ -96,6 +96,8 @@ BAD = {
     "no id": ("0 1:1\n", r"data.txt:1: the lines have no qid:.*data.txt.query or data.txt.group"),
     "empty": ("", r"data.txt has no document"),
     "comments alone": ("# nothing\n\n", r"data.txt has no document"),
+    "huge number": ("0 qid:1 99999999999:1\n", r"data.txt:1:9: feature numbers go up to 1,000,000"),
+    "digits of another script": ("0 qid:1 ²:1\n", r"data.txt:1:9: "),
     "binary": ("\x00\x01 \x02\n", r"data.txt:1:1: a line must begin with a grade"),
 }
 
@@ -127,6 +129,17 @@ def test_other_errors_of_letor(tmp_path: Path) -> None:
         read_letor(cut)
 
 
+def test_ids_beyond_ascii_are_text_in_utf_8(tmp_path: Path) -> None:
+    read = read_letor(write(tmp_path, "1 qid:café 1:2 # docid = naïve\n"))
+    assert read.qid.tolist() == ["café"]
+    assert read.docid is not None
+    assert read.docid.tolist() == ["naïve"]
+    for text in ("1 qid:café 1:2\n", "1 qid:a 1:2 # docid = café\n"):
+        (tmp_path / "latin.txt").write_bytes(text.encode("latin-1"))
+        with pytest.raises(ltr.LtrValueError, match=r"latin.txt must be UTF-8 text"):
+            read_letor(tmp_path / "latin.txt")
+
+
 def test_tables(tmp_path: Path) -> None:
     frame = pd.DataFrame({"qid": ["007", "7", "7"], "label": [1, 0, 2], "score": [0.5, 0.25, 1]})
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -152,6 +165,12 @@ def test_tables_that_are_refused(tmp_path: Path) -> None:
         read_table(write(tmp_path, "qid,label\n", "a.csv"))
     with pytest.raises(ltr.LtrValueError, match=r"a.csv cannot be read as csv"):
         read_table(write(tmp_path, "", "a.csv"))
+    with pytest.raises(ltr.LtrValueError, match=r"qid is empty at row 1"):
+        read_table(write(tmp_path, "qid,label\n1,0\n,1\n", "a.csv"))
+    with pytest.raises(ltr.LtrValueError, match=r"2 columns named 'label'"):
+        read_table(write(tmp_path, "qid,label,label\n1,0,1\n", "a.csv"))
+    with pytest.raises(ltr.LtrValueError, match=r"a.csv cannot be read as csv"):
+        read_table(write(tmp_path, "qid,label\n1,0,5\n", "a.csv"))  # a line longer than the header
     with pytest.raises(ltr.LtrValueError, match=r"a.parquet cannot be read as parquet"):
         read_table(write(tmp_path, "no parquet", "a.parquet"))
     with pytest.raises(ltr.LtrValueError, match=r"must end in .parquet, .csv or .tsv"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from table import TABLE
 
@@ -25,6 +26,9 @@ NAMES = {
     "map(rel=2,denominator=relevant)@10": "map(rel=2,denominator=relevant)@10",
     "map(denominator=relevant,rel=2)@10": "map(rel=2,denominator=relevant)@10",
     "map(rel=2.0)": "map(rel=2)",
+    "map(rel=1234567)": "map(rel=1234567)",
+    "map(rel=1e-07)": "map(rel=1e-07)",
+    "ndcg(gain=[0,1,1048575,16777215.5])": "ndcg(gain=[0,1,1048575,16777215.5])",
 }
 
 
@@ -42,6 +46,15 @@ def test_every_metric_reads_its_own_name_back(metric: ltr.Metric) -> None:
     assert eval(repr(metric), vars(ltr)) == metric
     assert not re.search(r"[\s:]", str(metric))  # XGBoost's parser breaks on both
     assert re.fullmatch(r"[\w.-]+", metric.slug)
+
+
+def test_names_keep_every_digit() -> None:
+    label_gain = tuple(2**i - 1 for i in range(31))  # LightGBM's own
+    for metric in (ltr.NDCG(gain=label_gain), ltr.MAP(rel=0.1 + 0.2), ltr.MAP(rel=16777217), ltr.ERR(max_grade=7)):
+        assert ltr.metric(str(metric)) == metric
+    assert ltr.MAP(rel=np.float64(2), k=np.int64(3)) == ltr.MAP(rel=2, k=3)
+    assert str(ltr.MAP(rel=np.float64(2), k=np.int64(3))) == "map(rel=2)@3"
+    assert ltr.MAP(rel=np.float32(0.7)) != ltr.MAP(rel=0.7)
 
 
 def test_slugs_are_different_where_names_are() -> None:

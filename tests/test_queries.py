@@ -77,6 +77,25 @@ BAD = {
     "missing weight": ({"query_weight": {0: 1.0}}, r"no entry for query 1"),
     "two weights": ({"query_weight": [1, 1], "sample_weight": [1] * 4}, r"not both"),
     "nothing retrieved": ({"retrieved": [False] * 4}, r"False in every row"),
+    "object integers": ({"y_score": [2**70, 2**70 + 1, 0, 1]}, r"beyond 2\*\*53.*got 1180591620717411303424 at row 0"),
+    "text in objects": ({"y_score": np.array(["1", "2", "3", "4"], dtype=object)}, r"got '1' at row 0"),
+    "longdouble": ({"y_score": np.array(S, dtype=np.longdouble)}, r"must be numbers \(integers, float32 or float64\)"),
+    "blurred ids": (
+        {"group": None, "qid": np.array([1, 1, 2**24, 2**24 + 1], dtype=np.float32)},
+        r"16777216 at row 2.*integers or text",
+    ),
+    "huge sizes": ({"group": [1e300, 3]}, r"got 1e\+300 for query 0"),
+    "negative gain": ({"metrics": ["ndcg(gain=[-1,0,1])"]}, r"must not be negative nor fall.*grade 0"),
+    "falling gain": (
+        {"metrics": ["ndcg(gain=[0,3,1])"]},
+        r"nor fall as the grade rises.*grade 2, first at row 2.*Use dcg",
+    ),
+    "empty gain table": ({"metrics": ["dcg(gain=[])"]}, r"one finite number a grade"),
+    "gain table of words": ({"metrics": ["dcg(gain=[0,x])"]}, r"one finite number a grade"),
+    "contradicting name": ({"metrics": ["ndcg_exp(gain=linear)"]}, r"gives gain twice"),
+    "metrics": ({"metrics": 5}, r"metrics must be a name, a metric, or several"),
+    "no_relevant list": ({"no_relevant": [0]}, r"finite number"),
+    "docid": ({"docid": ["a", None, "b", "c"]}, r"docid must have an id in every row: it is missing at row 1"),
     "retrieved scores": ({"retrieved": [0.1, 0.2, 1, 0]}, r"retrieved must be True or False"),
 }
 
@@ -102,6 +121,12 @@ def test_pandas_objects_with_different_indexes_are_refused() -> None:
     with pytest.raises(ltr.LtrValueError, match="y_true and qid have different"):
         ltr.evaluate(y, S, qid=pd.Series([1, 1, 2, 2], index=[9, 8, 7, 6]), metrics="mrr")
     ltr.evaluate(y, s.to_numpy(), group=GROUP, metrics="mrr")
+    other = pd.Series([1, 1, 1, 1], index=[3, 2, 1, 0])
+    for option in ("sample_weight", "docid", "retrieved"):
+        with pytest.raises(ltr.LtrValueError, match=f"y_true and {option} have different"):
+            ltr.evaluate(y, S, group=GROUP, metrics="mrr", **{option: other})
+    with pytest.raises(ltr.LtrValueError, match="qid and y_score have different"):
+        ltr.evaluate(np.array(Y), s, qid=pd.Series([1, 1, 2, 2]), metrics="mrr")
 
 
 @pytest.mark.parametrize(
@@ -143,6 +168,58 @@ def test_weights() -> None:
     )
     assert ltr.evaluate(Y, s, group=GROUP, metrics="mrr", sample_weight=[2, 4, 1, 1])["mrr"] == by_query["mrr"]
     assert np.isnan(ltr.evaluate(Y, s, group=GROUP, metrics="mrr", query_weight=[0, 0])["mrr"])
+
+
+def test_a_series_of_query_weights_goes_by_its_index() -> None:
+    qid, y, s = ["b", "b", "a", "a"], [1, 0, 0, 1], [1, 2, 1, 2]
+    weight = pd.Series({"a": 1.0, "b": 9.0})
+    by_index = ltr.evaluate(y, s, qid=qid, metrics="mrr", query_weight=weight)["mrr"]
+    assert (
+        by_index
+        == ltr.evaluate(y, s, qid=qid, metrics="mrr", query_weight=weight.to_dict())["mrr"]
+        == (9 * 0.5 + 1) / 10
+    )
+    assert (
+        ltr.evaluate(y, s, qid=qid, metrics="mrr", query_weight=pd.Series([9.0, 1.0]))["mrr"] == by_index
+    )  # no index of its own
+
+
+def test_results_cannot_change_what_they_came_from() -> None:
+    queries = ltr.Queries(Y, group=GROUP, query_weight=[1, 2])
+    result = queries.evaluate(S, "mrr")
+    for array in (result.qid, result.n_documents, result.n_relevant, result.weight):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+
+    def squared_in_place(grades: np.ndarray) -> np.ndarray:
+        grades *= grades
+        return grades
+
+    before = queries.evaluate(S, "dcg_lin")["dcg_lin"]
+    both = queries.evaluate(S, [ltr.DCG(gain=squared_in_place), "dcg_lin"])
+    assert both["dcg_lin"] == before != both["dcg(gain=squared_in_place)"]
+
+
+def test_a_discount_is_checked() -> None:
+    def infinite(ranks: np.ndarray) -> np.ndarray:
+        return np.where(ranks == 1, np.inf, 1.0)
+
+    def one(ranks: np.ndarray) -> list[float]:
+        return [1.0]
+
+    for wrong in (infinite, one):
+        with pytest.raises(ltr.LtrValueError, match="one finite number of at least 0 for each of the ranks 1 to 2"):
+            ltr.evaluate(Y, S, group=GROUP, metrics=[ltr.DCG(discount=wrong)])
+
+
+def test_few_retrieved_of_many_judged_cost_no_more() -> None:
+    """Blocks are cut by ranked documents; a query with far more judged ones must not widen what is kept of the others."""
+    group = np.concatenate((np.full(20_000, 2), [100_000]))
+    retrieved = np.zeros(group.sum(), dtype=bool)
+    retrieved[np.cumsum(group) - 1] = True
+    y = np.arange(group.sum()) % 3
+    result = ltr.evaluate(y, np.zeros(len(y)), group=group, metrics=["recall", "ndcg@10"], retrieved=retrieved)
+    assert result.per_query["recall"][-1] == pytest.approx((y[-1] > 0) / (y[-100_000:] > 0).sum())
 
 
 def test_labels_are_copied_so_that_later_changes_do_no_harm() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import reference
 
 import ltr_metrics as ltr
-from ltr_metrics import blocks
+from ltr_metrics import blocks, ranking
+from ltr_metrics.metrics import cascade
 
 METRICS = ["ndcg_exp", "ndcg_lin@10", "map", "map@10", "mrr", "mrr@5", "err", "err@10", "precision@10", "recall@10"]
 pytestmark = pytest.mark.filterwarnings("ignore:err counts grades")
@@ -187,3 +189,43 @@ def test_document_ids_decide_ties_in_descending_order_as_text() -> None:
     assert result["mrr"] == pytest.approx(1 / 3)  # d9, d2, d10
     with pytest.raises(ltr.LtrValueError, match='needs docid.*ties="stable"'):
         ltr.evaluate(y, [0, 0, 0], group=[3], metrics=["mrr"], ties="docid")
+
+
+@pytest.mark.parametrize("max_grade", [4, 30, 60])
+def test_err_of_a_tie_loses_no_digit_under_tiny_probabilities(max_grade: int) -> None:
+    y = [0, 0, 1, 1, 0]
+    p = [Fraction(2**g - 1, 2**max_grade) for g in y]
+    total = Fraction(0)
+    for order in itertools.permutations(p):
+        arrives = Fraction(1)
+        for i, stop in enumerate(order, start=1):
+            total += arrives * stop / i
+            arrives *= 1 - stop
+    got = ltr.evaluate(y, [0] * 5, group=[5], metrics=[ltr.ERR(max_grade=max_grade)])
+    assert next(iter(got.mean.values())) == pytest.approx(float(total / math.factorial(5)), rel=1e-14)
+
+
+def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
+    got = ltr.evaluate(np.ones(500), np.zeros(500), group=[500], metrics=[ltr.ERR(max_grade=1)])
+    assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15)  # the sum of 2^-j / j
+
+
+def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    group = rng.integers(1, 40, 50)
+    y, score = rng.integers(0, 5, group.sum()), rng.integers(0, 6, group.sum())
+    together = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
+    monkeypatch.setattr(cascade, "CELLS_OF_A_RECURSION", 200)
+    apart = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
+    for name, values in together.per_query.items():
+        np.testing.assert_allclose(apart.per_query[name], values, rtol=1e-15)
+
+
+def test_a_perfect_ranking_of_tied_fractional_labels_scores_exactly_one() -> None:
+    y = [0.1] * 3 + [0.7] * 7
+    assert ltr.evaluate(y, y, group=[10], metrics=["ndcg_lin"])["ndcg_lin"] == 1.0
+
+
+def test_float32_scores_where_the_key_has_no_room_for_all_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "FLOAT32_SPARE_BITS", -1)
+    test_scores_that_differ_in_their_last_bits(129, np.float32, "stable")

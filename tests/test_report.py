@@ -37,7 +37,7 @@ def folder(tmp_path: Path, rows: dict[str, Any]) -> Path:
         for label, query, row in zip(y, qid, X, strict=True)
     ]
     (tmp_path / "data.txt").write_text("\n".join(lines) + "\n")
-    frame = pd.DataFrame(X, columns=[f"Column_{j}" for j in range(6)]).assign(qid=qid, label=y, flat=0.0)
+    frame = pd.DataFrame(X, columns=[f"Column_{j}" for j in range(6)]).assign(qid=qid, label=y, flat=0.0, words="x")
     frame.to_parquet(tmp_path / "data.parquet")
     frame.to_csv(tmp_path / "data.csv", index=False)
     train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
@@ -65,29 +65,37 @@ def test_the_dict_says_what_evaluate_says(rows: dict[str, Any]) -> None:
     assert described["rows"] == len(rows["y"])
     assert sum(described["grades"].values()) == len(rows["y"])
     assert described["queries_without_relevant"] == expected.n_undefined["mrr"]
-    assert report.summary["options"] == {"ties": "worst", "no_relevant": "skip", "weighted": False}
+    assert report.summary["options"] == {
+        "ties": "worst",
+        "no_relevant": "skip",
+        "convention": "default",
+        "weighted": False,
+    }
 
 
 def test_a_metric_that_no_query_defines() -> None:
     report = summarize(ltr.Queries([0, 0], group=[2]), {"a": [1, 2]}, ["mrr"])
     assert report.summary["models"]["a"]["mrr"]["mean"] is None
     assert json.loads(as_json(report))["models"]["a"]["mrr"]["quantiles"]["0.5"] is None
-    assert as_text(report).splitlines()[6].split() == ["mrr", "a", *["-"] * 6, "0", "1"]
+    assert ["mrr", "a", *["-"] * 6, "0", "1"] in [line.split() for line in as_text(report).splitlines()]
 
 
 def test_text_has_a_line_for_each_metric_and_model(rows: dict[str, Any]) -> None:
     queries = ltr.Queries(rows["y"], qid=rows["qid"], sample_weight=np.ones(len(rows["y"])))
-    text = as_text(summarize(queries, rows["scores"], METRICS, source="here"))
-    lines = text.splitlines()
-    assert lines[0] == "Data       here"
-    assert "means weighted by query" in lines[3]
-    assert lines[5].split()[:6] == ["metric", "model", "weighted", "mean", "q5", "q25"]
-    assert [line.split()[:2] for line in lines[7:9]] == [
-        ["ndcg_exp@10", "good"],
-        ["flat", lines[8].split()[1]],
-    ]
-    assert len(lines[7:]) == 2 * len(METRICS) + 2
-    assert max(map(len, lines[5:-1])) == len(lines[6])  # columns are aligned
+    origins = {"good": "column 1", "flat": "flat.txt"}
+    text = as_text(summarize(queries, rows["scores"], METRICS, source="here", origins=origins))
+    heading, table, _ = text.split("\n\n")
+    shown = dict(line.split(maxsplit=1) for line in heading.splitlines())
+    assert shown["Data"] == "here"
+    assert shown["Models"] == "good: column 1; flat: flat.txt"
+    assert shown["Queries"] == "40, with nothing above grade 0: 5"
+    assert shown["Options"] == "ties=mean, no_relevant=skip, convention=default, means weighted by query"
+    lines = table.splitlines()
+    assert lines[0].split()[:6] == ["metric", "model", "weighted", "mean", "q5", "q25"]
+    assert [line.split()[:2] for line in lines[2:6:2]] == [["ndcg_exp@10", "good"], ["mrr", "good"]]
+    assert [line.split()[0] for line in lines[3:7:2]] == ["flat", "flat"]
+    assert len(lines) == 2 * len(METRICS) + 2
+    assert {len(line) for line in lines} == {len(lines[0])}  # columns are aligned
 
 
 def test_csv_has_a_line_for_each_model_and_query(rows: dict[str, Any]) -> None:
@@ -141,6 +149,23 @@ def test_the_command_writes_files(folder: Path) -> None:
     assert lines[0]["model"] == "flat"
 
 
+def test_a_convention_brings_its_own_default_metrics(folder: Path) -> None:
+    done = run("report", folder / "data.csv", "--scores", "a=Column_0", "--convention", "lightgbm", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert list(summary["models"]["a"]) == ["ndcg_exp@10", "map"]
+    assert summary["options"] == {"ties": "stable", "no_relevant": 1.0, "convention": "lightgbm", "weighted": False}
+
+
+def test_a_model_of_pandas_categories_is_refused(folder: Path, rows: dict[str, Any]) -> None:
+    X, y, qid = rows["X"], rows["y"], rows["qid"]
+    frame = pd.DataFrame(X).add_prefix("Column_").assign(Column_5=pd.Categorical((X[:, 5] > 0).astype(int)))
+    train = lgb.Dataset(frame, y, group=ltr.qid_to_group(qid))
+    lgb.train({"objective": "lambdarank", "verbose": -1}, train, 2).save_model(folder / "categories.txt")
+    with pytest.raises(ltr.LtrValueError, match=r"trained on pandas categories.*pass the scores as a column"):
+        predict(folder / "categories.txt", frame)
+
+
 def test_a_warning_is_one_line(folder: Path) -> None:
     path = folder / "binary.csv"
     path.write_text("qid,label,s\n1,1,0.5\n1,0,0.7\n")
@@ -164,7 +189,12 @@ BAD = {
     "a name for both": (["data.txt", "--scores", "a=1", "--model", "a={folder}/model.txt"], "names must differ"),
     "mixed files": (["data.txt", "data.csv", "--scores", "a=1"], "tables or LETOR files, not both"),
     "features": (["data.txt", "--n-features", "7", "--model", "a={folder}/model.txt"], "has 6 features, the data have 7"),
-    "no folder": (["data.csv", "--scores", "a=flat", "--out", "absent/x.txt"], "absent"),
+    "no folder": (["data.csv", "--scores", "a=flat", "--out", "absent/x.txt"], "no folder absent to write x.txt into"),
+    "text scores": (["data.csv", "--scores", "a=flat", "--scores", "b=words"], "b: y_score must be numbers"),
+    "options of LETOR": (["data.csv", "--scores", "a=flat", "--zero-based"], "are for LETOR files"),
+    "a digit that is none": (["data.txt", "--scores", "a=²"], "by number, 1 to 6. Got '²'"),
+    "gain table": (["data.txt", "--scores", "a=1", "--metrics", "ndcg(gain=[0,x])"], "one finite number a grade"),
+    "in convention": (["data.txt", "--scores", "a=1", "--metrics", "mrr", "--convention", "lightgbm"], "not a metric of lightgbm"),
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -205,20 +206,13 @@ def _parse(lines: list[bytes], path: Path, lines_before: int, zero_based: bool) 
     separators = separators[(separators == _SPACE) | (separators == _COLON)]
     alternate = bool((separators[0::2] == _COLON).all() and (separators[1::2] == _SPACE).all())
     y = _numbers(b" ".join(labels))
-    well_formed = (
-        y is not None and values is not None and alternate and len(values) == 2 * count.sum() and len(y) == len(labels)
-    )
     lowest = 0 if zero_based else 1
-    if (
-        not well_formed
-        or (values[0::2] < lowest).any()
-        or (values[0::2] > HIGHEST_FEATURE).any()
-        or (values[0::2] % 1 != 0).any()
-    ):  # type: ignore[index]
+    if y is None or len(y) != len(labels) or values is None or not alternate or len(values) != 2 * count.sum():
         _raise_for_bad_line(path, lines, number, lines_before, lowest)
-    assert y is not None
-    assert values is not None
-    column = values[0::2].astype(np.intp) - lowest
+    ids = values[0::2]
+    if (ids < lowest).any() or (ids > HIGHEST_FEATURE).any() or (ids % 1 != 0).any():
+        _raise_for_bad_line(path, lines, number, lines_before, lowest)
+    column = ids.astype(np.intp) - lowest
     return _Lines(y, qid, docid, np.repeat(np.arange(len(y)), count), column, values[1::2])
 
 
@@ -232,7 +226,7 @@ def _numbers(text: bytes) -> FloatArray | None:
             return None
 
 
-def _raise_for_bad_line(path: Path, lines: list[bytes], number: list[int], lines_before: int, lowest: int) -> None:
+def _raise_for_bad_line(path: Path, lines: list[bytes], number: list[int], lines_before: int, lowest: int) -> NoReturn:
     """Find the word that the fast path stumbled over."""
     for at in number:
         body = lines[at - lines_before - 1].partition(b"#")[0]

@@ -16,6 +16,8 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
         If the folder does not exist or cannot be written to; an existing file is then left as it was.
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} into.")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ltr_metrics.blocks import Block
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import BoolArray, FloatArray
+from ltr_metrics.inputs import BoolArray, FloatArray, require_option
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
 
@@ -151,11 +151,7 @@ class BinaryMetric(RankMetric):
 
 def require_parameter(metric: Metric, name: str, allowed: Sequence[str]) -> None:
     """Raise an error unless the parameter is one of the allowed words."""
-    value = getattr(metric, name)
-    if value not in allowed:
-        raise LtrValueError(
-            f"The parameter {name} of {metric.NAME} must be one of {', '.join(map(repr, allowed))}. Got {value!r}."
-        )
+    require_option(f"The parameter {name} of {metric.NAME}", getattr(metric, name), allowed)
 
 
 def is_number(value: object) -> bool:

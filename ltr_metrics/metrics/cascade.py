@@ -104,11 +104,11 @@ class ERR(RankMetric):
                 f"err must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
                 "Labels that are probabilities go with err(p=label)."
             )
-        if grades[-1] <= self.max_grade / 2:
+        if 0 < grades[-1] <= self.max_grade / 2:
             warn(
                 f"err counts grades on a scale to max_grade={self.max_grade:g} and the highest label is {grades[-1]:g}, so all "
                 f"values will be small. If {grades[-1]:g} is the scale's highest grade, write "
-                f"err(max_grade={max(grades[-1], 1):g})@10."
+                f"err(max_grade={grades[-1]:g})@10."
             )
         return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-self.max_grade)
 

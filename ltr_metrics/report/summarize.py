@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation import DEFAULT_METRICS, Evaluation, Metrics, Queries
+from ltr_metrics.conventions import Metrics
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import AnyArray
+from ltr_metrics.result import Evaluation
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -24,7 +26,13 @@ class Report:
 
 
 def summarize(
-    queries: Queries, scores: Mapping[str, Any], metrics: Metrics = DEFAULT_METRICS, *, source: str = "", **options: Any
+    queries: Queries,
+    scores: Mapping[str, Any],
+    metrics: Metrics | None = None,
+    *,
+    source: str = "",
+    origins: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> Report:
     """Evaluate each model on the same queries.
 
@@ -33,9 +41,12 @@ def summarize(
     queries : Queries
     scores : mapping of str to array-like
         One score vector a model.
-    metrics : str, Metric, or several of them
+    metrics : str, Metric, or several of them, optional
+        As for `ltr_metrics.evaluate`.
     source : str, optional
         What the data are, for the heading.
+    origins : mapping of str to str, optional
+        What each model is: a file, a column.
     **options
         ``ties``, ``no_relevant``, ``convention``, as for `ltr_metrics.evaluate`.
 
@@ -56,21 +67,30 @@ def summarize(
     """
     if not scores:
         raise LtrValueError("A report needs at least one model or column of scores. Got none.")
-    evaluations = {name: queries.evaluate(column, metrics, **options) for name, column in scores.items()}
+    evaluations = {name: _evaluate(queries, name, column, metrics, options) for name, column in scores.items()}
     policy = next(iter(evaluations.values())).policy
     summary = {
         "data": _describe(queries, source),
         "options": {
             "ties": policy.ties,
             "no_relevant": policy.no_relevant,
+            "convention": policy.convention,
             "weighted": queries.weight is not None,
         },
+        "origins": dict(origins or {}),
         "models": {
             name: {metric: _of_metric(values, result.mean[metric]) for metric, values in result.per_query.items()}
             for name, result in evaluations.items()
         },
     }
     return Report(summary, evaluations)
+
+
+def _evaluate(queries: Queries, name: str, scores: Any, metrics: Metrics | None, options: dict[str, Any]) -> Evaluation:
+    try:
+        return queries.evaluate(scores, metrics, **options)
+    except (LtrValueError, LtrTypeError) as error:  # with several models one wants to know which
+        raise type(error)(f"{name}: {error}") from error
 
 
 def _describe(queries: Queries, source: str) -> dict[str, Any]:

@@ -74,19 +74,21 @@ def _heading(summary: dict[str, Any]) -> str:
     data, options = summary["data"], summary["options"]
     documents = data["documents_a_query"]
     grades = [f"{grade}: {count:,}" for grade, count in data["grades"].items()]
-    shown = ", ".join(grades) if len(grades) <= MOST_GRADES_SHOWN else f"{len(grades)} different ones"
-    return "\n".join(
-        [
-            *([f"Data       {data['source']}"] if data["source"] else []),
-            (
-                f"Rows       {data['rows']:,} in {data['queries']:,} queries of {documents['min']:,} to {documents['max']:,} documents "
-                f"(median {documents['median']:g})"
-            ),
-            f"Grades     {shown}; {data['queries_without_relevant']:,} queries have none above 0",
-            f"Options    ties={options['ties']}, no_relevant={options['no_relevant']}"
-            + (", means weighted by query" if options["weighted"] else ""),
-        ]
-    )
+    shown = " | ".join(grades) if len(grades) <= MOST_GRADES_SHOWN else f"{len(grades)} different ones"
+    chosen = {"ties": options["ties"], "no_relevant": options["no_relevant"], "convention": options["convention"]}
+    lines = {
+        "Data": data["source"],
+        "Models": "; ".join(f"{name}: {origin}" for name, origin in summary["origins"].items()),
+        "Rows": f"{data['rows']:,}",
+        "Queries": f"{data['queries']:,}, with nothing above grade 0: {data['queries_without_relevant']:,}",
+        "Documents": f"{documents['min']:,} to {documents['max']:,} a query, median {documents['median']:g}",
+        "Grades": shown,
+        "Options": ", ".join(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in chosen.items()
+        )
+        + (", means weighted by query" if options["weighted"] else ""),
+    }
+    return "\n".join(f"{name:<11}{line}" for name, line in lines.items() if line)
 
 
 def _shown(value: float | None) -> str:

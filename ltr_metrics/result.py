@@ -1,0 +1,128 @@
+"""What an evaluation gives: one number a query, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ltr_metrics.conventions import Policy
+from ltr_metrics.errors import LtrKeyError, MissingExtraError, did_you_mean
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.metrics.base import Metric
+
+V = TypeVar("V")
+
+
+class ByMetric(dict[str, V], Generic[V]):
+    """A dict from canonical names that also takes the metric itself, and its name as it was asked for."""
+
+    def __init__(self, values: Mapping[str, V], asked: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self._asked = dict(asked)
+
+    def __missing__(self, key: Hashable) -> V:
+        if key in self:
+            return super().__getitem__(self._canonical(key))
+        known = ", ".join(self)
+        raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), self)} Evaluated: {known}.")
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(self._canonical(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the value of a metric, or the default."""
+        return super().get(self._canonical(key), default)
+
+    def _canonical(self, key: object) -> str:
+        return self._asked.get(str(key), str(key))
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The values of some metrics: one number a query, and their means.
+
+    Attributes
+    ----------
+    mean : dict of str to float
+        Weighted mean over the queries that are not left out; NaN if there is none. Keys are canonical names, in the order
+        asked for; the metric itself, or its name as asked for, is a key too.
+    per_query : dict of str to ndarray of float64
+        One value a query, in order of first appearance; NaN = left out.
+    n_undefined : dict of str to int
+        Queries left out of each mean.
+    qid : ndarray
+        Id of each query.
+    n_documents, n_relevant : ndarray of int
+        Documents, and documents of grade 1 or higher, of each query.
+    weight : ndarray of float64 or None
+        Weight of each query.
+    """
+
+    mean: ByMetric[float]
+    per_query: ByMetric[FloatArray]
+    n_undefined: ByMetric[int]
+    qid: AnyArray
+    n_documents: IntArray
+    n_relevant: IntArray
+    weight: FloatArray | None
+    policy: Policy
+
+    @property
+    def n_queries(self) -> int:
+        """Queries evaluated, whether or not a metric leaves some out."""
+        return len(self.qid)
+
+    def __getitem__(self, key: str | Metric) -> float:
+        """Return the mean of a metric."""
+        return self.mean[key]  # type: ignore[index]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one row a query: qid, documents, relevant, then the metrics."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("pandas", "report") from error
+        columns = {"qid": self.qid, "documents": self.n_documents, "relevant": self.n_relevant}
+        return pd.DataFrame(columns | dict(self.per_query))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON; NaN is None."""
+        return {
+            "n_queries": self.n_queries,
+            "ties": self.policy.ties,
+            "no_relevant": self.policy.no_relevant,
+            "convention": self.policy.convention,
+            "mean": {name: _none_if_nan(value) for name, value in self.mean.items()},
+            "n_undefined": dict(self.n_undefined),
+            "qid": (self.qid.astype(str) if self.qid.dtype.kind in "mMS" else self.qid).tolist(),
+            "documents": self.n_documents.tolist(),
+            "relevant": self.n_relevant.tolist(),
+            "weight": None if self.weight is None else self.weight.tolist(),
+            "per_query": {name: [_none_if_nan(v) for v in values.tolist()] for name, values in self.per_query.items()},
+        }
+
+    def __str__(self) -> str:
+        """Return a small table of means."""
+        width = max(map(len, self.mean), default=6)
+        weighted = "weighted mean" if self.weight is not None else "mean"
+        lines = [f"{'metric':<{width}}  {weighted:>13}  {'queries':>9}  {'left out':>8}"]
+        for name, value in self.mean.items():
+            left_out = self.n_undefined[name]
+            lines.append(f"{name:<{width}}  {value:>13.6f}  {self.n_queries - left_out:>9,}  {left_out:>8,}")
+        return "\n".join(lines)
+
+
+def mean(values: FloatArray, weight: FloatArray | None) -> float:
+    """Weighted mean of the values that are not NaN; NaN if their weights sum to 0."""
+    defined = ~np.isnan(values)
+    if weight is None:
+        return float(values[defined].mean()) if defined.any() else float("nan")
+    total = weight[defined].sum()
+    return float((weight[defined] * values[defined]).sum() / total) if total > 0 else float("nan")
+
+
+def _none_if_nan(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
