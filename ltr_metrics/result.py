@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ltr_metrics.conventions import Policy
 from ltr_metrics.errors import LtrKeyError, MissingExtraError, did_you_mean
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
+
+if TYPE_CHECKING:
+    import pandas
 
 V = TypeVar("V")
 
