@@ -12,7 +12,8 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
-        sys.exit(f"ltr-metrics: error: {MissingExtraError('click', 'report')}")
+        print(f"ltr-metrics: error: {MissingExtraError('click', 'report')}", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
     run()
 
 

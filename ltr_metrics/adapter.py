@@ -26,6 +26,10 @@ class HostMetrics:
         log: PerQueryLog | None = None,
     ) -> None:
         self.request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+        if self.request.policy.ties == "docid":
+            raise LtrValueError(
+                'ties="docid" needs document ids, and no host hands them over: use ties="stable" for input order.'
+            )
         if log is not None and not isinstance(log, PerQueryLog):
             raise LtrTypeError(f"log must be a PerQueryLog. Got {log!r}.")
         self.log = log

@@ -61,8 +61,10 @@ def make_ranking(
     >>> X.shape, int(y.max()), len(set(qid))
     ((134, 20), 4, 3)
     """
-    _require(n_queries >= 1, "n_queries", "be at least 1", n_queries)
-    _require(n_features >= 3, "n_features", "be at least 3", n_features)
+    _require(isinstance(n_queries, int) and n_queries >= 1, "n_queries", "be a whole number of at least 1", n_queries)
+    _require(
+        isinstance(n_features, int) and n_features >= 3, "n_features", "be a whole number of at least 3", n_features
+    )
     _require(documents >= 1, "documents", "be at least 1", documents)
     _require(0 <= no_relevant <= 1, "no_relevant", "lie between 0 and 1", no_relevant)
     _require(noise >= 0, "noise", "not be negative", noise)
@@ -109,7 +111,7 @@ def train_test_split(
     >>> len(set(qid_train)), len(set(qid_test)), set(qid_train) & set(qid_test)
     (8, 2, set())
     """
-    _require(0 < test_size < 1, "test_size", "lie strictly between 0 and 1", test_size)
+    _require(isinstance(test_size, float) and 0 < test_size < 1, "test_size", "lie strictly between 0 and 1", test_size)
     refuse_different_indexes(X=X, y=y, qid=qid)
     ids = as_ids(qid, "qid")
     as_vector(y, "y", len(ids))

@@ -265,8 +265,8 @@ def queries_of(X: Any, routed: Any, column: str | int, who: str) -> AnyArray:
     if routed is None and in_X is None:
         raise LtrTypeError(
             f"{who} has no queries: X has no column {column!r}, and no qid was passed. Keep the queries as a column of X (name it "
-            "with qid=...), or pass fit(..., qid=qid); in a search or cross-validation the latter needs "
-            "sklearn.set_config(enable_metadata_routing=True)."
+            "with qid=...; a scaler before QueryRanker drops names unless set_output(transform='pandas')), or pass fit(..., qid=qid); in a "
+            "search or cross-validation the latter needs sklearn.set_config(enable_metadata_routing=True)."
         )
     if routed is None:
         return as_ids(in_X, f"Column {column!r} of X")

@@ -39,7 +39,8 @@ def test_make_ranking_is_reproducible_and_takes_a_generator() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"n_queries": 0}, {"n_features": 2}, {"documents": 0}, {"no_relevant": 1.5}, {"noise": -1}]
+    "bad",
+    [{"n_queries": 0}, {"n_queries": 2.5}, {"n_features": 2}, {"documents": 0}, {"no_relevant": 1.5}, {"noise": -1}],
 )
 def test_make_ranking_refuses(bad: dict) -> None:
     with pytest.raises(ltr.LtrValueError, match=f"{next(iter(bad))} must"):

@@ -150,6 +150,9 @@ def test_tables(tmp_path: Path) -> None:
         assert read["qid"].tolist() == ["007", "7", "7"]
         assert read["score"].tolist() == [0.5, 0.25, 1]
     assert len(read_table([tmp_path / "a.csv", tmp_path / "a.parquet"])) == 6
+    frame.assign(qid=[7, 7, 8]).to_parquet(tmp_path / "numbers.parquet")
+    with pytest.raises(ltr.LtrValueError, match=r"'qid' must be of one type in all files"):
+        read_table([tmp_path / "a.csv", tmp_path / "numbers.parquet"])
     renamed = frame.rename(columns={"qid": "query", "label": "grade"})
     renamed.to_csv(tmp_path / "b.csv", index=False)
     assert read_table(tmp_path / "b.csv", qid="query", label="grade")["query"].tolist()[0] == "007"

@@ -105,6 +105,13 @@ def test_a_missing_extra_gives_the_pip_line(missing: str, code: str, extra: str)
     assert f"pip install 'ltr_metrics[{extra}]'" in shown
 
 
+def test_the_command_without_its_extra_exits_with_2() -> None:
+    program = "import sys; sys.modules['click'] = None; from ltr_metrics.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'ltr_metrics[report]'" in done.stderr
+
+
 def test_public_names_are_documented() -> None:
     public = {name for name, thing in vars(ltr).items() if not name.startswith("_") and not inspect.ismodule(thing)}
     assert public == set(ltr.__all__)

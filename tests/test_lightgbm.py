@@ -262,3 +262,5 @@ class TestErrors:
             feval("ndgc@10")
         with pytest.raises(ltr.LtrValueError, match="not a metric of lightgbm"):
             eval_metric("err", convention="lightgbm")
+        with pytest.raises(ltr.LtrValueError, match="no host hands them over"):
+            feval("err", ties="docid")

@@ -17,10 +17,10 @@ DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)  # what readi
 
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file for reading bytes, decompressed."""
-    file: IO[bytes] = _OPEN.get(path.suffix, open)(path, "rb")
+    file: IO[bytes] = _OPEN.get(path.suffix.lower(), open)(path, "rb")
     return file
 
 
 def without_compression(path: Path) -> Path:
     """Return the name that the file has when decompressed."""
-    return path.with_suffix("") if path.suffix in _OPEN else path
+    return path.with_suffix("") if path.suffix.lower() in _OPEN else path

@@ -80,6 +80,12 @@ def read_table(
         empty = (frame[qid] == "").to_numpy()
         if empty.any():
             raise LtrValueError(f"{path} must have an id in every row: {qid} is empty at row {int(empty.argmax())}.")
+    kinds = {str(frame[qid].dtype) for frame in frames}
+    if len(kinds) > 1:
+        raise LtrValueError(
+            f"The column {qid!r} must be of one type in all files, or 7 and '7' would be two queries: got {', '.join(sorted(kinds))}. CSV "
+            "gives text."
+        )
     return pandas.concat(frames, ignore_index=True)
 
 
@@ -109,4 +115,4 @@ def _read(path: Path, qid: str) -> Any:
 
 
 def _kind(path: Path) -> str:
-    return without_compression(path).suffix
+    return without_compression(path).suffix.lower()
