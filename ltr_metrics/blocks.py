@@ -6,8 +6,9 @@ to stand, which is all that a tie policy is to the sort (see `ranking.py`).
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -65,19 +66,32 @@ def best_first(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
     return queries.once("best_first", lambda: [(members, sort(members)) for members in _cut(queries.sizes)])
 
 
-@dataclass(eq=False)
 class Block:
-    """Some queries of like length, seen from their labels."""
+    """Some queries of like length, seen from their labels.
 
-    queries: LabelledQueries
-    members: IntArray  # positions of this block's queries among all queries
-    n_ranked: IntArray = field(init=False)  # documents of each query that have a rank
-    width: int = field(init=False)  # the longest of them, at least 1
+    Attributes
+    ----------
+    members : ndarray of int
+        Positions of this block's queries among all queries.
+    n_ranked : ndarray of int
+        Documents of each query that have a rank.
+    width : int
+        The longest of them, at least 1.
+    """
 
-    def __post_init__(self) -> None:
-        self.n_ranked = self.queries.n_retrieved()[self.members]
+    def __init__(self, queries: LabelledQueries, members: IntArray) -> None:
+        self._queries = weakref.ref(queries)  # they hold their blocks: a circle would outlive its use in memory
+        self.members = members
+        self.n_ranked: IntArray = queries.n_retrieved()[members]
         self.width = max(1, int(self.n_ranked.max()))
         self._memo: dict[Hashable, Any] = {}
+
+    @property
+    def queries(self) -> LabelledQueries:
+        """All queries, of which these are some."""
+        queries = self._queries()
+        assert queries is not None, "whoever evaluates a block holds its queries"
+        return queries
 
     def once(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Compute a fact about this block's labels the first time that it is asked for."""
@@ -94,7 +108,6 @@ class Block:
 class Arrangement:
     """A block's ranked documents, laid out in the order in which equal scores are to stand."""
 
-    block: Block
     rows: IntArray  # (queries x width) row of each document; padding repeats a row of the same matrix
     tail: KeyArray  # low bits of the sort key: place in this layout, then grade index; all ones (grade 0) in padding
     padding_pairs: IntArray  # flat cells of the (queries x width - 1) matrix of neighbours whose right one is padding
@@ -126,7 +139,6 @@ def _arrange(block: Block, order: str) -> Arrangement:
     if grade_bits:
         tail = tail << np.uint64(grade_bits) | grades.astype(np.uint64)
     return Arrangement(
-        block=block,
         rows=rows,
         tail=np.where(inside, tail, np.uint64(2**64 - 2**grade_bits)),
         padding_pairs=np.flatnonzero(~inside[:, 1:]),

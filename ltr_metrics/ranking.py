@@ -46,9 +46,11 @@ def rank(block: Block, scores: AnyArray, ties: str) -> Ranking:
     keys.sort(axis=1)
     exact = scores.dtype == np.float32 and arrangement.tail_bits <= FLOAT32_SPARE_BITS
     if exact and ties != "mean":
-        return Ranking(arrangement, keys, None)
+        return Ranking(block, arrangement, keys, None)
     tied = _settle_equal_prefixes(arrangement, keys, score, exact)
-    return Ranking(arrangement, keys, Ties.of_neighbours(tied, block.width) if ties == "mean" and tied.size else None)
+    return Ranking(
+        block, arrangement, keys, Ties.of_neighbours(tied, block.width) if ties == "mean" and tied.size else None
+    )
 
 
 def _falling_words(score: FloatArray) -> KeyArray:
@@ -151,8 +153,8 @@ class Ranking:
     ``ties="mean"`` the documents of a tie stand in ascending order of grade, and `ties` tells where they are.
     """
 
-    def __init__(self, arrangement: Arrangement, keys: KeyArray, ties: Ties | None) -> None:
-        self.block = arrangement.block
+    def __init__(self, block: Block, arrangement: Arrangement, keys: KeyArray, ties: Ties | None) -> None:
+        self.block = block
         self.ties = ties
         self._arrangement = arrangement
         self._keys = keys

@@ -15,7 +15,7 @@ from ltr_metrics.adapter import HostMetrics
 from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation import Queries
-from ltr_metrics.grouping import as_ids, group_by_ids
+from ltr_metrics.grouping import Grouping, as_ids, group_by_ids
 from ltr_metrics.inputs import AnyArray, as_numbers, as_vector, refuse_different_indexes, take_rows
 from ltr_metrics.metrics.base import Metric
 
@@ -178,36 +178,22 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         X = _as_table(X)
         ids = queries_of(X, qid, self.qid, "QueryRanker.fit")
-        features = without_column(X, self.qid)
-        grouping = group_by_ids(ids)
-        by_row = {"y": as_vector(y, "y")} if isinstance(y, (list, tuple)) else {"y": y}
-        by_row |= {} if sample_weight is None else {"sample_weight": as_numbers(sample_weight, "sample_weight")}
-        for name, column in {"X": features, "qid": ids, **by_row}.items():
+        rows = {"X": without_column(X, self.qid), "y": as_vector(y, "y") if isinstance(y, (list, tuple)) else y}
+        if sample_weight is not None:
+            rows["sample_weight"] = as_numbers(sample_weight, "sample_weight")
+        for name, column in {"qid": ids, **rows}.items():
             if _length(column) != len(ids):
                 raise LtrValueError(
-                    f"X, y, qid and weights must have one entry a row: got {_length(column)} of {name} for {len(ids)}."
+                    f"X, y, qid and sample_weight must have one entry a row: got {_length(column)} of {name} for {len(ids)}."
                 )
-        reserved = sorted({"group", "qid"} & fit_params.keys())
-        if reserved:
-            raise LtrTypeError(f"QueryRanker makes {reserved[0]} for the estimator from qid: do not pass it.")
-        by_row |= {name: value for name, value in fit_params.items() if _length(value) == len(ids)}
+        rows |= {name: value for name, value in fit_params.items() if _length(value) == len(ids)}
+        grouping = group_by_ids(ids)
         if grouping.order is not None:
-            order = grouping.order
-            features = take_rows(features, order)
-            by_row = {name: take_rows(column, order) for name, column in by_row.items()}
-        fit_params |= by_row
+            rows = {name: take_rows(column, grouping.order) for name, column in rows.items()}
         self.estimator_ = clone(self.estimator)
-        accepted = inspect.signature(self.estimator_.fit).parameters
-        if "group" in accepted and "qid" not in accepted:
-            fit_params["group"] = grouping.sizes
-        elif "qid" in accepted:  # XGBoost takes one weight a query
-            fit_params["qid"] = np.repeat(np.arange(len(grouping.sizes)), grouping.sizes)
-            if "sample_weight" in fit_params:
-                ends = grouping.sizes.cumsum()
-                sums = np.add.reduceat(fit_params["sample_weight"], ends - grouping.sizes, dtype=np.float64)
-                fit_params["sample_weight"] = sums / grouping.sizes
-        self.estimator_.fit(features, fit_params.pop("y"), **fit_params)
-        self.n_features_in_ = features.shape[1]
+        arguments = _with_queries({**fit_params, **rows}, grouping, self.estimator_)
+        self.n_features_in_ = arguments["X"].shape[1]
+        self.estimator_.fit(arguments.pop("X"), arguments.pop("y"), **arguments)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -220,6 +206,22 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"if X had it then. Got {features.shape[1]} features."
             )
         return self.estimator_.predict(features)
+
+
+def _with_queries(arguments: dict[str, Any], grouping: Grouping, estimator: Any) -> dict[str, Any]:
+    """Add the queries to the arguments of the estimator's ``fit``, in the form that it takes."""
+    reserved = sorted({"group", "qid"} & arguments.keys())
+    if reserved:
+        raise LtrTypeError(f"QueryRanker makes {reserved[0]} for the estimator from qid: do not pass it.")
+    accepted = inspect.signature(estimator.fit).parameters
+    if "qid" in accepted:  # XGBoost, which also takes one weight a query and not a row
+        arguments["qid"] = np.repeat(np.arange(len(grouping.sizes)), grouping.sizes)
+        if "sample_weight" in arguments:
+            starts = grouping.sizes.cumsum() - grouping.sizes
+            arguments["sample_weight"] = np.add.reduceat(arguments["sample_weight"], starts) / grouping.sizes
+    elif "group" in accepted:
+        arguments["group"] = grouping.sizes
+    return arguments
 
 
 def _refuse_classifier(estimator: Any) -> None:

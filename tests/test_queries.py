@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -228,6 +230,18 @@ def test_labels_are_copied_so_that_later_changes_do_no_harm() -> None:
     before = queries.evaluate(S, "ndcg")["ndcg"]
     y[:] = 0
     assert queries.evaluate(S, "ndcg")["ndcg"] == before
+
+
+def test_memory_is_freed_with_the_last_reference() -> None:
+    queries = ltr.Queries(Y, group=GROUP)
+    queries.evaluate([0.0] * 4, ["ndcg@10", "map", "mrr", "err(max_grade=2)"])
+    alive = weakref.ref(queries)
+    gc.disable()
+    try:
+        del queries
+        assert alive() is None  # no circle that would wait for the collector
+    finally:
+        gc.enable()
 
 
 def test_inputs_are_not_changed() -> None:
