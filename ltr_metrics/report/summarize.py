@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.conventions import Metrics
+from ltr_metrics.conventions import Metrics, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import AnyArray
@@ -67,8 +67,9 @@ def summarize(
     """
     if not scores:
         raise LtrValueError("A report needs at least one model or column of scores. Got none.")
-    evaluations = {name: _evaluate(queries, name, column, metrics, options) for name, column in scores.items()}
-    policy = next(iter(evaluations.values())).policy
+    request = resolve(metrics, **options)
+    evaluations = {name: _evaluate(queries, name, column, request) for name, column in scores.items()}
+    policy = request.policy
     summary = {
         "data": _describe(queries, source),
         "options": {
@@ -86,9 +87,9 @@ def summarize(
     return Report(summary, evaluations)
 
 
-def _evaluate(queries: Queries, name: str, scores: Any, metrics: Metrics | None, options: dict[str, Any]) -> Evaluation:
+def _evaluate(queries: Queries, name: str, scores: Any, request: Request) -> Evaluation:
     try:
-        return queries.evaluate(scores, metrics, **options)
+        return queries.answer(scores, request)
     except (LtrValueError, LtrTypeError) as error:  # with several models one wants to know which
         raise type(error)(f"{name}: {error}") from error
 
