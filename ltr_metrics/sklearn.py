@@ -7,6 +7,7 @@ scikit-learn's metadata routing enabled, from ``qid=`` passed to ``fit``; scorer
 from __future__ import annotations
 
 import inspect
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.grouping import Grouping, as_ids, group_by_ids
-from ltr_metrics.inputs import AnyArray, as_numbers, as_vector, refuse_different_indexes, take_rows
+from ltr_metrics.inputs import AnyArray, IntArray, as_numbers, as_vector, refuse_different_indexes, take_rows
 from ltr_metrics.metrics.base import Metric
 
 try:
@@ -99,7 +100,10 @@ class QueryScorer(HostMetrics):
         _refuse_classifier(estimator)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         ids = queries_of(X, qid, self.qid, "the scorer")
-        result = self.evaluate(Queries(y, qid=ids, sample_weight=sample_weight), estimator.predict(X))
+        queries = Queries(y, qid=ids, sample_weight=sample_weight)
+        labels = as_numbers(y, "y")[queries.rows_in_query_order()]
+        _refuse_cut_queries(estimator, _extents(labels, queries.qid, queries.sizes))
+        result = self.evaluate(queries, estimator.predict(X))
         return next(iter(result.mean.values())) if self._single else dict(result.mean)
 
     def __repr__(self) -> str:
@@ -143,6 +147,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         The fitted clone.
     n_features_in_ : int
         Columns of X, without the queries' one.
+    queries_ : dict
+        For each query that it was fitted on, the number of its documents and the sum of their grades, by which the scorer
+        knows a query that a fold has cut in two.
 
     Examples
     --------
@@ -191,6 +198,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if grouping.order is not None:
             rows = {name: take_rows(column, grouping.order) for name, column in rows.items()}
         self.estimator_ = clone(self.estimator)
+        self.queries_ = _extents(as_numbers(rows["y"], "y"), grouping.ids, grouping.sizes)
         arguments = _with_queries({**fit_params, **rows}, grouping, self.estimator_)
         self.n_features_in_ = arguments["X"].shape[1]
         self.estimator_.fit(arguments.pop("X"), arguments.pop("y"), **arguments)
@@ -206,6 +214,38 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"if X had it then. Got {features.shape[1]} features."
             )
         return self.estimator_.predict(features)
+
+
+Extents = dict[Any, tuple[int, float]]
+
+
+def _extents(labels: AnyArray, ids: AnyArray, sizes: IntArray) -> Extents:
+    """Documents and sum of labels of each query: enough to tell a whole query from a part of it."""
+    sums = np.add.reduceat(labels, sizes.cumsum() - sizes, dtype=np.float64)
+    return dict(zip(ids.tolist(), zip(sizes.tolist(), sums.tolist(), strict=True), strict=True))
+
+
+def _refuse_cut_queries(estimator: Any, scored: Extents) -> None:
+    """Refuse to score a part of a query of which the ranker was fitted on another part: such folds flatter every ranker.
+
+    Whole queries that it was fitted on may be scored, as searches do for their training scores.
+    """
+    while hasattr(estimator, "best_estimator_") or isinstance(estimator, Pipeline):
+        estimator = estimator.best_estimator_ if hasattr(estimator, "best_estimator_") else estimator.steps[-1][1]
+    if not (isinstance(estimator, QueryRanker) and hasattr(estimator, "queries_")):
+        return
+    fitted = estimator.queries_
+    cut = [name for name, extent in scored.items() if name in fitted and not _same_extent(fitted[name], extent)]
+    if cut:
+        raise LtrValueError(
+            f"Query {cut[0]!r} stands on both sides, with {fitted[cut[0]][0]} documents in the training part and {scored[cut[0]][0]} others "
+            f"here, as do {len(cut)} of these {len(scored)} queries: folds that cut queries flatter every ranker. Split by cv=GroupKFold() "
+            "with groups=qid. (If these are other queries, give them other ids.)"
+        )
+
+
+def _same_extent(a: tuple[int, float], b: tuple[int, float]) -> bool:
+    return a[0] == b[0] and math.isclose(a[1], b[1], rel_tol=1e-9, abs_tol=1e-12)  # sums depend on the order of rows
 
 
 def _with_queries(arguments: dict[str, Any], grouping: Grouping, estimator: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, RandomizedSearchCV, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RandomizedSearchCV, ShuffleSplit, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -233,6 +233,41 @@ def test_pickling(rows: tuple[np.ndarray, ...]) -> None:
     assert repr(scorer) == "make_scorer('ndcg_lin@5', qid='qid', ties='worst')"
 
 
+@pytest.mark.parametrize("cv", [KFold(3, shuffle=True, random_state=0), KFold(2), ShuffleSplit(2, random_state=0)])
+def test_folds_that_cut_queries_are_refused(cv: Any, rows: tuple[np.ndarray, ...]) -> None:
+    X, y, qid = rows
+    message = r"Query \d+ stands on both sides, with \d+ documents.*GroupKFold\(\) with groups=qid"
+    inner = {"scoring": make_scorer("mrr"), "cv": cv, "error_score": "raise"}
+    for estimator in (ranker(), GridSearchCV(ranker(), {"estimator__num_leaves": [4]}, **inner)):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            cross_validate(estimator, frame(X, qid), y, **inner)
+    piped = make_pipeline(StandardScaler().set_output(transform="pandas"), ranker())
+    with sklearn.config_context(enable_metadata_routing=True), pytest.raises(ltr.LtrValueError, match=message):
+        cross_validate(piped, X, y, params={"qid": qid}, **inner)
+
+
+def test_queries_of_two_documents_cut_in_the_middle_are_noticed() -> None:
+    X, qid = np.random.default_rng(0).random((40, 2)), np.tile(np.arange(20), 2)
+    y = np.repeat([0, 1], 20)
+    with pytest.raises(ltr.LtrValueError, match="stands on both sides, with 1 documents"):
+        cross_validate(ranker(), frame(X, qid), y, scoring=make_scorer("p@1"), cv=KFold(2), error_score="raise")
+
+
+def test_whole_training_queries_may_be_scored(rows: tuple[np.ndarray, ...]) -> None:
+    X, y, qid = rows
+    scores = cross_validate(
+        ranker(),
+        frame(X, qid),
+        y,
+        groups=qid,
+        scoring=make_scorer("mrr"),
+        cv=GroupKFold(3),
+        return_train_score=True,
+        error_score="raise",
+    )
+    assert (scores["train_score"] > scores["test_score"]).all()
+
+
 class TestErrors:
     def test_no_queries(self, rows: tuple[np.ndarray, ...]) -> None:
         X, y, qid = rows
@@ -265,7 +300,7 @@ class TestErrors:
     def test_no_query_with_a_relevant_document(self, rows: tuple[np.ndarray, ...]) -> None:
         X, y, qid = rows
         with pytest.raises(ltr.LtrValueError, match="undefined for all 60 queries"):
-            make_scorer("mrr")(ranker().fit(X, y, qid=qid), X, y * 0, qid=qid)
+            make_scorer("mrr")(ranker().fit(X, y, qid=qid), X, y * 0, qid=qid + 1000)
 
     def test_lengths(self, rows: tuple[np.ndarray, ...]) -> None:
         X, y, qid = rows
