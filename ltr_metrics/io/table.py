@@ -71,10 +71,6 @@ def read_table(
                 raise LtrKeyError(
                     f"{path} has no column {column!r}.{hint} It has {', '.join(map(str, frame.columns))}."
                 )
-            if list(frame.columns).count(column) > 1:
-                raise LtrValueError(
-                    f"{path} has {list(frame.columns).count(column)} columns named {column!r}; keep one."
-                )
         if not len(frame):
             raise LtrValueError(f"{path} has no row.")
         empty = (frame[qid] == "").to_numpy()
@@ -102,16 +98,21 @@ def _read(path: Path, qid: str) -> Any:
     try:
         with open_bytes(path) as file:
             if kind == ".parquet":
-                return parquet.read_table(file).to_pandas()
-            return csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
-                file,
-                parse_options=csv.ParseOptions(delimiter=TEXT_SEPARATORS[kind]),
-                convert_options=csv.ConvertOptions(column_types={qid: string()}),
-            ).to_pandas()
+                table = parquet.read_table(file)
+            else:
+                table = csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
+                    file,
+                    parse_options=csv.ParseOptions(delimiter=TEXT_SEPARATORS[kind]),
+                    convert_options=csv.ConvertOptions(column_types={qid: string()}),
+                )
     except FileNotFoundError:
         raise
     except (ValueError, OSError, *DAMAGED) as error:  # pyarrow's own errors are ValueErrors
         raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {error}") from error
+    twice = [name for name in table.column_names if table.column_names.count(name) > 1]
+    if twice:
+        raise LtrValueError(f"{path} has {len(twice)} columns named {twice[0]!r}; keep one of each name.")
+    return table.to_pandas()
 
 
 def _kind(path: Path) -> str:
