@@ -210,6 +210,18 @@ def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
     assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15)  # the sum of 2^-j / j
 
 
+@pytest.mark.parametrize("depth", [1, 3, 10])
+def test_the_two_ways_to_grow_a_tie_agree(depth: int) -> None:
+    rng = np.random.default_rng(depth)
+    size = rng.integers(depth, 60, 30)
+    stop = np.array([0.0, 1 / 16, 3 / 16, 15 / 16, 1.0])
+    ties = [np.sort(rng.choice(stop[: rng.integers(1, 6)], n)) for n in size]
+    begins, never = np.cumsum(size) - size, np.array([(t == 0).sum() for t in ties])
+    count = np.array([[(t == p).sum() for p in stop[1:]] for t in ties])
+    by_document = cascade._by_document(np.concatenate(ties), begins, never, size, depth)
+    np.testing.assert_allclose(cascade._by_grade(stop[1:], count, never, depth), by_document, rtol=1e-13, atol=1e-300)
+
+
 def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     group = rng.integers(1, 40, 50)

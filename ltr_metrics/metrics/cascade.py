@@ -16,6 +16,7 @@ from ltr_metrics.ranking import Ranking, TiedPlaces
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_OF_A_RECURSION = 2_000_000
+GRADES_WORTH_COUNTING = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,7 @@ def expected_stops(tied: TiedPlaces, stop: FloatArray, depth: int) -> FloatArray
         T_j <- T_j (t-j)/t + T_{j-1} (1-p_t) (j-1)/t + S_{j-1} p_t / t
         S_j <- S_j (t-j)/t + S_{j-1} (1-p_t) j/t
 
-    where all terms are positive, so that no digit is lost. Documents at which nobody stops come first and leave S = 1 and
+    where all terms are positive, so that no digit is lost; large ties grow by a grade at a time instead. Documents at which nobody stops come first and leave S = 1 and
     T = 0. Places beyond the depth, or that nobody reaches, are not computed: they stay 0.
     """
     ties = tied.ties
@@ -135,12 +136,28 @@ def expected_stops(tied: TiedPlaces, stop: FloatArray, depth: int) -> FloatArray
     with np.errstate(divide="ignore"):  # S_j <= S_1^j (Maclaurin), so S is negligible from here on
         reached = np.ceil(NEGLIGIBLE_LOG / -np.log(np.minimum(mean, 1.0)))
     places = np.minimum(np.minimum(ties.size, depth - ties.first), np.maximum(reached, 1)).astype(np.intp)
+    of_grade, count = _count_grades(tied, stop)
     for chosen in _of_like_size(places):
-        t = _stops_at_place(stop, tied.begins[chosen], never[chosen], ties.size[chosen], int(places[chosen].max()))
-        j = np.arange(t.shape[1])
+        depth = int(places[chosen].max())
+        if count is not None and len(of_grade) * depth < count[chosen].sum(axis=1).max():
+            at = _by_grade(of_grade, count[chosen], never[chosen], depth)
+        else:
+            at = _by_document(stop, tied.begins[chosen], never[chosen], ties.size[chosen], depth)
+        j = np.arange(depth)
         shown = j < places[chosen][:, None]
-        stops[(tied.begins[chosen][:, None] + j)[shown]] = t[shown]
+        stops[(tied.begins[chosen][:, None] + j)[shown]] = at[shown]
     return stops
+
+
+def _count_grades(tied: TiedPlaces, stop: FloatArray) -> tuple[FloatArray, IntArray | None]:
+    """Distinct probabilities above 0 and how often each tie has them, (ties x grades); None if they are too many."""
+    of_grade, grade = np.unique(stop, return_inverse=True)
+    if len(of_grade) > GRADES_WORTH_COUNTING:
+        return of_grade, None
+    shape = (len(tied.begins), len(of_grade))
+    count = np.bincount(tied.tie * shape[1] + grade, minlength=shape[0] * shape[1]).reshape(shape)
+    above_zero = of_grade > 0
+    return of_grade[above_zero], count[:, above_zero]
 
 
 def _of_like_size(places: IntArray) -> Iterator[IntArray]:
@@ -156,7 +173,7 @@ def _of_like_size(places: IntArray) -> Iterator[IntArray]:
             yield members[first : first + at_once]
 
 
-def _stops_at_place(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
+def _by_document(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
     """T_1 ... T_places of each tie, (ties x places)."""
     order = np.argsort(never - size, kind="stable")  # most documents to add first: the rest drop out from the end
     begins, never, size = begins[order], never[order], size[order]
@@ -177,3 +194,32 @@ def _stops_at_place(stop: FloatArray, begins: IntArray, never: IntArray, size: I
     result = np.empty_like(at)
     result[order] = at
     return result
+
+
+def _by_grade(stop: FloatArray, count: IntArray, never: IntArray, places: int) -> FloatArray:
+    """T_1 ... T_places of each tie from the number of its documents of each grade, whatever their number.
+
+    To A, the documents so far, come b documents that all stop with probability p. Of the first j places, i hold documents
+    of A with the probability of a drawing without replacement; let W_j(i) be that times (1-p)^(j-i). Then
+
+        T_{j+1} = sum over i of W_j(i) (P(next from A) T^A_{i+1} + P(next from B) p S^A_i)
+        S_{j+1} = sum over i of W_{j+1}(i) S^A_i
+    """
+    i = np.arange(places + 1.0)
+    a = never.astype(np.float64)[:, None]
+    survives = (i <= a).astype(np.float64)  # S_0 ... S_places
+    stops = np.zeros_like(survives)  # T_1 ... T_places, and a column that stays 0
+    for p, b in zip(stop, count.T[:, :, None].astype(np.float64), strict=True):
+        new_survives, new_stops = np.ones_like(survives), np.zeros_like(stops)
+        w = np.zeros_like(survives)
+        w[:, 0] = 1.0
+        for j in range(places):
+            left = np.maximum(a + b - j, 1.0)
+            next_a = w * (np.maximum(a - i, 0.0) / left)
+            next_b = w * (np.maximum(b - (j - i), 0.0) / left)
+            new_stops[:, j] = (next_a * stops + next_b * survives * p).sum(axis=1)
+            w = next_b * (1.0 - p)
+            w[:, 1:] += next_a[:, :-1]
+            new_survives[:, j + 1] = (w * survives).sum(axis=1)
+        a, survives, stops = a + b, new_survives, new_stops
+    return stops[:, :places]
