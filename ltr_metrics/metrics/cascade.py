@@ -124,17 +124,17 @@ def expected_stops(tied: TiedPlaces, stop: FloatArray, depth: int) -> FloatArray
         T_j <- T_j (t-j)/t + T_{j-1} (1-p_t) (j-1)/t + S_{j-1} p_t / t
         S_j <- S_j (t-j)/t + S_{j-1} (1-p_t) j/t
 
-    where all terms are positive, so that no digit is lost; large ties grow by a grade at a time instead. Documents at which nobody stops come first and leave S = 1 and
-    T = 0. Places beyond the depth, or that nobody reaches, are not computed: they stay 0.
+    where all terms are positive, so that no digit is lost. Documents at which nobody stops come first and leave S = 1 and
+    T = 0; large ties grow by a grade at a time instead. Places beyond the depth, or that nobody reaches, stay 0.
     """
     ties = tied.ties
     stops = np.zeros(len(stop))
     if not len(stops):
         return stops
     never = np.add.reduceat((stop == 0.0).astype(np.intp), tied.begins)
-    mean = np.add.reduceat(1 - stop, tied.begins) / ties.size
-    with np.errstate(divide="ignore"):  # S_j <= S_1^j (Maclaurin), so S is negligible from here on
-        reached = np.ceil(NEGLIGIBLE_LOG / -np.log(np.minimum(mean, 1.0)))
+    mean = np.minimum(np.add.reduceat(stop, tied.begins) / ties.size, 1.0)
+    with np.errstate(divide="ignore"):  # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
+        reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
     places = np.minimum(np.minimum(ties.size, depth - ties.first), np.maximum(reached, 1)).astype(np.intp)
     of_grade, count = _count_grades(tied, stop)
     for chosen in _of_like_size(places):
