@@ -7,18 +7,17 @@ to stand, which is all that a tie policy is to the sort (see `ranking.py`).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, BoolArray, IntArray
+from ltr_metrics.memo import Memo
 from ltr_metrics.queries import LabelledQueries
 
-T = TypeVar("T")
 KeyArray = npt.NDArray[np.uint64]
 
 CELLS_IN_A_BLOCK = 48_000  # 64-bit matrices of this size stay in a core's own cache
@@ -66,7 +65,7 @@ def best_first(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
     return queries.once("best_first", lambda: [(members, sort(members)) for members in _cut(queries.sizes)])
 
 
-class Block:
+class Block(Memo):
     """Some queries of like length, seen from their labels.
 
     Attributes
@@ -80,11 +79,11 @@ class Block:
     """
 
     def __init__(self, queries: LabelledQueries, members: IntArray) -> None:
+        super().__init__()
         self._queries = weakref.ref(queries)  # they hold their blocks: a circle would outlive its use in memory
         self.members = members
         self.n_ranked: IntArray = queries.n_retrieved()[members]
         self.width = max(1, int(self.n_ranked.max()))
-        self._memo: dict[Hashable, Any] = {}
 
     @property
     def queries(self) -> LabelledQueries:
@@ -92,12 +91,6 @@ class Block:
         queries = self._queries()
         assert queries is not None, "whoever evaluates a block holds its queries"
         return queries
-
-    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Compute a fact about this block's labels the first time that it is asked for."""
-        if key not in self._memo:
-            self._memo[key] = compute()
-        return self._memo[key]  # type: ignore[no-any-return]
 
     def arranged(self, order: str) -> Arrangement:
         """Lay out the ranked documents in the order that decides ties: input, ascending, descending or docid."""

@@ -16,6 +16,7 @@ from ltr_metrics.errors import LtrError, LtrValueError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.io import read_letor, read_table, write_whole
 from ltr_metrics.io.table import is_table
+from ltr_metrics.metrics.names import split_names
 from ltr_metrics.models import predict
 from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
 
@@ -81,7 +82,7 @@ def report(
     made = summarize(
         queries,
         columns,
-        None if metrics is None else _split_names(metrics),
+        None if metrics is None else [name.strip() for name in split_names(metrics)],
         source=", ".join(map(str, data)),
         origins={name: f"column {column}" for name, column in by_column.items()} | by_model,
         **policy,
@@ -164,19 +165,6 @@ def _named(items: tuple[str, ...], option: str) -> dict[str, str]:
             raise LtrValueError(f"{option} is given twice for the name {name!r}.")
         named[name] = value
     return named
-
-
-def _split_names(metrics: str) -> list[str]:
-    """Split at commas, but not at those within brackets."""
-    names, depth, name = [], 0, ""
-    for character in metrics:
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            names.append(name)
-            name = ""
-        else:
-            name += character
-    return [name.strip() for name in [*names, name]]
 
 
 def _number_or_word(text: str | None) -> str | float | None:

@@ -150,10 +150,10 @@ def _complete(name: str, convention: Convention) -> Metric:
             f"convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), or set ties and "
             "no_relevant instead of the convention."
         )
-    own = {f.name for f in fields(parsed.cls)}
+    prefix = parsed.cls.COMPLETED_BY or parsed.cls.NAME
     completed = {
-        field: getattr(convention, f"{parsed.cls.COMPLETED_BY}_{field}")
-        for field in own
-        if hasattr(convention, f"{parsed.cls.COMPLETED_BY}_{field}")
+        field.name: getattr(convention, f"{prefix}_{field.name}")
+        for field in fields(parsed.cls)
+        if hasattr(convention, f"{prefix}_{field.name}")
     }
     return parsed.cls(**{"k": convention.cutoff, **completed, **parsed.given})

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, BoolArray, IntArray, as_numbers, as_vector
+from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, BoolArray, FloatArray, IntArray, as_numbers, as_vector
 
 
 class Grouping(NamedTuple):
@@ -16,6 +16,15 @@ class Grouping(NamedTuple):
     ids: AnyArray
     order: IntArray | None  # row numbers, query after query; None where the rows stand so already
     sizes: IntArray
+
+    @property
+    def starts(self) -> IntArray:
+        """Where each query begins among the rows in query order."""
+        return self.sizes.cumsum() - self.sizes
+
+    def sum(self, values: AnyArray) -> FloatArray:
+        """Sum over each query of one value a row, rows in query order."""
+        return np.asarray(np.add.reduceat(values, self.starts, dtype=np.float64))
 
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
@@ -51,19 +60,25 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     try:
         changes = ids[1:] != ids[:-1]
     except TypeError:  # pandas' NA is neither equal nor unequal
-        row = next((row for row, name in enumerate(ids.tolist()) if str(name) == "<NA>"), None)
-        raise LtrValueError(f"qid must have an id in every row: it is missing at row {row}.") from None
+        _refuse_missing(ids, "qid")
+        raise
     run_start = np.flatnonzero(np.concatenate(([True], changes)))
     run_size = np.diff(np.append(run_start, len(ids)))
     run_ids = ids[run_start]
-    missing = _missing(run_ids)
-    if missing.any():
-        raise LtrValueError(f"qid must have an id in every row: it is missing at row {run_start[missing.argmax()]}.")
+    _refuse_missing(run_ids, "qid", run_start)
     names, run_code = _codes_by_first_appearance(run_ids)
     if len(names) == len(run_start):
         return Grouping(names, None, run_size)
     sizes = np.bincount(run_code, weights=run_size).astype(np.intp)
     return Grouping(names, np.argsort(np.repeat(run_code, run_size), kind="stable"), sizes)
+
+
+def _refuse_missing(ids: AnyArray, name: str, row_of: IntArray | None = None) -> None:
+    missing = _missing(ids)
+    if missing.any():
+        at = int(missing.argmax())
+        row = at if row_of is None else int(row_of[at])
+        raise LtrValueError(f"{name} must have an id in every row: it is missing at row {row}.")
 
 
 def _missing(ids: AnyArray) -> BoolArray:
@@ -119,9 +134,7 @@ def as_group_sizes(group: Any) -> IntArray:
 def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     """Return one document id a row as text; a missing id is an error."""
     ids = as_ids(values, "docid", n_rows)
-    missing = _missing(ids)
-    if missing.any():
-        raise LtrValueError(f"docid must have an id in every row: it is missing at row {int(missing.argmax())}.")
+    _refuse_missing(ids, "docid")
     if ids.dtype.kind == "S":
         return np.char.decode(ids, "utf-8")
     return ids.astype(str)

@@ -51,8 +51,8 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     if array.dtype == object:
         return _numbers_of_objects(array, name)
     if array.dtype.kind in "iu" and array.size:
-        row = int(np.argmax(np.maximum(array, -np.minimum(array, 0).astype(np.float64))))
-        _refuse_inexact(int(array[row]), name, row)
+        for row in (int(array.argmin()), int(array.argmax())):
+            _refuse_inexact(int(array[row]), name, row)
     return array.astype(np.float64)
 
 
@@ -103,12 +103,17 @@ def pandas_index(column: Any) -> Any:
 def refuse_different_indexes(**columns: Any) -> None:
     """Refuse pandas objects whose indexes differ: their rows would be paired by position, against their labels."""
     indexed = [(name, index) for name, column in columns.items() if (index := pandas_index(column)) is not None]
-    for (name_a, index_a), (name_b, index_b) in itertools.pairwise(indexed):
-        if len(index_a) == len(index_b) and not index_a.equals(index_b):
-            raise LtrValueError(
-                f"{name_a} and {name_b} have different pandas indexes, so their rows may not belong together. "
-                "Align them (reindex, merge), or pass .to_numpy() if the order of rows is what counts."
-            )
+    for first, second in itertools.pairwise(indexed):
+        refuse_other_index(*first, *second)
+
+
+def refuse_other_index(name_a: str, index_a: Any, name_b: str, index_b: Any) -> None:
+    """Refuse two pandas indexes of one length that differ."""
+    if len(index_a) == len(index_b) and not index_a.equals(index_b):
+        raise LtrValueError(
+            f"{name_a} and {name_b} have different pandas indexes, so their rows may not belong together. "
+            "Align them (reindex, merge), or pass .to_numpy() if the order of rows is what counts."
+        )
 
 
 def take_rows(table: Any, rows: IntArray) -> Any:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,14 @@ from ltr_metrics.inputs import (
     as_numbers,
     pandas_index,
     refuse_different_indexes,
+    refuse_other_index,
 )
+from ltr_metrics.memo import Memo
 
-T = TypeVar("T")
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
 
 
-class LabelledQueries:
+class LabelledQueries(Memo):
     """The label side of an evaluation; see `ltr_metrics.Queries` for the parameters."""
 
     def __init__(
@@ -41,6 +42,7 @@ class LabelledQueries:
         docid: Any = None,
         retrieved: Any = None,
     ) -> None:
+        super().__init__()
         row_inputs = {
             "y_true": y_true,
             "qid": qid,
@@ -82,10 +84,6 @@ class LabelledQueries:
         for shared in (self.qid, self.sizes, self.grades, self.grade_index, self.weight):
             if shared is not None:
                 shared.setflags(write=False)  # results and metrics' functions get these very arrays
-        self._memo: dict[Hashable, Any] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_memo": {}}  # facts are found again where they are needed
 
     # -- the layout -------------------------------------------------------------------------------------------------
 
@@ -109,12 +107,6 @@ class LabelledQueries:
         flags = np.concatenate(([False], chosen))
         return self.once(("count", chosen.tobytes()), lambda: _read_only(self.sum_by_query(flags[self.grade_index])))
 
-    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Compute a fact about the labels the first time that it is asked for."""
-        if key not in self._memo:
-            self._memo[key] = compute()
-        return self._memo[key]  # type: ignore[no-any-return]
-
     # -- where a row is, for messages -------------------------------------------------------------------------------
 
     def query_of_row(self, row: int) -> int:
@@ -133,9 +125,9 @@ class LabelledQueries:
 
     def scores(self, y_score: Any) -> Any:
         """Check a score vector against these rows; float32 and float64 stay as they are."""
-        if self._indexed is not None:
-            name, index = self._indexed
-            refuse_different_indexes(**{name: _Indexed(index), "y_score": y_score})
+        index = pandas_index(y_score)
+        if self._indexed is not None and index is not None:
+            refuse_other_index(*self._indexed, "y_score", index)
         return as_numbers(y_score, "y_score", self.n_rows)
 
     def refuse_nan_scores(self, scores: AnyArray) -> None:
@@ -164,7 +156,7 @@ class LabelledQueries:
             raise LtrTypeError("Pass query_weight (one a query) or sample_weight (one a row), not both.")
         if sample_weight is not None:
             rows = as_numbers(sample_weight, "sample_weight", self.n_rows).astype(np.float64)
-            self._refuse_weights(rows, "sample_weight", lambda row: self.where(row))
+            self._refuse_weights(rows, "sample_weight", self.where)
             return np.asarray(self.sum_by_query(rows) / self.sizes)
         if isinstance(query_weight, Mapping) or _is_named_series(query_weight):
             by_id = dict(query_weight.items())
@@ -199,13 +191,6 @@ def _is_named_series(weights: Any) -> bool:
 def _read_only(array: AnyArray) -> AnyArray:
     array.setflags(write=False)
     return array
-
-
-class _Indexed:
-    """Stands for a pandas object of which only the index was kept."""
-
-    def __init__(self, index: Any) -> None:
-        self.index = index
 
 
 # -- labels ---------------------------------------------------------------------------------------------------------------

@@ -11,12 +11,13 @@ descending (best) or by document id. For "mean" any layout will do; ascending gr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ltr_metrics.blocks import Arrangement, Block, KeyArray, with_no_document
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics.memo import Memo
+from ltr_metrics.queries import LabelledQueries
 
 LAYOUT_OF_TIES = {
     "mean": "ascending",
@@ -146,7 +147,7 @@ class TiedPlaces:
         return self.ties.first[self.tie] + self.place
 
 
-class Ranking:
+class Ranking(Memo):
     """The ranked documents of one block of queries.
 
     Matrices are (queries x depth); cells below a query's last document have grade index 0 and the value 0. Under
@@ -154,11 +155,16 @@ class Ranking:
     """
 
     def __init__(self, block: Block, arrangement: Arrangement, keys: KeyArray, ties: Ties | None) -> None:
+        super().__init__()
         self.block = block
         self.ties = ties
         self._arrangement = arrangement
         self._keys = keys
-        self._memo: dict[Any, Any] = {}
+
+    @property
+    def queries(self) -> LabelledQueries:
+        """All queries, of which the block's are some."""
+        return self.block.queries
 
     @property
     def n_ranked(self) -> IntArray:
@@ -185,10 +191,9 @@ class Ranking:
             tied = self.tied_places(depth)
             mean = self.tie_sums(values, depth) / tied.ties.size
             grade = self.tied_grades(depth)
-            one_grade = (
-                grade[tied.begins] == grade[tied.begins + tied.ties.size - 1]
-            )  # then rounding is not to touch it
-            mean = np.where(one_grade, with_no_document(values)[grade[tied.begins]], mean)
+            lowest, highest = grade[tied.begins], grade[tied.begins + tied.ties.size - 1]
+            # The mean of equal values is that value: rounding is not to lift a perfect ranking above 1.
+            mean = np.where(lowest == highest, with_no_document(values)[lowest], mean)
             self.replace_tied(ranked, tied, mean[tied.tie])
         return ranked
 
@@ -207,23 +212,11 @@ class Ranking:
 
     def tied_places(self, depth: int) -> TiedPlaces:
         """Every document of the ties that begin above ``depth``."""
-        key = ("tied", depth)
-        if key not in self._memo:
-            assert self.ties is not None
-            ties = self.ties.above(depth)
-            tie = np.repeat(np.arange(len(ties.size)), ties.size)
-            begins = np.cumsum(ties.size) - ties.size
-            place = np.arange(len(tie)) - begins[tie]
-            self._memo[key] = TiedPlaces(ties, tie, place, begins, ties.first[tie] + place < depth)
-        return self._memo[key]  # type: ignore[no-any-return]
+        return self.once(("tied places", depth), lambda: self._tied_places(depth))
 
     def tied_grades(self, depth: int) -> IntArray:
         """Grade indexes of the documents of `tied_places`, ascending within a tie."""
-        key = ("tied grades", depth)
-        if key not in self._memo:
-            tied = self.tied_places(depth)
-            self._memo[key] = self._decode(self._keys[tied.row, tied.column], tied.row, tied.column)
-        return self._memo[key]  # type: ignore[no-any-return]
+        return self.once(("tied grades", depth), lambda: self._tied_grades(self.tied_places(depth)))
 
     def tied_values(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each distinct grade, for the documents of `tied_places`."""
@@ -241,6 +234,18 @@ class Ranking:
         """Write values, one for each of `tied_places`, over the cells that are shown."""
         shown = tied.shown
         matrix[tied.row[shown], tied.column[shown]] = values[shown]
+
+    def _tied_places(self, depth: int) -> TiedPlaces:
+        assert self.ties is not None
+        ties = self.ties.above(depth)
+        tie = np.repeat(np.arange(len(ties.size)), ties.size)
+        begins = np.cumsum(ties.size) - ties.size
+        place = np.arange(len(tie)) - begins[tie]
+        return TiedPlaces(ties, tie, place, begins, ties.first[tie] + place < depth)
+
+    def _tied_grades(self, tied: TiedPlaces) -> IntArray:
+        row, column = tied.row, tied.column
+        return self._decode(self._keys[row, column], row, column)
 
     def _grade_index(self, depth: int) -> IntArray:
         known = self._memo.get("grade_index")

@@ -17,7 +17,15 @@ from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.grouping import Grouping, as_ids, group_by_ids
-from ltr_metrics.inputs import AnyArray, IntArray, as_numbers, as_vector, refuse_different_indexes, take_rows
+from ltr_metrics.inputs import (
+    AnyArray,
+    FloatArray,
+    IntArray,
+    as_numbers,
+    as_vector,
+    refuse_different_indexes,
+    take_rows,
+)
 from ltr_metrics.metrics.base import Metric
 
 try:
@@ -101,8 +109,10 @@ class QueryScorer(HostMetrics):
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         ids = queries_of(X, qid, self.qid, "the scorer")
         queries = Queries(y, qid=ids, sample_weight=sample_weight)
-        labels = as_numbers(y, "y")[queries.rows_in_query_order()]
-        _refuse_cut_queries(estimator, _extents(labels, queries.qid, queries.sizes))
+        fitted = _fitted_queries(estimator)
+        if fitted is not None:
+            sums = queries.sum_by_query(as_numbers(y, "y").astype(np.float64))
+            _refuse_cut_queries(fitted, _extents(queries.qid, queries.sizes, sums))
         result = self.evaluate(queries, estimator.predict(X))
         return next(iter(result.mean.values())) if self._single else dict(result.mean)
 
@@ -198,7 +208,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if grouping.order is not None:
             rows = {name: take_rows(column, grouping.order) for name, column in rows.items()}
         self.estimator_ = clone(self.estimator)
-        self.queries_ = _extents(as_numbers(rows["y"], "y"), grouping.ids, grouping.sizes)
+        self.queries_ = _extents(grouping.ids, grouping.sizes, grouping.sum(as_numbers(rows["y"], "y")))
         arguments = _with_queries({**fit_params, **rows}, grouping, self.estimator_)
         self.n_features_in_ = arguments["X"].shape[1]
         self.estimator_.fit(arguments.pop("X"), arguments.pop("y"), **arguments)
@@ -219,22 +229,23 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 Extents = dict[Any, tuple[int, float]]
 
 
-def _extents(labels: AnyArray, ids: AnyArray, sizes: IntArray) -> Extents:
+def _extents(ids: AnyArray, sizes: IntArray, sums: FloatArray) -> Extents:
     """Documents and sum of labels of each query: enough to tell a whole query from a part of it."""
-    sums = np.add.reduceat(labels, sizes.cumsum() - sizes, dtype=np.float64)
     return dict(zip(ids.tolist(), zip(sizes.tolist(), sums.tolist(), strict=True), strict=True))
 
 
-def _refuse_cut_queries(estimator: Any, scored: Extents) -> None:
+def _fitted_queries(estimator: Any) -> Extents | None:
+    """Return what the QueryRanker within an estimator was fitted on, None if there is none that remembers."""
+    while hasattr(estimator, "best_estimator_") or isinstance(estimator, Pipeline):
+        estimator = estimator.best_estimator_ if hasattr(estimator, "best_estimator_") else estimator.steps[-1][1]
+    return getattr(estimator, "queries_", None) if isinstance(estimator, QueryRanker) else None
+
+
+def _refuse_cut_queries(fitted: Extents, scored: Extents) -> None:
     """Refuse to score a part of a query of which the ranker was fitted on another part: such folds flatter every ranker.
 
     Whole queries that it was fitted on may be scored, as searches do for their training scores.
     """
-    while hasattr(estimator, "best_estimator_") or isinstance(estimator, Pipeline):
-        estimator = estimator.best_estimator_ if hasattr(estimator, "best_estimator_") else estimator.steps[-1][1]
-    if not (isinstance(estimator, QueryRanker) and hasattr(estimator, "queries_")):
-        return
-    fitted = estimator.queries_
     cut = [name for name, extent in scored.items() if name in fitted and not _same_extent(fitted[name], extent)]
     if cut:
         raise LtrValueError(
@@ -257,8 +268,7 @@ def _with_queries(arguments: dict[str, Any], grouping: Grouping, estimator: Any)
     if "qid" in accepted:  # XGBoost, which also takes one weight a query and not a row
         arguments["qid"] = np.repeat(np.arange(len(grouping.sizes)), grouping.sizes)
         if "sample_weight" in arguments:
-            starts = grouping.sizes.cumsum() - grouping.sizes
-            arguments["sample_weight"] = np.add.reduceat(arguments["sample_weight"], starts) / grouping.sizes
+            arguments["sample_weight"] = grouping.sum(arguments["sample_weight"]) / grouping.sizes
     elif "group" in accepted:
         arguments["group"] = grouping.sizes
     return arguments

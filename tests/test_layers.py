@@ -15,7 +15,7 @@ import ltr_metrics as ltr
 PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
     ("errors",),
-    ("inputs",),
+    ("inputs", "memo"),
     ("grouping",),
     ("datasets", "io", "models"),
     ("queries",),

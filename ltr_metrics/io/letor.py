@@ -264,10 +264,9 @@ def _is_number(word: str) -> bool:
 
 
 def _ids(names: list[bytes | None], path: Path) -> AnyArray:
-    words = np.array([name or b"" for name in names])
-    if (words == b"").any():
+    text = np.array([_text(name or b"", path) for name in names])
+    if (text == "").any():
         raise LtrValueError(f"{path}: qid: must be followed by the query's id; it is empty in some line.")
-    text = np.array([_text(name, path) for name in words.tolist()])
     digits = np.char.isdigit(text) & ((np.char.str_len(text) == 1) | ~np.char.startswith(text, "0"))
     return text.astype(np.int64) if digits.all() and np.char.str_len(text).max() < 19 else text  # "007" is not 7
 

@@ -32,17 +32,10 @@ class Metric:
     """
 
     NAME: ClassVar[str]  # of the canonical name
-    COMPLETED_BY: ClassVar[
-        str
-    ]  # prefix of a convention's fields that complete a name; the metric's own name if not given
+    COMPLETED_BY: ClassVar[str] = ""  # prefix of a convention's fields that complete a name, if it is not the name
     ALIASES: ClassVar[dict[str, dict[str, Any]]]  # further names that are parsed, each with the parameters it fixes
 
     k: int | None = None
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "NAME" in cls.__dict__ and "COMPLETED_BY" not in cls.__dict__:
-            cls.COMPLETED_BY = cls.NAME
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -134,7 +127,7 @@ class BinaryMetric(RankMetric):
             )
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(self.relevant(ranking.block.queries).astype(np.float64), depth)
+        return ranking.expected(self.relevant(ranking.queries).astype(np.float64), depth)
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:
         """Return one flag for each distinct grade."""
@@ -145,6 +138,9 @@ class BinaryMetric(RankMetric):
 
     def n_relevant(self, block: Block) -> FloatArray:
         """R: the relevant documents of each query, ranked or not; NaN where there is none."""
+        return block.once(("n_relevant", self.rel), lambda: self._n_relevant(block))
+
+    def _n_relevant(self, block: Block) -> FloatArray:
         count = block.queries.count_by_query(self.relevant(block.queries))[block.members]
         return np.where(count > 0, count, np.nan)
 

@@ -121,7 +121,7 @@ class MAP(BinaryMetric):
             raise LtrValueError("map(denominator=cutoff) needs a cutoff: write map(denominator=cutoff)@10.")
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        chosen = self.relevant(ranking.block.queries)
+        chosen = self.relevant(ranking.queries)
         relevant = ranking.at_least(chosen, depth)
         hits = np.cumsum(relevant, axis=1, dtype=np.int32)
         adds = (hits * relevant) / np.arange(1.0, depth + 1)
@@ -174,7 +174,7 @@ class MRR(BinaryMetric):
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         # Not a sum over ranks: only the first relevant document counts, so there is one number a query to look at.
         depths = [ranking.depth(k) for k in cutoffs]
-        chosen = self.relevant(ranking.block.queries)
+        chosen = self.relevant(ranking.queries)
         relevant = ranking.at_least(chosen, max(depths))
         first = relevant.argmax(axis=1)
         found = relevant[np.arange(len(first)), first]

@@ -71,7 +71,7 @@ class ERR(RankMetric):
         return queries.once(("stop", self.p, self.max_grade), lambda: self._stop(queries))
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        stop = self.stop(ranking.block.queries)
+        stop = self.stop(ranking.queries)
         stops = ranking.by_rank(stop, depth)
         goes_on = np.cumprod(1 - stops, axis=1)
         stops[:, 1:] *= goes_on[:, :-1]

@@ -89,7 +89,7 @@ class DCG(RankMetric):
         return queries.once(("gains", self.gain), lambda: self._gains(queries))
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(self.gains(ranking.block.queries), depth) * self.discounts(ranking.block.queries, depth)
+        return ranking.expected(self.gains(ranking.queries), depth) * self.discounts(ranking.queries, depth)
 
     def _gains(self, queries: LabelledQueries) -> FloatArray:
         grades = queries.grades

@@ -80,7 +80,7 @@ def parse(name: str) -> ParsedName:
 def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, Any]:
     known = [f.name for f in fields(cls) if f.name != "k"]
     given: dict[str, Any] = {}
-    for item in re.split(r",(?![^\[]*\])", inside) if inside else []:  # commas, but not those within [...]
+    for item in split_names(inside) if inside else []:
         key, equals, text = item.partition("=")
         if not equals or key not in known:
             raise LtrValueError(
@@ -90,6 +90,19 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
             raise LtrValueError(f"The parameter {key} is given twice in {name!r}.")
         given[key] = _value(text)
     return given
+
+
+def split_names(text: str) -> list[str]:
+    """Split at commas, but not at those within brackets."""
+    parts, depth, part = [], 0, ""
+    for character in text:
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += character
+    return [*parts, part]
 
 
 def _value(text: str) -> Any:

@@ -25,18 +25,13 @@ def as_text(report: Report) -> str:
         "weighted mean" if weighted else "mean",
         *(f"q{level:.0%}"[:-1] for level in QUANTILES),
     ]
-    rows = [
-        [
-            metric if first else "",
-            model,
-            _shown(line["mean"]),
-            *map(_shown, line["quantiles"].values()),
-            f"{line['n_queries']:,}",
-            f"{line['n_undefined']:,}",
-        ]
-        for metric in next(iter(models.values()))
-        for first, (model, line) in zip((True, *(False,) * len(models)), _of(metric, models), strict=False)
-    ]
+    rows = []
+    for metric in next(iter(models.values())):
+        for number, (model, of_metric) in enumerate(models.items()):
+            line = of_metric[metric]
+            shown = [_shown(value) for value in (line["mean"], *line["quantiles"].values())]
+            queries = [f"{line['n_queries']:,}", f"{line['n_undefined']:,}"]
+            rows.append(["" if number else metric, model, *shown, *queries])
     table = tabulate(
         rows,
         [*header, "queries", "left out"],
@@ -64,10 +59,6 @@ def as_per_query_csv(report: Report) -> str:
         frame.insert(0, "model", model)
         frames.append(frame)
     return str(pd.concat(frames, ignore_index=True).to_csv(index=False))
-
-
-def _of(metric: str, models: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    return [(model, lines[metric]) for model, lines in models.items()]
 
 
 def _heading(summary: dict[str, Any]) -> str:
