@@ -14,7 +14,7 @@ from ltr_metrics.inputs import AnyArray, FloatArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import NotANumberError, rank
-from ltr_metrics.result import ByMetric, Evaluation, mean
+from ltr_metrics.result import Evaluation
 
 
 class Queries(LabelledQueries):
@@ -36,6 +36,16 @@ class Queries(LabelledQueries):
         Document ids, for ``ties="docid"``.
     retrieved : array-like of bool of shape (n_rows,), optional
         False for a document that is judged but has no rank: it counts among the relevant ones and in the ideal ranking.
+    judged : array-like of bool of shape (n_rows,), optional
+        False for a document that nobody judged; its label must be 0 or NaN and counts as 0. Default: all are judged.
+    unjudged : {"zero", "drop"}, optional
+        What becomes of the rows that are not judged: grade 0 (default), or they are taken out of the ranking, which leaves
+        the condensed list.
+    columns : mapping of str to array-like of shape (n_rows,), optional
+        Further numbers of the documents, for ``mean_of(name)``. A DataFrame will do.
+    by : array-like, or mapping of str to array-like, optional
+        A label a query (in order of first appearance) or a row (the same in all rows of a query): ``result.by`` has the
+        evaluation of each segment. Several segmentations are given by name.
 
     Attributes
     ----------
@@ -96,6 +106,10 @@ def evaluate(
     sample_weight: Any = None,
     docid: Any = None,
     retrieved: Any = None,
+    judged: Any = None,
+    unjudged: str | None = None,
+    columns: Any = None,
+    by: Any = None,
 ) -> Evaluation:
     """Evaluate the ranking that scores give each query's documents.
 
@@ -105,7 +119,7 @@ def evaluate(
         Grades, finite and not negative.
     y_score : array-like of shape (n_rows,)
         Scores, higher is better; infinite ones rank first and last, NaN is an error.
-    qid, group, query_weight, sample_weight, docid, retrieved
+    qid, group, query_weight, sample_weight, docid, retrieved, judged, unjudged, columns, by
         As for `Queries`; exactly one of ``qid`` and ``group``.
     metrics : str, Metric, or several of them, optional
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Default: ndcg@10, map, mrr and err@10, of these the ones that
@@ -145,20 +159,24 @@ def evaluate(
         sample_weight=sample_weight,
         docid=docid,
         retrieved=retrieved,
+        judged=judged,
+        unjudged=unjudged,
+        columns=columns,
+        by=by,
     )
     return queries.evaluate(y_score, metrics, ties=ties, no_relevant=no_relevant, convention=convention)
 
 
 def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], request: Request) -> Evaluation:
-    return Evaluation(
-        mean=ByMetric({name: mean(values, queries.weight) for name, values in per_query.items()}, request.asked),
-        per_query=ByMetric(per_query, request.asked),
-        n_undefined=ByMetric({name: int(np.isnan(v).sum()) for name, v in per_query.items()}, request.asked),
+    return Evaluation.of(
+        per_query,
+        request.asked,
         qid=queries.qid,
-        n_documents=queries.sizes,
+        n_documents=queries.n_documents,
         n_relevant=queries.count_by_query(queries.grades >= 1),
         weight=queries.weight,
         policy=request.policy,
+        segments=queries.segments,
     )
 
 
@@ -177,25 +195,23 @@ def _values(queries: LabelledQueries, scores: AnyArray, metrics: Iterable[Metric
             raise
         for family in families.values():
             first, _ = family[0]
-            of_block = first.at_cutoffs(ranking, [metric.k for metric, _ in family])
+            of_block = first.at_cutoffs(ranking, [metric.cutoff for metric, _ in family])
             for (_, values), found in zip(family, of_block, strict=True):
                 values[block.members] = found
     return per_query
 
 
 def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy) -> None:
-    if policy.no_relevant == "drop":
-        all_zero = queries.count_by_query(queries.grades > 0) == 0
-        for values in per_query.values():
-            values[all_zero] = np.nan
-    elif policy.no_relevant == "error":
-        for name, values in per_query.items():
-            if np.isnan(values).any():
-                query = int(np.isnan(values).argmax())
-                raise LtrValueError(
-                    f"{name} is undefined for query {queries.qid[query]}, whose labels make no difference between rankings, and "
-                    f'no_relevant="error" forbids that ({int(np.isnan(values).sum())} such queries). Use "skip" to leave them out.'
-                )
-    elif not isinstance(policy.no_relevant, str):
-        for values in per_query.values():
-            values[np.isnan(values)] = policy.no_relevant
+    for name, values in per_query.items():
+        no_relevant = policy.no_relevant_for(name)
+        undefined = np.isnan(values)
+        if no_relevant == "drop":
+            values[queries.count_by_query(queries.grades > 0) == 0] = np.nan
+        elif no_relevant == "error" and undefined.any():
+            query = queries.qid[int(undefined.argmax())]
+            raise LtrValueError(
+                f"{name} is undefined for query {query}, whose labels make no difference between rankings, and "
+                f'no_relevant="error" forbids that ({int(undefined.sum())} such queries). Use "skip" to leave them out.'
+            )
+        elif not isinstance(no_relevant, str):
+            values[undefined] = no_relevant

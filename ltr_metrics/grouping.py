@@ -91,6 +91,13 @@ def _missing(ids: AnyArray) -> BoolArray:
     return np.zeros(len(ids), dtype=np.bool_)
 
 
+def label_codes(values: Any, name: str) -> tuple[AnyArray, IntArray]:
+    """Return the distinct labels in order of first appearance and, for each entry, the position of its label among them."""
+    labels = as_ids(values, name)
+    _refuse_missing(labels, name)
+    return _codes_by_first_appearance(labels)
+
+
 def _codes_by_first_appearance(ids: AnyArray) -> tuple[AnyArray, IntArray]:
     if ids.dtype == object:  # any hashable kind: a dict keeps 1 and "1" apart and remembers the order
         try:

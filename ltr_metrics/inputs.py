@@ -127,10 +127,11 @@ def take_rows(table: Any, rows: IntArray) -> Any:
     return np.asarray(table)[rows] if isinstance(table, (list, tuple)) else table[rows]
 
 
-def require_option(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Raise an error that lists the allowed words unless ``value`` is one of them."""
-    if value not in allowed:
+def require_option(name: str, value: object, allowed: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the allowed words, or raise an error that lists them."""
+    if not isinstance(value, str) or value not in allowed:
         raise LtrValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+    return value
 
 
 def _kind(value: object) -> str:

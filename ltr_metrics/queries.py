@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.grouping import as_document_ids, as_ids, group_by_ids, group_by_sizes
+from ltr_metrics.grouping import as_document_ids, as_ids, group_by_ids, group_by_sizes, label_codes
 from ltr_metrics.inputs import (
     AnyArray,
     BoolArray,
@@ -22,9 +22,13 @@ from ltr_metrics.inputs import (
     pandas_index,
     refuse_different_indexes,
     refuse_other_index,
+    require_option,
 )
 from ltr_metrics.memo import Memo
 
+Segmentations = dict[str | None, tuple[list[Hashable], IntArray]]  # name -> segments, and the position of each query's
+
+UNJUDGED = ("zero", "drop")
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
 
 
@@ -41,6 +45,10 @@ class LabelledQueries(Memo):
         sample_weight: Any = None,
         docid: Any = None,
         retrieved: Any = None,
+        judged: Any = None,
+        unjudged: str | None = None,
+        columns: Any = None,
+        by: Any = None,
     ) -> None:
         super().__init__()
         row_inputs = {
@@ -49,6 +57,7 @@ class LabelledQueries(Memo):
             "sample_weight": sample_weight,
             "docid": docid,
             "retrieved": retrieved,
+            "judged": judged,
         }
         refuse_different_indexes(**row_inputs)
         self._indexed = next(
@@ -73,15 +82,22 @@ class LabelledQueries(Memo):
         self.n_queries = len(self.sizes)
         self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
 
+        self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)
+        labels = self._labels_of_judged(labels)
         self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", "Drop the rows that have no judgement.")
         self._refuse_labels(labels, labels < 0, "must not be negative", "Shift the grades so that the lowest is 0.")
-        self.grades, self.grade_index = _distinct_grades(labels)
         self.retrieved: BoolArray | None = None if retrieved is None else as_flags(retrieved, "retrieved", self.n_rows)
         if self.retrieved is not None and not self.retrieved.any():
             raise LtrValueError("retrieved is False in every row: there is no ranking to evaluate.")
+        self.grades, self.grade_index = _distinct_grades(labels)
+        self.n_documents = self.sizes
+        if require_option("unjudged", unjudged or "zero", UNJUDGED) == "drop" and self.judged is not None:
+            self._drop_unjudged(labels, self.judged)
         self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
         self.weight: FloatArray | None = self._weights(query_weight, sample_weight)
-        for shared in (self.qid, self.sizes, self.grades, self.grade_index, self.weight):
+        self.columns: dict[str, FloatArray] = self._columns(columns)
+        self.segments: Segmentations = self._segments(by)
+        for shared in (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight):
             if shared is not None:
                 shared.setflags(write=False)  # results and metrics' functions get these very arrays
 
@@ -147,6 +163,91 @@ class LabelledQueries(Memo):
                 f"y_true {rule}: got {labels[row]} at {self.where(row)}, {int(bad.sum())} such rows in all. {remedy}"
             )
 
+    # -- what is not judged -----------------------------------------------------------------------------------------
+
+    def _labels_of_judged(self, labels: AnyArray) -> AnyArray:
+        if self.judged is None:
+            return labels
+        self._refuse_labels(
+            labels,
+            ~self.judged & (labels > 0),
+            "must be 0 or NaN where judged is False",
+            "A document with a grade is judged.",
+        )
+        return np.where(self.judged, labels, labels.dtype.type(0))
+
+    def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
+        """Leave the condensed list: rows that are not judged are no documents, neither ranked nor in the ideal."""
+        self.retrieved = judged if self.retrieved is None else self.retrieved & judged
+        if not self.retrieved.any():
+            raise LtrValueError('unjudged="drop" leaves no document: judged is False in every row that is retrieved.')
+        self.grades, of_judged = _distinct_grades(labels[judged])
+        self.grade_index = np.zeros(self.n_rows, dtype=of_judged.dtype)  # 0 means "no document"
+        self.grade_index[judged] = of_judged
+        self.n_documents = self.sum_by_query(judged)
+
+    # -- further columns --------------------------------------------------------------------------------------------
+
+    def _columns(self, columns: Any) -> dict[str, FloatArray]:
+        if columns is None:
+            return {}
+        if not hasattr(columns, "items"):
+            raise LtrTypeError(
+                f'columns must map names to one number a row, for example {{"margin": ...}}. Got {columns!r}.'
+            )
+        return {name: self._column(name, values) for name, values in columns.items()}
+
+    def _column(self, name: str, values: Any) -> FloatArray:
+        column = as_numbers(values, f"columns[{name!r}]", self.n_rows).astype(np.float64)
+        bad = ~np.isfinite(column) if self.retrieved is None else ~np.isfinite(column) & self.retrieved
+        if bad.any():
+            row = int(bad.argmax())
+            raise LtrValueError(
+                f"columns[{name!r}] must be finite: got {column[row]} at {self.where(row)}, {int(bad.sum())} in all."
+            )
+        return column
+
+    def _segments(self, by: Any) -> Segmentations:
+        if by is None:
+            return {}
+        if (hasattr(by, "items") and pandas_index(by) is None) or (
+            getattr(by, "ndim", 1) == 2 and hasattr(by, "items")
+        ):
+            return {name: self._segment_of_queries(f"by[{name!r}]", labels) for name, labels in by.items()}
+        return {None: self._segment_of_queries("by", by)}
+
+    def _segment_of_queries(self, name: str, labels: Any) -> tuple[list[Hashable], IntArray]:
+        """Return the segments, in order of first appearance, and the position among them of each query's."""
+        if _is_named_series(labels) and len(labels) == self.n_queries != self.n_rows:
+            labels = self._by_query_id(name, labels)
+        distinct, code = label_codes(labels, name)
+        names = distinct.tolist()
+        if len(code) == self.n_rows:
+            in_order = code if self.order is None else code[self.order]
+            of_query = in_order[self.starts]
+            stray = in_order != np.repeat(of_query, self.sizes)
+            if stray.any():
+                place = int(stray.argmax())
+                row = place if self.order is None else int(self.order[place])
+                raise LtrValueError(
+                    f"{name} must be one label a query: {self.where(row)} has {names[code[row]]!r}, another row of the query "
+                    f"{names[of_query[self.query_of_row(row)]]!r}."
+                )
+            code = of_query
+        elif len(code) != self.n_queries:
+            raise LtrValueError(
+                f"{name} must have one label a query ({self.n_queries}, in order of first appearance) or a row ({self.n_rows}). Got "
+                f"{len(code)}."
+            )
+        return names, code
+
+    def _by_query_id(self, name: str, values: Any) -> list[Any]:
+        by_id, ids = dict(values.items()), self.qid.tolist()
+        missing = next((one for one in ids if one not in by_id), None)
+        if missing is not None:
+            raise LtrValueError(f"{name} has no entry for query {missing!r}; give every query one.")
+        return [by_id[one] for one in ids]
+
     # -- weights ----------------------------------------------------------------------------------------------------
 
     def _weights(self, query_weight: Any, sample_weight: Any) -> FloatArray | None:
@@ -159,12 +260,7 @@ class LabelledQueries(Memo):
             self._refuse_weights(rows, "sample_weight", self.where)
             return np.asarray(self.sum_by_query(rows) / self.sizes)
         if isinstance(query_weight, Mapping) or _is_named_series(query_weight):
-            by_id = dict(query_weight.items())
-            names = self.qid.tolist()
-            missing = next((name for name in names if name not in by_id), None)
-            if missing is not None:
-                raise LtrValueError(f"query_weight has no entry for query {missing!r}; give every query a weight.")
-            query_weight = [by_id[name] for name in names]
+            query_weight = self._by_query_id("query_weight", query_weight)
         weight = as_numbers(query_weight, "query_weight").astype(np.float64)
         if len(weight) != self.n_queries:
             raise LtrValueError(

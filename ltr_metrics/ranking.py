@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ltr_metrics.blocks import Arrangement, Block, KeyArray, with_no_document
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.memo import Memo
 from ltr_metrics.queries import LabelledQueries
@@ -47,10 +48,10 @@ def rank(block: Block, scores: AnyArray, ties: str) -> Ranking:
     keys.sort(axis=1)
     exact = scores.dtype == np.float32 and arrangement.tail_bits <= FLOAT32_SPARE_BITS
     if exact and ties != "mean":
-        return Ranking(block, arrangement, keys, None)
+        return Ranking(block, arrangement, keys, score, None)
     tied = _settle_equal_prefixes(arrangement, keys, score, exact)
     return Ranking(
-        block, arrangement, keys, Ties.of_neighbours(tied, block.width) if ties == "mean" and tied.size else None
+        block, arrangement, keys, score, Ties.of_neighbours(tied, block.width) if ties == "mean" and tied.size else None
     )
 
 
@@ -148,18 +149,23 @@ class TiedPlaces:
 
 
 class Ranking(Memo):
-    """The ranked documents of one block of queries.
+    """The ranked documents of some queries of like length: what a metric sees.
 
-    Matrices are (queries x depth); cells below a query's last document have grade index 0 and the value 0. Under
-    ``ties="mean"`` the documents of a tie stand in ascending order of grade, and `ties` tells where they are.
+    Matrices are (queries x depth), the best rank first; cells below a query's last document have grade index 0 and the
+    value 0. A value for each distinct grade is an array beside ``ranking.queries.grades``. Under ``ties="mean"`` the documents
+    of a tie stand in ascending order of grade, and `ties` tells where they are: their order is open, so `expected` is what
+    a metric takes, and `by_rank` refuses.
     """
 
-    def __init__(self, block: Block, arrangement: Arrangement, keys: KeyArray, ties: Ties | None) -> None:
+    def __init__(
+        self, block: Block, arrangement: Arrangement, keys: KeyArray, score: FloatArray, ties: Ties | None
+    ) -> None:
         super().__init__()
         self.block = block
         self.ties = ties
         self._arrangement = arrangement
         self._keys = keys
+        self._score = score
 
     @property
     def queries(self) -> LabelledQueries:
@@ -180,13 +186,25 @@ class Ranking(Memo):
         """How many columns a cutoff needs."""
         return self.width if k is None else min(k, self.width)
 
-    def by_rank(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return a value for each distinct grade, by rank."""
+    def by_rank(self, values: FloatArray, depth: int | None = None) -> FloatArray:
+        """Return a value for each distinct grade, by rank; refused where equal scores leave the order open."""
+        if self.ties is not None:
+            query = self.queries.qid[self.block.members[self.ties.row[0]]]
+            raise LtrValueError(
+                f'ties="mean" leaves the order of equal scores open, so there is no one ranking to look at: query {query} has '
+                f"{self.ties.size[0]} documents of equal score from rank {self.ties.first[0] + 1} on. Use ranking.expected for what "
+                'adds up over ranks, or evaluate with ties="stable", "worst" or "best".'
+            )
+        return self.as_laid_out(values, self.depth(depth))
+
+    def as_laid_out(self, values: FloatArray, depth: int) -> FloatArray:
+        """Return the same with tied documents in some order, for those who replace them."""
         return with_no_document(values)[self._grade_index(depth)]
 
-    def expected(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return the same where the documents of a tie all have the tie's mean."""
-        ranked = self.by_rank(values, depth)
+    def expected(self, values: FloatArray, depth: int | None = None) -> FloatArray:
+        """Return a value for each distinct grade, by rank, where the documents of a tie all have the tie's mean."""
+        depth = self.depth(depth)
+        ranked = self.as_laid_out(values, depth)
         if self.ties is not None:
             tied = self.tied_places(depth)
             mean = self.tie_sums(values, depth) / tied.ties.size
@@ -197,8 +215,43 @@ class Ranking(Memo):
             self.replace_tied(ranked, tied, mean[tied.tie])
         return ranked
 
+    def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
+        """Return a value for each row of the input, by rank, where the documents of a tie all have the tie's mean."""
+        row = np.arange(len(self._keys))[:, None]
+        ranked = values[self._rows(row, np.arange(depth))]
+        ranked[np.arange(depth) >= self.n_ranked[:, None]] = 0.0
+        if self.ties is not None:
+            tied = self.tied_places(depth)
+            if tied.begins.size:
+                sums = np.add.reduceat(values[self._rows(tied.row, tied.column)], tied.begins)
+                self.replace_tied(ranked, tied, (sums / tied.ties.size)[tied.tie])
+        return ranked
+
+    def count(self, chosen: BoolArray) -> IntArray:
+        """Documents of each query, ranked or not, whose grade is chosen (one flag a distinct grade)."""
+        return self.queries.count_by_query(chosen)[self.block.members]
+
+    def documents(self) -> tuple[IntArray, IntArray, IntArray]:
+        """List all ranked documents, query after query and by rank: query within the block, run of equal scores, grade index.
+
+        Runs are numbered from 0 over the whole block. This is what metrics want that treat ties by their own definition.
+        """
+        query, column = np.nonzero(np.arange(self.width) < self.n_ranked[:, None])
+        score = self._score[query, self._places(query, column)]
+        begins = np.ones(len(query), dtype=np.bool_)
+        begins[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
+        return query, np.cumsum(begins) - 1, self._grade_index(self.width)[query, column]
+
+    def _rows(self, row: IntArray, column: IntArray) -> IntArray:
+        """Rows of the input whose documents stand in the given cells."""
+        return np.asarray(self._arrangement.rows[row, self._places(row, column)])
+
+    def _places(self, row: IntArray, column: IntArray) -> IntArray:
+        """Places in the layout of the documents in the given cells; padding has the last one."""
+        return np.minimum(_places(self._arrangement, self._keys[row, column]), self.width - 1)
+
     def at_least(self, chosen: BoolArray, depth: int) -> BoolArray:
-        """By rank, whether the grade is one of the upper grades that are chosen (one flag a distinct grade)."""
+        """By rank, tied documents in some order, whether the grade is one of the upper grades chosen (one flag a grade)."""
         lowest = len(chosen) - int(chosen.sum()) + 1
         key = ("at_least", lowest)
         known = self._memo.get(key)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from ltr_metrics.conventions import Policy
+from ltr_metrics.conventions import Policy, name_of
 from ltr_metrics.errors import LtrKeyError, MissingExtraError, did_you_mean
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.queries import Segmentations
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +26,7 @@ class ByMetric(dict[str, V], Generic[V]):
 
     def __init__(self, values: Mapping[str, V], asked: Mapping[str, str]) -> None:
         super().__init__(values)
-        self._asked = dict(asked)
+        self.asked = dict(asked)
 
     def __missing__(self, key: Hashable) -> V:
         if key in self:
@@ -40,7 +42,8 @@ class ByMetric(dict[str, V], Generic[V]):
         return super().get(self._canonical(key), default)
 
     def _canonical(self, key: object) -> str:
-        return self._asked.get(str(key), str(key))
+        name = name_of(key)
+        return self.asked.get(name, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,9 @@ class Evaluation:
         Documents, and documents of grade 1 or higher, of each query.
     weight : ndarray of float64 or None
         Weight of each query.
+    by : dict
+        The evaluation of each segment of queries, by its label; with several segmentations, these by name. Empty without the
+        option ``by``.
     """
 
     mean: ByMetric[float]
@@ -72,6 +78,43 @@ class Evaluation:
     n_relevant: IntArray
     weight: FloatArray | None
     policy: Policy
+    segments: Segmentations = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def by(self) -> dict[Any, Any]:
+        """The evaluation of each segment, in order of first appearance."""
+        found = {
+            name: {label: self.subset(code == i) for i, label in enumerate(labels)}
+            for name, (labels, code) in self.segments.items()
+        }
+        return found.get(None, found)
+
+    def subset(self, chosen: BoolArray) -> Evaluation:
+        """Return the evaluation of some of the queries, given as one flag or as positions of the chosen ones."""
+        values = {name: of_query[chosen] for name, of_query in self.per_query.items()}
+        weight = None if self.weight is None else self.weight[chosen]
+        return Evaluation.of(
+            values,
+            self.per_query.asked,
+            qid=self.qid[chosen],
+            n_documents=self.n_documents[chosen],
+            n_relevant=self.n_relevant[chosen],
+            weight=weight,
+            policy=self.policy,
+        )
+
+    @classmethod
+    def of(
+        cls, values: Mapping[str, FloatArray], asked: Mapping[str, str], *, weight: Any, **fields: Any
+    ) -> Evaluation:
+        """Make an evaluation from values a query: their means, and how many are left out."""
+        return cls(
+            mean=ByMetric({name: mean(of_query, weight) for name, of_query in values.items()}, asked),
+            per_query=ByMetric(values, asked),
+            n_undefined=ByMetric({name: int(np.isnan(v).sum()) for name, v in values.items()}, asked),
+            weight=weight,
+            **fields,
+        )
 
     @property
     def n_queries(self) -> int:
@@ -84,12 +127,8 @@ class Evaluation:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a query: qid, documents, relevant, then the metrics."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("pandas", "report") from error
         columns = {"qid": self.qid, "documents": self.n_documents, "relevant": self.n_relevant}
-        return pd.DataFrame(columns | dict(self.per_query))
+        return table_of(columns | dict(self.per_query))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON; NaN is None."""
@@ -97,14 +136,25 @@ class Evaluation:
             "n_queries": self.n_queries,
             "ties": self.policy.ties,
             "no_relevant": self.policy.no_relevant,
+            "no_relevant_of": dict(self.policy.no_relevant_of),
             "convention": self.policy.convention,
-            "mean": {name: _none_if_nan(value) for name, value in self.mean.items()},
+            "mean": {name: none_if_nan(value) for name, value in self.mean.items()},
             "n_undefined": dict(self.n_undefined),
             "qid": (self.qid.astype(str) if self.qid.dtype.kind in "mMS" else self.qid).tolist(),
             "documents": self.n_documents.tolist(),
             "relevant": self.n_relevant.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
-            "per_query": {name: [_none_if_nan(v) for v in values.tolist()] for name, values in self.per_query.items()},
+            "per_query": {name: [none_if_nan(v) for v in values.tolist()] for name, values in self.per_query.items()},
+            "by": [
+                {
+                    "name": name,
+                    "segment": label if isinstance(label, (str, int, float, bool)) else str(label),
+                    "n_queries": part.n_queries,
+                    "mean": {metric: none_if_nan(value) for metric, value in part.mean.items()},
+                    "n_undefined": dict(part.n_undefined),
+                }
+                for name, label, part in self._parts()
+            ],
         }
 
     def __str__(self) -> str:
@@ -115,7 +165,33 @@ class Evaluation:
         for name, value in self.mean.items():
             left_out = self.n_undefined[name]
             lines.append(f"{name:<{width}}  {value:>13.6f}  {self.n_queries - left_out:>9,}  {left_out:>8,}")
-        return "\n".join(lines)
+        return "\n".join(lines + self._table_of_segments())
+
+    def _parts(self) -> Iterator[tuple[str | None, Hashable, Evaluation]]:
+        for name in self.segments:
+            for label, part in (self.by if name is None else self.by[name]).items():
+                yield name, label, part
+
+    def _table_of_segments(self) -> list[str]:
+        if not self.segments:
+            return []
+        parts = [(str(label) if name is None else f"{name}={label}", part) for name, label, part in self._parts()]
+        width = max(7, *(len(label) for label, _ in parts))
+        columns = {name: max(8, len(name)) for name in self.mean}
+        lines = ["", f"{'segment':<{width}}  {'queries':>9}" + "".join(f"  {name:>{w}}" for name, w in columns.items())]
+        for label, part in parts:
+            values = "".join(f"  {part.mean[name]:>{w}.6f}" for name, w in columns.items())
+            lines.append(f"{label:<{width}}  {part.n_queries:>9,}{values}")
+        return lines
+
+
+def table_of(data: Any, columns: Any = None) -> pandas.DataFrame:
+    """Return a DataFrame, or say what is missing."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("pandas", "report") from error
+    return pd.DataFrame(data, columns=columns)
 
 
 def mean(values: FloatArray, weight: FloatArray | None) -> float:
@@ -127,5 +203,6 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
     return float((weight[defined] * values[defined]).sum() / total) if total > 0 else float("nan")
 
 
-def _none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def none_if_nan(value: float) -> float | None:
+    """Return what JSON has for a number."""
+    return None if np.isnan(value) else value

@@ -94,7 +94,7 @@ class QueryScorer(HostMetrics):
     def __init__(self, metrics: Metrics, qid: str | int = "qid", **options: Any) -> None:
         super().__init__(metrics, **options)
         self.qid = qid
-        self._single = isinstance(metrics, (str, Metric))
+        self._single = isinstance(metrics, (str, Metric)) or callable(metrics)
         self._options = {"qid": qid} | {key: value for key, value in options.items() if value is not None}
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
 

@@ -10,10 +10,27 @@ import math
 from collections.abc import Iterator, Sequence
 
 Ranked = Sequence[float]  # grades in ranked order
+Rel = float | str | None
 
 
-def gain_of(grade: float, gain: str = "exp") -> float:
+def gain_of(grade: float, gain: str | tuple[float, ...] = "exp") -> float:
+    if isinstance(gain, tuple):
+        return gain[int(grade)]
     return 2.0**grade - 1 if gain == "exp" else grade
+
+
+def is_relevant(grade: float, rel: Rel = None) -> bool:
+    if isinstance(rel, str) and rel.startswith(">"):
+        return grade > float(rel[1:])
+    return grade >= (1 if rel in (None, "binary") else rel)
+
+
+def count(grades: Ranked, rel: Rel) -> int:
+    return sum(is_relevant(y, rel) for y in grades)
+
+
+def cg(ranked: Ranked, labels: Ranked, k: int | None) -> float:
+    return math.fsum(ranked[:k])
 
 
 def discount_at(rank: int, discount: str = "log2") -> float:
@@ -37,33 +54,52 @@ def ndcg(
     return dcg(ranked, labels, k, gain, discount) / ideal
 
 
-def precision(ranked: Ranked, labels: Ranked, k: int | None, rel: float = 1, short: str = "pad") -> float:
-    found = sum(y >= rel for y in ranked[:k])
+def precision(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None, short: str = "pad") -> float:
     divisor = len(ranked) if k is None else k if short == "pad" else min(k, len(ranked))
-    return found / divisor if divisor else 0.0
+    return count(ranked[:k], rel) / divisor if divisor else 0.0
 
 
-def recall(ranked: Ranked, labels: Ranked, k: int | None, rel: float = 1) -> float:
-    relevant = sum(y >= rel for y in labels)
-    return sum(y >= rel for y in ranked[:k]) / relevant if relevant else math.nan
+def recall(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
+    relevant = count(labels, rel)
+    return count(ranked[:k], rel) / relevant if relevant else math.nan
 
 
-def average_precision(ranked: Ranked, labels: Ranked, k: int | None, rel: float = 1, denominator: str = "min") -> float:
-    relevant = sum(y >= rel for y in labels)
+def f1(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
+    p, r = precision(ranked, labels, k, rel), recall(ranked, labels, k, rel)
+    return 0.0 if p == r == 0 else 2 * p * r / (p + r)
+
+
+def hit(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
+    return float(count(ranked[:k], rel) > 0)
+
+
+def r_precision(ranked: Ranked, labels: Ranked, k: None, rel: Rel = None) -> float:
+    relevant = count(labels, rel)
+    return count(ranked[:relevant], rel) / relevant if relevant else math.nan
+
+
+def average_precision(
+    ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None, denominator: str = "min"
+) -> float:
+    relevant = count(labels, rel)
     if not relevant:
         return math.nan
     shown = list(ranked[:k])
-    total = math.fsum(precision(shown[:i], labels, i, rel) for i, y in enumerate(shown, start=1) if y >= rel)
-    if denominator == "cutoff":
-        assert k is not None
-        return total / k
-    return total / (relevant if k is None or denominator == "relevant" else min(relevant, k))
+    total = math.fsum(precision(shown, labels, i, rel) for i, y in enumerate(shown, start=1) if is_relevant(y, rel))
+    divisor = {
+        "min": relevant if k is None else min(relevant, k),
+        "relevant": relevant,
+        "cutoff": k,
+        "hits": count(shown, rel) or 1,
+    }[denominator]
+    assert divisor is not None
+    return total / divisor
 
 
-def reciprocal_rank(ranked: Ranked, labels: Ranked, k: int | None, rel: float = 1) -> float:
-    if not any(y >= rel for y in labels):
+def reciprocal_rank(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
+    if not count(labels, rel):
         return math.nan
-    return next((1 / i for i, y in enumerate(ranked[:k], start=1) if y >= rel), 0.0)
+    return next((1 / i for i, y in enumerate(ranked[:k], start=1) if is_relevant(y, rel)), 0.0)
 
 
 def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float = 4, p: str = "exp") -> float:
@@ -75,19 +111,103 @@ def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float = 4, p: 
     return total
 
 
+def rbp(
+    ranked: Ranked,
+    labels: Ranked,
+    k: int | None,
+    rel: Rel = None,
+    p: float = 0.8,
+    graded: str | None = None,
+    max_grade: float = 4,
+) -> float:
+    gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
+    return (1 - p) * math.fsum(gain * p**i for i, gain in enumerate(gains))
+
+
+def pfound(
+    ranked: Ranked,
+    labels: Ranked,
+    k: int | None,
+    p_break: float = 0.15,
+    p_rel: str | tuple[float, ...] = "label",
+    max_grade: float = 4,
+) -> float:
+    total, looks = 0.0, 1.0
+    for y in ranked[:k]:
+        if p_rel == "label":
+            found = y
+        elif p_rel == "exp":
+            found = (2.0**y - 1) / 2.0**max_grade
+        else:
+            found = ((0, 0.07, 0.14, 0.41, 0.61) if p_rel == "yandex" else p_rel)[int(y)]
+        total += looks * found
+        looks *= (1 - found) * (1 - p_break)
+    return total
+
+
+def mean_of(ranked: Ranked, labels: Ranked, k: int | None) -> float:
+    shown = ranked[:k]
+    return math.fsum(shown) / len(shown) if shown else math.nan
+
+
 METRICS = {
+    "cg": cg,
     "dcg": dcg,
     "ndcg": ndcg,
     "precision": precision,
     "recall": recall,
+    "f1": f1,
+    "hit": hit,
+    "rprec": r_precision,
     "map": average_precision,
     "mrr": reciprocal_rank,
     "err": err,
+    "rbp": rbp,
+    "pfound": pfound,
+    "mean_of": mean_of,
 }
 
 
-def orders(labels: Sequence[float], scores: Sequence[float], ties: str) -> Iterator[list[float]]:
-    """Yield the grades in ranked order, for every order that the tie policy allows."""
+def pair_accuracy(grades: Sequence[float], scores: Sequence[float]) -> float:
+    pairs = [(a, b) for a, b in itertools.permutations(range(len(grades)), 2) if grades[a] > grades[b]]
+    right = sum(1.0 if scores[a] > scores[b] else 0.5 if scores[a] == scores[b] else 0.0 for a, b in pairs)
+    return right / len(pairs) if pairs else math.nan
+
+
+def kendall(grades: Sequence[float], scores: Sequence[float]) -> float:
+    def sign(a: float, b: float) -> int:
+        return (a > b) - (a < b)
+
+    pairs = list(itertools.combinations(range(len(grades)), 2))
+    y = [sign(grades[a], grades[b]) for a, b in pairs]
+    s = [sign(scores[a], scores[b]) for a, b in pairs]
+    if not any(y):
+        return math.nan
+    if not any(s):
+        return 0.0
+    return sum(a * b for a, b in zip(y, s, strict=True)) / math.sqrt(sum(map(abs, y)) * sum(map(abs, s)))
+
+
+def spearman(grades: Sequence[float], scores: Sequence[float]) -> float:
+    def ranks(values: Sequence[float]) -> list[float]:
+        middle = [sum(w < v for w in values) + (sum(w == v for w in values) + 1) / 2 for v in values]
+        mean = math.fsum(middle) / len(middle)
+        return [rank - mean for rank in middle]
+
+    if len(set(grades)) < 2:
+        return math.nan
+    if len(set(scores)) < 2:
+        return 0.0
+    y, s = ranks(grades), ranks(scores)
+    product = math.fsum(a * b for a, b in zip(y, s, strict=True))
+    return product / math.sqrt(math.fsum(a * a for a in y) * math.fsum(b * b for b in s))
+
+
+ORDER_METRICS = {"pair_accuracy": pair_accuracy, "kendall": kendall, "spearman": spearman}
+
+
+def orders(labels: Sequence[float], scores: Sequence[float], ties: str) -> Iterator[list[int]]:
+    """Yield the documents in ranked order, for every order that the tie policy allows."""
     by_score = sorted(range(len(labels)), key=lambda i: -scores[i])  # stable: input order among equals
     runs = [list(run) for _, run in itertools.groupby(by_score, key=lambda i: scores[i])]
     if ties == "worst":
@@ -96,7 +216,7 @@ def orders(labels: Sequence[float], scores: Sequence[float], ties: str) -> Itera
         runs = [sorted(run, key=lambda i: -labels[i]) for run in runs]
     choices = [itertools.permutations(run) for run in runs] if ties == "mean" else [[run] for run in runs]
     for chosen in itertools.product(*choices):
-        yield [labels[i] for run in chosen for i in run]
+        yield [i for run in chosen for i in run]
 
 
 def value(
@@ -107,10 +227,14 @@ def value(
     k: int | None = None,
     ties: str = "mean",
     retrieved: Sequence[bool] | None = None,
+    column: Sequence[float] | None = None,
     **parameters: object,
 ) -> float:
-    """The metric of one query under a tie policy."""
+    """The metric of one query under a tie policy; ``column`` holds what a metric looks at instead of the grades."""
     kept = [i for i in range(len(labels)) if retrieved is None or retrieved[i]]
-    ranked = orders([labels[i] for i in kept], [scores[i] for i in kept], ties)
-    values = [METRICS[name](order, labels, k, **parameters) for order in ranked]
+    y, s = [labels[i] for i in kept], [scores[i] for i in kept]
+    if name in ORDER_METRICS:
+        return ORDER_METRICS[name](y, s)
+    seen = y if column is None else [column[i] for i in kept]
+    values = [METRICS[name]([seen[i] for i in order], labels, k, **parameters) for order in orders(y, s, ties)]
     return math.fsum(values) / len(values)

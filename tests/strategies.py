@@ -1,4 +1,4 @@
-"""Hypothesis strategies: small data sets of several queries, with ties, empty of relevance, or of one document."""
+"""Small data sets of several queries, with ties, empty of relevance, or of one document: by Hypothesis, and by seed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,13 @@ class Data:
     y: np.ndarray
     score: np.ndarray
     group: np.ndarray
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """Numbers of the documents that know nothing of their grades."""
+        ends = np.cumsum(self.group)
+        at = np.arange(len(self.y)) - np.repeat(ends - self.group, self.group)
+        return {"judged": ((at * 7 + 3) % 5 > 1) | (self.y > 0), "margin": np.sin(at + 1.0)}
 
     @property
     def qid(self) -> np.ndarray:
@@ -43,3 +51,15 @@ def data(
     grades = draw(st.sampled_from([st.just(0), st.integers(0, 1), st.integers(0, 4)]))
     y = draw(st.lists(grades, min_size=n, max_size=n))
     return Data(np.array(y, dtype=float), np.array(draw(st.lists(scores, min_size=n, max_size=n))), np.array(group))
+
+
+def random_data(
+    seed: int, grades: ArrayLike = (0, 1, 2, 3, 4), *, levels: int = 6, n_queries: int = 40, max_documents: int = 14
+) -> Data:
+    """Draw what peers are compared on: few score levels (float32 can hold them), one-document queries, and some without a relevant one."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(1, max_documents + 1, n_queries)
+    group[::10] = 1
+    y = rng.choice(np.asarray(grades, dtype=float), group.sum())
+    y[np.isin(np.repeat(np.arange(n_queries), group), rng.permutation(n_queries)[: n_queries // 4])] = 0
+    return Data(y, rng.integers(0, levels, group.sum()) / 8, group)

@@ -9,6 +9,7 @@ import pytest
 from table import TABLE
 
 import ltr_metrics as ltr
+from ltr_metrics.metrics import METRICS
 
 NAMES = {
     "ndcg@10": "ndcg_exp@10",
@@ -23,6 +24,24 @@ NAMES = {
     "rr": "mrr",
     "err(max_grade=2)@10": "err(max_grade=2)@10",
     "map(rel=0.1)": "map(rel=0.1)",
+    "map(rel=>.50)@10": "map(rel=>0.5)@10",
+    "map(rel=>2)": "map(rel=>2)",
+    "recall(rel=binary)@5": "recall(rel=binary)@5",
+    "map(denominator=hits)@5": "map(denominator=hits)@5",
+    "cg@3": "cg@3",
+    "success@1": "hit@1",
+    "f1(rel=2)@10": "f1(rel=2)@10",
+    "rprec(rel=2)": "rprec(rel=2)",
+    "rbp(p=0.95)": "rbp(p=0.95)",
+    "rbp(graded=max,max_grade=2)@10": "rbp(graded=max,max_grade=2)@10",
+    "pfound(p_rel=yandex)@10": "pfound(p_rel=yandex)@10",
+    "pfound(p_rel=[0,0.5,1],p_break=0.1)": "pfound(p_break=0.1,p_rel=[0,0.5,1])",
+    "mean_of(margin)@10": "mean_of(margin)@10",
+    "mean_of(column=margin.2-x)": "mean_of(margin.2-x)",
+    "mean_of(7)@1": "mean_of(7)@1",
+    "auc": "pair_accuracy",
+    "tau": "kendall",
+    "rho": "spearman",
     "map(rel=2,denominator=relevant)@10": "map(rel=2,denominator=relevant)@10",
     "map(denominator=relevant,rel=2)@10": "map(rel=2,denominator=relevant)@10",
     "map(rel=2.0)": "map(rel=2)",
@@ -86,6 +105,27 @@ def test_a_metric_is_an_immutable_value() -> None:
         (lambda: ltr.MAP(denominator="cutoff"), "needs a cutoff"),
         (lambda: ltr.ERR(max_grade=-1), "max_grade of err"),
         (lambda: ltr.ERR(p="raw"), "p of err"),
+        (lambda: ltr.MAP(rel="high"), "rel of map must be a number above 0, '>0.5'.*Got 'high'"),
+        (lambda: ltr.MAP(rel=">"), "rel of map"),
+        (lambda: ltr.MAP(rel=">-1"), "rel of map"),
+        (lambda: ltr.MAP(rel=">nan"), "rel of map"),
+        (lambda: ltr.RBP(p=1), "p of rbp must be a number between 0 and 1"),
+        (lambda: ltr.RBP(graded="min"), "graded of rbp"),
+        (lambda: ltr.RBP(graded="max", rel=2), "rel has nothing to say there"),
+        (lambda: ltr.RBP(max_grade=2), "max_grade of rbp is for graded=max"),
+        (lambda: ltr.RBP(graded="max", max_grade=0), "max_grade of rbp"),
+        (lambda: ltr.PFound(p_break=1), "p_break of pfound"),
+        (lambda: ltr.PFound(p_rel="grade"), "p_rel of pfound"),
+        (lambda: ltr.PFound(p_rel=[0, 2]), "must hold probabilities"),
+        (lambda: ltr.PFound(p_rel=[]), "p_rel table of pfound must be one finite number"),
+        (lambda: ltr.PFound(max_grade=2), "max_grade of pfound is for p_rel=exp"),
+        (lambda: ltr.MeanOf(column="a b"), "name a column in letters"),
+        (lambda: ltr.metric("mean_of@10"), r"must say which column: write mean_of\(column\)@10"),
+        (lambda: ltr.metric("rprec@10"), "rprec has no cutoff"),
+        (lambda: ltr.metric("kendall(k=3)"), "kendall has no parameter 'k'"),
+        (lambda: ltr.metric("ndcg@5-"), "suffix '-' is no_relevant=0 here"),
+        (lambda: ltr.metric("sucess@5"), "Did you mean 'success'"),
+        (lambda: ltr.metric(ltr.NDCG), "not as its class"),
         (lambda: ltr.metric("map(rel=2,rel=3)"), "given twice"),
         (lambda: ltr.metric(10), "by name or as a metric object"),
         (lambda: ltr.metric("NDCG@10"), "Did you mean 'ndcg'"),
@@ -95,3 +135,16 @@ def test_a_metric_is_an_immutable_value() -> None:
 def test_what_is_no_metric_is_refused(make: object, message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         make()  # type: ignore[operator]
+
+
+def test_available_metrics() -> None:
+    infos = {info.name: info for info in ltr.available_metrics()}
+    assert set(infos) == {cls.NAME for cls in METRICS}
+    assert infos["hit"].aliases == ("success",)
+    assert infos["pair_accuracy"].parameters == {}
+    assert infos["mean_of"].parameters == {"k": None, "column": ...}
+    for info in infos.values():
+        assert info.summary.endswith(".") or ";" in info.summary
+        for name in (info.name, *info.aliases):
+            inside = "(margin)" if info.name == "mean_of" else ""
+            assert isinstance(ltr.metric(name + inside), ltr.Metric)

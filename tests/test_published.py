@@ -142,6 +142,28 @@ def kaggle(entry: dict[str, Any]) -> None:
         assert np.mean(values) == pytest.approx(expected, rel=1e-12)
 
 
+def moffat_zobel(entry: dict[str, Any]) -> None:
+    labels = [int(rank in entry["rel_positions"]) for rank in range(1, entry["depth"] + 1)]
+    for p, expected in entry["exact"].items():
+        assert of_ranked(labels, f"rbp(p={p})") == [pytest.approx(expected, abs=5e-7)]
+
+
+def scipy_examples(entry: dict[str, Any]) -> None:
+    checked = 0
+    for name, grades, scores, expected in entry["cases"]:
+        metric = {"kendall tau-b": "tau", "spearman": "rho"}.get(name)  # the other coefficients are not offered
+        if metric is not None:
+            result = ltr.evaluate(grades, scores, group=[len(grades)], metrics=metric)
+            assert result[metric] == pytest.approx(expected, rel=1e-14)
+            checked += 1
+    assert checked == 2
+
+
+def yandex(entry: dict[str, Any]) -> None:
+    for labels, expected in entry["cases"]:
+        assert of_ranked(labels, "pfound(p_rel=yandex)") == [pytest.approx(expected, rel=1e-13)]
+
+
 def chapelle(entry: dict[str, Any]) -> None:
     for labels, expected in entry["cases"]:
         assert of_ranked(labels, "err") == [pytest.approx(expected, rel=1e-14)]
@@ -173,16 +195,16 @@ CHECKS: dict[tuple[str, str], Callable[[dict[str, Any]], None] | str] = {
     (
         "Moffat & Zobel 2008 ranking, values as in AmenRa/ranx tests/unit/ranx/metrics/rank_biased_precision_test.py",
         "RBP",
-    ): "no such metric yet",
+    ): moffat_zobel,
     ("dmlc/xgboost tests/cpp/metric/test_rank_metric.h", ""): xgboost,
     ("hpclab/rankeval rankeval/test/metrics/test_metrics.py", ""): rankeval,
     ("Kaggle/ml_metrics apk, mapk tests (copies in public files)", ""): kaggle,
-    ("scipy documentation examples, recomputed with scipy 1.17.1", ""): "no such metrics yet",
+    ("scipy documentation examples, recomputed with scipy 1.17.1", ""): scipy_examples,
     ("computed from Chapelle 2009 formula, gmax=4", "ERR"): chapelle,
     (
         "computed from Yandex formula, pBreak=0.15, pRel map {0:0,1:.07,2:.14,3:.41,4:.61}",
         "PFound",
-    ): "no such metric yet",
+    ): yandex,
     ("articles/000_1400d240f78ebb5b.txt", "AP/RR"): article_000_binary,
     ("articles/001_2363e6da36ec0dd2.txt (AP@K divided by K)", ""): article_001,
 }
@@ -194,4 +216,4 @@ def test_published_values(reference_values: Path) -> None:
         check = CHECKS[entry["src"], entry.get("metric", "")]
         if callable(check):
             check(entry)
-    assert sum(callable(CHECKS[e["src"], e.get("metric", "")]) for e in entries) == 13
+    assert sum(callable(CHECKS[e["src"], e.get("metric", "")]) for e in entries) == 16

@@ -12,7 +12,7 @@ import reference
 
 import ltr_metrics as ltr
 from ltr_metrics import blocks, ranking
-from ltr_metrics.metrics import cascade
+from ltr_metrics.metrics import average_precision, cascade
 
 METRICS = ["ndcg_exp", "ndcg_lin@10", "map", "map@10", "mrr", "mrr@5", "err", "err@10", "precision@10", "recall@10"]
 pytestmark = pytest.mark.filterwarnings("ignore:err counts grades")
@@ -96,10 +96,23 @@ def test_more_distinct_grades_than_the_sort_key_holds(n_grades: int) -> None:
 def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, qid = ltr.make_ranking(n_queries=80, documents=12, random_state=3)
     score = np.round(X[:, 0], 1)
-    whole = ltr.evaluate(y, score, qid=qid, metrics=METRICS)
+    further = [
+        "hit@3",
+        "rprec",
+        "f1@5",
+        "rbp",
+        "map(denominator=hits)@5",
+        "pfound(p_rel=yandex)@9",
+        "auc",
+        "tau",
+        "rho",
+        "judged@4",
+    ]
+    names = [*METRICS, *further]
+    whole = ltr.evaluate(y, score, qid=qid, metrics=names, judged=y > 0)
     monkeypatch.setattr(blocks, "CELLS_IN_A_BLOCK", cells)
     monkeypatch.setattr(blocks, "CELLS_WORTH_A_BLOCK", cells // 4)
-    cut = ltr.evaluate(y, score, qid=qid, metrics=METRICS)
+    cut = ltr.evaluate(y, score, qid=qid, metrics=names, judged=y > 0)
     for name, value in whole.per_query.items():
         np.testing.assert_array_equal(cut.per_query[name], value)
 
@@ -241,3 +254,79 @@ def test_a_perfect_ranking_of_tied_fractional_labels_scores_exactly_one() -> Non
 def test_float32_scores_where_the_key_has_no_room_for_all_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "FLOAT32_SPARE_BITS", -1)
     test_scores_that_differ_in_their_last_bits(129, np.float32, "stable")
+
+
+def drawings(m: int, r: int, t: int) -> dict[int, Fraction]:
+    """P(h relevant among t documents drawn from m, r of them relevant), exactly."""
+    return {
+        h: Fraction(math.comb(r, h) * math.comb(m - r, t - h), math.comb(m, t))
+        for h in range(max(0, t - m + r), min(r, t) + 1)
+    }
+
+
+@pytest.mark.parametrize(
+    ("m", "r", "t"), [(2, 1, 1), (10_000, 1, 10), (10_000, 5_000, 300), (10_000, 9_999, 700), (9_999, 77, 9_998)]
+)
+def test_drawings_lose_no_digit(m: int, r: int, t: int) -> None:
+    got = average_precision.hypergeometric(np.array([m]), np.array([float(r)]), np.array([t]))[0]
+    exact = drawings(m, r, t)
+    for h, probability in enumerate(got.tolist()):
+        assert probability == pytest.approx(float(exact.get(h, 0)), rel=1e-11, abs=1e-300)
+
+
+@pytest.mark.parametrize("k", [1, 10, 200])
+@pytest.mark.parametrize("r", [1, 40, 9_000])
+def test_the_cutoff_within_a_tie_of_ten_thousand(k: int, r: int) -> None:
+    """Two documents stand above the tie, of which the second is relevant."""
+    m = 10_000
+    y = np.concatenate(([0, 1], np.zeros(m - r), np.ones(r)))
+    score = np.concatenate(([3, 2], np.ones(m)))
+    p = 0.25
+    names = ["map(denominator=hits)", "hit", f"pfound(p_rel=[0,{p}])", "rbp", "f1"]
+    tie_alone = ltr.evaluate(y[2:], score[2:], group=[m], metrics=[f"{names[1]}@{k}", "hit"])
+    t = max(0, k - 2)
+    exact = 1 - drawings(m, r, k).get(0, Fraction(0))
+    assert tie_alone[f"hit@{k}"] == pytest.approx(float(exact), rel=1e-12)
+    assert tie_alone["hit"] == 1.0
+
+    got = ltr.evaluate(y, score, group=[m + 2], metrics=[f"{name}@{k}" for name in names])
+    shown = drawings(m, r, t) if t else {0: Fraction(1)}
+    hits = Fraction(0)
+    for h, probability in shown.items():
+        total = Fraction(1, 2) if k >= 2 else Fraction(0)
+        total += sum(
+            Fraction(h, t) * (2 + (Fraction((j - 1) * (h - 1), t - 1) if t > 1 else 0)) / (2 + j)
+            for j in range(1, t + 1)
+        )
+        hits += probability * total / max(h + (k >= 2), 1)
+    assert got[f"{names[0]}@{k}"] == pytest.approx(float(hits), rel=1e-12)
+
+    goes_on = [sum(q * Fraction(3, 4) ** h for h, q in drawings(m, r, j).items()) for j in range(t + 1)]
+    look, found = Fraction(85, 100), Fraction(0)
+    if k >= 2:
+        found = look * Fraction(1, 4)
+        arrives = look**2 * Fraction(3, 4)
+        found += sum(arrives * look ** (j - 1) * (goes_on[j - 1] - goes_on[j]) for j in range(1, t + 1))
+    assert got[f"{names[2]}@{k}"] == pytest.approx(float(found), rel=1e-11)
+    share = r / m
+    relevance = [0, 1, *[share] * t][:k]
+    assert got[f"rbp@{k}"] == pytest.approx(0.2 * math.fsum(g * 0.8**i for i, g in enumerate(relevance)), rel=1e-12)
+    assert got[f"f1@{k}"] == pytest.approx(2 * math.fsum(relevance) / (k + r + 1), rel=1e-12)
+
+
+def test_order_metrics_of_a_million_documents() -> None:
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    y, s = rng.integers(0, 5, n), rng.integers(0, 1000, n)
+    got = ltr.evaluate(y, s, group=[n], metrics=["auc", "tau"])
+    counts = np.zeros((5, 1000), dtype=np.int64)
+    np.add.at(counts, (y, s), 1)
+    below = np.cumsum(counts, axis=1) - counts
+    right = sum(int((counts[hi] * below[:hi].sum(axis=0)).sum()) for hi in range(5))
+    tied = sum(int((counts[hi] * counts[:hi].sum(axis=0)).sum()) for hi in range(5))
+    of_grade, of_score = counts.sum(axis=1), counts.sum(axis=0)
+    pairs = (n * n - int((of_grade**2).sum())) // 2
+    assert got["auc"] == pytest.approx((right + tied / 2) / pairs, rel=1e-14)
+    of_different_score = (n * n - int((of_score**2).sum())) // 2
+    tau = (right - (pairs - right - tied)) / math.sqrt(pairs) / math.sqrt(of_different_score)
+    assert got["tau"] == pytest.approx(tau, rel=1e-12)

@@ -1,9 +1,41 @@
 """The metrics: one short file a family, names in `names.py`."""
 
-from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.binary import MAP, MRR, Precision, Recall
-from ltr_metrics.metrics.cascade import ERR
-from ltr_metrics.metrics.gain import DCG, NDCG
-from ltr_metrics.metrics.names import METRICS, metric
+from ltr_metrics.metrics.average_precision import MAP
+from ltr_metrics.metrics.base import Metric, RankMetric
+from ltr_metrics.metrics.cascade import ERR, PFound
+from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
+from ltr_metrics.metrics.first import MRR, Hit
+from ltr_metrics.metrics.function import FunctionMetric
+from ltr_metrics.metrics.gain import CG, DCG, NDCG
+from ltr_metrics.metrics.names import METRICS, MetricInfo, available_metrics, metric
+from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
+from ltr_metrics.metrics.rbp import RBP
+from ltr_metrics.metrics.shown import Judged, MeanOf
 
-__all__ = ["DCG", "ERR", "MAP", "METRICS", "MRR", "NDCG", "Metric", "Precision", "Recall", "metric"]
+__all__ = [
+    "CG",
+    "DCG",
+    "ERR",
+    "F1",
+    "MAP",
+    "METRICS",
+    "MRR",
+    "NDCG",
+    "RBP",
+    "FunctionMetric",
+    "Hit",
+    "Judged",
+    "Kendall",
+    "MeanOf",
+    "Metric",
+    "MetricInfo",
+    "PFound",
+    "PairAccuracy",
+    "Precision",
+    "RPrec",
+    "RankMetric",
+    "Recall",
+    "Spearman",
+    "available_metrics",
+    "metric",
+]

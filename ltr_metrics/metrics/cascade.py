@@ -1,26 +1,61 @@
-"""Metrics of the cascade model, in which a user walks down the list and stops at a document with some probability: ERR."""
+"""Metrics of the cascade model, in which a user walks down the list and stops at each document with some probability: ERR, PFound."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.inputs import FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric, is_number, require_parameter
+from ltr_metrics.metrics.tables import as_table, of_table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking, TiedPlaces
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_OF_A_RECURSION = 2_000_000
 GRADES_WORTH_COUNTING = 32
+YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # p_rel of the grades 0 to 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class ERR(RankMetric):
+class CascadeMetric(RankMetric):
+    """Sum over ranks of (probability to stop at this rank) times (what stopping there is worth)."""
+
+    def check(self, queries: LabelledQueries) -> None:
+        self.stop(queries)
+
+    def stop(self, queries: LabelledQueries) -> FloatArray:
+        """Return the probability to stop at each distinct grade."""
+        return queries.once(("stop", self.family()), lambda: self.probabilities(queries))
+
+    def probabilities(self, queries: LabelledQueries) -> FloatArray:
+        """Compute `stop`; raise an error if a label has no probability."""
+        raise NotImplementedError
+
+    def worth(self, depth: int) -> FloatArray:
+        """Return what stopping at each rank is worth."""
+        raise NotImplementedError
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        stop = self.stop(ranking.queries)
+        stops = ranking.as_laid_out(stop, depth)
+        goes_on = np.cumprod(1 - stops, axis=1)
+        stops[:, 1:] *= goes_on[:, :-1]
+        if ranking.ties is not None:
+            tied = ranking.tied_places(depth)
+            arrives = np.where(tied.ties.first > 0, goes_on[tied.ties.row, tied.ties.first - 1], 1.0)
+            stops_in_tie = expected_stops(tied, ranking.tied_values(stop, depth), depth)
+            ranking.replace_tied(stops, tied, arrives[tied.tie] * stops_in_tie)
+        stops *= self.worth(depth)
+        return stops
+
+
+@dataclass(frozen=True, kw_only=True)
+class ERR(CascadeMetric):
     r"""Expected reciprocal rank; higher is better, from 0 to below 1.
 
     .. math:: ERR@k = \sum_{i=1}^{\min(k, n)} \frac{1}{i} \, p_i \prod_{j<i} (1 - p_j), \quad p_i = \frac{2^{y_i} - 1}{2^{max\_grade}}
@@ -50,7 +85,6 @@ class ERR(RankMetric):
     """
 
     NAME: ClassVar[str] = "err"
-    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {}
 
     max_grade: float = 4
     p: str = "exp"
@@ -58,60 +92,140 @@ class ERR(RankMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_parameter(self, "p", ("exp", "label"))
-        if not (is_number(self.max_grade) and 0 < self.max_grade <= 1000):
-            raise LtrValueError(
-                f"The parameter max_grade of err must be a number above 0 and at most 1000. Got {self.max_grade!r}."
-            )
+        _require_max_grade(self, self.max_grade)
 
-    def check(self, queries: LabelledQueries) -> None:
-        self.stop(queries)
+    def worth(self, depth: int) -> FloatArray:
+        return 1 / np.arange(1.0, depth + 1)
 
-    def stop(self, queries: LabelledQueries) -> FloatArray:
-        """Return the probability to stop at each distinct grade."""
-        return queries.once(("stop", self.p, self.max_grade), lambda: self._stop(queries))
-
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        stop = self.stop(ranking.queries)
-        stops = ranking.by_rank(stop, depth)
-        goes_on = np.cumprod(1 - stops, axis=1)
-        stops[:, 1:] *= goes_on[:, :-1]
-        if ranking.ties is not None:
-            tied = ranking.tied_places(depth)
-            arrives = np.where(tied.ties.first > 0, goes_on[tied.ties.row, tied.ties.first - 1], 1.0)
-            stops_in_tie = expected_stops(tied, ranking.tied_values(stop, depth), depth)
-            ranking.replace_tied(stops, tied, arrives[tied.tie] * stops_in_tie)
-        stops /= np.arange(1.0, depth + 1)
-        return stops
-
-    def _stop(self, queries: LabelledQueries) -> FloatArray:
-        grades = queries.grades
-        limit = 1.0 if self.p == "label" else self.max_grade
-        if grades[-1] > limit:
-            where = queries.first_row_of_grade(grades[-1])
-            if self.p == "label":
-                raise LtrValueError(
-                    f"err(p=label) must have labels between 0 and 1, which are probabilities: got {grades[-1]:g} at {where}. "
-                    "Use err for whole grades."
-                )
-            raise LtrValueError(
-                f"err must have no label above max_grade={self.max_grade:g}: got {grades[-1]:g} at {where}. "
-                f"Name the scale's highest grade, for example err(max_grade={grades[-1]:g})@10."
-            )
+    def probabilities(self, queries: LabelledQueries) -> FloatArray:
         if self.p == "label":
-            return grades
-        fractional = grades[grades != np.floor(grades)]
-        if fractional.size:
+            return _labels_as_probabilities(queries, "err(p=label)", "Use err for whole grades.")
+        return _exponential(self, queries, self.max_grade, "err(p=label)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PFound(CascadeMetric):
+    r"""PFound: the probability that a user finds what was sought; higher is better, from 0 to 1.
+
+    .. math:: pFound@k = \sum_{i=1}^{\min(k, n)} (1 - p_{break})^{i-1} \, pRel_i \prod_{j<i} (1 - pRel_j)
+
+    which is :math:`\sum pLook_i \, pRel_i` with :math:`pLook_1 = 1` and
+    :math:`pLook_i = pLook_{i-1} (1 - pRel_{i-1}) (1 - p_{break})`. Always defined: 0 for a query without a relevant document.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+    p_break : float, default 0.15
+        Probability to give up after a document, from 0 to below 1.
+    p_rel : {"label", "yandex", "exp"} or sequence of float, default "label"
+        How a label becomes the probability that the document is what was sought: the label itself, which must lie between 0 and
+        1; Yandex's table 0, .07, .14, .41, .61 for the grades 0 to 4; ERR's mapping; or a table by whole grades.
+    max_grade : float, default 4
+        The highest grade of the scale, for ``p_rel="exp"``.
+
+    References
+    ----------
+    Gulin, Karpovich, Raskovalov & Segalovich, Yandex at ROMIP'2009: optimization of ranking algorithms by machine
+    learning methods, ROMIP 2009.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> name = "pfound(p_rel=yandex)"
+    >>> round(ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[4], metrics=[name])[name], 6)
+    0.600328
+    """
+
+    NAME: ClassVar[str] = "pfound"
+
+    p_break: float = 0.15
+    p_rel: str | tuple[float, ...] = "label"
+    max_grade: float = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.p_rel, (list, tuple, np.ndarray)):
+            table = as_table(self.p_rel, "p_rel table", self.NAME)
+            if not all(0 <= p <= 1 for p in table):
+                raise LtrValueError(
+                    f"The p_rel table of pfound must hold probabilities, from 0 to 1. Got {self.p_rel!r}."
+                )
+            object.__setattr__(self, "p_rel", table)
+        else:
+            require_parameter(self, "p_rel", ("label", "yandex", "exp"))
+        if not (is_number(self.p_break) and 0 <= self.p_break < 1):
             raise LtrValueError(
-                f"err must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
-                "Labels that are probabilities go with err(p=label)."
+                f"The parameter p_break of pfound must be a number from 0 to below 1. Got {self.p_break!r}."
             )
-        if 0 < grades[-1] <= self.max_grade / 2:
-            warn(
-                f"err counts grades on a scale to max_grade={self.max_grade:g} and the highest label is {grades[-1]:g}, so all "
-                f"values will be small. If {grades[-1]:g} is the scale's highest grade, write "
-                f"err(max_grade={grades[-1]:g})@10."
+        _require_max_grade(self, self.max_grade)
+        if self.p_rel != "exp" and self.max_grade != 4:
+            raise LtrValueError(
+                "The parameter max_grade of pfound is for p_rel=exp: write pfound(p_rel=exp,max_grade=2)."
             )
-        return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-self.max_grade)
+
+    def worth(self, depth: int) -> FloatArray:
+        return np.asarray((1 - self.p_break) ** np.arange(depth))
+
+    def probabilities(self, queries: LabelledQueries) -> FloatArray:
+        if self.p_rel == "label":
+            remedy = (
+                "Say how grades become probabilities: pfound(p_rel=yandex) for grades 0 to 4, pfound(p_rel=exp), or a table, "
+                "pfound(p_rel=[0,0.5,1])."
+            )
+            p = _labels_as_probabilities(queries, "pfound", remedy)
+            if queries.grades[-1] == 1 and set(queries.grades) <= {0.0, 1.0}:
+                warn(
+                    "pfound takes the labels 0 and 1 as probabilities, so that every relevant document ends the search and the rest "
+                    "of the list counts nothing. If 1 is only the upper of two grades, write for example pfound(p_rel=[0,0.5])."
+                )
+            return p
+        if self.p_rel == "exp":
+            return _exponential(self, queries, self.max_grade, "pfound")
+        table = YANDEX if isinstance(self.p_rel, str) else self.p_rel
+        return of_table(queries, table, f"p_rel table of {self}")
+
+
+def _require_max_grade(metric: RankMetric, max_grade: float) -> None:
+    if not (is_number(max_grade) and 0 < max_grade <= 1000):
+        raise LtrValueError(
+            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most 1000. Got {max_grade!r}."
+        )
+
+
+def _labels_as_probabilities(queries: LabelledQueries, name: str, remedy: str) -> FloatArray:
+    highest = queries.grades[-1]
+    if highest > 1:
+        raise LtrValueError(
+            f"{name} must have labels between 0 and 1, which are probabilities: got {highest:g} at "
+            f"{queries.first_row_of_grade(highest)}. {remedy}"
+        )
+    return queries.grades
+
+
+def _exponential(metric: RankMetric, queries: LabelledQueries, max_grade: float, of_labels: str) -> FloatArray:
+    """Chapelle's (2^y - 1) / 2^max_grade."""
+    grades, name = queries.grades, metric.NAME
+    option = "p_rel=exp," if name == "pfound" else ""
+    if grades[-1] > max_grade:
+        raise LtrValueError(
+            f"{name} must have no label above max_grade={max_grade:g}: got {grades[-1]:g} at "
+            f"{queries.first_row_of_grade(grades[-1])}. Name the scale's highest grade, for example "
+            f"{name}({option}max_grade={grades[-1]:g})@10."
+        )
+    fractional = grades[grades != np.floor(grades)]
+    if fractional.size:
+        raise LtrValueError(
+            f"{name} must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
+            f"Labels that are probabilities go with {of_labels}."
+        )
+    if 0 < grades[-1] <= max_grade / 2:
+        warn(
+            f"{name} counts grades on a scale to max_grade={max_grade:g} and the highest label is {grades[-1]:g}, so all "
+            f"values will be small. If {grades[-1]:g} is the scale's highest grade, write "
+            f"{name}({option}max_grade={grades[-1]:g})@10."
+        )
+    return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-max_grade)
 
 
 def expected_stops(tied: TiedPlaces, stop: FloatArray, depth: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Metrics that add up discounted gains: DCG and NDCG."""
+"""Metrics that add up gains: CG, DCG and NDCG."""
 
 from __future__ import annotations
 
@@ -12,11 +12,42 @@ from ltr_metrics.blocks import Block, best_first, with_no_document
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
+from ltr_metrics.metrics.tables import as_table, of_table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
 
 Gain = str | tuple[float, ...] | Callable[[FloatArray], FloatArray]
 Discount = str | Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CG(RankMetric):
+    r"""Cumulative gain: the sum of the first k grades; higher is better, from 0 without an upper limit.
+
+    .. math:: CG@k = \sum_{i=1}^{\min(k, n)} y_i
+
+    Always defined: 0 for a query without a relevant document.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+
+    References
+    ----------
+    Jarvelin & Kekalainen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[4], metrics=["cg@2"])["cg@2"]
+    6.0
+    """
+
+    NAME: ClassVar[str] = "cg"
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        return ranking.expected(ranking.queries.grades, depth)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +94,7 @@ class DCG(RankMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.gain, (list, tuple, np.ndarray)):
-            object.__setattr__(self, "gain", self._table(self.gain))
+            object.__setattr__(self, "gain", as_table(self.gain, "gain table", self.NAME))
         if isinstance(self.gain, str):
             require_parameter(self, "gain", ("exp", "linear"))
         elif not callable(self.gain) and not isinstance(self.gain, tuple):
@@ -98,7 +129,7 @@ class DCG(RankMetric):
         elif self.gain == "linear":
             gains = grades
         elif isinstance(self.gain, tuple):
-            gains = self._from_table(queries, self.gain)
+            gains = of_table(queries, self.gain, f"gain table of {self}")
         else:
             gains = np.asarray(self.gain(grades.copy()), dtype=np.float64)  # type: ignore[operator]
             if gains.shape != grades.shape:
@@ -114,24 +145,6 @@ class DCG(RankMetric):
                 f"{queries.first_row_of_grade(grade)}. Use the linear gain ({self.NAME}_lin) or a gain table for such grades."
             )
         return gains
-
-    def _from_table(self, queries: LabelledQueries, table: tuple[float, ...]) -> FloatArray:
-        outside = (queries.grades != np.floor(queries.grades)) | (queries.grades >= len(table))
-        if outside.any():
-            grade = queries.grades[int(outside.argmax())]
-            raise LtrValueError(
-                f"The gain table of {self} has entries for the whole grades 0 to {len(table) - 1}: got {grade:g} at "
-                f"{queries.first_row_of_grade(grade)}. Extend the table."
-            )
-        return np.asarray(table, dtype=np.float64)[queries.grades.astype(np.intp)]
-
-    def _table(self, gain: Any) -> tuple[float, ...]:
-        table = np.asarray(gain)
-        if table.ndim != 1 or not table.size or table.dtype.kind not in "iuf" or not np.isfinite(table).all():
-            raise LtrValueError(
-                f"The gain table of {self.NAME} must be one finite number a grade, from grade 0 on. Got {gain!r}."
-            )
-        return tuple(table.astype(np.float64).tolist())
 
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return the discount of each rank."""

@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.binary import MAP, MRR, Precision, Recall
-from ltr_metrics.metrics.cascade import ERR
-from ltr_metrics.metrics.gain import DCG, NDCG
+from ltr_metrics.metrics.cascade import ERR, PFound
+from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
+from ltr_metrics.metrics.first import MRR, Hit
+from ltr_metrics.metrics.function import FunctionMetric
+from ltr_metrics.metrics.gain import CG, DCG, NDCG
+from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
+from ltr_metrics.metrics.rbp import RBP
+from ltr_metrics.metrics.shown import Judged, MeanOf
+from ltr_metrics.ranking import Ranking
 
-METRICS: tuple[type[Metric], ...] = (DCG, NDCG, Precision, Recall, MAP, MRR, ERR)
+METRICS: tuple[type[Metric], ...] = (
+    CG,
+    DCG,
+    NDCG,
+    Precision,
+    Recall,
+    F1,
+    Hit,
+    RPrec,
+    MAP,
+    MRR,
+    ERR,
+    RBP,
+    PFound,
+    Judged,
+    MeanOf,
+    PairAccuracy,
+    Kendall,
+    Spearman,
+)
 _BY_NAME: dict[str, tuple[type[Metric], dict[str, Any]]] = {
     name: (cls, fixed) for cls in METRICS for name, fixed in {cls.NAME: {}, **cls.ALIASES}.items()
 }
@@ -26,14 +53,53 @@ class ParsedName:
     cls: type[Metric]
     given: dict[str, Any]
 
+    def make(self, name: str, completed: dict[str, Any] | None = None) -> Metric:
+        """Make the metric; what the name leaves open has the given value, or its default."""
+        parameters = {**(completed or {}), **self.given}
+        missing = [f.name for f in fields(self.cls) if f.default is MISSING and f.name not in parameters]
+        if missing:
+            raise LtrValueError(f"{name!r} must say which {missing[0]}: write {self.cls.NAME}({missing[0]})@10.")
+        return self.cls(**parameters)
 
-def metric(name: str | Metric) -> Metric:
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """What there is to know of a metric before one uses it."""
+
+    name: str
+    aliases: tuple[str, ...]  # further names that are read
+    summary: str
+    parameters: dict[str, Any]  # name -> default; a parameter without a default has `...`
+
+
+def available_metrics() -> list[MetricInfo]:
+    """Return what metrics there are, with their further names and parameters.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> {info.name: info for info in ltr.available_metrics()}["map"].parameters
+    {'k': None, 'rel': None, 'denominator': 'min'}
+    """
+    return [
+        MetricInfo(
+            name=cls.NAME,
+            aliases=tuple(cls.ALIASES),
+            summary=(cls.__doc__ or "").partition("\n")[0],
+            parameters={f.name: ... if f.default is MISSING else f.default for f in fields(cls)},
+        )
+        for cls in METRICS
+    ]
+
+
+def metric(name: str | Metric | Callable[[Ranking], Any]) -> Metric:
     """Return the metric of a name; a metric is returned as it is.
 
     Parameters
     ----------
-    name : str or Metric
-        ``name``, ``name@k`` or ``name(parameter=value,...)@k``; what it leaves open has the default value.
+    name : str, Metric or callable
+        ``name``, ``name@k`` or ``name(parameter=value,...)@k``; what it leaves open has the default value. A function of a
+        `Ranking` becomes a metric of the function's name.
 
     Raises
     ------
@@ -50,8 +116,20 @@ def metric(name: str | Metric) -> Metric:
     """
     if isinstance(name, Metric):
         return name
+    if callable(name):
+        return of_function(name)
     parsed = parse(name)
-    return parsed.cls(**parsed.given)
+    return parsed.make(name)
+
+
+def of_function(function: Callable[[Ranking], Any]) -> FunctionMetric:
+    """Return a function of a `Ranking` as a metric."""
+    if isinstance(function, type):
+        raise LtrTypeError(f"A metric must be given as an object, not as its class: write {function.__name__}(...).")
+    made = FunctionMetric(function=function)
+    if str(made) in _BY_NAME:
+        raise LtrValueError(f"A function named {str(made)!r} would be logged as the metric of that name. Rename it.")
+    return made
 
 
 def parse(name: str) -> ParsedName:
@@ -60,7 +138,10 @@ def parse(name: str) -> ParsedName:
         raise LtrTypeError(f"A metric must be given by name or as a metric object. Got {name!r}.")
     form = _FORM.fullmatch(name)
     if form is None:
-        raise LtrValueError(f"A metric's name has the form name, name@10 or name(parameter=value)@10. Got {name!r}.")
+        hint = " XGBoost's suffix '-' is no_relevant=0 here." if name.endswith("-") else ""
+        raise LtrValueError(
+            f"A metric's name has the form name, name@10 or name(parameter=value)@10. Got {name!r}.{hint}"
+        )
     if form["name"] not in _BY_NAME:
         raise LtrValueError(
             f"There is no metric {form['name']!r} (in {name!r}).{did_you_mean(form['name'], _BY_NAME)} "
@@ -73,6 +154,8 @@ def parse(name: str) -> ParsedName:
         raise LtrValueError(f"{name!r} gives {twice.pop()} twice: the name {form['name']!r} stands for one already.")
     given |= fixed
     if form["k"] is not None:
+        if "k" not in {f.name for f in fields(cls)}:
+            raise LtrValueError(f"{cls.NAME} has no cutoff: it looks at the whole list. Got {name!r}.")
         given["k"] = int(form["k"])
     return ParsedName(cls, given)
 
@@ -82,13 +165,15 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
     given: dict[str, Any] = {}
     for item in split_names(inside) if inside else []:
         key, equals, text = item.partition("=")
+        if not equals and cls.POSITIONAL is not None:
+            key, equals, text = cls.POSITIONAL, "=", item
         if not equals or key not in known:
             raise LtrValueError(
-                f"{cls.NAME} has no parameter {key!r} (in {name!r}).{did_you_mean(key, known)} It has {', '.join(known)}."
+                f"{cls.NAME} has no parameter {key!r} (in {name!r}).{did_you_mean(key, known)} It has {', '.join(known) or 'none'}."
             )
         if key in given:
             raise LtrValueError(f"The parameter {key} is given twice in {name!r}.")
-        given[key] = _value(text)
+        given[key] = text if key == cls.POSITIONAL else _value(text)
     return given
 
 

@@ -1,0 +1,145 @@
+"""Metrics that count relevant documents: precision, recall, F1, R-precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ltr_metrics.blocks import Block
+from ltr_metrics.inputs import FloatArray
+from ltr_metrics.metrics.base import RankMetric, require_parameter
+from ltr_metrics.metrics.relevance import BinaryMetric
+from ltr_metrics.ranking import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision(BinaryMetric, RankMetric):
+    r"""Precision: the share of relevant documents among the first k; higher is better, from 0 to 1.
+
+    .. math:: P@k = \frac{1}{k} \sum_{i=1}^{\min(k, n)} [y_i \ge rel]
+
+    Always defined: 0 for a query without a relevant document.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list, and divides by its length.
+    rel : float or str, optional
+        Lowest grade of a relevant document. None, the default, means 1, and refuses labels strictly between 0 and 1.
+        ``">0.5"`` means above that number; ``"binary"`` means 1, and refuses labels other than 0 and 1.
+    short : {"pad", "cut"}, default "pad"
+        What divides when fewer than ``k`` documents are ranked: ``k``, or their number.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.evaluate([0, 1, 0, 1], [4, 3, 2, 1], group=[4], metrics=["precision@2"])["precision@2"]
+    0.5
+    """
+
+    NAME: ClassVar[str] = "precision"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"p": {}}
+
+    short: str = "pad"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_parameter(self, "short", ("pad", "cut"))
+
+    def divisor(self, block: Block, k: int | None) -> FloatArray:
+        n = np.maximum(block.n_ranked, 1)
+        if k is None:
+            return n.astype(np.float64)
+        return np.full(len(n), float(k)) if self.short == "pad" else np.minimum(n, k).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall(BinaryMetric, RankMetric):
+    r"""Recall: the share of the relevant documents that stand among the first k; higher is better, from 0 to 1.
+
+    .. math:: R@k = \frac{1}{R} \sum_{i=1}^{\min(k, n)} [y_i \ge rel]
+
+    R counts all relevant documents of the query, also those that were not retrieved. Undefined where R = 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+    rel : float or str, optional
+        Lowest grade of a relevant document; None means 1. See `Precision`.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.evaluate([0, 1, 0, 1], [4, 3, 2, 1], group=[4], metrics=["recall@3"])["recall@3"]
+    0.5
+    """
+
+    NAME: ClassVar[str] = "recall"
+
+    def divisor(self, block: Block, k: int | None) -> FloatArray:
+        return self.n_relevant(block)
+
+
+@dataclass(frozen=True, kw_only=True)
+class F1(BinaryMetric, RankMetric):
+    r"""F1: the harmonic mean of precision and recall; higher is better, from 0 to 1.
+
+    .. math:: F1@k = \frac{2}{k + R} \sum_{i=1}^{\min(k, n)} [y_i \ge rel]
+
+    R counts all relevant documents of the query, also those that were not retrieved. Undefined where R = 0.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list, whose length then stands for k.
+    rel : float or str, optional
+        Lowest grade of a relevant document; None means 1. See `Precision`.
+
+    References
+    ----------
+    van Rijsbergen, Information Retrieval, 2nd edition, 1979 (as 1 - E with equal weights).
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.evaluate([0, 1, 0, 1], [4, 3, 2, 1], group=[4], metrics=["f1@2"])["f1@2"]
+    0.5
+    """
+
+    NAME: ClassVar[str] = "f1"
+
+    def divisor(self, block: Block, k: int | None) -> FloatArray:
+        return np.asarray(((block.n_ranked if k is None else k) + self.n_relevant(block)) / 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RPrec(BinaryMetric):
+    r"""R-precision: the share of relevant documents among the first R; higher is better, from 0 to 1.
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{\min(R, n)} [y_i \ge rel]
+
+    R counts all relevant documents of the query, also those that were not retrieved, and takes the place of a cutoff.
+    Undefined where R = 0.
+
+    Parameters
+    ----------
+    rel : float or str, optional
+        Lowest grade of a relevant document; None means 1. See `Precision`.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.evaluate([0, 1, 0, 1], [4, 3, 2, 1], group=[4], metrics=["rprec"])["rprec"]
+    0.5
+    """
+
+    NAME: ClassVar[str] = "rprec"
+
+    def values(self, ranking: Ranking) -> FloatArray:
+        n_relevant = self.n_relevant(ranking.block)
+        last = np.clip(np.nan_to_num(n_relevant), 1, ranking.width).astype(np.intp)
+        found = np.cumsum(self.contributions(ranking, int(last.max())), axis=1)
+        return np.asarray(found[np.arange(len(last)), last - 1] / n_relevant)

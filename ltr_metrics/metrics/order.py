@@ -1,0 +1,179 @@
+"""Metrics of order: pair accuracy, Kendall's tau-b, Spearman's rho. Equal scores count by their own definitions, whatever ``ties``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.ranking import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairAccuracy(Metric):
+    r"""Share of the pairs of different grade that the scores order rightly; higher is better, from 0 to 1 (random: 0.5).
+
+    .. math:: \frac{\#\{y_a > y_b, s_a > s_b\} + \frac12 \#\{y_a > y_b, s_a = s_b\}}{\#\{y_a > y_b\}}
+
+    over the pairs of ranked documents of a query. With two grades this is the area under the query's ROC curve. Undefined
+    where all grades are equal. ``ties`` has no say: a tied pair counts one half.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.evaluate([2, 0, 1, 0], [4, 3, 2, 1], group=[4], metrics=["pair_accuracy"])["pair_accuracy"]
+    0.8
+    """
+
+    NAME: ClassVar[str] = "pair_accuracy"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"auc": {}}
+
+    def values(self, ranking: Ranking) -> FloatArray:
+        pairs = _pairs_of(ranking)
+        of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
+        open_ = of_different_grade - pairs.right - pairs.wrong
+        return np.asarray((pairs.right + 0.5 * open_) / of_different_grade)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kendall(Metric):
+    r"""Kendall's tau-b between grades and scores; higher is better, from -1 to 1 (random: 0).
+
+    .. math:: \tau_b = \frac{C - D}{\sqrt{(n_0 - n_1)(n_0 - n_2)}}
+
+    over the ranked documents of a query: C pairs are ordered rightly and D wrongly, of :math:`n_0 = n(n-1)/2` pairs
+    :math:`n_1` have equal grades and :math:`n_2` equal scores. As SciPy's ``kendalltau``, but 0 where all scores are equal.
+    Undefined where all grades are equal. ``ties`` has no say.
+
+    References
+    ----------
+    Kendall, The treatment of ties in ranking problems, Biometrika 1945.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> round(ltr.evaluate([2, 0, 1, 0], [4, 3, 2, 1], group=[4], metrics=["kendall"])["kendall"], 6)
+    0.547723
+    """
+
+    NAME: ClassVar[str] = "kendall"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"tau": {}}
+
+    def values(self, ranking: Ranking) -> FloatArray:
+        pairs = _pairs_of(ranking)
+        of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
+        of_different_score = np.maximum(pairs.all - pairs.equal_score, 1)  # without any, C - D is 0
+        tau = (pairs.right - pairs.wrong) / np.sqrt(of_different_grade) / np.sqrt(of_different_score)
+        return np.asarray(np.clip(tau, -1, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spearman(Metric):
+    r"""Spearman's rank correlation between grades and scores; higher is better, from -1 to 1 (random: 0).
+
+    .. math:: \rho = \frac{\operatorname{cov}(r(y), r(s))}{\sigma_{r(y)}\, \sigma_{r(s)}}
+
+    over the ranked documents of a query, where equal values share the mean of their ranks. As SciPy's ``spearmanr``, but 0
+    where all scores are equal. Undefined where all grades are equal. ``ties`` has no say.
+
+    References
+    ----------
+    Spearman, The proof and measurement of association between two things, American Journal of Psychology 1904.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> round(ltr.evaluate([2, 0, 1, 0], [4, 3, 2, 1], group=[4], metrics=["spearman"])["spearman"], 6)
+    0.632456
+    """
+
+    NAME: ClassVar[str] = "spearman"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"rho": {}}
+
+    def values(self, ranking: Ranking) -> FloatArray:
+        query, run, grade = ranking.documents()
+        n = ranking.n_ranked
+        by_grade = np.lexsort((-grade, query))
+        same = _runs(query[by_grade], grade[by_grade])
+        y = np.empty(len(query))
+        y[by_grade] = _middles(query[by_grade], same, n)
+        s = _middles(query, run, n)
+        yy, ys, ss = (np.bincount(query, weights=w, minlength=len(n)) for w in (y * y, y * s, s * s))
+        rho = ys / np.sqrt(_nan_if_zero(yy)) / np.sqrt(np.where(ss > 0, ss, 1))
+        return np.asarray(np.clip(rho, -1, 1))
+
+
+class Pairs(NamedTuple):
+    """Pairs of ranked documents, counted a query."""
+
+    all: IntArray
+    equal_grade: IntArray
+    equal_score: IntArray
+    right: IntArray  # of different grade and score, the better one above
+    wrong: IntArray
+
+
+def _pairs_of(ranking: Ranking) -> Pairs:
+    return ranking.once("pairs", lambda: _count_pairs(ranking))
+
+
+def _count_pairs(ranking: Ranking) -> Pairs:
+    """Count pairs in a pass over the documents a bit of the grade's index, as a radix sort would go.
+
+    Two documents of different grade part at one bit: above it their bits agree, so they are in one group, and the better one
+    has a 1 there. In each group, by rank, a 0 counts the ones that stand above it in an earlier run of equal scores (right
+    pairs), and a 1 the zeros (wrong pairs).
+    """
+    query, run, grade = documents = ranking.documents()
+    n = ranking.n_ranked.astype(np.int64)
+    right, wrong = np.zeros_like(n), np.zeros_like(n)
+    for bit in reversed(range(int(grade.max(initial=0)).bit_length())):
+        group = _runs(query, grade >> (bit + 1))
+        same_score = _runs(group, run)
+        one = (grade >> bit & 1).astype(np.int64)
+        for counted, chosen in ((right, one), (wrong, 1 - one)):
+            above = np.cumsum(chosen) - chosen
+            above = _first_of(above, same_score) - _first_of(above, group)
+            counted += np.bincount(query, weights=above * (1 - chosen), minlength=len(n)).astype(np.int64)
+        order = np.lexsort((one, group))  # stable: by rank within the smaller groups of the next bit
+        query, run, grade = query[order], run[order], grade[order]
+    query, run, grade = documents
+    grades = np.sort(query * (len(ranking.queries.grades) + 1) + grade)
+    return Pairs(
+        n * (n - 1) // 2, _pairs_within(query, grades, len(n)), _pairs_within(query, run, len(n)), right, wrong
+    )
+
+
+def _pairs_within(query: IntArray, label: IntArray, n_queries: int) -> IntArray:
+    """Pairs of neighbours that have one label, a query; equal labels stand together."""
+    size = np.bincount(_runs(query, label))
+    of_run = query[np.cumsum(size) - size]
+    return np.bincount(of_run, weights=size * (size - 1.0) / 2, minlength=n_queries).astype(np.int64)
+
+
+def _middles(query: IntArray, run: IntArray, n: IntArray) -> FloatArray:
+    """Twice the mean rank of each run, less the query's mean rank, so that all are whole numbers."""
+    size = np.bincount(run)
+    above = _first_of(np.arange(len(query)), run) - _first_of(np.arange(len(query)), query)
+    return np.asarray(n[query] - 2.0 * above - size[run])
+
+
+def _runs(*labels: AnyArray) -> IntArray:
+    """Return the number of each entry's run of neighbours that are equal in all labels, from 0."""
+    begins: BoolArray = np.zeros(len(labels[0]), dtype=np.bool_)
+    for label in labels:
+        begins[1:] |= label[1:] != label[:-1]
+    return np.cumsum(begins)
+
+
+def _first_of(values: AnyArray, run: AnyArray) -> AnyArray:
+    """Return for each entry the value of the first one of its run."""
+    begins = np.flatnonzero(np.diff(run, prepend=-1))
+    return np.repeat(values[begins], np.diff(begins, append=len(run)))
+
+
+def _nan_if_zero(values: AnyArray) -> FloatArray:
+    return np.where(values > 0, values, np.nan)

@@ -1,0 +1,87 @@
+"""Rank-biased precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.inputs import FloatArray
+from ltr_metrics.metrics.base import RankMetric, is_number
+from ltr_metrics.metrics.relevance import BinaryMetric
+from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.ranking import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class RBP(BinaryMetric, RankMetric):
+    r"""Rank-biased precision; higher is better, from 0 to 1 (for a list without end).
+
+    .. math:: RBP@k = (1 - p) \sum_{i=1}^{\min(k, n)} rel_i \, p^{i-1}
+
+    where :math:`rel_i` is 1 for a relevant document and 0 for another, or :math:`y_i / max\_grade`. Always defined: 0 for a query
+    without a relevant document.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+    p : float, default 0.8
+        Persistence: the probability to go on to the next document, between 0 and 1.
+    graded : {None, "max"}, optional
+        ``"max"`` takes the grade as a share of ``max_grade`` instead of a relevance of 0 or 1.
+    max_grade : float, default 4
+        The highest grade of the scale, for ``graded="max"``. A label above it is an error.
+    rel : float or str, optional
+        Lowest grade of a relevant document, unless ``graded``; None means 1. See `Precision`.
+
+    References
+    ----------
+    Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> round(ltr.evaluate([1, 0, 1], [3, 2, 1], group=[3], metrics=["rbp(p=0.5)"])["rbp(p=0.5)"], 6)
+    0.625
+    """
+
+    NAME: ClassVar[str] = "rbp"
+
+    p: float = 0.8
+    graded: str | None = None
+    max_grade: float = 4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (is_number(self.p) and 0 < self.p < 1):
+            raise LtrValueError(f"The parameter p of rbp must be a number between 0 and 1. Got {self.p!r}.")
+        if self.graded not in (None, "max"):
+            raise LtrValueError(f"The parameter graded of rbp must be None or 'max'. Got {self.graded!r}.")
+        if not (is_number(self.max_grade) and self.max_grade > 0):
+            raise LtrValueError(f"The parameter max_grade of rbp must be a number above 0. Got {self.max_grade!r}.")
+        if self.graded and self.rel is not None:
+            raise LtrValueError(
+                "rbp(graded=max) takes grades as they are: rel has nothing to say there. Leave one out."
+            )
+        if not self.graded and self.max_grade != 4:
+            raise LtrValueError("The parameter max_grade of rbp is for graded=max: write rbp(graded=max,max_grade=2).")
+
+    def check(self, queries: LabelledQueries) -> None:
+        if not self.graded:
+            super().check(queries)
+        elif queries.grades[-1] > self.max_grade:
+            raise LtrValueError(
+                f"rbp(graded=max) must have no label above max_grade={self.max_grade:g}: got {queries.grades[-1]:g} at "
+                f"{queries.first_row_of_grade(queries.grades[-1])}. Name the scale's highest grade, for example "
+                f"rbp(graded=max,max_grade={queries.grades[-1]:g})."
+            )
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        if self.graded:
+            gains = ranking.expected(ranking.queries.grades / self.max_grade, depth)
+        else:
+            gains = super().contributions(ranking, depth)
+        return np.asarray(gains * ((1 - self.p) * self.p ** np.arange(depth)))

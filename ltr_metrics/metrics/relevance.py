@@ -1,0 +1,86 @@
+"""Which documents are relevant: what all metrics share that ask no more than that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ltr_metrics.blocks import Block
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.inputs import BoolArray, FloatArray
+from ltr_metrics.metrics.base import Metric, is_number, spell
+from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.ranking import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryMetric(Metric):
+    """A metric that only asks whether a document is relevant.
+
+    Parameters
+    ----------
+    rel : float or str, optional
+        Lowest grade of a relevant document. None, the default, means 1, and refuses labels strictly between 0 and 1.
+        ``">0.5"`` means above that number; ``"binary"`` means 1, and refuses labels other than 0 and 1.
+    """
+
+    rel: float | str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.rel, str) and self.rel != "binary":
+            object.__setattr__(self, "rel", self._above(self.rel))
+        elif not isinstance(self.rel, str) and self.rel is not None and not (is_number(self.rel) and self.rel > 0):
+            raise self._bad_rel()
+
+    def check(self, queries: LabelledQueries) -> None:
+        grades = queries.grades
+        if self.rel is None:
+            between = grades[(grades > 0) & (grades < 1)]
+            if between.size:
+                raise LtrValueError(
+                    f"{self.NAME} must know from which label on a document is relevant when labels lie between 0 and 1: got "
+                    f"{between[0]:g} at {queries.first_row_of_grade(between[0])}. Write for example {self.NAME}(rel=0.5)."
+                )
+        elif self.rel == "binary":
+            other = grades[(grades != 0) & (grades != 1)]
+            if other.size:
+                raise LtrValueError(
+                    f"{self.NAME}(rel=binary) must have labels 0 and 1, as XGBoost's: got {other[0]:g} at "
+                    f"{queries.first_row_of_grade(other[0])}. Name the lowest relevant grade, for example {self.NAME}(rel=1)."
+                )
+
+    def relevant(self, queries: LabelledQueries) -> BoolArray:
+        """Return one flag for each distinct grade."""
+        above = isinstance(self.rel, str) and self.rel != "binary"
+        limit = float(str(self.rel)[1:]) if above else 1.0 if self.rel in (None, "binary") else float(self.rel)
+        if queries.single_precision:  # hosts keep labels as float32: a label .7 is to reach rel=0.7 there as well
+            limit = float(np.float32(limit))
+        return queries.grades > limit if above else queries.grades >= limit
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        """Return 1 for a relevant document and 0 for another, by rank; of a tie, the share that is relevant."""
+        return ranking.expected(self.relevant(ranking.queries).astype(np.float64), depth)
+
+    def n_relevant(self, block: Block) -> FloatArray:
+        """R: the relevant documents of each query, ranked or not; NaN where there is none."""
+        return block.once(("n_relevant", self.rel), lambda: self._n_relevant(block))
+
+    def _n_relevant(self, block: Block) -> FloatArray:
+        count = block.queries.count_by_query(self.relevant(block.queries))[block.members]
+        return np.where(count > 0, count, np.nan)
+
+    def _above(self, rel: str) -> str:
+        try:
+            limit = float(rel[1:])
+        except ValueError:
+            raise self._bad_rel() from None
+        if not rel.startswith(">") or not is_number(limit) or limit < 0:
+            raise self._bad_rel()
+        return f">{spell(limit)}"
+
+    def _bad_rel(self) -> LtrValueError:
+        return LtrValueError(
+            f"The parameter rel of {self.NAME} must be a number above 0, '>0.5' for above that number, or 'binary'. Got {self.rel!r}."
+        )

@@ -1,0 +1,101 @@
+"""What the first k documents are, besides relevant: judged, or of some value in a further column."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ltr_metrics.blocks import Block
+from ltr_metrics.errors import LtrValueError, did_you_mean
+from ltr_metrics.inputs import FloatArray
+from ltr_metrics.metrics.base import RankMetric
+from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.ranking import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShareOfShown(RankMetric):
+    """A mean over the documents that are shown: the first min(k, n). Undefined where no document has a rank."""
+
+    def divisor(self, block: Block, k: int | None) -> FloatArray:
+        shown = block.n_ranked if k is None else np.minimum(block.n_ranked, k)
+        return np.where(shown > 0, shown, np.nan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged(ShareOfShown):
+    r"""Share of the first k documents that is judged; from 0 to 1, and low values make the other metrics doubtful.
+
+    .. math:: judged@k = \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} [\text{document } i \text{ is judged}]
+
+    Undefined where no document has a rank. The judgements are the option ``judged`` of `ltr_metrics.evaluate`; without it, all
+    documents are judged.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.evaluate([1, 0, 0], [3, 2, 1], group=[3], metrics=["judged@2"], judged=[True, False, True])["judged@2"]
+    0.5
+    """
+
+    NAME: ClassVar[str] = "judged"
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        queries = ranking.queries
+        judged = np.ones(queries.n_rows) if queries.judged is None else queries.judged.astype(np.float64)
+        return ranking.expected_of_rows(judged, depth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanOf(ShareOfShown):
+    r"""Mean of a further column over the first k documents: what the shop window holds, in the column's own unit.
+
+    .. math:: \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} c_i
+
+    Undefined where no document has a rank. The columns are the option ``columns`` of `ltr_metrics.evaluate`.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
+    k : int, optional
+        Cutoff; None is the whole list.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> margin = {"margin": [0.5, 2.0, 1.0]}
+    >>> ltr.evaluate([1, 0, 0], [3, 2, 1], group=[3], metrics=["mean_of(margin)@2"], columns=margin)["mean_of(margin)@2"]
+    1.25
+    """
+
+    NAME: ClassVar[str] = "mean_of"
+    POSITIONAL: ClassVar[str | None] = "column"
+
+    column: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.column, str) or not re.fullmatch(r"[\w.-]+", self.column):
+            raise LtrValueError(
+                "mean_of must name a column in letters, digits, '_', '.' and '-', for example mean_of(margin)@10. Got "
+                f"{self.column!r}."
+            )
+
+    def check(self, queries: LabelledQueries) -> None:
+        if self.column not in queries.columns:
+            raise LtrValueError(
+                f"{self} needs the column {self.column!r}, one number a row: pass columns={{{self.column!r}: ...}}."
+                f"{did_you_mean(self.column, queries.columns)} Given: {', '.join(queries.columns) or 'none'}."
+            )
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        return ranking.expected_of_rows(ranking.queries.columns[self.column], depth)

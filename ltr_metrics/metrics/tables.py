@@ -1,0 +1,33 @@
+"""Parameters that are tables, indexed by whole grades: gains, probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.inputs import FloatArray
+from ltr_metrics.queries import LabelledQueries
+
+
+def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:
+    """Return a table that was given as a sequence of finite numbers."""
+    table = np.asarray(values)
+    if table.ndim != 1 or not table.size or table.dtype.kind not in "iuf" or not np.isfinite(table).all():
+        raise LtrValueError(
+            f"The {what} of {metric} must be one finite number a grade, from grade 0 on. Got {values!r}."
+        )
+    return tuple(table.astype(np.float64).tolist())
+
+
+def of_table(queries: LabelledQueries, table: tuple[float, ...], what: str) -> FloatArray:
+    """Return the entry of each distinct grade."""
+    outside = (queries.grades != np.floor(queries.grades)) | (queries.grades >= len(table))
+    if outside.any():
+        grade = queries.grades[int(outside.argmax())]
+        raise LtrValueError(
+            f"The {what} has entries for the whole grades 0 to {len(table) - 1}: got {grade:g} at "
+            f"{queries.first_row_of_grade(grade)}. Extend the table."
+        )
+    return np.asarray(table, dtype=np.float64)[queries.grades.astype(np.intp)]

@@ -1,0 +1,194 @@
+"""What is not judged, further columns, and segments of queries."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import ltr_metrics as ltr
+
+NAN = float("nan")
+ALL = [
+    "cg@2",
+    "ndcg_exp@3",
+    "p@2",
+    "p",
+    "recall@2",
+    "f1@2",
+    "rprec",
+    "map",
+    "map(denominator=hits)@2",
+    "mrr",
+    "hit@1",
+    "rbp",
+    "judged@2",
+]
+
+
+def random_rows(seed: int = 0, n: int = 300) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    judged = rng.random(n) < 0.6
+    return {
+        "y_true": np.where(judged, rng.integers(0, 4, n), 0).astype(float),
+        "y_score": rng.integers(0, 12, n).astype(float),
+        "qid": rng.integers(0, 25, n),
+        "judged": judged,
+        "retrieved": rng.random(n) < 0.8,
+    }
+
+
+def test_unjudged_documents_have_grade_0_whatever_their_label() -> None:
+    rows = random_rows()
+    missing = np.where(rows["judged"], rows["y_true"], NAN)
+    result = ltr.evaluate(**rows | {"y_true": missing}, metrics=ALL)
+    plain = ltr.evaluate(**rows, metrics=ALL)
+    assert result.mean == plain.mean
+    without = {key: value for key, value in rows.items() if key != "judged"}
+    assert ltr.evaluate(**without, metrics=ALL[:-1]).mean == {name: plain.mean[name] for name in list(plain.mean)[:-1]}
+    assert ltr.evaluate(**without, metrics="judged@2")["judged@2"] == 1.0
+
+
+@pytest.mark.parametrize("ties", ["mean", "stable", "worst", "best"])
+def test_the_condensed_list_is_the_list_without_the_rows(ties: str) -> None:
+    rows = random_rows()
+    kept = {key: value[rows["judged"]] for key, value in rows.items()}
+    condensed = ltr.evaluate(**rows, unjudged="drop", metrics=[*ALL, "ndcg(gain=[1,2,4,8])@5"], ties=ties)
+    expected = ltr.evaluate(**kept, metrics=[*ALL, "ndcg(gain=[1,2,4,8])@5"], ties=ties)
+    assert set(expected.qid) == set(condensed.qid)
+    position = {qid: i for i, qid in enumerate(expected.qid.tolist())}
+    order = [position[qid] for qid in condensed.qid.tolist()]
+    for name, values in condensed.per_query.items():
+        np.testing.assert_allclose(values, expected.per_query[name][order], rtol=1e-14)
+    np.testing.assert_array_equal(condensed.n_documents, expected.n_documents[order])
+
+
+def test_judged_by_hand() -> None:
+    judged = [True, False, True, False]
+    result = ltr.evaluate(
+        [1, 0, 0, 0], [4, 3, 2, 2], group=[4], metrics=["judged@2", "judged@3", "judged"], judged=judged
+    )
+    assert result.mean == {"judged@2": 0.5, "judged@3": 0.5, "judged": 0.5}  # rank 3 is one of two tied ones: 1/2
+    nothing_shown = ltr.evaluate([1, 0], [NAN, 2], group=[1, 1], metrics="judged@5", retrieved=[False, True])
+    np.testing.assert_array_equal(nothing_shown.per_query["judged@5"], [NAN, 1])
+
+
+def test_columns() -> None:
+    frame = pd.DataFrame({"margin": [0.5, 2.0, 1.0, 8.0], "fresh": [1, 0, 0, 1]})
+    names = ["mean_of(margin)@2", "mean_of(fresh)@1", "mean_of(margin)"]
+    for columns in (frame, frame.to_dict("list")):
+        result = ltr.evaluate([1, 0, 0, 1], [3, 2, 2, 1], group=[3, 1], metrics=names, columns=columns)
+        np.testing.assert_allclose(result.per_query[names[0]], [1.0, 8.0])  # 0.5, then 2 or 1
+        np.testing.assert_allclose(result.per_query[names[1]], [1.0, 1.0])
+        np.testing.assert_allclose(result.per_query[names[2]], [3.5 / 3, 8.0])
+    not_shown = ltr.evaluate(
+        [1, 0], [NAN, 2], group=[2], metrics=["mean_of(margin)"], columns={"margin": [NAN, 3]}, retrieved=[False, True]
+    )
+    assert not_shown["mean_of(margin)"] == 3
+
+
+BAD = {
+    "grade of an unjudged document": (
+        {"judged": [True, False, True, True]},
+        r"0 or NaN where judged is False: got 1.0 at row 1 \(query 0\)",
+    ),
+    "missing label of a judged one": ({"y_true": [0, NAN, 2, 0], "judged": [1, 1, 1, 1]}, "must be finite"),
+    "unjudged": ({"unjudged": "ignore"}, "unjudged must be one of 'zero', 'drop'; got 'ignore'"),
+    "nothing left": ({"y_true": [0] * 4, "judged": [False] * 4, "unjudged": "drop"}, "leaves no document"),
+    "no such column": ({"metrics": "mean_of(margin)@2"}, "needs the column 'margin'.*Given: none"),
+    "misspelt column": (
+        {"metrics": "mean_of(margn)@2", "columns": {"margin": [1] * 4}},
+        "Did you mean 'margin'.*Given: margin",
+    ),
+    "column of NaN": ({"columns": {"margin": [1, NAN, 2, 3]}}, r"columns\['margin'\] must be finite: got nan at row 1"),
+    "short column": ({"columns": {"margin": [1]}}, r"columns\['margin'\] must have one entry a row"),
+    "columns": ({"columns": [1, 2, 3, 4]}, "columns must map names"),
+    "by too long": ({"by": ["a"] * 3}, r"one label a query \(2, .*or a row \(4\). Got 3"),
+    "by within a query": (
+        {"by": ["a", "a", "a", "b"]},
+        r"by must be one label a query: row 3 \(query 1\) has 'b', another.*'a'",
+    ),
+    "by missing": ({"by": ["a", None]}, "by must have an id in every row: it is missing at row 1"),
+    "by of another query": ({"by": pd.Series(["a", "b"], index=[5, 7])}, "by has no entry for query 0"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_options_are_refused(case: str) -> None:
+    options, message = BAD[case]
+    call = {"y_true": [0, 1, 2, 0], "y_score": [0.1, 0.4, 0.3, 0.2], "group": [2, 2], "metrics": ["mrr"]} | options
+    with pytest.raises(ltr.LtrError, match=message):
+        ltr.evaluate(**call)
+
+
+Y, S, QID = [1, 0, 0, 1, 0, 0, 1, 0], [4, 3, 2, 1, 4, 3, 2, 1], [7, 7, 8, 8, 9, 9, 5, 5]
+DEVICE = ["phone", "desk", "phone", "desk"]
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        DEVICE,
+        np.array(DEVICE),
+        pd.Series(DEVICE),
+        pl.Series(DEVICE),
+        pd.Series(DEVICE[::-1], index=[5, 9, 8, 7]),  # by qid
+        np.repeat(DEVICE, 2),  # a label a row
+    ],
+    ids=["list", "numpy", "pandas", "polars", "by qid", "a row"],
+)
+def test_segments(by: object) -> None:
+    result = ltr.evaluate(Y, S, qid=QID, metrics=["mrr", "p@1"], by=by, query_weight=[1, 2, 3, 4])
+    assert list(result.by) == ["phone", "desk"]
+    phone, desk = result.by["phone"], result.by["desk"]
+    assert (phone["mrr"], phone["p@1"]) == (
+        1.0,
+        0.25,
+    )  # queries 7 and 9, of which 9 has nothing relevant; weights 1 and 3
+    assert desk["mrr"] == pytest.approx((2 * 0.5 + 4 * 1) / 6)
+    assert (phone.n_queries, phone.n_undefined["mrr"], phone.qid.tolist()) == (2, 1, [7, 9])
+    np.testing.assert_array_equal(phone.per_query["mrr"], [1, NAN])
+    assert phone.by == {}
+    assert pickle.loads(pickle.dumps(result)).by["desk"]["mrr"] == desk["mrr"]
+
+
+def test_rows_of_a_query_may_be_scattered() -> None:
+    order = np.random.default_rng(0).permutation(8)
+    scattered = [np.array(column)[order] for column in (Y, S, QID, np.repeat(DEVICE, 2))]
+    result = ltr.evaluate(scattered[0], scattered[1], qid=scattered[2], metrics="mrr", by=scattered[3])
+    whole = ltr.evaluate(Y, S, qid=QID, metrics="mrr", by=DEVICE)
+    assert {label: part["mrr"] for label, part in result.by.items()} == {
+        label: part["mrr"] for label, part in whole.by.items()
+    }
+
+
+def test_several_segmentations_by_name() -> None:
+    by = {"device": DEVICE, "length": [1, 2, 2, 2]}
+    for given in (by, pd.DataFrame(by)):
+        result = ltr.evaluate(Y, S, qid=QID, metrics=["mrr"], by=given)
+        assert list(result.by) == ["device", "length"]
+        assert list(result.by["length"]) == [1, 2]
+        assert result.by["length"][1]["mrr"] == 1.0
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert [(part["name"], part["segment"], part["n_queries"]) for part in plain["by"]] == [
+        ("device", "phone", 2),
+        ("device", "desk", 2),
+        ("length", 1, 1),
+        ("length", 2, 3),
+    ]
+    assert str(result).splitlines()[-1].split() == ["length=2", "3", "0.750000"]
+    assert ltr.evaluate(Y, S, qid=QID, metrics=["mrr"]).by == {}
+
+
+def test_segments_add_up_to_the_whole() -> None:
+    rng = np.random.default_rng(1)
+    y, s, qid = rng.integers(0, 3, 900), rng.random(900), rng.integers(0, 100, 900)
+    weight, by = rng.random(100), rng.integers(0, 4, 100)
+    result = ltr.evaluate(y, s, qid=qid, metrics=["ndcg@5", "cg", "kendall"], by=by, query_weight=weight, no_relevant=0)
+    for metric, mean in result.mean.items():
+        parts = [(part.weight.sum(), part[metric]) for part in result.by.values()]
+        assert sum(w * value for w, value in parts) / sum(w for w, _ in parts) == pytest.approx(mean, rel=1e-12)

@@ -1,0 +1,148 @@
+"""A user's own metric, as a function of a Ranking and as a class, in every host."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import ClassVar
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV, GroupKFold
+
+import ltr_metrics as ltr
+from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.sklearn import QueryRanker, make_scorer
+
+
+def top_grades(ranking: ltr.Ranking) -> np.ndarray:
+    """Share of grades above 2 among the first three; NaN for a query of fewer."""
+    good = (ranking.queries.grades > 2).astype(float)
+    return np.where(ranking.n_ranked >= 3, ranking.expected(good, 3).sum(axis=1) / 3, np.nan)
+
+
+def best_at_top(ranking: ltr.Ranking) -> np.ndarray:
+    """Whether the first document has the query's highest grade."""
+    first = ranking.by_rank(ranking.queries.grades, 1)[:, 0]
+    return (first == ranking.by_rank(ranking.queries.grades).max(axis=1)).astype(float)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach(ltr.RankMetric):
+    """Grades of the first k, of all the query's grades."""
+
+    NAME: ClassVar[str] = "reach"
+    power: float = 1
+
+    def contributions(self, ranking: ltr.Ranking, depth: int) -> np.ndarray:
+        return ranking.expected(ranking.queries.grades**self.power, depth)
+
+    def divisor(self, block: object, k: int | None) -> np.ndarray:
+        queries = block.queries
+        total = queries.sum_by_query(np.concatenate(([0.0], queries.grades**self.power))[queries.grade_index])
+        return np.where(total > 0, total, np.nan)[block.members]
+
+
+def test_a_function_is_a_metric_of_its_name() -> None:
+    result = ltr.evaluate([3, 0, 4, 1, 0], [5, 4, 3, 2, 1], group=[3, 2], metrics=["mrr", top_grades, best_at_top])
+    assert list(result.mean) == ["mrr", "top_grades", "best_at_top"]
+    np.testing.assert_array_equal(result.per_query["top_grades"], [2 / 3, np.nan])
+    np.testing.assert_array_equal(result.per_query[best_at_top], [0, 1])
+    assert result[top_grades] == result["top_grades"] == result[ltr.metric(top_grades)]
+    assert ltr.evaluate([3, 0, 4], [5, 4, 3], group=[3], metrics=top_grades)["top_grades"] == 2 / 3
+    assert pickle.loads(pickle.dumps(ltr.metric(top_grades))) == ltr.metric(top_grades)
+
+
+def test_ties_are_expected_or_refused_but_never_overlooked() -> None:
+    y, s = [3, 0, 0, 4], [2, 1, 1, 1]
+    assert ltr.evaluate(y, s, group=[4], metrics=[top_grades])["top_grades"] == pytest.approx((1 + 2 / 3) / 3)
+    with pytest.raises(
+        ltr.LtrValueError, match=r'order of equal scores open.*query 0 has 3 documents.*from rank 2.*ties="stable"'
+    ):
+        ltr.evaluate(y, s, group=[4], metrics=[best_at_top])
+    assert ltr.evaluate(y, s, group=[4], metrics=[best_at_top], ties="worst")["best_at_top"] == 0
+
+
+def test_a_class_has_parameters_cutoffs_and_a_name() -> None:
+    assert str(Reach(k=5, power=2)) == "reach(power=2)@5"
+    rng = np.random.default_rng(0)
+    y, s, group = rng.integers(0, 5, 500), rng.integers(0, 30, 500), [1, 99, 250, 150]
+    got = ltr.evaluate(y, s, group=group, metrics=[Reach(k=1), Reach(k=7), Reach()], ties="stable")
+    ends = np.cumsum(group)
+    for query, (end, n) in enumerate(zip(ends, group, strict=True)):
+        ranked = y[end - n : end][np.argsort(-s[end - n : end], kind="stable")]
+        for metric in (Reach(k=1), Reach(k=7), Reach()):
+            expected = ranked[: metric.k].sum() / ranked.sum()
+            np.testing.assert_allclose(got.per_query[metric][query], expected, rtol=1e-12)
+    with pytest.raises(ltr.LtrValueError, match="no metric 'reach'"):
+        ltr.metric("reach@5")
+
+
+def one_for_all(ranking: ltr.Ranking) -> float:
+    return 0.5
+
+
+def without_limit(ranking: ltr.Ranking) -> np.ndarray:
+    return np.full(len(ranking.n_ranked), np.inf)
+
+
+def mrr(ranking: ltr.Ranking) -> np.ndarray:
+    return np.ones(len(ranking.n_ranked))
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (one_for_all, r"one_for_all must return one number a query.*got shape \(\) for 1 queries"),
+        (without_limit, "without_limit must be finite.*not for query 0"),
+        (mrr, "would be logged as the metric of that name. Rename it"),
+        (lambda ranking: ranking.n_ranked, "must have a name"),
+        (Reach, "not as its class: write Reach"),
+    ],
+)
+def test_what_is_no_metric_is_refused(metric: object, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        ltr.evaluate([1, 0], [1, 2], group=[2], metrics=[metric])
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return ltr.make_ranking(n_queries=40, documents=12, random_state=0)
+
+
+def test_in_lightgbm(rows: tuple) -> None:
+    X, y, qid = rows
+    group = ltr.qid_to_group(qid)
+    train = lgb.Dataset(X, y, group=group, free_raw_data=False)
+    history: dict = {}
+    metrics = feval(["ndcg@5", top_grades, Reach(k=3)])
+    params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2}
+    booster = lgb.train(params, train, 4, [train], feval=metrics, callbacks=[lgb.record_evaluation(history)])
+    expected = ltr.evaluate(y, booster.predict(X), qid=qid, metrics=[top_grades, Reach(k=3)])
+    assert history["training"]["top_grades"][-1] == expected["top_grades"]
+    assert history["training"]["reach@3"][-1] == expected[Reach(k=3)]
+    ranker = lgb.LGBMRanker(n_estimators=4, metric="None", verbose=-1)
+    ranker.fit(X, y, group=group, eval_X=X, eval_y=y, eval_group=[group], eval_metric=eval_metric(top_grades))
+    assert len(ranker.evals_result_["training"]["top_grades"]) == 4
+
+
+def test_in_worker_processes_of_scikit_learn(rows: tuple) -> None:
+    X, y, qid = rows
+    frame = pd.DataFrame(X).add_prefix("f").assign(qid=qid)
+    found = []
+    for n_jobs in (1, 2):
+        search = GridSearchCV(
+            QueryRanker(lgb.LGBMRanker(n_estimators=3, verbose=-1, num_threads=1)),
+            {"estimator__num_leaves": [4, 8]},
+            scoring=make_scorer([top_grades, Reach(k=3)]),
+            refit="top_grades",
+            cv=GroupKFold(2),
+            n_jobs=n_jobs,
+            error_score="raise",
+        ).fit(frame, y, groups=qid)
+        found.append([search.cv_results_[f"mean_test_{name}"].tolist() for name in ("top_grades", "reach@3")])
+    assert found[0] == found[1]
+    single = make_scorer(top_grades)
+    assert isinstance(single(search.best_estimator_, frame, y), float)
