@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from ltr_metrics.conventions import Request
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.grouping import label_codes
+from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.result import ByMetric, Evaluation
+from ltr_metrics.result import ByMetric, Evaluation, mean
 
 
 class Change(NamedTuple):
@@ -33,6 +34,7 @@ class _Curves:
     is_training: bool
     qid: AnyArray
     sizes: IntArray
+    weight: FloatArray | None
     asked: dict[str, str] = field(default_factory=dict)
     source: dict[str, Request] = field(default_factory=dict)
     rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
@@ -113,6 +115,28 @@ class PerQueryLog:
             difference=difference,
         )
 
+    def segments(self, data: Any, metric: str | Metric, by: Any) -> dict[Hashable, FloatArray]:
+        """Return the mean of each round for each segment of the queries, NaN where it is over no query.
+
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+        metric : str or Metric
+        by : array-like of shape (n_queries,)
+            A label a query, in the order of `qid`.
+        """
+        curves, values = self._of(data), self.values(data, metric)
+        names, code = label_codes(by, "by")
+        if len(code) != len(curves.qid):
+            raise LtrValueError(
+                f"by must have one label a query, {len(curves.qid)} in the order of qid. Got {len(code)}."
+            )
+        return {
+            name: np.array([mean(of_round[code == i], _of_some(curves.weight, code == i)) for of_round in values])
+            for i, name in enumerate(names.tolist())
+        }
+
     def record(self, data: Any, is_training: bool, result: Evaluation, request: Request) -> None:
         """Append a round of one data set; adapters call this."""
         curves = self._known(data) or self._new(data, is_training, result)
@@ -138,7 +162,7 @@ class PerQueryLog:
                 f"The log has {len(self._given)} names ({', '.join(self._given)}) and the host evaluates one more data set. Name "
                 "all that are evaluated, the training data first."
             )
-        self._curves.append(_Curves(weakref.ref(data), is_training, result.qid, result.n_documents))
+        self._curves.append(_Curves(weakref.ref(data), is_training, result.qid, result.n_documents, result.weight))
         return self._curves[-1]
 
     def _known(self, data: Any) -> _Curves | None:
@@ -163,3 +187,7 @@ class PerQueryLog:
     def __getstate__(self) -> dict[str, Any]:
         without = [replace(curves, data=None) for curves in self._curves]  # weak references cannot be pickled
         return self.__dict__ | {"_curves": without}
+
+
+def _of_some(weight: FloatArray | None, chosen: BoolArray) -> FloatArray | None:
+    return None if weight is None else weight[chosen]

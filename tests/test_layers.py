@@ -25,10 +25,11 @@ FLOORS = (
     ("conventions",),
     ("result",),
     ("evaluation",),
-    ("log",),
+    ("log", "tie_audit"),
+    ("explain",),
     ("adapter",),
     ("lightgbm", "sklearn"),
-    ("report",),
+    ("report", "sources"),
     ("cli",),
     ("__main__",),
 )

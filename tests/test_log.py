@@ -151,3 +151,28 @@ def test_folds_know_their_queries() -> None:
     log = ltr.PerQueryLog()
     lgb.cv(PARAMS, lgb.Dataset(X, y, group=ltr.qid_to_group(qid)), 1, nfold=4, feval=feval("dcg", log=log))
     assert sorted(np.concatenate([log.qid(name) for name in log.names])) == list(range(20))
+
+
+def test_the_curve_of_each_segment(trained: tuple) -> None:
+    _, log, (_, valid, _), _ = trained
+    values = log.values(valid, "mrr")
+    labels = ["phone", "desk", "phone"] * 9
+    curves = log.segments(valid, "mrr", labels)
+    assert list(curves) == ["phone", "desk"]
+    for label, curve in curves.items():
+        chosen = [name == label for name in labels]
+        np.testing.assert_allclose(curve, np.nanmean(values[:, chosen], axis=1), rtol=1e-14)
+    with pytest.raises(ltr.LtrValueError, match="one label a query, 27 in the order of qid. Got 2"):
+        log.segments(valid, "mrr", ["phone", "desk"])
+
+
+def test_segments_are_weighted_as_the_host_weights_queries() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=20, documents=6, random_state=4)
+    weight = np.random.default_rng(0).integers(1, 9, 20).astype(float)
+    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid), weight=np.repeat(weight, ltr.qid_to_group(qid)))
+    log = ltr.PerQueryLog()
+    lgb.train(PARAMS, train, 2, [train], feval=feval("mrr", log=log))
+    half = np.arange(20) % 2
+    chosen = (half == 0) & ~np.isnan(log.values("training", "mrr")[0])
+    expected = np.average(log.values("training", "mrr")[:, chosen], axis=1, weights=weight[chosen])
+    np.testing.assert_allclose(log.segments("training", "mrr", half)[0], expected, rtol=1e-12)

@@ -1,0 +1,137 @@
+"""How much of a number is left to the order of equal scores: each metric under several tie policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ltr_metrics.blocks import blocks_of
+from ltr_metrics.conventions import Convention, Metrics, resolve
+from ltr_metrics.evaluation import Queries
+from ltr_metrics.inputs import AnyArray, BoolArray
+from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.ranking import rank
+from ltr_metrics.result import ByMetric, none_if_nan, table_of
+
+if TYPE_CHECKING:
+    import pandas
+
+POLICIES = ("worst", "mean", "best", "stable")
+
+
+@dataclass(frozen=True)
+class TieRange:
+    """What the order of equal scores can make of a metric's mean.
+
+    Attributes
+    ----------
+    worst, mean, best, stable : float
+        The mean over queries under each tie policy; for a metric that rises when a better document moves up, worst <= mean <= best.
+    n_tied_queries : int
+        Queries in which two or more ranked documents have equal scores.
+    n_open_queries : int
+        Queries of these whose value depends on the order of the tied documents.
+    """
+
+    worst: float
+    mean: float
+    best: float
+    stable: float
+    n_tied_queries: int
+    n_open_queries: int
+
+    def __getitem__(self, name: str) -> float:
+        """Return a field by its name."""
+        return asdict(self)[name]  # type: ignore[no-any-return]
+
+
+class TieAudit(ByMetric[TieRange]):
+    """A `TieRange` for each metric; keys as in `Evaluation.mean`."""
+
+    def __init__(self, ranges: Mapping[str, TieRange], asked: Mapping[str, str], n_constant_queries: int) -> None:
+        super().__init__(ranges, asked)
+        self.n_constant_queries = n_constant_queries  # of two or more ranked documents, which all have one score
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one row a metric."""
+        return table_of([{"metric": name} | asdict(found) for name, found in self.items()])
+
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """Return plain numbers, ready for JSON; NaN is None."""
+        return {
+            name: {field: none_if_nan(value) for field, value in asdict(found).items()} for name, found in self.items()
+        }
+
+    def __str__(self) -> str:
+        """Return a small table."""
+        width = max(6, *map(len, self))
+        head = f"{'metric':<{width}}" + "".join(f"  {policy:>9}" for policy in POLICIES)
+        lines = [head + "  tied queries  of these open"]
+        for name, found in self.items():
+            values = "".join(f"  {found[policy]:>9.6f}" for policy in POLICIES)
+            lines.append(f"{name:<{width}}{values}  {found.n_tied_queries:>12,}  {found.n_open_queries:>13,}")
+        if self.n_constant_queries:
+            lines.append(f"In {self.n_constant_queries:,} queries all documents have one score.")
+        return "\n".join(lines)
+
+
+def tie_audit(
+    y_true: Any,
+    y_score: Any,
+    *,
+    metrics: Metrics | None = None,
+    no_relevant: str | float | None = None,
+    convention: str | Convention | None = None,
+    **data: Any,
+) -> TieAudit:
+    """Evaluate under the worst, mean, best and stable order of equal scores.
+
+    Parameters
+    ----------
+    y_true, y_score, metrics, no_relevant, convention
+        As for `ltr_metrics.evaluate`. What a convention says of ties has no part in this.
+    **data
+        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`.
+
+    Returns
+    -------
+    TieAudit
+        A `TieRange` for each metric.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> audit = ltr.tie_audit([1, 0, 0, 1], [0.5, 0.5, 0.2, 0.9], group=[2, 2], metrics=["mrr"])
+    >>> audit["mrr"].worst, audit["mrr"].mean, audit["mrr"].best, audit["mrr"].n_tied_queries
+    (0.75, 0.875, 1.0, 1)
+    """
+    queries = Queries(y_true, **data)
+    results = {
+        ties: queries.answer(y_score, resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention))
+        for ties in POLICIES
+    }
+    tied, constant = tied_queries(queries, queries.scores(y_score))
+    worst, best = results["worst"].per_query, results["best"].per_query
+    ranges = {
+        name: TieRange(
+            **{ties: result.mean[name] for ties, result in results.items()},
+            n_tied_queries=int(tied.sum()),
+            n_open_queries=int((tied & (worst[name] != best[name]) & ~np.isnan(worst[name])).sum()),
+        )
+        for name in worst
+    }
+    return TieAudit(ranges, worst.asked, int(constant.sum()))
+
+
+def tied_queries(queries: LabelledQueries, scores: AnyArray) -> tuple[BoolArray, BoolArray]:
+    """Return which queries hold a tie, and in which of them one tie holds all the ranked documents."""
+    tied, constant = (np.zeros(queries.n_queries, dtype=np.bool_) for _ in range(2))
+    for block in blocks_of(queries):
+        ties = rank(block, scores, "mean").ties
+        if ties is not None:
+            tied[block.members[ties.row]] = True
+            constant[block.members[ties.row[ties.size == block.n_ranked[ties.row]]]] = True
+    return tied, constant

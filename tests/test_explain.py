@@ -1,0 +1,154 @@
+"""The difference between two conventions, taken apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.io import read_letor
+
+PAIRS = [
+    ("ndcg@5", "lightgbm", "sklearn"),
+    ("ndcg@5", "letor", "catboost"),
+    ("ndcg", "xgboost", "trec_eval"),
+    ("map", "letor", "lightgbm"),
+    ("precision@5", "trec_eval", "catboost"),
+    ("mrr", "default", "catboost"),
+    ("recall@3", "trec_eval", "catboost"),
+]
+
+
+def rows(seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    n = 200
+    return {
+        "y_true": rng.choice(3, n, p=[0.8, 0.1, 0.1]),
+        "y_score": rng.integers(0, 9, n),
+        "qid": np.sort(rng.integers(0, 30, n)),
+        "docid": rng.permutation(n).astype(str),
+        "query_weight": rng.random(30),
+    }
+
+
+def by_hand(metric: ltr.Metric, choices: dict[str, object], data: dict[str, np.ndarray]) -> float:
+    policy = {name: choices[name] for name in ("ties", "no_relevant")}
+    made = type(metric)(**{name: value for name, value in choices.items() if name not in policy})
+    return ltr.evaluate(**data, metrics=[made], **policy).mean[made]
+
+
+@pytest.mark.parametrize(("metric", "a", "b"), PAIRS)
+def test_parts_are_the_average_over_all_orders_of_switching(metric: str, a: str, b: str) -> None:
+    data = rows()
+    data["query_weight"] = data["query_weight"][: len(np.unique(data["qid"]))]
+    found = ltr.explain_difference(**data, metric=metric, a=a, b=b)
+    assert found.value_a == ltr.evaluate(**data, metrics=metric, convention=a)[metric]
+    assert found.value_b == ltr.evaluate(**data, metrics=metric, convention=b)[metric]
+    assert found.difference == found.value_b - found.value_a != 0
+    assert math.fsum(found.parts.values()) == pytest.approx(found.difference, abs=1e-14)
+    assert list(found.parts) == list(found.toggles) == list(found.fields)
+
+    in_a = ltr.metric(found.metric_a)
+    start = dataclasses.asdict(in_a) | {
+        "ties": ltr.CONVENTIONS[a].ties,
+        "no_relevant": found.fields.get("no_relevant", [ltr.CONVENTIONS[a].no_relevant])[0],
+    }
+    orders = list(itertools.permutations(found.fields))
+    shares = dict.fromkeys(found.fields, 0.0)
+    for order in orders:
+        choices, before = dict(start), found.value_a
+        for name in order:
+            choices[name] = found.fields[name][1]
+            after = by_hand(in_a, choices, data)
+            shares[name] += (after - before) / len(orders)
+            before = after
+        assert before == pytest.approx(found.value_b, abs=1e-14)
+    assert shares == pytest.approx(found.parts, abs=1e-12)
+    for name, toggle in found.toggles.items():
+        alone = by_hand(in_a, start | {name: found.fields[name][1]}, data)
+        assert toggle == pytest.approx(alone - found.value_a, abs=1e-14)
+
+
+FOUR = {"letor": 0.1623, "trec_eval": 0.4052, "gdeval": 0.5540, "lightgbm": 0.6791}
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.combinations(FOUR, 2)))
+def test_the_four_ndcg_at_10_of_one_ranking(data: Path, a: str, b: str) -> None:
+    """BM25 (feature 25) on all of MQ2008, ties in file order."""
+    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+    found = ltr.explain_difference(y, X[:, 24], qid=qid, metric="ndcg@10", a=a, b=b, ties="stable")
+    assert found.value_a == pytest.approx(FOUR[a], abs=5e-5)
+    assert found.value_b == pytest.approx(FOUR[b], abs=5e-5)
+    assert math.fsum(found.parts.values()) == pytest.approx(found.difference, abs=1e-14)
+    assert "ties" not in found.parts
+    if {a, b} == {"gdeval", "lightgbm"}:
+        assert list(found.parts) == ["no_relevant"]
+    if "letor" in (a, b):
+        assert max(found.parts, key=lambda name: abs(found.parts[name])) == (
+            "short" if b != "lightgbm" else "no_relevant"
+        )
+
+
+def test_without_ties_no_document_ids_are_needed() -> None:
+    y, group = [2, 0, 1], [3]
+    assert (
+        "ties"
+        not in ltr.explain_difference(y, [3, 2, 1], group=group, metric="ndcg", a="lightgbm", b="trec_eval").parts
+    )
+    with pytest.raises(ltr.LtrValueError, match='needs docid.*ties="stable"'):
+        ltr.explain_difference(y, [3, 2, 2], group=group, metric="ndcg", a="lightgbm", b="trec_eval")
+
+
+def test_a_convention_of_ones_own_and_a_metric_object() -> None:
+    mine = dataclasses.replace(ltr.CONVENTIONS["lightgbm"], name="mine", no_relevant="skip")
+    y, s, group = [1, 0, 0, 0], [1, 2, 3, 4], [2, 2]
+    found = ltr.explain_difference(y, s, group=group, metric="ndcg", a="lightgbm", b=mine)
+    assert (found.a, found.b) == ("lightgbm", "mine")
+    assert found.parts == {"no_relevant": found.difference}
+    of_object = ltr.explain_difference(y, s, group=group, metric=ltr.NDCG(), a="lightgbm", b="sklearn")
+    assert set(of_object.fields) == {"ties", "no_relevant"}
+
+
+def test_where_nothing_differs_and_where_it_makes_no_difference() -> None:
+    y, s, group = [1, 0], [2, 1], [2]
+    same = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="lightgbm")
+    assert (same.difference, same.parts) == (0, {})
+    assert "agree in every choice" in same.sentence
+    unmoved = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="sklearn")
+    assert set(unmoved.parts.values()) == {0.0}
+    assert "but not on these data" in unmoved.sentence
+    assert same.to_pandas().columns.tolist() == ["field", "a", "b", "toggle", "part"]
+
+
+def test_as_table_dict_and_text() -> None:
+    found = ltr.explain_difference(
+        [2, 0, 1, 0, 0], [1, 2, 3, 4, 5], group=[3, 2], metric="ndcg@1", a="xgboost", b="sklearn"
+    )
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["difference"] == found.difference
+    assert plain["fields"]["no_relevant"] == ["1", "0"]
+    frame = found.to_pandas()
+    assert frame["part"].sum() == pytest.approx(found.difference)
+    assert frame.columns.tolist() == ["field", "a", "b", "toggle", "part"]
+    assert "the largest part, -0.5000, is no_relevant: 1 in xgboost, 0 in sklearn" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": ["ndcg", "map"]}, "takes one metric"),
+        ({"metric": "err"}, "not a metric of lightgbm"),
+        ({"b": "ranx"}, "no convention 'ranx'"),
+        ({"y_true": [0, 0], "no_relevant": "skip"}, "has no mean on these data"),
+    ],
+)
+def test_what_cannot_be_explained(options: dict[str, object], message: str) -> None:
+    call = {"y_true": [1, 0], "y_score": [1, 2], "group": [2], "metric": "ndcg", "a": "lightgbm", "b": "sklearn"}
+    with pytest.raises(ltr.LtrError, match=message):
+        ltr.explain_difference(**call | options)
