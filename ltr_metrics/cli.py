@@ -2,26 +2,90 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from ltr_metrics import __version__
-from ltr_metrics.conventions import DEFAULT_METRICS
+from ltr_metrics.conventions import CONVENTIONS, DEFAULT_METRICS
 from ltr_metrics.errors import LtrError, LtrValueError
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.io import read_letor, read_table, write_whole
-from ltr_metrics.io.table import is_table
+from ltr_metrics.explain import explain_difference_of
+from ltr_metrics.io import write_whole
 from ltr_metrics.metrics.names import split_names
-from ltr_metrics.models import predict
-from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
+from ltr_metrics.report import as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
+from ltr_metrics.sources import Columns, Source, read_source
 
 COULD_NOT_RUN = 2
-RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv}
+RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdown": as_markdown, "latex": as_latex}
+KNOWN = ", ".join(CONVENTIONS)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SOURCE_OPTIONS = (
+    click.argument("data", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option(
+        "--model", "models", multiple=True, metavar="NAME=FILE", help="A LightGBM model file (.txt). Repeatable."
+    ),
+    click.option(
+        "--scores",
+        multiple=True,
+        metavar="NAME=COLUMN",
+        help="A column of scores: its name in a table, its number in LETOR. Repeatable.",
+    ),
+    click.option(
+        "--qrels",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="TREC judgements, instead of DATA.",
+    ),
+    click.option("--run", "runs", multiple=True, metavar="NAME=FILE", help="A TREC run, with --qrels. Repeatable."),
+    click.option(
+        "--topics",
+        type=click.Choice(["both", "qrels"]),
+        default="both",
+        show_default=True,
+        help="Of TREC files: those in both, or all of the qrels (a run that lacks one retrieves nothing).",
+    ),
+    click.option("--qid", default="qid", show_default=True, help="Column of query ids in a table."),
+    click.option("--label", default="label", show_default=True, help="Column of grades in a table."),
+    click.option("--docid", help="Column of document ids in a table."),
+    click.option("--weight", help="Column of row weights in a table; a query's weight is their mean."),
+    click.option(
+        "--n-features", type=click.IntRange(min=1), help="Features of a LETOR file, if the last ones may be absent."
+    ),
+    click.option("--zero-based", is_flag=True, help="Feature numbers of the LETOR file start at 0."),
+)
+POLICY_OPTIONS = (
+    click.option("--ties", help="mean, stable, worst, best or docid.  [default: the convention's, else mean]"),
+    click.option("--no-relevant", help="skip, drop, error or a number.  [default: the convention's, else skip]"),
+)
+EVALUATE_OPTIONS = (
+    click.option("--metrics", help=f"Names, separated by commas.  [default: {','.join(DEFAULT_METRICS)}]"),
+    *POLICY_OPTIONS,
+    click.option("--convention", help=f"Another system's choices: {KNOWN}."),
+    click.option("--by", multiple=True, metavar="COLUMN", help="Column of segments in a table. Repeatable."),
+)
+OUT = click.option(
+    "--out",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="File to write.  [default: the terminal]",
+)
+
+
+def options(*groups: tuple[Callable[[Any], Any], ...]) -> Callable[[F], F]:
+    """Give a command several groups of options, in this order."""
+
+    def give(command: F) -> F:
+        for option in reversed([option for group in groups for option in group]):
+            command = option(command)
+        return command
+
+    return give
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -31,68 +95,67 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("data", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--model", "models", multiple=True, metavar="NAME=FILE", help="A LightGBM model file (.txt). Repeatable.")
-@click.option(
-    "--scores",
-    multiple=True,
-    metavar="NAME=COLUMN",
-    help="A column of scores: its name in a table, its number in LETOR. Repeatable.",
-)
-@click.option("--metrics", help=f"Names, separated by commas.  [default: {','.join(DEFAULT_METRICS)}]")
-@click.option("--ties", help="mean, stable, worst, best or docid.  [default: mean]")
-@click.option("--no-relevant", help="skip, drop, error or a number.  [default: skip]")
-@click.option("--convention", help="Another system's choices: lightgbm or xgboost.")
-@click.option("--qid", "qid_column", default="qid", show_default=True, help="Column of query ids in a table.")
-@click.option("--label", "label_column", default="label", show_default=True, help="Column of grades in a table.")
-@click.option(
-    "--n-features", type=click.IntRange(min=1), help="Features of a LETOR file, if the last ones may be absent."
-)
-@click.option("--zero-based", is_flag=True, help="Feature numbers of the LETOR file start at 0.")
+@options(SOURCE_OPTIONS, EVALUATE_OPTIONS)
 @click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="File to write.  [default: the terminal]",
-)
-def report(
-    data: tuple[Path, ...],
-    models: tuple[str, ...],
-    scores: tuple[str, ...],
-    metrics: str | None,
-    form: str,
-    out: Path | None,
-    **options: Any,
-) -> None:
+@OUT
+def evaluate(form: str, out: Path | None, **given: Any) -> None:
     """Evaluate models on DATA: means, quantiles over queries, queries left out.
 
     DATA are LETOR files (compressed or not; query sizes may stand in FILE.query), or .parquet, .csv, .tsv tables with
-    the columns qid and label.
+    the columns qid and label; or --qrels and --run name TREC files.
+
+    \b
+    Examples:
+      ltr-metrics evaluate test.txt --model new=model.txt --scores bm25=25
+      ltr-metrics evaluate scores.csv --scores base=score --metrics ndcg@10,map --by device
+      ltr-metrics evaluate --qrels qrels.txt --run bm25=run.txt --convention trec_eval --metrics map,p@10
+    """  # noqa: D301  (click wants the character itself)
+    _evaluate(form, out, given)
+
+
+@cli.command()
+@options(SOURCE_OPTIONS, EVALUATE_OPTIONS)
+@click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
+@OUT
+def report(form: str, out: Path | None, **given: Any) -> None:
+    """Report on models on DATA: means, quantiles over queries, queries left out.
 
     \b
     Examples:
       ltr-metrics report test.txt --model new=model.txt --scores bm25=25
-      ltr-metrics report scores.csv --scores base=score --metrics ndcg@10,map --format json
       ltr-metrics report scores.parquet --scores base=s0 --scores new=s1 --format csv --out per_query.csv
-    """  # noqa: D301  (click wants the character itself)
-    policy = {key: options.pop(key) for key in ("ties", "convention")}
-    policy["no_relevant"] = _number_or_word(options.pop("no_relevant"))
-    by_model, by_column = _named(models, "--model"), _named(scores, "--scores")
-    queries, columns = _read(data, by_model, by_column, **options)
-    made = summarize(
-        queries,
-        columns,
-        None if metrics is None else [name.strip() for name in split_names(metrics)],
-        source=", ".join(map(str, data)),
-        origins={name: f"column {column}" for name, column in by_column.items()} | by_model,
-        **policy,
-    )
-    text = RENDERERS[form](made)
-    if out is None:
-        click.echo(text, nl=False)
+    """  # noqa: D301
+    _evaluate(form, out, given)
+
+
+@cli.command()
+@options(SOURCE_OPTIONS, POLICY_OPTIONS)
+@click.option("--metric", required=True, help="One metric, as ndcg@10.")
+@click.option("--a", required=True, help=f"From the number under this convention: {KNOWN}.")
+@click.option("--b", required=True, help="To the number under this one.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True)
+@OUT
+def explain(form: str, out: Path | None, metric: str, a: str, b: str, **given: Any) -> None:
+    """Explain why a metric has different values under two conventions.
+
+    \b
+    Example:
+      ltr-metrics explain test.txt --scores bm25=25 --metric ndcg@10 --a lightgbm --b trec_eval
+    """  # noqa: D301
+    policy = {"ties": given.pop("ties"), "no_relevant": _number_or_word(given.pop("no_relevant"))}
+    source = _source(given)
+    found = {
+        name: explain_difference_of(source.queries[name], scores, metric=metric, a=a, b=b, **policy)
+        for name, scores in source.scores.items()
+    }
+    if form == "json":
+        text = json.dumps({name: one.to_dict() for name, one in found.items()}, indent=2, allow_nan=False) + "\n"
+    elif form == "csv":
+        tables = [one.to_pandas().assign(model=name) for name, one in found.items()]
+        text = "".join(table.to_csv(index=False, header=i == 0) for i, table in enumerate(tables))
     else:
-        write_whole(out, text)
-        click.echo(f"Wrote {out}.", err=True)
+        text = "\n\n".join(f"{name}: {one}" for name, one in found.items()) + "\n"
+    _write(text, out)
 
 
 def main() -> None:
@@ -116,43 +179,43 @@ def main() -> None:
         sys.exit(COULD_NOT_RUN)
 
 
-def _read(
-    data: tuple[Path, ...],
-    models: dict[str, str],
-    scores: dict[str, str],
-    *,
-    qid_column: str,
-    label_column: str,
-    **letor: Any,
-) -> tuple[Queries, dict[str, Any]]:
-    twice = models.keys() & scores.keys()
-    if twice:
-        raise LtrValueError(
-            f"The name {twice.pop()!r} is given to a model and to a column of scores; names must differ."
-        )
-    if len({is_table(path) for path in data}) > 1:
-        raise LtrValueError("DATA must be tables or LETOR files, not both.")
-    if is_table(data[0]):
-        if letor["n_features"] is not None or letor["zero_based"]:
-            raise LtrValueError("--n-features and --zero-based are for LETOR files; tables have named columns.")
-        frame = read_table(data, qid=qid_column, label=label_column, columns=list(scores.values()))
-        queries = Queries(frame[label_column].to_numpy(), qid=frame[qid_column].to_numpy())
-        columns = {name: frame[column].to_numpy() for name, column in scores.items()}
-        return queries, columns | {name: predict(file, frame) for name, file in models.items()}
-    read = read_letor(data, **letor)
-    first = 0 if letor["zero_based"] else 1
-    columns = {name: _letor_column(read.X, column, first) for name, column in scores.items()}
-    return Queries(read.y, qid=read.qid, docid=read.docid), columns | {
-        n: predict(file, read.X) for n, file in models.items()
-    }
+def _evaluate(form: str, out: Path | None, given: dict[str, Any]) -> None:
+    metrics = given.pop("metrics")
+    policy = {key: given.pop(key) for key in ("ties", "convention")}
+    policy["no_relevant"] = _number_or_word(given.pop("no_relevant"))
+    source = _source(given)
+    made = summarize(
+        source.queries,
+        source.scores,
+        None if metrics is None else [name.strip() for name in split_names(metrics)],
+        source=source.description,
+        origins=source.origins,
+        **policy,
+    )
+    _write(RENDERERS[form](made), out)
 
 
-def _letor_column(X: Any, column: str, first: int) -> Any:
-    if not (column.isascii() and column.isdigit()) or not first <= int(column) < first + X.shape[1]:
-        raise LtrValueError(
-            f"--scores must name a feature of the LETOR data by number, {first} to {X.shape[1] - 1 + first}. Got {column!r}."
-        )
-    return X[:, int(column) - first]
+def _source(given: dict[str, Any]) -> Source:
+    columns = Columns(**{name: given.pop(name) for name in ("qid", "label", "docid", "weight")}, by=given.pop("by", ()))
+    source = read_source(
+        given.pop("data"),
+        models=_named(given.pop("models"), "--model"),
+        scores=_named(given.pop("scores"), "--scores"),
+        runs=_named(given.pop("runs"), "--run"),
+        columns=columns,
+        **given,
+    )
+    if not source.scores:
+        raise LtrValueError("Name at least one model, column of scores or run: --model, --scores or --run.")
+    return source
+
+
+def _write(text: str, out: Path | None) -> None:
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text)
+        click.echo(f"Wrote {out}.", err=True)
 
 
 def _named(items: tuple[str, ...], option: str) -> dict[str, str]:

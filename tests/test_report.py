@@ -70,6 +70,7 @@ def test_the_dict_says_what_evaluate_says(rows: dict[str, Any]) -> None:
         "no_relevant": "skip",
         "convention": "default",
         "weighted": False,
+        "no_relevant_of": {},
     }
 
 
@@ -153,8 +154,14 @@ def test_a_convention_brings_its_own_default_metrics(folder: Path) -> None:
     done = run("report", folder / "data.csv", "--scores", "a=Column_0", "--convention", "lightgbm", "--format", "json")
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
-    assert list(summary["models"]["a"]) == ["ndcg_exp@10", "map"]
-    assert summary["options"] == {"ties": "stable", "no_relevant": 1.0, "convention": "lightgbm", "weighted": False}
+    assert list(summary["models"]["a"]) == ["ndcg_exp@10", "map(rel=>0.5)"]
+    assert summary["options"] == {
+        "ties": "stable",
+        "no_relevant": 1.0,
+        "convention": "lightgbm",
+        "weighted": False,
+        "no_relevant_of": {},
+    }
 
 
 def test_a_model_of_pandas_categories_is_refused(folder: Path, rows: dict[str, Any]) -> None:
@@ -176,7 +183,7 @@ def test_a_warning_is_one_line(folder: Path) -> None:
 
 
 BAD = {
-    "nothing to score": (["data.txt"], "at least one model or column"),
+    "nothing to score": (["data.txt"], "at least one model, column of scores or run"),
     "no such file": (["absent.txt", "--scores", "a=1"], "does not exist"),
     "no such model": (["data.txt", "--model", "a=absent.txt"], "no model file absent.txt"),
     "not a model": (["data.txt", "--model", "a={folder}/data.csv"], "not a LightGBM model file"),
@@ -210,6 +217,118 @@ def test_what_cannot_run_exits_with_2_and_one_message(folder: Path, case: str) -
 
 
 def test_help_and_version() -> None:
-    assert "Evaluate models on DATA" in run("report", "--help").stdout
+    assert "Evaluate models on DATA" in run("evaluate", "--help").stdout
+    assert "Report on models on DATA" in run("report", "--help").stdout
     assert ltr.__version__ in run("--version").stdout
     assert run("report").returncode == 2
+
+
+def test_evaluate_by_segment_with_weights_in_every_format(folder: Path, rows: dict[str, Any]) -> None:
+    frame = pd.read_parquet(folder / "data.parquet")
+    frame = frame.assign(device=np.where(frame["qid"] % 3 == 0, "phone", "desk"), weight=1.0 + frame["qid"] % 2)
+    frame.to_parquet(folder / "segments.parquet")
+    command = [
+        "evaluate",
+        folder / "segments.parquet",
+        "--scores",
+        "a=Column_0",
+        "--scores",
+        "b=flat",
+        "--metrics",
+        "mrr,p@2",
+    ]
+    command += ["--by", "device", "--weight", "weight"]
+    expected = ltr.evaluate(
+        rows["y"],
+        rows["X"][:, 0],
+        qid=rows["qid"],
+        metrics="mrr",
+        sample_weight=frame["weight"],
+        by={"device": frame["device"]},
+    )
+    plain = json.loads(run(*command, "--format", "json").stdout)
+    assert plain["models"]["a"]["mrr"]["mean"] == expected["mrr"]
+    (phone,) = [part for part in plain["segments"] if (part["model"], part["segment"]) == ("a", "phone")]
+    assert phone["mean"]["mrr"] == expected.by["device"]["phone"]["mrr"]
+    text = run(*command).stdout
+    assert "weighted mean" in text
+    assert [line.split()[:2] for line in text.splitlines() if line.startswith("device=phone")] == [
+        ["device=phone", "a"],
+        ["device=phone", "b"],
+    ]
+    markdown = run(*command, "--format", "markdown").stdout
+    assert "| metric" in markdown
+    assert "- Data: " in markdown
+    latex = run(*command, "--format", "latex").stdout
+    assert latex.count(r"\toprule") == 2
+    assert latex.startswith("% Data: ")
+
+
+def test_trec_files(data: Path) -> None:
+    folder = data / "trec_eval"
+    command = [
+        "evaluate",
+        "--qrels",
+        folder / "qrels.test",
+        "--run",
+        f"x={folder / 'results.test'}",
+        "--format",
+        "json",
+    ]
+    done = run(*command, "--convention", "trec_eval", "--metrics", "map,p@10,rprec,mrr,success@10")
+    assert done.returncode == 0, done.stderr
+    means = {metric: line["mean"] for metric, line in json.loads(done.stdout)["models"]["x"].items()}
+    assert list(means) == ["map(denominator=relevant)", "precision@10", "rprec", "mrr", "hit@10"]
+    assert [round(value, 4) for value in means.values()] == [0.1785, 0.3, 0.2174, 0.4064, 0.6667]  # its own out.test
+
+
+def test_explain(folder: Path, rows: dict[str, Any]) -> None:
+    command = [
+        "explain",
+        folder / "data.csv",
+        "--scores",
+        "x=Column_0",
+        "--metric",
+        "ndcg@5",
+        "--a",
+        "lightgbm",
+        "--b",
+        "sklearn",
+    ]
+    expected = ltr.explain_difference(
+        rows["y"], rows["X"][:, 0], qid=rows["qid"], metric="ndcg@5", a="lightgbm", b="sklearn", ties="stable"
+    )
+    done = run(*command, "--ties", "stable", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"x": expected.to_dict()}
+    assert run(*command, "--ties", "stable").stdout == f"x: {expected}\n"
+    lines = list(csv.DictReader(io.StringIO(run(*command, "--ties", "stable", "--format", "csv").stdout)))
+    assert [line["field"] for line in lines] == list(expected.fields)
+    assert {line["model"] for line in lines} == {"x"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--a", "lightgbm", "--b", "trec_eval"],
+            "needs docid",
+        ),
+        (
+            ["explain", "data.csv", "--scores", "x=flat", "--metric", "err", "--a", "lightgbm", "--b", "gdeval"],
+            "not a metric of",
+        ),
+        (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--a", "lightgbm"], "Missing option '--b'"),
+        (["evaluate", "--qrels", "data.csv"], "--qrels FILE and --run NAME=FILE"),
+        (["evaluate", "data.csv", "--scores", "x=flat", "--run", "x=data.csv"], "without DATA, --model and --scores"),
+        (["evaluate", "--qrels", "data.csv", "--run", "x=data.csv", "--by", "device"], "--qrels have none"),
+        (["evaluate", "data.txt", "--scores", "x=1", "--docid", "id"], "LETOR files have none"),
+        (["evaluate"], "Name the DATA"),
+        (["evaluate", "data.csv", "--scores", "x=flat", "--by", "devic"], "no column 'devic'"),
+    ],
+)
+def test_what_the_new_options_refuse(folder: Path, arguments: list[str], message: str) -> None:
+    done = run(*(str(folder / a) if (folder / a).exists() else a for a in arguments))
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -26,7 +26,7 @@ class Report:
 
 
 def summarize(
-    queries: Queries,
+    queries: Queries | Mapping[str, Queries],
     scores: Mapping[str, Any],
     metrics: Metrics | None = None,
     *,
@@ -34,11 +34,12 @@ def summarize(
     origins: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Report:
-    """Evaluate each model on the same queries.
+    """Evaluate models, each on the same queries.
 
     Parameters
     ----------
-    queries : Queries
+    queries : Queries or mapping of str to Queries
+        One for all models, or one for each where they ranked documents of their own, as TREC runs do.
     scores : mapping of str to array-like
         One score vector a model.
     metrics : str, Metric, or several of them, optional
@@ -68,21 +69,24 @@ def summarize(
     if not scores:
         raise LtrValueError("A report needs at least one model or column of scores. Got none.")
     request = resolve(metrics, **options)
-    evaluations = {name: _evaluate(queries, name, column, request) for name, column in scores.items()}
-    policy = request.policy
+    of_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
+    evaluations = {name: _evaluate(of_model[name], name, column, request) for name, column in scores.items()}
+    described, policy = of_model[next(iter(scores))], request.policy
     summary = {
-        "data": _describe(queries, source),
+        "data": _describe(described, source),
         "options": {
             "ties": policy.ties,
             "no_relevant": policy.no_relevant,
+            "no_relevant_of": dict(policy.no_relevant_of),
             "convention": policy.convention,
-            "weighted": queries.weight is not None,
+            "weighted": described.weight is not None,
         },
         "origins": dict(origins or {}),
         "models": {
             name: {metric: _of_metric(values, result.mean[metric]) for metric, values in result.per_query.items()}
             for name, result in evaluations.items()
         },
+        "segments": [{"model": name} | part for name, result in evaluations.items() for part in result.to_dict()["by"]],
     }
     return Report(summary, evaluations)
 

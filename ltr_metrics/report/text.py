@@ -1,4 +1,4 @@
-"""A report as text, JSON and a per-query CSV."""
+"""A report as text, Markdown, LaTeX, JSON and a per-query CSV."""
 
 from __future__ import annotations
 
@@ -9,22 +9,52 @@ from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.report.summarize import QUANTILES, Report
 
 MOST_GRADES_SHOWN = 10
+FOOT = "q5 ... q95: quantiles over queries. Left out: queries for which the metric is undefined."
 
 
 def as_text(report: Report) -> str:
-    """Return a heading and a table with a line for each metric and model."""
+    """Return a heading, a table with a line for each metric and model, and one of segments if there are any."""
+    tables = _tables(report, "simple")
+    heading = "\n".join(f"{name:<11}{line}" for name, line in _heading(report.summary).items())
+    return "\n\n".join([heading, *tables, FOOT]) + "\n"
+
+
+def as_markdown(report: Report) -> str:
+    """Return the same in Markdown."""
+    heading = "\n".join(f"- {name}: {line}" for name, line in _heading(report.summary).items())
+    return "\n\n".join([heading, *_tables(report, "github"), FOOT]) + "\n"
+
+
+def as_latex(report: Report) -> str:
+    """Return the tables in LaTeX, for the package booktabs; the heading stands above them as comments."""
+    heading = "\n".join(f"% {name}: {line}" for name, line in _heading(report.summary).items())
+    return "\n\n".join([heading, *_tables(report, "latex_booktabs"), f"% {FOOT}"]) + "\n"
+
+
+def _tables(report: Report, form: str) -> list[str]:
     try:
         from tabulate import tabulate
     except ImportError as error:
         raise MissingExtraError("tabulate", "report") from error
-    models = report.summary["models"]
-    weighted = report.summary["options"]["weighted"]
-    header = [
-        "metric",
-        "model",
-        "weighted mean" if weighted else "mean",
-        *(f"q{level:.0%}"[:-1] for level in QUANTILES),
+    tables = [_means(report.summary)]
+    if report.summary["segments"]:
+        tables.append(_segments(report.summary))
+    return [
+        tabulate(
+            rows,
+            header,
+            tablefmt=form,
+            disable_numparse=True,
+            colalign=("left", "left", *("right",) * (len(header) - 2)),
+        )
+        for header, rows in tables
     ]
+
+
+def _means(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    models = summary["models"]
+    mean = "weighted mean" if summary["options"]["weighted"] else "mean"
+    quantiles = [f"q{level:.0%}"[:-1] for level in QUANTILES]
     rows = []
     for metric in next(iter(models.values())):
         for number, (model, of_metric) in enumerate(models.items()):
@@ -32,14 +62,22 @@ def as_text(report: Report) -> str:
             shown = [_shown(value) for value in (line["mean"], *line["quantiles"].values())]
             queries = [f"{line['n_queries']:,}", f"{line['n_undefined']:,}"]
             rows.append(["" if number else metric, model, *shown, *queries])
-    table = tabulate(
-        rows,
-        [*header, "queries", "left out"],
-        tablefmt="simple",
-        disable_numparse=True,
-        colalign=("left", "left", *("right",) * (len(QUANTILES) + 3)),
-    )
-    return f"{_heading(report.summary)}\n\n{table}\n\nq5 ... q95: quantiles over queries. Left out: queries for which the metric is undefined.\n"
+    return ["metric", "model", mean, *quantiles, "queries", "left out"], rows
+
+
+def _segments(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    parts = summary["segments"]
+    metrics = list(parts[0]["mean"])
+    rows = [
+        [
+            str(part["segment"]) if part["name"] is None else f"{part['name']}={part['segment']}",
+            part["model"],
+            f"{part['n_queries']:,}",
+            *(_shown(part["mean"][metric]) for metric in metrics),
+        ]
+        for part in parts
+    ]
+    return ["segment", "model", "queries", *metrics], rows
 
 
 def as_json(report: Report) -> str:
@@ -61,12 +99,13 @@ def as_per_query_csv(report: Report) -> str:
     return str(pd.concat(frames, ignore_index=True).to_csv(index=False))
 
 
-def _heading(summary: dict[str, Any]) -> str:
+def _heading(summary: dict[str, Any]) -> dict[str, str]:
     data, options = summary["data"], summary["options"]
     documents = data["documents_a_query"]
     grades = [f"{grade}: {count:,}" for grade, count in data["grades"].items()]
     shown = " | ".join(grades) if len(grades) <= MOST_GRADES_SHOWN else f"{len(grades)} different ones"
     chosen = {"ties": options["ties"], "no_relevant": options["no_relevant"], "convention": options["convention"]}
+    chosen |= {f"no_relevant of {metric}": value for metric, value in options["no_relevant_of"].items()}
     lines = {
         "Data": data["source"],
         "Models": "; ".join(f"{name}: {origin}" for name, origin in summary["origins"].items()),
@@ -79,7 +118,7 @@ def _heading(summary: dict[str, Any]) -> str:
         )
         + (", means weighted by query" if options["weighted"] else ""),
     }
-    return "\n".join(f"{name:<11}{line}" for name, line in lines.items() if line)
+    return {name: line for name, line in lines.items() if line}
 
 
 def _shown(value: float | None) -> str:
