@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.io import letor, read_letor, read_table, write_whole
+from ltr_metrics.io import compressed, read_letor, read_table, write_whole
 
 GOOD = "2 qid:7 1:0.5 3:-1e-3 # docid = GX1 inc = 1\n0 qid:7 2:.25 #docid = GX2\n1.5 qid:10 1:1 2:2 3:3 # docid = GX3\n"
 
@@ -58,7 +58,7 @@ def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.Monke
     lines = [f"{i % 3} qid:{i // 4} {1 + i % 5}:{i} # docid = D{i}" for i in range(500)]
     path = write(tmp_path, "\n".join(lines))
     whole = read_letor(path)
-    monkeypatch.setattr(letor, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(compressed, "BYTES_AT_ONCE", 100)
     pieces = read_letor(path)
     for field in ("X", "y", "qid", "docid"):
         np.testing.assert_array_equal(getattr(pieces, field), getattr(whole, field))

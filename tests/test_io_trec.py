@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.io import TrecData, read_trec, trec
+from ltr_metrics.io import TrecData, compressed, read_trec
 
 QRELS = "7 0 A 1\n7 0 B 2\n7 0 C 0\n007 0 A 3\n9 0 A 1\n9 0 D 0.5\n"
 RUN = "007 Q0 Z 1 3.5 tag\n7 Q0 C 1 -1e-3 tag\n8 Q0 A 1 1 tag\n7 Q0 D 2 2 tag\n7 Q0 A 3 .5 tag\n"
@@ -133,7 +133,7 @@ def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.Monke
     qrels = "".join(f"{i % 7} 0 D{i * i} {i % 3}\n" for i in range(0, 400, 3))
     whole = read(tmp_path, qrels, run)
     assert len(whole.qid) == 300 + 34
-    monkeypatch.setattr(trec, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(compressed, "BYTES_AT_ONCE", 100)
     assert_same(read(tmp_path, qrels, run), whole)
     with pytest.raises(ltr.LtrValueError, match=r"a.run:3001: a score must be a number.*Got 'oops'"):
         read(tmp_path, qrels, run + "8 Q0 A 1 oops t\n")

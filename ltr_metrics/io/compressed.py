@@ -6,12 +6,15 @@ import bz2
 import gzip
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from ltr_metrics.errors import LtrValueError
+
 _OPEN: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
+BYTES_AT_ONCE = 1 << 22  # the words of a line take several times its bytes while they are Python objects
 DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)  # what reading a damaged or cut-off file raises
 
 
@@ -19,6 +22,20 @@ def open_bytes(path: Path) -> IO[bytes]:
     """Open a file for reading bytes, decompressed."""
     file: IO[bytes] = _OPEN.get(path.suffix.lower(), open)(path, "rb")
     return file
+
+
+def blocks_of_lines(path: Path) -> Iterator[tuple[list[bytes], int]]:
+    """Yield a file's lines, many at a time, and how many came before them; a damaged file is an error."""
+    n_lines = 0
+    try:
+        with open_bytes(path) as file:
+            while lines := file.readlines(BYTES_AT_ONCE):
+                yield lines, n_lines
+                n_lines += len(lines)
+    except FileNotFoundError:
+        raise
+    except (*DAMAGED, OSError) as error:
+        raise LtrValueError(f"{path} is damaged or cut off after line {n_lines}: {error}.") from None
 
 
 def without_compression(path: Path) -> Path:

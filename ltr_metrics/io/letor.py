@@ -14,11 +14,10 @@ import numpy as np
 
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
-from ltr_metrics.io.compressed import DAMAGED, open_bytes, without_compression
+from ltr_metrics.io.compressed import blocks_of_lines, without_compression
 
 PathLike = str | os.PathLike[str]
 
-BYTES_AT_ONCE = 1 << 24
 HIGHEST_FEATURE = 1_000_000  # X is dense; a number beyond is a damaged line or data of another kind
 _DOCID = re.compile(rb"docid\s*=\s*(\S+)")
 _SPACE, _COLON = ord(" "), ord(":")
@@ -137,17 +136,7 @@ def _join_ids(files: list[_File]) -> AnyArray:
 
 
 def _read_file(path: Path, zero_based: bool) -> _File:
-    parts: list[_Lines] = []
-    n_lines = 0
-    try:
-        with open_bytes(path) as file:
-            while lines := file.readlines(BYTES_AT_ONCE):
-                parts.append(_parse(lines, path, n_lines, zero_based))
-                n_lines += len(lines)
-    except FileNotFoundError:
-        raise
-    except (*DAMAGED, OSError) as error:
-        raise LtrValueError(f"{path} is damaged or cut off after line {n_lines}: {error}.") from None
+    parts = [_parse(lines, path, lines_before, zero_based) for lines, lines_before in blocks_of_lines(path)]
     if not any(part.y.size for part in parts):
         raise LtrValueError(f"{path} has no document: every line is blank or a comment.")
     y = np.concatenate([part.y for part in parts])

@@ -14,11 +14,10 @@ import numpy as np
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray, require_option
-from ltr_metrics.io.compressed import DAMAGED, open_bytes
+from ltr_metrics.io.compressed import blocks_of_lines
 
 PathLike = str | os.PathLike[str]
 
-BYTES_AT_ONCE = 1 << 22  # a line's words take several times its bytes while they are Python objects
 _KEYWORDS = ("y_true", "y_score", "qid", "docid", "retrieved", "judged")
 
 
@@ -198,16 +197,8 @@ class _File:
 def _read_file(path: Path, form: _Form) -> _File:
     parts: list[_Lines] = []
     topics: dict[bytes, int] = {}
-    n_lines = 0
-    try:
-        with open_bytes(path) as file:
-            while lines := file.readlines(BYTES_AT_ONCE):
-                parts.append(_parse(lines, path, n_lines, form, topics))
-                n_lines += len(lines)
-    except FileNotFoundError:
-        raise
-    except (*DAMAGED, OSError) as error:
-        raise LtrValueError(f"{path} is damaged or cut off after line {n_lines}: {error}.") from None
+    for lines, lines_before in blocks_of_lines(path):
+        parts.append(_parse(lines, path, lines_before, form, topics))
     if not topics:
         raise LtrValueError(
             f"{path} has no document: every line is blank or a comment. It must have lines '{' '.join(form.fields)}'."
