@@ -15,7 +15,8 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import require_option
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import metric, parse
-from ltr_metrics.ranking import LAYOUT_OF_TIES, Ranking
+from ltr_metrics.ranking import Ranking
+from ltr_metrics.sorting import LAYOUT_OF_TIES
 
 NO_RELEVANT = ("skip", "drop", "error")
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")

@@ -13,8 +13,9 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import NotANumberError, rank
+from ltr_metrics.ranking import rank
 from ltr_metrics.result import Evaluation
+from ltr_metrics.sorting import NotANumberError
 
 
 class Queries(LabelledQueries):

@@ -1,12 +1,4 @@
-"""Labels and scores to ranked documents: the package's one sort, shared by all metrics, and the ties that it leaves.
-
-Each document becomes one 64-bit word, score first (as an unsigned integer that falls as the score rises), then its place
-in the layout, then its grade. A plain sort of such words is the fastest that NumPy has, and brings the grades along.
-The low bits of the score that the place and the grade displace are checked afterwards, so the order is exact.
-
-What stands in the place bits is the tie policy: the layout is in input order (stable), in ascending order of grade (worst),
-descending (best) or by document id. For "mean" any layout will do; ascending grades suit the cascade's recursion.
-"""
+"""Labels and scores to ranked documents, which is what metrics see, and the ties that the scores leave."""
 
 from __future__ import annotations
 
@@ -14,98 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ltr_metrics.blocks import Arrangement, Block, KeyArray, with_no_document
+from ltr_metrics.blocks import Block, with_no_document
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.memo import Memo
 from ltr_metrics.queries import LabelledQueries
-
-LAYOUT_OF_TIES = {
-    "mean": "ascending",
-    "stable": "input",
-    "worst": "ascending",
-    "best": "descending",
-    "docid": "docid",
-}
-FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float32
-
-
-class NotANumberError(Exception):
-    """A score is NaN; the caller, who has all rows, says where."""
+from ltr_metrics.sorting import SortedDocuments, sort_documents
 
 
 def rank(block: Block, scores: AnyArray, ties: str) -> Ranking:
-    """Sort every query of a block by falling score; infinite scores rank first and last."""
-    arrangement = block.arranged(LAYOUT_OF_TIES[ties])
-    score = scores.take(arrangement.rows, mode="clip").astype(np.float64, copy=False)
-    if np.isnan(score.min()):
-        raise NotANumberError
-    keys = _falling_words(score)
-    drop = np.uint64(arrangement.tail_bits)
-    keys >>= drop
-    keys <<= drop
-    keys |= arrangement.tail
-    keys.sort(axis=1)
-    exact = scores.dtype == np.float32 and arrangement.tail_bits <= FLOAT32_SPARE_BITS
-    if exact and ties != "mean":
-        return Ranking(block, arrangement, keys, score, None)
-    tied = _settle_equal_prefixes(arrangement, keys, score, exact)
-    return Ranking(
-        block, arrangement, keys, score, Ties.of_neighbours(tied, block.width) if ties == "mean" and tied.size else None
-    )
-
-
-def _falling_words(score: FloatArray) -> KeyArray:
-    """Unsigned integers that rise as the score falls; -0.0 equals 0.0."""
-    score += 0.0  # turns -0.0 into 0.0
-    signed = score.view(np.int64)
-    word = signed >> 63
-    np.invert(word, out=word)
-    word &= np.int64(0x7FFF_FFFF_FFFF_FFFF)
-    word ^= signed
-    return word.view(np.uint64)
-
-
-def _settle_equal_prefixes(arrangement: Arrangement, keys: KeyArray, score: FloatArray, exact: bool) -> IntArray:
-    """Put documents right whose scores differ only in dropped bits; return the cells that tie with the next one."""
-    width = keys.shape[1]
-    alike = (keys[:, 1:] ^ keys[:, :-1]) < np.uint64(2**arrangement.tail_bits)
-    alike.ravel()[arrangement.padding_pairs] = False
-    cells = np.flatnonzero(alike)
-    cells += cells // max(width - 1, 1)  # from the matrix of neighbours to the matrix of documents
-    if exact or not cells.size:
-        return cells
-    this, following = _true_scores(arrangement, keys, score, cells), _true_scores(arrangement, keys, score, cells + 1)
-    swapped = this < following
-    if swapped.any():
-        run = np.cumsum(np.diff(cells, prepend=cells[0] - 1) != 1)
-        _sort_again(arrangement, keys, score, cells[np.isin(run, run[swapped])])
-        this = _true_scores(arrangement, keys, score, cells)
-        following = _true_scores(arrangement, keys, score, cells + 1)
-    return np.asarray(cells[this == following])
-
-
-def _sort_again(arrangement: Arrangement, keys: KeyArray, score: FloatArray, cells: IntArray) -> None:
-    """Sort runs of equal prefixes, given by all their cells but the last, by true score, then by place."""
-    members = np.union1d(cells, cells + 1)
-    flat = keys.ravel()
-    words = flat[members]
-    falling = -_true_scores(arrangement, keys, score, members)
-    order = np.lexsort((words, falling, words >> np.uint64(arrangement.tail_bits), members // keys.shape[1]))
-    flat[members] = words[order]
-
-
-def _true_scores(arrangement: Arrangement, keys: KeyArray, score: FloatArray, cells: IntArray) -> FloatArray:
-    """Scores of the documents that stand in the given cells after the sort."""
-    width = keys.shape[1]
-    place = _places(arrangement, keys.ravel()[cells])
-    return np.asarray(score.ravel()[cells // width * width + place])
-
-
-def _places(arrangement: Arrangement, keys: KeyArray) -> IntArray:
-    mask = np.uint64(2**arrangement.place_bits - 1)
-    place: IntArray = (keys >> np.uint64(arrangement.grade_bits) & mask).astype(np.intp)
-    return place
+    """Rank the documents of a block's queries; a NaN score raises `NotANumberError`."""
+    found = sort_documents(block, scores, ties)
+    tied = Ties.of_neighbours(found.tied, block.width) if ties == "mean" and found.tied.size else None
+    return Ranking(block, found, tied)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,15 +70,11 @@ class Ranking(Memo):
     a metric takes, and `by_rank` refuses.
     """
 
-    def __init__(
-        self, block: Block, arrangement: Arrangement, keys: KeyArray, score: FloatArray, ties: Ties | None
-    ) -> None:
+    def __init__(self, block: Block, documents: SortedDocuments, ties: Ties | None) -> None:
         super().__init__()
         self.block = block
         self.ties = ties
-        self._arrangement = arrangement
-        self._keys = keys
-        self._score = score
+        self._documents = documents
 
     @property
     def queries(self) -> LabelledQueries:
@@ -217,13 +126,13 @@ class Ranking(Memo):
 
     def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each row of the input, by rank, where the documents of a tie all have the tie's mean."""
-        row = np.arange(len(self._keys))[:, None]
-        ranked = values[self._rows(row, np.arange(depth))]
+        row = np.arange(len(self.n_ranked))[:, None]
+        ranked = values[self._documents.rows(row, np.arange(depth))]
         ranked[np.arange(depth) >= self.n_ranked[:, None]] = 0.0
         if self.ties is not None:
             tied = self.tied_places(depth)
             if tied.begins.size:
-                sums = np.add.reduceat(values[self._rows(tied.row, tied.column)], tied.begins)
+                sums = np.add.reduceat(values[self._documents.rows(tied.row, tied.column)], tied.begins)
                 self.replace_tied(ranked, tied, (sums / tied.ties.size)[tied.tie])
         return ranked
 
@@ -237,18 +146,10 @@ class Ranking(Memo):
         Runs are numbered from 0 over the whole block. This is what metrics want that treat ties by their own definition.
         """
         query, column = np.nonzero(np.arange(self.width) < self.n_ranked[:, None])
-        score = self._score[query, self._places(query, column)]
+        score = self._documents.scores(query, column)
         begins = np.ones(len(query), dtype=np.bool_)
         begins[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
         return query, np.cumsum(begins) - 1, self._grade_index(self.width)[query, column]
-
-    def _rows(self, row: IntArray, column: IntArray) -> IntArray:
-        """Rows of the input whose documents stand in the given cells."""
-        return np.asarray(self._arrangement.rows[row, self._places(row, column)])
-
-    def _places(self, row: IntArray, column: IntArray) -> IntArray:
-        """Places in the layout of the documents in the given cells; padding has the last one."""
-        return np.minimum(_places(self._arrangement, self._keys[row, column]), self.width - 1)
 
     def at_least(self, chosen: BoolArray, depth: int) -> BoolArray:
         """By rank, tied documents in some order, whether the grade is one of the upper grades chosen (one flag a grade)."""
@@ -256,8 +157,9 @@ class Ranking(Memo):
         key = ("at_least", lowest)
         known = self._memo.get(key)
         if known is None or known.shape[1] < depth:
-            if self._arrangement.grade_bits:
-                known = self._keys[:, :depth] & np.uint64(2**self._arrangement.grade_bits - 1) >= np.uint64(lowest)
+            bits = self._documents.grade_bits
+            if bits:
+                known = self._documents.keys[:, :depth] & np.uint64(2**bits - 1) >= np.uint64(lowest)
             else:
                 known = self._grade_index(depth) >= lowest
             self._memo[key] = known
@@ -297,20 +199,14 @@ class Ranking(Memo):
         return TiedPlaces(ties, tie, place, begins, ties.first[tie] + place < depth)
 
     def _tied_grades(self, tied: TiedPlaces) -> IntArray:
-        row, column = tied.row, tied.column
-        return self._decode(self._keys[row, column], row, column)
+        return self._documents.grade_index(tied.row, tied.column)
 
     def _grade_index(self, depth: int) -> IntArray:
         known = self._memo.get("grade_index")
         if known is None or known.shape[1] < depth:
-            rows, columns = np.arange(len(self._keys))[:, None], np.arange(depth)
-            known = self._memo["grade_index"] = self._decode(self._keys[:, :depth], rows, columns)
+            known = self._memo["grade_index"] = self._look_up_grades(depth)
         return np.asarray(known[:, :depth])
 
-    def _decode(self, keys: KeyArray, row: IntArray, column: IntArray) -> IntArray:
-        """Grade indexes from sort keys, which stand in the given rows and columns."""
-        grades = self._arrangement.grades
-        if grades is None:
-            return (keys & np.uint64(2**self._arrangement.grade_bits - 1)).astype(np.intp)
-        index = grades[row, np.minimum(_places(self._arrangement, keys), grades.shape[1] - 1)]
-        return np.where(column < self.n_ranked[row], index, 0)
+    def _look_up_grades(self, depth: int) -> IntArray:
+        index = self._documents.grade_indexes(depth)
+        return index if self._documents.grade_bits else np.where(np.arange(depth) < self.n_ranked[:, None], index, 0)

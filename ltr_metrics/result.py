@@ -13,7 +13,7 @@ from ltr_metrics.conventions import Policy, name_of
 from ltr_metrics.errors import LtrKeyError, MissingExtraError, did_you_mean
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.queries import Segmentations
+from ltr_metrics.per_query import Segmentations
 
 if TYPE_CHECKING:
     import pandas

@@ -11,8 +11,8 @@ import pytest
 import reference
 
 import ltr_metrics as ltr
-from ltr_metrics import blocks, ranking
-from ltr_metrics.metrics import average_precision, cascade
+from ltr_metrics import blocks, sorting
+from ltr_metrics.metrics import average_precision, stops
 
 METRICS = ["ndcg_exp", "ndcg_lin@10", "map", "map@10", "mrr", "mrr@5", "err", "err@10", "precision@10", "recall@10"]
 pytestmark = pytest.mark.filterwarnings("ignore:err counts grades")
@@ -231,8 +231,8 @@ def test_the_two_ways_to_grow_a_tie_agree(depth: int) -> None:
     ties = [np.sort(rng.choice(stop[: rng.integers(1, 6)], n)) for n in size]
     begins, never = np.cumsum(size) - size, np.array([(t == 0).sum() for t in ties])
     count = np.array([[(t == p).sum() for p in stop[1:]] for t in ties])
-    by_document = cascade._by_document(np.concatenate(ties), begins, never, size, depth)
-    np.testing.assert_allclose(cascade._by_grade(stop[1:], count, never, depth), by_document, rtol=1e-13, atol=1e-300)
+    by_document = stops._by_document(np.concatenate(ties), begins, never, size, depth)
+    np.testing.assert_allclose(stops._by_grade(stop[1:], count, never, depth), by_document, rtol=1e-13, atol=1e-300)
 
 
 def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +240,7 @@ def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> Non
     group = rng.integers(1, 40, 50)
     y, score = rng.integers(0, 5, group.sum()), rng.integers(0, 6, group.sum())
     together = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
-    monkeypatch.setattr(cascade, "CELLS_OF_A_RECURSION", 200)
+    monkeypatch.setattr(stops, "CELLS_OF_A_RECURSION", 200)
     apart = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
     for name, values in together.per_query.items():
         np.testing.assert_allclose(apart.per_query[name], values, rtol=1e-15)
@@ -252,7 +252,7 @@ def test_a_perfect_ranking_of_tied_fractional_labels_scores_exactly_one() -> Non
 
 
 def test_float32_scores_where_the_key_has_no_room_for_all_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "FLOAT32_SPARE_BITS", -1)
+    monkeypatch.setattr(sorting, "FLOAT32_SPARE_BITS", -1)
     test_scores_that_differ_in_their_last_bits(129, np.float32, "stable")
 
 

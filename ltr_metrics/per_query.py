@@ -1,0 +1,89 @@
+"""What a caller gives for each query, by query, by id or by row: weights, and labels of segments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.grouping import label_codes
+from ltr_metrics.inputs import FloatArray, IntArray, as_numbers, pandas_index
+from ltr_metrics.rows import GroupedRows
+
+Segmentations = dict[str | None, tuple[list[Hashable], IntArray]]  # name -> segments, and the position of each query's
+
+
+def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatArray | None:
+    """Return one weight a query, from one a query or the mean of one a row."""
+    if query_weight is None and sample_weight is None:
+        return None
+    if query_weight is not None and sample_weight is not None:
+        raise LtrTypeError("Pass query_weight (one a query) or sample_weight (one a row), not both.")
+    if sample_weight is not None:
+        of_row = as_numbers(sample_weight, "sample_weight", rows.n_rows).astype(np.float64)
+        _refuse_weights(of_row, "sample_weight", rows.where)
+        return np.asarray(rows.sum_by_query(of_row) / rows.sizes)
+    if isinstance(query_weight, Mapping) or _is_named_series(query_weight):
+        query_weight = rows.by_query_id("query_weight", query_weight)
+    weight = as_numbers(query_weight, "query_weight").astype(np.float64)
+    if len(weight) != rows.n_queries:
+        raise LtrValueError(
+            f"query_weight must have one entry a query in order of first appearance: got {len(weight)} for "
+            f"{rows.n_queries} queries. Row weights go into sample_weight."
+        )
+    _refuse_weights(weight, "query_weight", lambda query: f"query {rows.qid[query]}")
+    return weight
+
+
+def _refuse_weights(weight: FloatArray, name: str, where: Callable[[int], str]) -> None:
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        at = int(bad.argmax())
+        raise LtrValueError(f"{name} must be finite and not negative: got {weight[at]} at {where(at)}.")
+
+
+def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
+    """Return the segments of one segmentation, or of several by name."""
+    if by is None:
+        return {}
+    if hasattr(by, "items") and getattr(by, "ndim", 2) == 2:  # a mapping or a DataFrame; a Series is one segmentation
+        return {name: _segments(rows, f"by[{name!r}]", labels) for name, labels in by.items()}
+    return {None: _segments(rows, "by", by)}
+
+
+def _segments(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable], IntArray]:
+    """Return the segments, in order of first appearance, and the position among them of each query's."""
+    if _is_named_series(labels) and len(labels) == rows.n_queries != rows.n_rows:
+        labels = rows.by_query_id(name, labels)
+    distinct, code = label_codes(labels, name)
+    if len(code) == rows.n_rows:
+        rows.refuse_other_index(name, labels)
+        code = _constant_code(rows, name, distinct.tolist(), code)
+    elif len(code) != rows.n_queries:
+        raise LtrValueError(
+            f"{name} must have one label a query ({rows.n_queries}, in order of first appearance) or a row ({rows.n_rows}). Got "
+            f"{len(code)}."
+        )
+    return distinct.tolist(), code
+
+
+def _constant_code(rows: GroupedRows, name: str, distinct: list[Hashable], code: IntArray) -> IntArray:
+    in_order = code if rows.order is None else code[rows.order]
+    of_query = in_order[rows.starts]
+    stray = in_order != np.repeat(of_query, rows.sizes)
+    if stray.any():
+        place = int(stray.argmax())
+        row = place if rows.order is None else int(rows.order[place])
+        raise LtrValueError(
+            f"{name} must be one label a query: {rows.where(row)} has {distinct[code[row]]!r}, another row of the query "
+            f"{distinct[of_query[rows.query_of_row(row)]]!r}."
+        )
+    return of_query
+
+
+def _is_named_series(values: Any) -> bool:
+    """Whether a pandas Series has an index of its own, which then holds query ids, and not just 0, 1, 2, ..."""
+    index = pandas_index(values)
+    return index is not None and type(index).__name__ != "RangeIndex"

@@ -1,0 +1,83 @@
+"""Rows grouped into queries: which rows a query has, and where a row is, for messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.grouping import as_ids, group_by_ids, group_by_sizes
+from ltr_metrics.inputs import AnyArray, IntArray, pandas_index, refuse_different_indexes, refuse_other_index
+from ltr_metrics.memo import Memo
+
+
+class GroupedRows(Memo):
+    """Rows, an id a row or sizes, and the pandas index that the columns share, if they have one.
+
+    Attributes
+    ----------
+    qid : ndarray
+        Id of each query, in order of first appearance.
+    order : ndarray of int or None
+        Row numbers, query after query; None where the rows stand so already.
+    sizes, starts : ndarray of int
+        Rows of each query, and where they begin among the rows in query order.
+    """
+
+    def __init__(self, n_rows: int, qid: Any, group: Any, columns: dict[str, Any]) -> None:
+        super().__init__()
+        refuse_different_indexes(**columns)
+        indexed = ((name, pandas_index(column)) for name, column in columns.items())
+        self._indexed = next(
+            ((name, index) for name, index in indexed if index is not None and len(index) == n_rows), None
+        )
+        if (qid is None) == (group is None):
+            raise LtrTypeError(
+                f"Pass exactly one of qid (an id a row) and group (sizes); got {'both' if group is not None else 'neither'}."
+            )
+        if n_rows == 0:
+            raise LtrValueError("y_true is empty: there is no query to evaluate.")
+        self.qid: AnyArray
+        self.order: IntArray | None
+        self.sizes: IntArray
+        if group is not None:
+            self.qid, self.order, self.sizes = group_by_sizes(group, n_rows)
+        else:
+            self.qid, self.order, self.sizes = group_by_ids(as_ids(qid, "qid", n_rows))
+        self.n_rows = n_rows
+        self.n_queries = len(self.sizes)
+        self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
+
+    def rows_in_query_order(self) -> IntArray:
+        """Row numbers, query after query (first appearance), rows of a query in input order."""
+        return np.arange(self.n_rows) if self.order is None else self.order
+
+    def sum_by_query(self, values: AnyArray) -> Any:
+        """Sum of one value a row over each query."""
+        in_order = values if self.order is None else values[self.order]
+        total = np.int64 if in_order.dtype.kind == "b" else in_order.dtype
+        return np.add.reduceat(in_order, self.starts, dtype=total)
+
+    def query_of_row(self, row: int) -> int:
+        """Position of the query that a row belongs to."""
+        place = row if self.order is None else int(np.flatnonzero(self.order == row)[0])
+        return int(np.searchsorted(self.starts, place, side="right")) - 1
+
+    def where(self, row: int) -> str:
+        """'row 5 (query 10002)': rows count from 0."""
+        return f"row {row} (query {self.qid[self.query_of_row(row)]})"
+
+    def by_query_id(self, name: str, values: Any) -> list[Any]:
+        """Return the entries of a mapping from query ids, in the order of the queries."""
+        by_id, ids = dict(values.items()), self.qid.tolist()
+        missing = next((one for one in ids if one not in by_id), None)
+        if missing is not None:
+            raise LtrValueError(f"{name} has no entry for query {missing!r}; give every query one.")
+        return [by_id[one] for one in ids]
+
+    def refuse_other_index(self, name: str, column: Any) -> None:
+        """Refuse a pandas object whose index is not that of the other columns."""
+        index = pandas_index(column)
+        if self._indexed is not None and index is not None:
+            refuse_other_index(*self._indexed, name, index)
