@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.metrics import dcg_score, ndcg_score
+from strategies import Data, random_data
 
 import ltr_metrics as ltr
 
@@ -22,3 +23,54 @@ def test_averaged_ties(k: int | None, gain: str, levels: int) -> None:
         theirs = [f([gains[rows]], [s[rows]], k=k) for f in (ndcg_score, dcg_score)]
         ours = [values[query] for values in result.per_query.values()]
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("k", [None, 1, 3, 5, 10])
+@pytest.mark.parametrize("levels", [1, 6, 10_000])
+@pytest.mark.parametrize("grades", [[0, 0, 1, 2, 3, 4], [0, 0, 0.1, 0.25, 0.5, 2.7]], ids=["graded", "fractional"])
+@pytest.mark.parametrize("seed", range(3))
+def test_names_under_the_convention(k: int | None, levels: int, grades: list[float], seed: int) -> None:
+    """Queries of one document are left out: scikit-learn refuses them."""
+    data = random_data(seed, grades, levels=levels)
+    names = [name if k is None else f"{name}@{k}" for name in ("ndcg", "dcg")]
+    result = ltr.evaluate(data.y, data.score, group=data.group, metrics=names, convention="sklearn")
+    for query, (y, score) in enumerate(data.queries()):
+        if len(y) > 1:
+            theirs = [f([y], [score], k=k) for f in (ndcg_score, dcg_score)]
+            ours = [result.per_query[name][query] for name in names]
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
+        else:
+            with pytest.raises(ValueError, match="Got 1 instead"):
+                ndcg_score([y], [score], k=k)
+
+
+@pytest.mark.parametrize("k", [None, 1, 3, 5, 10])
+@pytest.mark.parametrize("ties", ["mean", "stable", "worst", "best"])
+def test_ignore_ties_where_there_are_none(k: int | None, ties: str) -> None:
+    """With ties, ignore_ties=True takes the order of an unstable sort."""
+    data = random_data(0)
+    score = np.random.default_rng(0).permutation(len(data.y))
+    names = [name if k is None else f"{name}@{k}" for name in ("ndcg", "dcg")]
+    result = ltr.evaluate(data.y, score, group=data.group, metrics=names, convention="sklearn", ties=ties)
+    for query, (y, s) in enumerate(Data(data.y, score, data.group).queries()):
+        if len(y) > 1:
+            theirs = [f([y], [s], k=k, ignore_ties=True) for f in (ndcg_score, dcg_score)]
+            np.testing.assert_allclose([result.per_query[name][query] for name in names], theirs, rtol=0, atol=1e-12)
+
+
+def test_the_mean_over_queries_and_weights() -> None:
+    rng = np.random.default_rng(0)
+    y, score, weight = rng.integers(0, 3, (30, 6)), rng.integers(0, 4, (30, 6)), rng.uniform(size=30)
+    y[:8] = 0
+    group = np.full(30, 6)
+    for weights in (None, weight):
+        ours = ltr.evaluate(
+            y.ravel(),
+            score.ravel(),
+            group=group,
+            metrics=["ndcg@5", "dcg@5"],
+            convention="sklearn",
+            query_weight=weights,
+        )
+        assert ours["ndcg@5"] == pytest.approx(ndcg_score(y, score, k=5, sample_weight=weights), abs=1e-12)
+        assert ours["dcg@5"] == pytest.approx(dcg_score(y, score, k=5, sample_weight=weights), abs=1e-12)

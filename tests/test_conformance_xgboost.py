@@ -3,38 +3,111 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
+from strategies import Data, random_data
 
 import ltr_metrics as ltr
 
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
 
 
-@pytest.mark.parametrize("levels", [3, 10_000])
-@pytest.mark.parametrize(
-    "names", [["ndcg", "ndcg@5", "ndcg@1"], ["map", "map@5", "map@1"], ["precision@5", "precision@1"]]
-)
+def theirs(data: Data, names: list[str], weight: Any = None, **parameters: object) -> list[float]:
+    """Evaluate scores of ours: they are the base margin, to which the one tree adds nothing."""
+    matrix = xgb.DMatrix(data.score[:, None], data.y, group=data.group, base_margin=data.score, weight=weight)
+    params = {"objective": "rank:ndcg", "eval_metric": names, "learning_rate": 0.0, "nthread": 1} | parameters
+    line = xgb.train(params, matrix, 1).eval(matrix)
+    shown = {m[1]: float(m[2]) for m in re.finditer(r"eval-([\w@-]+):([\d.e+-]+)", line)}
+    return [shown[name] for name in names]
+
+
+def ours(data: Data, names: list[str], **options: Any) -> list[float]:
+    result = ltr.evaluate(data.y, data.score, group=data.group, metrics=names, convention="xgboost", **options)
+    return [result[name] for name in names]
+
+
+def at_cutoffs(*names: str) -> list[str]:
+    return [name + at for name in names for at in ("", "@1", "@3", "@5", "@10")]
+
+
+@pytest.mark.parametrize("levels", [1, 3, 1000])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("documents", [14, 70])  # of at most; without @k they look at 32
+def test_binary_labels(levels: int, seed: int, documents: int) -> None:
+    data = random_data(seed, [0, 1], levels=levels, max_documents=documents)
+    names = at_cutoffs("ndcg", "map", "pre")
+    our_names = [name.replace("pre", "precision") for name in names]
+    assert ours(data, our_names) == pytest.approx(theirs(data, names), abs=1e-12)
+
+
+@pytest.mark.parametrize("levels", [1, 3, 1000])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("documents", [14, 70])
 @pytest.mark.parametrize("exponential", [True, False])
-def test_values(levels: int, names: list[str], exponential: bool) -> None:
-    binary = not names[0].startswith("ndcg")
-    rng = np.random.default_rng(1)
-    group = rng.integers(1, 70, 60)
-    score = rng.integers(0, levels, group.sum()).astype(np.float32)
-    y = rng.choice(5, group.sum(), p=[0.7, 0.15, 0.1, 0.03, 0.02])
-    y = np.minimum(y, 1) if binary else y
-    y[np.isin(np.repeat(np.arange(60), group), rng.permutation(60)[:15])] = 0
+def test_graded_labels(levels: int, seed: int, documents: int, exponential: bool) -> None:
+    data = random_data(seed, levels=levels, max_documents=documents)
+    our_names = at_cutoffs("ndcg" if exponential else "ndcg_lin")
+    shown = theirs(data, at_cutoffs("ndcg"), ndcg_exp_gain=exponential)
+    assert ours(data, our_names) == pytest.approx(shown, abs=1e-12)
 
-    theirs = [name.replace("precision", "pre") for name in names]
-    data = xgb.DMatrix(
-        score[:, None], y, group=group, base_margin=score
-    )  # the scores are ours: the one tree adds nothing
-    params = {"objective": "rank:ndcg", "eval_metric": theirs, "ndcg_exp_gain": exponential, "learning_rate": 0.0}
-    line = xgb.train(params, data, 1).eval(data)
-    shown = {m[1]: float(m[2]) for m in re.finditer(r"eval-([\w@]+):([\d.e+-]+)", line)}
 
-    ours = [name if exponential else name.replace("ndcg", "ndcg_lin") for name in names]
-    result = ltr.evaluate(y, score, group=group, metrics=ours, convention="xgboost")
-    for name, their_name in zip(ours, theirs, strict=True):
-        assert result[name] == pytest.approx(shown[their_name], abs=1e-12), name
+@pytest.mark.parametrize("seed", range(3))
+def test_the_suffix_minus_is_no_relevant_0(seed: int) -> None:
+    data = random_data(seed, [0, 1])
+    names = at_cutoffs("ndcg", "map", "precision")
+    shown = theirs(data, [f"{name.replace('precision', 'pre')}-" for name in names])
+    assert ours(data, names, no_relevant=0) == pytest.approx(shown, abs=1e-12)
+    assert ours(data, ["ndcg", "map"]) != pytest.approx(ours(data, ["ndcg", "map"], no_relevant=0), abs=0.1)
+
+
+def test_graded_labels_are_refused_where_relevance_is_binary() -> None:
+    data = Data(np.array([0, 2, 1.0]), np.array([3.0, 2, 1]), np.array([3]))
+    for name, our_name in (("map", "map"), ("pre@2", "precision@2")):
+        with pytest.raises(xgb.core.XGBoostError, match="can only be used with binary labels"):
+            theirs(data, [name])
+        with pytest.raises(ltr.LtrValueError, match="must have labels 0 and 1"):
+            ours(data, [our_name])
+
+
+def test_fractional_labels() -> None:
+    """XGBoost refuses them under its exponential gain, which is defined on them here; with linear gain they agree."""
+    data = random_data(0, [0, 0.25, 0.5, 1.75])
+    names = at_cutoffs("ndcg")
+    our_names = [name.replace("ndcg", "ndcg_lin") for name in names]
+    assert ours(data, our_names) == pytest.approx(theirs(data, names, ndcg_exp_gain=False), abs=1e-12)
+    with pytest.raises(xgb.core.XGBoostError, match="must be either 0 or positive integer"):
+        theirs(data, names)
+
+
+def test_weights() -> None:
+    """One a query. The labels leave no query without a relevant document, on which the weighted ndcg is wrong."""
+    data = random_data(0, [0, 1])
+    kept = np.array([max(y) > 0 for y, _ in data.queries()])
+    rows = np.repeat(kept, data.group)
+    data = Data(data.y[rows], data.score[rows], data.group[kept])
+    weight = np.random.default_rng(0).integers(1, 9, kept.sum()) / 4
+    names = at_cutoffs("ndcg", "map", "precision")
+    shown = theirs(data, [name.replace("precision", "pre") for name in names], weight)
+    assert ours(data, names, query_weight=weight) == pytest.approx(shown, abs=1e-12)
+
+
+def test_weighted_ndcg_of_xgboost_is_wrong_where_a_query_has_no_relevant_document() -> None:
+    """XGBoost adds 1, not 1 * weight, for such a query and still divides by the weights; above 1 it aborts.
+
+    Its map, precision and ndcg- are right.
+    """
+    data = Data(np.array([0, 1, 1, 0, 0, 0.0]), np.array([2.0, 1, 2, 1, 2, 1]), np.array([2, 2, 2]))
+    first, weight = 1 / np.log2(3), np.array([5.0, 1.0, 4.0])
+    assert ours(data, ["ndcg"], query_weight=weight) == [pytest.approx((5 * first + 1 + 4) / 10)]
+    assert theirs(data, ["ndcg"], weight) == [pytest.approx((5 * first + 1 + 1) / 10)]
+    right = ours(data, ["map", "precision"], query_weight=weight) + ours(
+        data, ["ndcg"], query_weight=weight, no_relevant=0
+    )
+    assert theirs(data, ["map", "pre", "ndcg-"], weight) == pytest.approx(right, abs=1e-12)
+
+    weight = np.array([1.0, 1.0, 0.01])
+    assert ours(data, ["ndcg"], query_weight=weight) == [pytest.approx((first + 1 + 0.01) / 2.01)]
+    with pytest.raises(xgb.core.XGBoostError, match="Invalid output score"):
+        theirs(data, ["ndcg"], weight)
