@@ -13,7 +13,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import require_option
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.metrics.names import metric, parse
 from ltr_metrics.ranking import Ranking
 from ltr_metrics.sorting import LAYOUT_OF_TIES
@@ -179,9 +179,9 @@ def _policy(
 def _no_relevant(value: object) -> str | float:
     if isinstance(value, str):
         return require_option("no_relevant", value, NO_RELEVANT)
-    if not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+    if not is_number(value.item() if isinstance(value, np.generic) else value):
         raise LtrValueError(f"no_relevant must be 'skip', 'drop', 'error' or a finite number. Got {value!r}.")
-    return float(value)
+    return float(value)  # type: ignore[arg-type]
 
 
 def _convention(convention: str | Convention | None) -> Convention:

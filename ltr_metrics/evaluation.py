@@ -38,7 +38,8 @@ class Queries(LabelledQueries):
     retrieved : array-like of bool of shape (n_rows,), optional
         False for a document that is judged but has no rank: it counts among the relevant ones and in the ideal ranking.
     judged : array-like of bool of shape (n_rows,), optional
-        False for a document that nobody judged; its label must be 0 or NaN and counts as 0. Default: all are judged.
+        False for a document that nobody judged; its label must not be above 0 (NaN will do) and counts as 0. Default: all are
+        judged.
     unjudged : {"zero", "drop"}, optional
         What becomes of the rows that are not judged: grade 0 (default), or they are taken out of the ranking, which leaves
         the condensed list.
@@ -199,6 +200,12 @@ def _values(queries: LabelledQueries, scores: AnyArray, metrics: Iterable[Metric
             of_block = first.at_cutoffs(ranking, [metric.cutoff for metric, _ in family])
             for (_, values), found in zip(family, of_block, strict=True):
                 values[block.members] = found
+    for name, values in per_query.items():
+        if np.isinf(values).any():
+            query = queries.qid[int(np.isinf(values).argmax())]
+            raise LtrValueError(
+                f"The metric {name} must be finite, or NaN where it is undefined: it is not for query {query}."
+            )
     return per_query
 
 

@@ -184,14 +184,14 @@ def explain_difference_of(
     """Do the same for queries that are laid out already."""
     if not isinstance(metric, (str, Metric)):
         raise LtrTypeError(f"explain_difference takes one metric, by name or as an object. Got {metric!r}.")
-    choices = [_choices(resolve(metric, ties=ties, no_relevant=no_relevant, convention=side)) for side in (a, b)]
+    requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
+    choices = [_choices(request) for request in requests]
     if queries.docid is None and "docid" in (choices[0]["ties"], choices[1]["ties"]):
         tied, _ = tied_queries(queries, queries.scores(y_score))
         if not tied.any():  # then the order needs no document ids
             choices = [side | {"ties": "stable"} for side in choices]
     in_a, in_b = choices
-    names = [_name_of(side) for side in (a, b)]
-    cls = type(resolve(metric, convention=a).metrics[0])
+    cls = type(requests[0].metrics[0])
     differ = [name for name in in_a if in_a[name] != in_b[name]]
 
     def value(switched: Iterable[str]) -> float:
@@ -201,8 +201,8 @@ def explain_difference_of(
     value_a, value_b = values[()], values[tuple(differ)]
     return Explanation(
         metric=str(metric),
-        a=names[0],
-        b=names[1],
+        a=requests[0].policy.convention,
+        b=requests[1].policy.convention,
         metric_a=str(_made(cls, in_a)),
         metric_b=str(_made(cls, in_b)),
         value_a=value_a,
@@ -243,13 +243,10 @@ def _value(queries: Queries, scores: Any, cls: type[Metric], choices: dict[str, 
     value = queries.answer(scores, Request((metric,), {}, policy)).mean[str(metric)]
     if np.isnan(value):
         raise LtrValueError(
-            f"{metric} has no mean on these data: it is undefined for every query. There is nothing to explain."
+            f"{metric} with no_relevant={choices['no_relevant']} has no mean on these data: it is undefined for every query. Give "
+            "no_relevant a number."
         )
     return value
-
-
-def _name_of(convention: str | Convention) -> str:
-    return convention if isinstance(convention, str) else convention.name
 
 
 def _shown(value: Any) -> str:

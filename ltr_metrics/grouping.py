@@ -66,7 +66,7 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     run_size = np.diff(np.append(run_start, len(ids)))
     run_ids = ids[run_start]
     _refuse_missing(run_ids, "qid", run_start)
-    names, run_code = _codes_by_first_appearance(run_ids)
+    names, run_code = _codes_by_first_appearance(run_ids, "qid")
     if len(names) == len(run_start):
         return Grouping(names, None, run_size)
     sizes = np.bincount(run_code, weights=run_size).astype(np.intp)
@@ -95,15 +95,15 @@ def label_codes(values: Any, name: str) -> tuple[AnyArray, IntArray]:
     """Return the distinct labels in order of first appearance and, for each entry, the position of its label among them."""
     labels = as_ids(values, name)
     _refuse_missing(labels, name)
-    return _codes_by_first_appearance(labels)
+    return _codes_by_first_appearance(labels, name)
 
 
-def _codes_by_first_appearance(ids: AnyArray) -> tuple[AnyArray, IntArray]:
+def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntArray]:
     if ids.dtype == object:  # any hashable kind: a dict keeps 1 and "1" apart and remembers the order
         try:
             code = {name: i for i, name in enumerate(dict.fromkeys(ids.tolist()))}
         except TypeError as error:
-            raise LtrTypeError(f"qid must be hashable: {error}.") from None
+            raise LtrTypeError(f"{name} must be hashable: {error}.") from None
         names = np.empty(len(code), dtype=object)
         names[:] = list(code)
         return names, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))
@@ -142,9 +142,12 @@ def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     """Return one document id a row as text; a missing id is an error."""
     ids = as_ids(values, "docid", n_rows)
     _refuse_missing(ids, "docid")
-    if ids.dtype.kind == "S":
-        return np.char.decode(ids, "utf-8")
-    return ids.astype(str)
+    try:
+        if ids.dtype.kind == "S":
+            return np.char.decode(ids, "utf-8")
+    except UnicodeDecodeError as error:
+        raise LtrValueError(f"docid must be text, or bytes in UTF-8: {error}.") from None
+    return np.array([str(one) for one in ids.tolist()]) if ids.dtype == object else ids.astype(str)
 
 
 def qid_to_group(qid: Any) -> IntArray:

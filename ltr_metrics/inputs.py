@@ -94,6 +94,23 @@ def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
     return array.astype(np.bool_)
 
 
+def is_table(thing: Any) -> bool:
+    """Whether something holds several columns by name: a mapping, or a pandas, polars or Arrow table."""
+    return getattr(thing, "ndim", 2) == 2 and any(hasattr(thing, name) for name in ("items", "columns", "column_names"))
+
+
+def named_columns(table: Any, name: str) -> dict[str, Any]:
+    """Return a table's columns by name."""
+    if not is_table(table):
+        raise LtrTypeError(
+            f'{name} must map names to columns, for example {{"margin": ...}}, or be a table. Got {_kind(table)}.'
+        )
+    if hasattr(table, "items"):
+        return {str(key): column for key, column in table.items()}
+    names = getattr(table, "column_names", None) or table.columns
+    return {str(key): table[key] for key in names}
+
+
 def pandas_index(column: Any) -> Any:
     """Return a pandas object's index, or None."""
     index = getattr(column, "index", None)

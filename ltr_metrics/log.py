@@ -144,7 +144,11 @@ class PerQueryLog:
             raise LtrValueError(
                 "The queries of a data set changed during the log. Give a new PerQueryLog to each training."
             )
-        curves.asked |= request.asked
+        for name, canonical in request.asked.items():
+            if curves.asked.setdefault(name, canonical) != canonical:
+                raise LtrValueError(
+                    f"{name!r} means {curves.asked[name]} and {canonical} in one log. Give each metric function its own PerQueryLog."
+                )
         for metric, values in result.per_query.items():
             if curves.source.setdefault(metric, request) is not request:
                 raise LtrValueError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.grouping import label_codes
-from ltr_metrics.inputs import FloatArray, IntArray, as_numbers, pandas_index
+from ltr_metrics.inputs import FloatArray, IntArray, as_numbers, is_table, named_columns, pandas_index
 from ltr_metrics.rows import GroupedRows
 
 Segmentations = dict[str | None, tuple[list[Hashable], IntArray]]  # name -> segments, and the position of each query's
@@ -25,7 +25,7 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
         of_row = as_numbers(sample_weight, "sample_weight", rows.n_rows).astype(np.float64)
         _refuse_weights(of_row, "sample_weight", rows.where)
         return np.asarray(rows.sum_by_query(of_row) / rows.sizes)
-    if isinstance(query_weight, Mapping) or _is_named_series(query_weight):
+    if isinstance(query_weight, Mapping) or _is_by_id(rows, "query_weight", query_weight):
         query_weight = rows.by_query_id("query_weight", query_weight)
     weight = as_numbers(query_weight, "query_weight").astype(np.float64)
     if len(weight) != rows.n_queries:
@@ -42,20 +42,25 @@ def _refuse_weights(weight: FloatArray, name: str, where: Callable[[int], str]) 
     if bad.any():
         at = int(bad.argmax())
         raise LtrValueError(f"{name} must be finite and not negative: got {weight[at]} at {where(at)}.")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise LtrValueError(
+                f"{name} must have a finite sum, which goes beyond float64 here: scale the weights down."
+            )
 
 
 def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
     """Return the segments of one segmentation, or of several by name."""
     if by is None:
         return {}
-    if hasattr(by, "items") and getattr(by, "ndim", 2) == 2:  # a mapping or a DataFrame; a Series is one segmentation
-        return {name: _segments(rows, f"by[{name!r}]", labels) for name, labels in by.items()}
+    if is_table(by):
+        return {name: _segments(rows, f"by[{name!r}]", labels) for name, labels in named_columns(by, "by").items()}
     return {None: _segments(rows, "by", by)}
 
 
 def _segments(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable], IntArray]:
     """Return the segments, in order of first appearance, and the position among them of each query's."""
-    if _is_named_series(labels) and len(labels) == rows.n_queries != rows.n_rows:
+    if _is_by_id(rows, name, labels) and len(labels) != rows.n_rows:
         labels = rows.by_query_id(name, labels)
     distinct, code = label_codes(labels, name)
     if len(code) == rows.n_rows:
@@ -83,7 +88,15 @@ def _constant_code(rows: GroupedRows, name: str, distinct: list[Hashable], code:
     return of_query
 
 
-def _is_named_series(values: Any) -> bool:
+def _is_by_id(rows: GroupedRows, name: str, values: Any) -> bool:
     """Whether a pandas Series has an index of its own, which then holds query ids, and not just 0, 1, 2, ..."""
     index = pandas_index(values)
-    return index is not None and type(index).__name__ != "RangeIndex"
+    if index is None:
+        return False
+    counted = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    if counted and set(rows.qid.tolist()) == set(index) and rows.qid.tolist() != list(index):
+        raise LtrValueError(
+            f"{name} has the index 0, 1, 2, ... of a plain list, and the queries have these very ids in another order: pass a dict for "
+            "values by id, or .to_numpy() for values in order of first appearance."
+        )
+    return not counted

@@ -9,9 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.grouping import as_document_ids
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray, as_flags, as_numbers, require_option
+from ltr_metrics.inputs import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_flags,
+    as_numbers,
+    named_columns,
+    require_option,
+)
 from ltr_metrics.per_query import Segmentations, segmentations, weights
 from ltr_metrics.rows import GroupedRows
 
@@ -65,7 +74,7 @@ class LabelledQueries(GroupedRows):
             self._drop_unjudged(labels, self.judged)
         self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
         self.weight: FloatArray | None = weights(self, query_weight, sample_weight)
-        self.columns: dict[str, FloatArray] = self._columns(columns)
+        self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, "columns")
         self.segments: Segmentations = segmentations(self, by)
         for shared in (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight):
             if shared is not None:
@@ -116,7 +125,7 @@ class LabelledQueries(GroupedRows):
         self._refuse_labels(
             labels,
             ~self.judged & (labels > 0),
-            "must be 0 or NaN where judged is False",
+            "must not be above 0 where judged is False",
             "A document with a grade is judged.",
         )
         return np.where(self.judged, labels, labels.dtype.type(0))
@@ -133,25 +142,23 @@ class LabelledQueries(GroupedRows):
 
     # -- further columns --------------------------------------------------------------------------------------------
 
-    def _columns(self, columns: Any) -> dict[str, FloatArray]:
-        if columns is None:
-            return {}
-        if not hasattr(columns, "items"):
-            raise LtrTypeError(
-                f'columns must map names to one number a row, for example {{"margin": ...}}. Got {columns!r}.'
-            )
-        return {name: self._column(name, values) for name, values in columns.items()}
+    def column(self, name: str) -> FloatArray:
+        """Return one of `columns`, checked the first time that a metric asks for it."""
+        return self.once(("column", name), lambda: self._column(name, self.columns[name]))
 
     def _column(self, name: str, values: Any) -> FloatArray:
         self.refuse_other_index(f"columns[{name!r}]", values)
         column = as_numbers(values, f"columns[{name!r}]", self.n_rows).astype(np.float64)
-        bad = ~np.isfinite(column) if self.retrieved is None else ~np.isfinite(column) & self.retrieved
+        counts = np.True_ if self.retrieved is None else self.retrieved
+        with np.errstate(over="ignore"):
+            bad = ~np.isfinite(column * self.sizes.max()) & counts
         if bad.any():
             row = int(bad.argmax())
             raise LtrValueError(
-                f"columns[{name!r}] must be finite: got {column[row]} at {self.where(row)}, {int(bad.sum())} in all."
+                f"columns[{name!r}] must be finite, also summed over a query: got {column[row]} at {self.where(row)}, {int(bad.sum())} "
+                "such rows in all."
             )
-        return column
+        return np.where(counts, column, 0.0)
 
 
 def _read_only(array: AnyArray) -> AnyArray:

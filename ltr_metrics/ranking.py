@@ -97,14 +97,16 @@ class Ranking(Memo):
 
     def by_rank(self, values: FloatArray, depth: int | None = None) -> FloatArray:
         """Return a value for each distinct grade, by rank; refused where equal scores leave the order open."""
-        if self.ties is not None:
-            query = self.queries.qid[self.block.members[self.ties.row[0]]]
+        depth = self.depth(depth)
+        open_ties = None if self.ties is None else self.ties.above(depth)
+        if open_ties is not None and len(open_ties.row):
+            query = self.queries.qid[self.block.members[open_ties.row[0]]]
             raise LtrValueError(
                 f'ties="mean" leaves the order of equal scores open, so there is no one ranking to look at: query {query} has '
-                f"{self.ties.size[0]} documents of equal score from rank {self.ties.first[0] + 1} on. Use ranking.expected for what "
+                f"{open_ties.size[0]} documents of equal score from rank {open_ties.first[0] + 1} on. Use ranking.expected for what "
                 'adds up over ranks, or evaluate with ties="stable", "worst" or "best".'
             )
-        return self.as_laid_out(values, self.depth(depth))
+        return self.as_laid_out(values, depth)
 
     def as_laid_out(self, values: FloatArray, depth: int) -> FloatArray:
         """Return the same with tied documents in some order, for those who replace them."""
@@ -151,7 +153,7 @@ class Ranking(Memo):
         begins[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
         return query, np.cumsum(begins) - 1, self._grade_index(self.width)[query, column]
 
-    def at_least(self, chosen: BoolArray, depth: int) -> BoolArray:
+    def at_least_as_laid_out(self, chosen: BoolArray, depth: int) -> BoolArray:
         """By rank, tied documents in some order, whether the grade is one of the upper grades chosen (one flag a grade)."""
         lowest = len(chosen) - int(chosen.sum()) + 1
         key = ("at_least", lowest)
@@ -162,6 +164,7 @@ class Ranking(Memo):
                 known = self._documents.keys[:, :depth] & np.uint64(2**bits - 1) >= np.uint64(lowest)
             else:
                 known = self._grade_index(depth) >= lowest
+            known.setflags(write=False)
             self._memo[key] = known
         return np.asarray(known[:, :depth])
 

@@ -22,7 +22,10 @@ V = TypeVar("V")
 
 
 class ByMetric(dict[str, V], Generic[V]):
-    """A dict from canonical names that also takes the metric itself, and its name as it was asked for."""
+    """A dict from canonical names that also takes the metric itself, and its name as it was asked for.
+
+    A canonical name always means the metric of that name, also where a convention made another one of the same words.
+    """
 
     def __init__(self, values: Mapping[str, V], asked: Mapping[str, str]) -> None:
         super().__init__(values)
@@ -43,6 +46,8 @@ class ByMetric(dict[str, V], Generic[V]):
 
     def _canonical(self, key: object) -> str:
         name = name_of(key)
+        if super().__contains__(name) or isinstance(key, Metric):  # complete: no convention has a say in what it means
+            return name
         return self.asked.get(name, name)
 
 
@@ -140,7 +145,7 @@ class Evaluation:
             "convention": self.policy.convention,
             "mean": {name: none_if_nan(value) for name, value in self.mean.items()},
             "n_undefined": dict(self.n_undefined),
-            "qid": (self.qid.astype(str) if self.qid.dtype.kind in "mMS" else self.qid).tolist(),
+            "qid": list(map(plain_id, (self.qid.astype(str) if self.qid.dtype.kind in "mM" else self.qid).tolist())),
             "documents": self.n_documents.tolist(),
             "relevant": self.n_relevant.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
@@ -148,7 +153,7 @@ class Evaluation:
             "by": [
                 {
                     "name": name,
-                    "segment": label if isinstance(label, (str, int, float, bool)) else str(label),
+                    "segment": plain_id(label),
                     "n_queries": part.n_queries,
                     "mean": {metric: none_if_nan(value) for metric, value in part.mean.items()},
                     "n_undefined": dict(part.n_undefined),
@@ -201,6 +206,13 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
         return float(values[defined].mean()) if defined.any() else float("nan")
     total = weight[defined].sum()
     return float((weight[defined] * values[defined]).sum() / total) if total > 0 else float("nan")
+
+
+def plain_id(value: object) -> str | int | float | bool:
+    """Return what JSON has for an id."""
+    if isinstance(value, (bool, str, int)) or (isinstance(value, float) and np.isfinite(value)):
+        return value
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def none_if_nan(value: float) -> float | None:

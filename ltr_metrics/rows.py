@@ -69,12 +69,28 @@ class GroupedRows(Memo):
         return f"row {row} (query {self.qid[self.query_of_row(row)]})"
 
     def by_query_id(self, name: str, values: Any) -> list[Any]:
-        """Return the entries of a mapping from query ids, in the order of the queries."""
+        """Return the entries of a mapping, or of a pandas Series, from query ids, in the order of the queries."""
         by_id, ids = dict(values.items()), self.qid.tolist()
+        if len(by_id) < len(values):
+            raise LtrValueError(f"{name} must have one entry a query: its index holds an id twice.")
         missing = next((one for one in ids if one not in by_id), None)
         if missing is not None:
             raise LtrValueError(f"{name} has no entry for query {missing!r}; give every query one.")
+        self._refuse_rows_that_read_as_ids(name, pandas_index(values))
         return [by_id[one] for one in ids]
+
+    def _refuse_rows_that_read_as_ids(self, name: str, index: Any) -> None:
+        """Refuse a Series cut out of the rows, one a query, whose row labels happen to be query ids as well."""
+        if index is None or self._indexed is None or len(index) != self.n_queries or index.name is not None:
+            return  # an index with a name, as groupby makes it, is meant
+        places = self._indexed[1].get_indexer(index) if self._indexed[1].is_unique else np.array([-1])
+        if (places >= 0).all():
+            queries = [self.query_of_row(int(row)) for row in places]
+            if len(set(queries)) == self.n_queries and self.qid[queries].tolist() != index.tolist():
+                raise LtrValueError(
+                    f"{name} may be by query id or by row, for its index has the labels of one row of each query that are ids of "
+                    "others as well: pass a dict for values by id, or .to_numpy() for values in order of first appearance."
+                )
 
     def refuse_other_index(self, name: str, column: Any) -> None:
         """Refuse a pandas object whose index is not that of the other columns."""

@@ -90,6 +90,21 @@ def test_a_metric_is_an_immutable_value() -> None:
         metric.k = 5  # type: ignore[misc]
 
 
+def jarvelin(ranks: np.ndarray) -> np.ndarray:
+    return 1 / ranks
+
+
+def test_slugs_keep_signs_apart() -> None:
+    pairs = (
+        ("map(rel=1e16)", "map(rel=1e-16)"),
+        ("dcg(gain=[-1,0])", "dcg(gain=[1,0])"),
+        ("map(rel=>1)", "map(rel=1)"),
+    )
+    for one, other in pairs:
+        assert ltr.metric(one).slug != ltr.metric(other).slug
+    assert str(ltr.metric("map(rel=>-0)")) == "map(rel=>0)"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -123,6 +138,11 @@ def test_a_metric_is_an_immutable_value() -> None:
         (lambda: ltr.metric("mean_of@10"), r"must say which column: write mean_of\(column\)@10"),
         (lambda: ltr.metric("rprec@10"), "rprec has no cutoff"),
         (lambda: ltr.metric("kendall(k=3)"), "kendall has no parameter 'k'"),
+        (lambda: ltr.metric("map(rel)"), "parameter rel in 'map\\(rel\\)' has no value"),
+        (lambda: ltr.metric("map(rel= 2)"), "rel of map"),
+        (lambda: ltr.metric("map(rel=1_0)"), "rel of map"),
+        (lambda: ltr.NDCG(gain=[1, [2, 3]]), "one finite number a grade"),
+        (lambda: ltr.DCG(discount=jarvelin), "function named 'jarvelin' would be logged as the discount of that name"),
         (lambda: ltr.metric("ndcg@5-"), "suffix '-' is no_relevant=0 here"),
         (lambda: ltr.metric("sucess@5"), "Did you mean 'success'"),
         (lambda: ltr.metric(ltr.NDCG), "not as its class"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pickle
+import uuid
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import ltr_metrics as ltr
@@ -94,7 +98,7 @@ def test_columns() -> None:
 BAD = {
     "grade of an unjudged document": (
         {"judged": [True, False, True, True]},
-        r"0 or NaN where judged is False: got 1.0 at row 1 \(query 0\)",
+        r"must not be above 0 where judged is False: got 1.0 at row 1 \(query 0\)",
     ),
     "missing label of a judged one": ({"y_true": [0, NAN, 2, 0], "judged": [1, 1, 1, 1]}, "must be finite"),
     "unjudged": ({"unjudged": "ignore"}, "unjudged must be one of 'zero', 'drop'; got 'ignore'"),
@@ -104,8 +108,14 @@ BAD = {
         {"metrics": "mean_of(margn)@2", "columns": {"margin": [1] * 4}},
         "Did you mean 'margin'.*Given: margin",
     ),
-    "column of NaN": ({"columns": {"margin": [1, NAN, 2, 3]}}, r"columns\['margin'\] must be finite: got nan at row 1"),
-    "short column": ({"columns": {"margin": [1]}}, r"columns\['margin'\] must have one entry a row"),
+    "column of NaN": (
+        {"metrics": "mean_of(margin)", "columns": {"margin": [1, NAN, 2, 3]}},
+        r"columns\['margin'\] must be finite.*got nan at row 1",
+    ),
+    "short column": (
+        {"metrics": "mean_of(margin)", "columns": {"margin": [1]}},
+        r"columns\['margin'\] must have one entry a row",
+    ),
     "columns": ({"columns": [1, 2, 3, 4]}, "columns must map names"),
     "by too long": ({"by": ["a"] * 3}, r"one label a query \(2, .*or a row \(4\). Got 3"),
     "by within a query": (
@@ -192,3 +202,97 @@ def test_segments_add_up_to_the_whole() -> None:
     for metric, mean in result.mean.items():
         parts = [(part.weight.sum(), part[metric]) for part in result.by.values()]
         assert sum(w * value for w, value in parts) / sum(w for w, _ in parts) == pytest.approx(mean, rel=1e-12)
+
+
+def test_a_pandas_index_says_which_query_a_weight_is_for() -> None:
+    def weights(weight: object, qid: list[int], y: object = (1, 0, 1)) -> list[float]:
+        return ltr.evaluate(list(y), [1, 2, 3], qid=qid, metrics="mrr", query_weight=weight).weight.tolist()
+
+    assert weights(pd.Series([1.0, 2, 3], index=range(1, 4)), [3, 1, 2]) == [3, 1, 2]
+    assert weights(pd.Series({7: 1.0, 5: 2.0, 3: 3.0}), [3, 5, 7]) == [3, 2, 1]
+    assert weights(pd.Series([1.0, 2, 3]), [7, 8, 9]) == weights(pd.Series([1.0, 2, 3]), [0, 1, 2]) == [1, 2, 3]
+    with pytest.raises(ltr.LtrValueError, match=r"very ids in another order.*dict.*to_numpy"):
+        weights(pd.Series([1.0, 2, 3]), [2, 1, 0])
+    with pytest.raises(ltr.LtrValueError, match="holds an id twice"):
+        weights(pd.Series([1.0, 5, 0, 0], index=[1, 1, 2, 3]), [1, 2, 3])
+    frame = pd.DataFrame({"q": [3, 3, 3, 0, 0, 5], "w": [9.0, 9, 9, 1, 1, 5]})
+    one_a_query = frame.drop_duplicates("q")["w"]  # its index is 0, 3, 5: rows, and ids as well
+    with pytest.raises(ltr.LtrValueError, match="may be by query id or by row"):
+        ltr.evaluate([1, 0, 0, 1, 0, 1], [1, 2, 3, 1, 2, 3], qid=frame["q"], metrics="mrr", query_weight=one_a_query)
+    by_id = frame.groupby("q")["w"].first()
+    result = ltr.evaluate([1, 0, 0, 1, 0, 1], [1, 2, 3, 1, 2, 3], qid=frame["q"], metrics="mrr", query_weight=by_id)
+    assert result.weight.tolist() == [9, 1, 5]
+
+
+def test_columns_and_segments_of_rows_follow_the_pandas_index() -> None:
+    rows = {"y_true": pd.Series([1, 0, 0]), "y_score": [1, 2, 3], "group": [2, 1], "metrics": "mrr"}
+    shuffled = pd.Series([1.0, 1.0, 0.0], index=[2, 1, 0])
+    with pytest.raises(ltr.LtrValueError, match=r"columns\['m'\] have different pandas indexes"):
+        ltr.evaluate(**rows | {"metrics": "mean_of(m)"}, columns={"m": shuffled})
+    with pytest.raises(ltr.LtrValueError, match="by have different pandas indexes"):
+        ltr.evaluate(**rows, by=shuffled)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_tables_of_columns_and_of_segments(table: Any) -> None:
+    result = ltr.evaluate(
+        [1, 0, 0],
+        [3, 2, 1],
+        group=[2, 1],
+        metrics=["mean_of(m)@1", "mean_of(5)@1"],
+        columns=table({"m": [1.0, 2.0, 3.0], "5": [4, 5, 6], "unused": ["a", "b", None]}),
+        by=table({"device": ["phone", "desk"]}),
+    )
+    assert result.mean == {"mean_of(m)@1": 2.0, "mean_of(5)@1": 5.0}
+    assert list(result.by["device"]) == ["phone", "desk"]
+
+
+def test_ids_of_any_kind_are_ready_for_json() -> None:
+    ids = [datetime.date(2026, 1, 2), uuid.UUID(int=3), b"x", (1, 2)]
+    result = ltr.evaluate([1] * 4, [1] * 4, qid=ids, metrics="mrr", by=[1.0, np.inf, 2.0, 1.0])
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["qid"] == ["2026-01-02", "00000000-0000-0000-0000-000000000003", "x", "(1, 2)"]
+    assert [part["segment"] for part in plain["by"]] == [1.0, "inf", 2.0]
+
+
+def test_a_name_never_stands_for_two_metrics() -> None:
+    rows = {
+        "y_true": [1, 1, 1, 0],
+        "y_score": [4, 3, 2, 1],
+        "group": [4],
+        "docid": list("abcd"),
+        "convention": "trec_eval",
+    }
+    for metrics in ([ltr.MAP(k=2), "map@2"], ["map@2", ltr.MAP(k=2)]):
+        both = ltr.evaluate(**rows, metrics=metrics)
+        assert set(both.mean) == {"map@2", "map(denominator=relevant)@2"}
+        assert both["map@2"] == both.mean.get("map@2") == both[ltr.MAP(k=2)] == 1.0
+    result = ltr.evaluate(**rows, metrics="map@2")
+    assert result["map@2"] == result.mean.get("map@2") == pytest.approx(2 / 3)
+    with pytest.raises(ltr.LtrKeyError, match="was not evaluated"):
+        result[ltr.MAP(k=2)]  # complete, and another metric
+    assert ltr.MAP(k=2) not in result.mean
+
+
+def test_extreme_numbers() -> None:
+    tiny = ltr.evaluate([1e-308, 0], [1, 1], group=[2], metrics="err(p=label)")
+    assert tiny["err(p=label)"] == pytest.approx(0.75e-308)
+    rates = ltr.evaluate([1e-9, 3e-9, 1e-17, 3e-17], [2, 1, 2, 1], group=[2, 2], metrics="ndcg_exp").per_query[
+        "ndcg_exp"
+    ]
+    linear = ltr.evaluate([1e-9, 3e-9, 1e-17, 3e-17], [2, 1, 2, 1], group=[2, 2], metrics="ndcg_lin").per_query[
+        "ndcg_lin"
+    ]
+    np.testing.assert_allclose(rates, linear, rtol=3e-9)
+    for options, message in (
+        ({"y_true": [1.7e308] * 2, "metrics": "cg"}, "finite in float64, also summed"),
+        ({"metrics": "mean_of(m)", "columns": {"m": [1e308] * 2}}, r"columns\['m'\] must be finite, also summed"),
+        ({"query_weight": [1e308, 1e308], "group": [1, 1]}, "must have a finite sum"),
+        ({"metrics": "precision@" + "9" * 17}, r"at most 2\*\*53"),
+        ({"metrics": "precision@" + "9" * 400}, "has the form"),
+        ({"metrics": f"map(rel={10**400})"}, "rel of map must be a number"),
+        ({"no_relevant": 10**400}, "finite number"),
+        ({"no_relevant": True}, "finite number"),
+    ):
+        with pytest.raises(ltr.LtrError, match=message):
+            ltr.evaluate(**{"y_true": [1, 0], "y_score": [2, 1], "group": [2], "metrics": "mrr"} | options)

@@ -92,12 +92,40 @@ def mrr(ranking: ltr.Ranking) -> np.ndarray:
     return np.ones(len(ranking.n_ranked))
 
 
+def documents(ranking: ltr.Ranking) -> np.ndarray:
+    return np.ones(len(ranking.n_ranked))
+
+
+def words(ranking: ltr.Ranking) -> str:
+    return "high"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall(ltr.RankMetric):
+    NAME: ClassVar[str] = "recall"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nowhere(ltr.RankMetric):
+    NAME: ClassVar[str] = "nowhere"
+
+    def contributions(self, ranking: ltr.Ranking, depth: int) -> np.ndarray:
+        return np.ones((len(ranking.n_ranked), depth))
+
+    def divisor(self, block: object, k: int | None) -> float:
+        return 0.0
+
+
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
         (one_for_all, r"one_for_all must return one number a query.*got shape \(\) for 1 queries"),
         (without_limit, "without_limit must be finite.*not for query 0"),
-        (mrr, "would be logged as the metric of that name. Rename it"),
+        (mrr, "own named 'mrr' would be taken for another one"),
+        (documents, "own named 'documents' would be taken for another one, or for a column"),
+        (words, "words must return numbers"),
+        (Recall(), "own named 'recall' would be taken"),
+        (Nowhere(), "nowhere must be finite, or NaN where it is undefined: it is not for query 0"),
         (lambda ranking: ranking.n_ranked, "must have a name"),
         (Reach, "not as its class: write Reach"),
     ],
@@ -146,3 +174,17 @@ def test_in_worker_processes_of_scikit_learn(rows: tuple) -> None:
     assert found[0] == found[1]
     single = make_scorer(top_grades)
     assert isinstance(single(search.best_estimator_, frame, y), float)
+
+
+def test_parameters_must_be_values() -> None:
+    with pytest.raises(ltr.LtrTypeError, match="parameters must be hashable.*Use tuples"):
+        ltr.evaluate([1], [1], group=[1], metrics=[Reach(power=[1, 2])])
+
+
+def test_what_lies_above_all_ties_can_be_read() -> None:
+    y, s = [3, 4, 0, 0], [4, 3, 1, 1]
+    assert ltr.evaluate(y, s, group=[4], metrics=[first_grade])["first_grade"] == 3
+
+
+def first_grade(ranking: ltr.Ranking) -> np.ndarray:
+    return ranking.by_rank(ranking.queries.grades, 1)[:, 0]

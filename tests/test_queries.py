@@ -98,6 +98,10 @@ BAD = {
     "metrics": ({"metrics": 5}, r"metrics must be a name, a metric, or several"),
     "no_relevant list": ({"no_relevant": [0]}, r"finite number"),
     "docid": ({"docid": ["a", None, "b", "c"]}, r"docid must have an id in every row: it is missing at row 1"),
+    "bytes that are no text": (
+        {"docid": np.array([b"a", b"\xff", b"c", b"d"])},
+        r"docid must be text, or bytes in UTF-8",
+    ),
     "retrieved scores": ({"retrieved": [0.1, 0.2, 1, 0]}, r"retrieved must be True or False"),
 }
 

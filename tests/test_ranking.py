@@ -330,3 +330,21 @@ def test_order_metrics_of_a_million_documents() -> None:
     of_different_score = (n * n - int((of_score**2).sum())) // 2
     tau = (right - (pairs - right - tied)) / math.sqrt(pairs) / math.sqrt(of_different_score)
     assert got["tau"] == pytest.approx(tau, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 5, 37, 100, 399])
+def test_a_perfect_order_is_exactly_1(n: int) -> None:
+    rng = np.random.default_rng(n)
+    tied = np.repeat(rng.permutation(n), rng.integers(1, 4, n))  # grades with ties, and scores with the same ties
+    for y in (np.arange(n), tied):
+        assert set(ltr.evaluate(y, y / 7, group=[len(y)], metrics=["tau", "rho", "auc"]).mean.values()) == {1.0}
+
+
+def test_rank_correlation_of_a_million_documents_keeps_its_digits() -> None:
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    y = rng.permutation(n)
+    s = y + rng.normal(size=n) * n / 3
+    d = y.astype(object) - np.argsort(np.argsort(s)).astype(object)
+    exact = 1 - Fraction(6 * int((d * d).sum()), n * (n * n - 1))
+    assert ltr.evaluate(y, s, group=[n], metrics="rho")["rho"] == pytest.approx(float(exact), rel=1e-14)

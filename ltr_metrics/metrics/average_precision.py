@@ -59,7 +59,7 @@ class MAP(BinaryMetric, RankMetric):
         # What divides depends on the ranking here: a random number where a tie spans the cutoff.
         depths = [ranking.depth(k) for k in cutoffs]
         sums = np.cumsum(self.contributions(ranking, max(depths)), axis=1)
-        hits = np.cumsum(ranking.at_least(self.relevant(ranking.queries), max(depths)), axis=1)
+        hits = np.cumsum(ranking.at_least_as_laid_out(self.relevant(ranking.queries), max(depths)), axis=1)
         values = [sums[:, depth - 1] / np.maximum(hits[:, depth - 1], 1) for depth in depths]
         if ranking.ties is not None:
             for value, depth in zip(values, depths, strict=True):
@@ -69,7 +69,7 @@ class MAP(BinaryMetric, RankMetric):
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         chosen = self.relevant(ranking.queries)
-        relevant = ranking.at_least(chosen, depth)
+        relevant = ranking.at_least_as_laid_out(chosen, depth)
         hits = np.cumsum(relevant, axis=1, dtype=np.int32)
         adds = (hits * relevant) / np.arange(1.0, depth + 1)
         if ranking.ties is not None:

@@ -7,6 +7,7 @@ expectation over the orders of its tie. Means over queries, weights and leaving 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -16,7 +17,7 @@ import numpy as np
 
 from ltr_metrics.blocks import Block
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import FloatArray, require_option
+from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, FloatArray, require_option
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
 
@@ -57,7 +58,9 @@ class Metric:
         >>> metric("map(rel=2)@10").slug
         'map-rel-2_at_10'
         """
-        spelled = str(self).replace("@", "_at_").replace("=>", "=above-")
+        spelled = re.sub(
+            r"(?<=[\[(,=])-", "neg", str(self).replace("@", "_at_").replace("=>", "=above-").replace("+", "")
+        )
         return re.sub(r"[^\w.]+", "-", spelled).replace("-_", "_").strip("-")
 
     def family(self) -> tuple[Any, ...]:
@@ -103,8 +106,12 @@ class RankMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.k is not None and not (isinstance(self.k, int) and not isinstance(self.k, bool) and self.k >= 1):
+        if self.k is None:
+            return
+        if not (isinstance(self.k, int) and not isinstance(self.k, bool) and self.k >= 1):
             raise LtrValueError(f"The cutoff k of {self.NAME} must be a whole number of at least 1. Got {self.k!r}.")
+        if self.k > LARGEST_EXACT_INTEGER:
+            raise LtrValueError(f"The cutoff k of {self.NAME} must be at most 2**53. Got {self.k!r}.")
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         """Return what the document at each rank adds to the sum, (queries x depth)."""
@@ -118,10 +125,13 @@ class RankMetric(Metric):
         depths = [ranking.depth(k) for k in cutoffs]
         running = np.cumsum(self.contributions(ranking, max(depths)), axis=1)
         block, family = ranking.block, self.family()
-        return [
-            running[:, depth - 1] / block.once((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
-            for k, depth in zip(cutoffs, depths, strict=True)
-        ]
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # of a metric of one's own: 0 / 0 is undefined, x / 0 is refused
+            return [
+                running[:, depth - 1] / block.once((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
+                for k, depth in zip(cutoffs, depths, strict=True)
+            ]
 
 
 def require_parameter(metric: Metric, name: str, allowed: Sequence[str]) -> None:
@@ -131,7 +141,12 @@ def require_parameter(metric: Metric, name: str, allowed: Sequence[str]) -> None
 
 def is_number(value: object) -> bool:
     """Whether a parameter is a finite number."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond float64
+        return False
 
 
 def spell(value: Any) -> str:

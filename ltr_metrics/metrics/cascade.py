@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, is_number, require_parameter
-from ltr_metrics.metrics.stops import expected_stops
+from ltr_metrics.metrics.stops import NEGLIGIBLE_LOG, expected_stops
 from ltr_metrics.metrics.tables import as_table, of_table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
@@ -37,6 +38,10 @@ class CascadeMetric(RankMetric):
         """Return what stopping at each rank is worth."""
         raise NotImplementedError
 
+    def last_of_worth(self, depth: int) -> int:
+        """Return the rank, at most ``depth``, beyond which what is left adds up to less than 2^-60."""
+        return depth
+
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         stop = self.stop(ranking.queries)
         stops = ranking.as_laid_out(stop, depth)
@@ -45,7 +50,7 @@ class CascadeMetric(RankMetric):
         if ranking.ties is not None:
             tied = ranking.tied_places(depth)
             arrives = np.where(tied.ties.first > 0, goes_on[tied.ties.row, tied.ties.first - 1], 1.0)
-            stops_in_tie = expected_stops(tied, ranking.tied_values(stop, depth), depth)
+            stops_in_tie = expected_stops(tied, ranking.tied_values(stop, depth), self.last_of_worth(depth))
             ranking.replace_tied(stops, tied, arrives[tied.tie] * stops_in_tie)
         stops *= self.worth(depth)
         return stops
@@ -163,6 +168,9 @@ class PFound(CascadeMetric):
 
     def worth(self, depth: int) -> FloatArray:
         return np.asarray((1 - self.p_break) ** np.arange(depth))
+
+    def last_of_worth(self, depth: int) -> int:
+        return depth if self.p_break == 0 else min(depth, math.ceil(-NEGLIGIBLE_LOG / math.log1p(-self.p_break)))
 
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
         if self.p_rel == "label":

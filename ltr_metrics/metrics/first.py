@@ -30,7 +30,7 @@ class FirstRelevant(BinaryMetric, RankMetric):
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         chosen = self.relevant(ranking.queries)
-        relevant = ranking.at_least(chosen, max(depths))
+        relevant = ranking.at_least_as_laid_out(chosen, max(depths))
         first = relevant.argmax(axis=1)
         found = relevant[np.arange(len(first)), first]
         values = [np.where(found & (first < depth), self.at_rank(first + 1.0), 0.0) for depth in depths]

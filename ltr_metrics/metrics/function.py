@@ -40,15 +40,14 @@ class FunctionMetric(Metric):
         return spell(self.function), {}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        values = np.asarray(self.function(ranking), dtype=np.float64)
+        returned = self.function(ranking)
+        try:
+            values = np.asarray(returned, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise LtrTypeError(f"The metric {self} must return numbers, one a query. Got {returned!r}.") from None
         if values.shape != ranking.n_ranked.shape:
             raise LtrValueError(
                 f"The metric {self} must return one number a query of the ranking: got shape {values.shape} for "
                 f"{len(ranking.n_ranked)} queries."
-            )
-        if np.isinf(values).any():
-            query = ranking.queries.qid[ranking.block.members[int(np.isinf(values).argmax())]]
-            raise LtrValueError(
-                f"The metric {self} must be finite, or NaN where it is undefined: it is not for query {query}."
             )
         return values

@@ -16,6 +16,7 @@ from ltr_metrics.metrics.tables import as_table, of_table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
 
+GAINS, DISCOUNTS = ("exp", "linear"), ("log2", "jarvelin")
 Gain = str | tuple[float, ...] | Callable[[FloatArray], FloatArray]
 Discount = str | Callable[[FloatArray], FloatArray]
 
@@ -45,6 +46,9 @@ class CG(RankMetric):
     """
 
     NAME: ClassVar[str] = "cg"
+
+    def check(self, queries: LabelledQueries) -> None:
+        refuse_overflow(self, queries, queries.grades, "Scale such grades down.")
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         return ranking.expected(ranking.queries.grades, depth)
@@ -96,13 +100,19 @@ class DCG(RankMetric):
         if isinstance(self.gain, (list, tuple, np.ndarray)):
             object.__setattr__(self, "gain", as_table(self.gain, "gain table", self.NAME))
         if isinstance(self.gain, str):
-            require_parameter(self, "gain", ("exp", "linear"))
+            require_parameter(self, "gain", GAINS)
         elif not callable(self.gain) and not isinstance(self.gain, tuple):
             raise LtrTypeError(
                 f"The parameter gain of {self.NAME} must be 'exp', 'linear', a table or a function. Got {self.gain!r}."
             )
         if not callable(self.discount):
-            require_parameter(self, "discount", ("log2", "jarvelin"))
+            require_parameter(self, "discount", DISCOUNTS)
+        for name, words in (("gain", GAINS), ("discount", DISCOUNTS)):
+            given = getattr(self, name)
+            if callable(given) and getattr(given, "__name__", "") in words:
+                raise LtrValueError(
+                    f"A {name} function named {given.__name__!r} would be logged as the {name} of that name. Rename it."
+                )
         str(self)  # a function without a name is refused here and not when the first log line is written
 
     def _spelled(self) -> tuple[str, dict[str, Any]]:
@@ -125,7 +135,7 @@ class DCG(RankMetric):
     def _gains(self, queries: LabelledQueries) -> FloatArray:
         grades = queries.grades
         if self.gain == "exp":
-            gains = _two_to_the(grades) - 1
+            gains = _exponential(grades)
         elif self.gain == "linear":
             gains = grades
         elif isinstance(self.gain, tuple):
@@ -136,14 +146,8 @@ class DCG(RankMetric):
                 raise LtrValueError(
                     f"The gain of {self} must give one gain a grade: got {gains.shape} for {grades.shape}."
                 )
-        with np.errstate(over="ignore"):
-            sums_overflow = ~np.isfinite(gains * queries.sizes.max())
-        if sums_overflow.any():
-            grade = grades[int(sums_overflow.argmax())]
-            raise LtrValueError(
-                f"The gain of {self} must be finite in float64, also summed over a query: it is not for grade {grade:g} at "
-                f"{queries.first_row_of_grade(grade)}. Use the linear gain ({self.NAME}_lin) or a gain table for such grades."
-            )
+        remedy = f"Use the linear gain ({self.NAME}_lin) or a gain table for such grades."
+        refuse_overflow(self, queries, gains, remedy)
         return gains
 
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
@@ -230,8 +234,22 @@ class NDCG(DCG):
         return np.where(ideal > 0, ideal, np.nan)
 
 
-def _two_to_the(grades: FloatArray) -> FloatArray:
+def _exponential(grades: FloatArray) -> FloatArray:
+    """2^y - 1, without losing the digits of small fractional grades, and exact for whole ones."""
     whole = np.floor(grades)
     with np.errstate(over="ignore"):
-        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64))  # exp2 need not be exact for whole numbers
-        return np.where(whole == grades, exact, np.exp2(grades))
+        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64)) - 1  # exp2 need not be exact for whole numbers
+        small = np.expm1(np.minimum(grades, 1) * np.log(2))
+        return np.where(whole == grades, exact, np.where(grades < 1, small, np.exp2(grades) - 1))
+
+
+def refuse_overflow(metric: RankMetric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
+    """Raise an error if a gain is not finite, or its sum over a query might not be."""
+    with np.errstate(over="ignore"):
+        overflow = ~np.isfinite(gains * queries.sizes.max())
+    if overflow.any():
+        grade = queries.grades[int(overflow.argmax())]
+        raise LtrValueError(
+            f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} at "
+            f"{queries.first_row_of_grade(grade)}. {remedy}"
+        )

@@ -43,7 +43,9 @@ METRICS: tuple[type[Metric], ...] = (
 _BY_NAME: dict[str, tuple[type[Metric], dict[str, Any]]] = {
     name: (cls, fixed) for cls in METRICS for name, fixed in {cls.NAME: {}, **cls.ALIASES}.items()
 }
-_FORM = re.compile(r"(?P<name>\w+)(?:\((?P<inside>.*)\))?(?:@(?P<k>\d+))?", re.ASCII)
+_FORM = re.compile(r"(?P<name>\w+)(?:\((?P<inside>.*)\))?(?:@(?P<k>\d{1,18}))?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def metric(name: str | Metric | Callable[[Ranking], Any]) -> Metric:
     'precision(rel=2)@5'
     """
     if isinstance(name, Metric):
+        _refuse_unusable(name)
         return name
     if callable(name):
         return of_function(name)
@@ -127,9 +130,23 @@ def of_function(function: Callable[[Ranking], Any]) -> FunctionMetric:
     if isinstance(function, type):
         raise LtrTypeError(f"A metric must be given as an object, not as its class: write {function.__name__}(...).")
     made = FunctionMetric(function=function)
-    if str(made) in _BY_NAME:
-        raise LtrValueError(f"A function named {str(made)!r} would be logged as the metric of that name. Rename it.")
+    _refuse_unusable(made)
     return made
+
+
+def _refuse_unusable(metric: Metric) -> None:
+    """Refuse a metric of one's own that would be logged as another one, or that is no value."""
+    try:
+        hash(metric)
+    except TypeError as error:
+        raise LtrTypeError(
+            f"A metric is a value, so its parameters must be hashable: {error} in {metric!r}. Use tuples."
+        ) from None
+    name = str(metric) if isinstance(metric, FunctionMetric) else type(metric).NAME
+    if type(metric) not in METRICS and name in _BY_NAME.keys() | _RESERVED:
+        raise LtrValueError(
+            f"A metric of your own named {name!r} would be taken for another one, or for a column. Rename it."
+        )
 
 
 def parse(name: str) -> ParsedName:
@@ -167,6 +184,8 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
         key, equals, text = item.partition("=")
         if not equals and cls.POSITIONAL is not None:
             key, equals, text = cls.POSITIONAL, "=", item
+        if not equals and key in known:
+            raise LtrValueError(f"The parameter {key} in {name!r} has no value: write {key}=....")
         if not equals or key not in known:
             raise LtrValueError(
                 f"{cls.NAME} has no parameter {key!r} (in {name!r}).{did_you_mean(key, known)} It has {', '.join(known) or 'none'}."
@@ -193,9 +212,6 @@ def split_names(text: str) -> list[str]:
 def _value(text: str) -> Any:
     if text.startswith("[") and text.endswith("]"):
         return tuple(_value(item) for item in text[1:-1].split(",")) if text != "[]" else ()
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    if not _NUMBER.fullmatch(text):
+        return text
+    return int(text) if text.lstrip("+-").isdigit() else float(text)

@@ -66,7 +66,8 @@ class Kendall(Metric):
         pairs = _pairs_of(ranking)
         of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
         of_different_score = np.maximum(pairs.all - pairs.equal_score, 1)  # without any, C - D is 0
-        tau = (pairs.right - pairs.wrong) / np.sqrt(of_different_grade) / np.sqrt(of_different_score)
+        # One root of the product: where both are equal it is exact, and a perfect ranking exactly 1.
+        tau = (pairs.right - pairs.wrong) / np.sqrt(of_different_grade * of_different_score)
         return np.asarray(np.clip(tau, -1, 1))
 
 
@@ -101,8 +102,8 @@ class Spearman(Metric):
         y = np.empty(len(query))
         y[by_grade] = _middles(query[by_grade], same, n)
         s = _middles(query, run, n)
-        yy, ys, ss = (np.bincount(query, weights=w, minlength=len(n)) for w in (y * y, y * s, s * s))
-        rho = ys / np.sqrt(_nan_if_zero(yy)) / np.sqrt(np.where(ss > 0, ss, 1))
+        yy, ys, ss = (_sums(query, values, len(n)) for values in (y * y, y * s, s * s))
+        rho = ys / np.sqrt(_nan_if_zero(yy) * np.where(ss > 0, ss, 1))
         return np.asarray(np.clip(rho, -1, 1))
 
 
@@ -159,6 +160,15 @@ def _middles(query: IntArray, run: IntArray, n: IntArray) -> FloatArray:
     size = np.bincount(run)
     above = _first_of(np.arange(len(query)), run) - _first_of(np.arange(len(query)), query)
     return np.asarray(n[query] - 2.0 * above - size[run])
+
+
+def _sums(query: IntArray, values: FloatArray, n_queries: int) -> FloatArray:
+    """Sum over each query; by reduceat, which sums pairwise, since bincount loses digits over a million documents."""
+    sums = np.zeros(n_queries)
+    begins = np.flatnonzero(np.diff(query, prepend=-1))
+    if begins.size:
+        sums[query[begins]] = np.add.reduceat(values, begins)
+    return sums
 
 
 def _runs(*labels: AnyArray) -> IntArray:

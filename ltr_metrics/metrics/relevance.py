@@ -73,7 +73,7 @@ class BinaryMetric(Metric):
 
     def _above(self, rel: str) -> str:
         try:
-            limit = float(rel[1:])
+            limit = float(rel[1:]) + 0.0  # turns -0.0 into 0.0
         except ValueError:
             raise self._bad_rel() from None
         if not rel.startswith(">") or not is_number(limit) or limit < 0:

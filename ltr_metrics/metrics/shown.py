@@ -49,9 +49,10 @@ class Judged(ShareOfShown):
     NAME: ClassVar[str] = "judged"
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        queries = ranking.queries
-        judged = np.ones(queries.n_rows) if queries.judged is None else queries.judged.astype(np.float64)
-        return ranking.expected_of_rows(judged, depth)
+        judged = ranking.queries.judged
+        if judged is None:
+            return (np.arange(depth) < ranking.n_ranked[:, None]).astype(np.float64)
+        return ranking.expected_of_rows(judged.astype(np.float64), depth)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,11 +92,13 @@ class MeanOf(ShareOfShown):
             )
 
     def check(self, queries: LabelledQueries) -> None:
-        if self.column not in queries.columns:
+        if self.column in queries.columns:
+            queries.column(self.column)
+        else:
             raise LtrValueError(
                 f"{self} needs the column {self.column!r}, one number a row: pass columns={{{self.column!r}: ...}}."
                 f"{did_you_mean(self.column, queries.columns)} Given: {', '.join(queries.columns) or 'none'}."
             )
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected_of_rows(ranking.queries.columns[self.column], depth)
+        return ranking.expected_of_rows(ranking.queries.column(self.column), depth)

@@ -33,9 +33,12 @@ def expected_stops(tied: TiedPlaces, stop: FloatArray, depth: int) -> FloatArray
         return stops
     never = np.add.reduceat((stop == 0.0).astype(np.intp), tied.begins)
     mean = np.minimum(np.add.reduceat(stop, tied.begins) / ties.size, 1.0)
-    with np.errstate(divide="ignore"):  # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
+    with np.errstate(
+        divide="ignore", over="ignore"
+    ):  # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
         reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
-    places = np.minimum(np.minimum(ties.size, depth - ties.first), np.maximum(reached, 1)).astype(np.intp)
+    within = np.minimum(ties.size, depth - ties.first)
+    places = np.maximum(np.minimum(within, reached), 1).astype(np.intp)
     of_grade, count = _count_grades(tied, stop)
     for chosen in _of_like_size(places):
         depth = int(places[chosen].max())

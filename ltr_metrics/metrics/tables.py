@@ -13,7 +13,10 @@ from ltr_metrics.queries import LabelledQueries
 
 def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:
     """Return a table that was given as a sequence of finite numbers."""
-    table = np.asarray(values)
+    try:
+        table = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        table = np.zeros(0)
     if table.ndim != 1 or not table.size or table.dtype.kind not in "iuf" or not np.isfinite(table).all():
         raise LtrValueError(
             f"The {what} of {metric} must be one finite number a grade, from grade 0 on. Got {values!r}."
