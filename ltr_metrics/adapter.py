@@ -10,6 +10,7 @@ from ltr_metrics.conventions import Convention, Metrics, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.log import PerQueryLog
+from ltr_metrics.metrics import MeanOf
 from ltr_metrics.result import Evaluation
 
 
@@ -30,6 +31,8 @@ class HostMetrics:
             raise LtrValueError(
                 'ties="docid" needs document ids, and no host hands them over: use ties="stable" for input order.'
             )
+        if any(isinstance(metric, MeanOf) for metric in self.request.metrics):
+            raise LtrValueError("mean_of needs columns, and no host hands them over: evaluate it after the training.")
         if log is not None and not isinstance(log, PerQueryLog):
             raise LtrTypeError(f"log must be a PerQueryLog. Got {log!r}.")
         self.log = log
@@ -45,7 +48,7 @@ class HostMetrics:
             if np.isnan(value):
                 raise LtrValueError(
                     f"{name} is undefined for all {result.n_queries} queries of this data set (or those that are left have weight "
-                    "0), so it has no mean: no query has a relevant document. Evaluate on data with relevant documents, or set "
-                    "no_relevant=0 or 1."
+                    "0), so it has no mean. A metric is undefined where no document is relevant to it, one of order where all grades are "
+                    "equal, one of your own where it returns NaN. Evaluate on other data, or set no_relevant=0 or 1."
                 )
         return result

@@ -99,7 +99,7 @@ def cli() -> None:
 @click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @OUT
 def evaluate(form: str, out: Path | None, **given: Any) -> None:
-    """Evaluate models on DATA: means, quantiles over queries, queries left out.
+    """Evaluate models: means, quantiles, queries left out.
 
     DATA are LETOR files (compressed or not; query sizes may stand in FILE.query), or .parquet, .csv, .tsv tables with
     the columns qid and label; or --qrels and --run name TREC files.
@@ -118,7 +118,7 @@ def evaluate(form: str, out: Path | None, **given: Any) -> None:
 @click.option("--format", "form", type=click.Choice(list(RENDERERS)), default="text", show_default=True)
 @OUT
 def report(form: str, out: Path | None, **given: Any) -> None:
-    """Report on models on DATA: means, quantiles over queries, queries left out.
+    """Do the same as evaluate.
 
     \b
     Examples:
@@ -136,7 +136,7 @@ def report(form: str, out: Path | None, **given: Any) -> None:
 @click.option("--format", "form", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True)
 @OUT
 def explain(form: str, out: Path | None, metric: str, a: str, b: str, **given: Any) -> None:
-    """Explain why a metric has different values under two conventions.
+    """Explain a difference between two conventions.
 
     \b
     Example:
@@ -151,7 +151,9 @@ def explain(form: str, out: Path | None, metric: str, a: str, b: str, **given: A
     if form == "json":
         text = json.dumps({name: one.to_dict() for name, one in found.items()}, indent=2, allow_nan=False) + "\n"
     elif form == "csv":
-        tables = [one.to_pandas().assign(model=name) for name, one in found.items()]
+        tables = [one.to_pandas() for one in found.values()]
+        for name, table in zip(found, tables, strict=True):
+            table.insert(0, "model", name)
         text = "".join(table.to_csv(index=False, header=i == 0) for i, table in enumerate(tables))
     else:
         text = "\n\n".join(f"{name}: {one}" for name, one in found.items()) + "\n"

@@ -14,14 +14,25 @@ import numpy as np
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import require_option
 from ltr_metrics.metrics.base import Metric, is_number
-from ltr_metrics.metrics.names import metric, parse
+from ltr_metrics.metrics.names import METRICS, metric, parse
+from ltr_metrics.metrics.shown import Judged, MeanOf
 from ltr_metrics.ranking import Ranking
 from ltr_metrics.sorting import LAYOUT_OF_TIES
 
+OF_ANY_RANKING = (Judged, MeanOf)  # they ask nothing that systems answer differently
 NO_RELEVANT = ("skip", "drop", "error")
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
 OneMetric = str | Metric | Callable[[Ranking], Any]
 Metrics = OneMetric | Iterable[OneMetric]
+
+
+def _no_relevant(value: object) -> str | float:
+    if isinstance(value, str):
+        if value in NO_RELEVANT:
+            return value
+    elif is_number(value.item() if isinstance(value, np.generic) else value):
+        return float(value)  # type: ignore[arg-type]
+    raise LtrValueError(f"no_relevant must be one of 'skip', 'drop', 'error', or a finite number; got {value!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +40,20 @@ class Convention:
     """What a system means by a metric's bare name; make your own with `dataclasses.replace`.
 
     Fields named after a metric (``ndcg_gain``, ``precision_short``) complete that metric's names.
+
+    Attributes
+    ----------
+    name : str
+    ties, no_relevant
+        As for `evaluate`. ``ndcg_no_relevant`` and ``recall_no_relevant`` are those of one metric, None as of the others.
+    cutoff : int or None
+        What a name without ``@k`` means; None is the whole list.
+    metrics : frozenset of str or None
+        What the system has, by name without parameters; another name is an error. None is everything.
+    uncut : frozenset of str
+        Of these, what it has without a cutoff alone.
+    rel
+        As for `Precision`, of all metrics that ask whether a document is relevant.
 
     Examples
     --------
@@ -42,12 +67,12 @@ class Convention:
     name: str
     ties: str = "mean"
     no_relevant: str | float = "skip"
-    ndcg_no_relevant: str | float | None = None  # of NDCG, if not as of the others
+    ndcg_no_relevant: str | float | None = None
     recall_no_relevant: str | float | None = None
-    cutoff: int | None = None  # what a name without @k means
-    metrics: frozenset[str] | None = None  # what the system has; None is everything
-    uncut: frozenset[str] = frozenset()  # of these the ones that it has without a cutoff alone
-    rel: float | str | None = None  # of all metrics that ask whether a document is relevant
+    cutoff: int | None = None
+    metrics: frozenset[str] | None = None
+    uncut: frozenset[str] = frozenset()
+    rel: float | str | None = None
     ndcg_gain: Any = "exp"
     ndcg_discount: Any = "log2"
     ndcg_short: str = "pad"
@@ -55,6 +80,26 @@ class Convention:
     precision_short: str = "pad"
     err_max_grade: float = 4
     err_p: str = "exp"
+
+    def __post_init__(self) -> None:
+        require_option("ties", self.ties, tuple(LAYOUT_OF_TIES))
+        for value in (self.no_relevant, self.ndcg_no_relevant, self.recall_no_relevant):
+            if value is not None:
+                _no_relevant(value)
+        known = {cls.NAME for cls in METRICS}
+        for name in {*(self.metrics or ()), *self.uncut} - known:
+            raise LtrValueError(f"The convention {self.name!r} has no metric {name!r}.{did_you_mean(name, known)}")
+        for cls in METRICS:  # which refuse what they cannot be made of
+            if "k" in {f.name for f in fields(cls)} and cls is not MeanOf:
+                cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
+
+    def completing(self, cls: type[Metric]) -> dict[str, Any]:
+        """Return the parameters of a metric that this convention sets."""
+        prefix = cls.COMPLETED_BY or cls.NAME
+        by_field = {"k": self.cutoff, "rel": self.rel}
+        names = [f.name for f in fields(cls)]
+        by_field |= {n: getattr(self, f"{prefix}_{n}") for n in names if hasattr(self, f"{prefix}_{n}")}
+        return {n: by_field[n] for n in names if n in by_field}
 
 
 CONVENTIONS: dict[str, Convention] = {
@@ -128,6 +173,7 @@ class Request:
     metrics: tuple[Metric, ...]
     asked: dict[str, str]  # name as asked for -> canonical name
     policy: Policy
+    by_default: bool = False  # whether nobody named the metrics
 
 
 def resolve(
@@ -138,7 +184,7 @@ def resolve(
     convention: str | Convention | None = None,
 ) -> Request:
     """Complete names and options: an explicit value wins, then the convention's, then the default."""
-    chosen = _convention(convention)
+    chosen, by_default = _convention(convention), metrics is None
     if metrics is None:
         metrics = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
     if isinstance(metrics, (str, Metric)) or callable(metrics):
@@ -157,7 +203,7 @@ def resolve(
     if not complete:
         raise LtrValueError("metrics must name at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
-    return Request(tuple(complete.values()), asked, policy)
+    return Request(tuple(complete.values()), asked, policy, by_default)
 
 
 def name_of(metric: object) -> str:
@@ -171,17 +217,12 @@ def _policy(
     ties = require_option("ties", convention.ties if ties is None else ties, tuple(LAYOUT_OF_TIES))
     if no_relevant is not None:
         return Policy(ties, _no_relevant(no_relevant), convention.name)
-    exceptions = {name: getattr(convention, f"{metric.NAME}_no_relevant", None) for name, metric in metrics.items()}
-    of_metric = {name: _no_relevant(value) for name, value in exceptions.items() if value is not None}
+    exceptions = {
+        name: "skip" if isinstance(metric, OF_ANY_RANKING) else getattr(convention, f"{metric.NAME}_no_relevant", None)
+        for name, metric in metrics.items()
+    }
+    of_metric = {n: _no_relevant(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
     return Policy(ties, _no_relevant(convention.no_relevant), convention.name, of_metric)
-
-
-def _no_relevant(value: object) -> str | float:
-    if isinstance(value, str):
-        return require_option("no_relevant", value, NO_RELEVANT)
-    if not is_number(value.item() if isinstance(value, np.generic) else value):
-        raise LtrValueError(f"no_relevant must be 'skip', 'drop', 'error' or a finite number. Got {value!r}.")
-    return float(value)  # type: ignore[arg-type]
 
 
 def _convention(convention: str | Convention | None) -> Convention:
@@ -199,7 +240,7 @@ def _convention(convention: str | Convention | None) -> Convention:
 
 
 def _has(convention: Convention, cls: type[Metric]) -> bool:
-    return convention.metrics is None or cls.NAME in convention.metrics
+    return convention.metrics is None or cls.NAME in convention.metrics or cls in OF_ANY_RANKING
 
 
 def _complete(name: str, convention: Convention) -> Metric:
@@ -215,8 +256,4 @@ def _complete(name: str, convention: Convention) -> Metric:
             f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write {parsed.cls.NAME!r}, or pass "
             f"the metric as an object (ltr_metrics.metric({name!r}))."
         )
-    prefix = parsed.cls.COMPLETED_BY or parsed.cls.NAME
-    by_field = {"k": convention.cutoff, "rel": convention.rel}
-    names = [f.name for f in fields(parsed.cls)]
-    by_field |= {n: getattr(convention, f"{prefix}_{n}") for n in names if hasattr(convention, f"{prefix}_{n}")}
-    return parsed.make(name, {n: by_field[n] for n in names if n in by_field})
+    return parsed.make(name, convention.completing(parsed.cls))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ltr_metrics.blocks import blocks_of
 from ltr_metrics.conventions import Convention, Metrics, Policy, Request, resolve
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import AnyArray, FloatArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.queries import LabelledQueries
@@ -73,6 +74,9 @@ class Queries(LabelledQueries):
     1.0
     """
 
+    def __repr__(self) -> str:
+        return f"Queries({self.n_queries:,} queries, {self.n_rows:,} rows)"
+
     def evaluate(
         self,
         y_score: Any,
@@ -88,7 +92,14 @@ class Queries(LabelledQueries):
     def answer(self, y_score: Any, request: Request) -> Evaluation:
         """Evaluate a request whose names are resolved already, as adapters do round after round."""
         for metric in request.metrics:
-            self.once(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
+            try:
+                self.once(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
+            except LtrValueError as error:
+                if request.by_default:
+                    raise LtrValueError(
+                        f"{error} It is one of the default metrics: name those that you want."
+                    ) from None
+                raise
         per_query = _values(self, self.scores(y_score), request.metrics, request.policy.ties)
         _apply_no_relevant(self, per_query, request.policy)
         return _evaluation(self, per_query, request)
@@ -167,6 +178,16 @@ def evaluate(
         by=by,
     )
     return queries.evaluate(y_score, metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+
+
+def queries_from(y_true: Any, options: dict[str, Any], function: str) -> Queries:
+    """Make `Queries` of the options that another function passes on."""
+    known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
+    for name in options.keys() - set(known):
+        raise LtrTypeError(
+            f"{function} has no option {name!r}.{did_you_mean(name, known)} Of the data it takes {', '.join(known)}."
+        )
+    return Queries(y_true, **options)
 
 
 def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], request: Request) -> Evaluation:

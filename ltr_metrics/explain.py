@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ltr_metrics.conventions import Convention, Policy, Request, resolve
+from ltr_metrics.conventions import Convention, OneMetric, Policy, Request, name_of, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.evaluation import Queries
+from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import tied_queries
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The difference between a metric's values under two conventions, by the choices that differ.
 
@@ -69,19 +69,20 @@ class Explanation:
         largest = max(self.parts, key=lambda name: abs(self.parts[name]))
         if self.parts[largest] == 0:
             return f"{values}: their choices differ ({', '.join(self.parts)}), but not on these data."
-        in_a, in_b = map(_shown, self.fields[largest])
-        return (
-            f"{values}; of the difference of {self.difference:+.4f} the largest part, {self.parts[largest]:+.4f}, is {largest}: {in_a} "
-            f"in {self.a}, {in_b} in {self.b}."
-        )
+        in_a, in_b = (_shown(largest, value) for value in self.fields[largest])
+        what = f"{largest}: {in_a} in {self.a}, {in_b} in {self.b}"
+        if sum(part != 0 for part in self.parts.values()) == 1:
+            return f"{values}; the whole difference of {_signed(self.difference)} is {what}."
+        part = _signed(self.parts[largest])
+        return f"{values}; the largest of the parts that add up to {_signed(self.difference)} is {part}, for {what}."
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a choice that differs: field, its values under a and b, toggle, part."""
         rows = [
             {
                 "field": name,
-                "a": _shown(in_a),
-                "b": _shown(in_b),
+                "a": _shown(name, in_a),
+                "b": _shown(name, in_b),
                 "toggle": self.toggles[name],
                 "part": self.parts[name],
             }
@@ -96,7 +97,7 @@ class Explanation:
         }
         return plain | {
             "difference": self.difference,
-            "fields": {name: [_shown(value) for value in values] for name, values in self.fields.items()},
+            "fields": {name: [_plain(value) for value in values] for name, values in self.fields.items()},
             "toggles": dict(self.toggles),
             "parts": dict(self.parts),
             "sentence": self.sentence,
@@ -104,20 +105,23 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the sentence and a small table."""
-        rows = [["field", self.a, self.b, "alone", "part"]]
+        rows = [["field", self.a, self.b, "toggle", "part"]]
         for name, values in self.fields.items():
-            rows.append([name, *map(_shown, values), f"{self.toggles[name]:+.4f}", f"{self.parts[name]:+.4f}"])
-        rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", f"{self.difference:+.4f}"])
+            shown = [_shown(name, value) for value in values]
+            rows.append([name, *shown, _signed(self.toggles[name]), _signed(self.parts[name])])
+        rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _signed(self.difference)])
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
         lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([self.sentence, "", *lines])
+
+    __repr__ = __str__  # what a notebook shows
 
 
 def explain_difference(
     y_true: Any,
     y_score: Any,
     *,
-    metric: str | Metric,
+    metric: OneMetric,
     a: str | Convention,
     b: str | Convention,
     ties: str | None = None,
@@ -130,7 +134,7 @@ def explain_difference(
     ----------
     y_true, y_score
         As for `ltr_metrics.evaluate`.
-    metric : str or Metric
+    metric : str, Metric or function
         One metric. A name is completed by each convention; of a metric object only ties and no_relevant can differ.
     a, b : str or Convention
         From the number under ``a`` to the number under ``b``.
@@ -159,15 +163,15 @@ def explain_difference(
     >>> y, s = [2, 0, 1, 0, 0], [0.3, 0.9, 0.2, 0.6, 0.5]
     >>> found = ltr.explain_difference(y, s, group=[3, 2], metric="ndcg@10", a="lightgbm", b="sklearn")
     >>> print(found)
-    ndcg@10 is 0.8295 under lightgbm and 0.3348 under sklearn; of the difference of -0.4947 the largest part, -0.5000, is no_relevant: 1 in lightgbm, 0 in sklearn.
+    ndcg@10 is 0.8295 under lightgbm and 0.3348 under sklearn; the largest of the parts that add up to -0.4947 is -0.5000, for no_relevant: 1 in lightgbm, 0 in sklearn.
     <BLANKLINE>
-    field        lightgbm  sklearn  alone    part
+    field        lightgbm  sklearn  toggle   part
     gain         exp       linear   +0.0053  +0.0053
     ties         stable    mean     +0.0000  +0.0000
     no_relevant  1         0        -0.5000  -0.5000
     all          0.8295    0.3348            -0.4947
     """
-    queries = Queries(y_true, **data)
+    queries = queries_from(y_true, data, "explain_difference")
     return explain_difference_of(queries, y_score, metric=metric, a=a, b=b, ties=ties, no_relevant=no_relevant)
 
 
@@ -175,14 +179,14 @@ def explain_difference_of(
     queries: Queries,
     y_score: Any,
     *,
-    metric: str | Metric,
+    metric: OneMetric,
     a: str | Convention,
     b: str | Convention,
     ties: str | None = None,
     no_relevant: str | float | None = None,
 ) -> Explanation:
     """Do the same for queries that are laid out already."""
-    if not isinstance(metric, (str, Metric)):
+    if not isinstance(metric, (str, Metric)) and not callable(metric):
         raise LtrTypeError(f"explain_difference takes one metric, by name or as an object. Got {metric!r}.")
     requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
     choices = [_choices(request) for request in requests]
@@ -200,7 +204,7 @@ def explain_difference_of(
     values = {subset: value(subset) for n in range(len(differ) + 1) for subset in itertools.combinations(differ, n)}
     value_a, value_b = values[()], values[tuple(differ)]
     return Explanation(
-        metric=str(metric),
+        metric=name_of(metric),
         a=requests[0].policy.convention,
         b=requests[1].policy.convention,
         metric_a=str(_made(cls, in_a)),
@@ -249,5 +253,13 @@ def _value(queries: Queries, scores: Any, cls: type[Metric], choices: dict[str, 
     return value
 
 
-def _shown(value: Any) -> str:
-    return "whole list" if value is None else spell(value)
+def _shown(name: str, value: Any) -> str:
+    return {"k": "whole list", "rel": "1"}.get(name, "none") if value is None else spell(value)
+
+
+def _plain(value: Any) -> str | int | float | None:
+    return value if value is None or isinstance(value, (str, int, float)) else spell(value)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.4f}".replace("-0.0000", "+0.0000")

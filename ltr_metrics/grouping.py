@@ -73,12 +73,14 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     return Grouping(names, np.argsort(np.repeat(run_code, run_size), kind="stable"), sizes)
 
 
-def _refuse_missing(ids: AnyArray, name: str, row_of: IntArray | None = None) -> None:
+def _refuse_missing(
+    ids: AnyArray, name: str, row_of: IntArray | None = None, *, what: str = "an id", unit: str = "row"
+) -> None:
     missing = _missing(ids)
     if missing.any():
         at = int(missing.argmax())
         row = at if row_of is None else int(row_of[at])
-        raise LtrValueError(f"{name} must have an id in every row: it is missing at row {row}.")
+        raise LtrValueError(f"{name} must have {what} in every {unit}: it is missing at {unit} {row}.")
 
 
 def _missing(ids: AnyArray) -> BoolArray:
@@ -94,7 +96,7 @@ def _missing(ids: AnyArray) -> BoolArray:
 def label_codes(values: Any, name: str) -> tuple[AnyArray, IntArray]:
     """Return the distinct labels in order of first appearance and, for each entry, the position of its label among them."""
     labels = as_ids(values, name)
-    _refuse_missing(labels, name)
+    _refuse_missing(labels, name, what="a label", unit="entry")
     return _codes_by_first_appearance(labels, name)
 
 

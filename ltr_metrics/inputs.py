@@ -85,6 +85,8 @@ def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
     """Return a boolean array; 0 and 1 are accepted, anything else is not."""
     array = as_vector(values, name, n_rows)
     if array.dtype != np.bool_:
+        if array.dtype.kind in "US":
+            raise LtrTypeError(f"{name} must be True or False for each row: got {array[0]!r} at row 0.")
         numbers = as_numbers(array, name)
         bad = (numbers != 0) & (numbers != 1)
         if bad.any():

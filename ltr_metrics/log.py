@@ -101,7 +101,11 @@ class PerQueryLog:
         return self._of(data).qid
 
     def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
-        """Return which queries improved and which got worse between two rounds (from 0; -1 is the last)."""
+        """Return which queries improved and which got worse between two rounds (from 0; -1 is the last).
+
+        ``improved``, ``worsened`` and ``unchanged`` are ids, the largest change first; ``difference`` is after - before, one a
+        query in the order of `qid`. A query that the metric leaves out is in none of the three and has NaN there.
+        """
         values, qid = self.values(data, metric), self.qid(data)
         for round_ in (before, after):
             if not isinstance(round_, (int, np.integer)) or not -len(values) <= round_ < len(values):

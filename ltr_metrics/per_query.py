@@ -54,6 +54,13 @@ def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
     if by is None:
         return {}
     if is_table(by):
+        if isinstance(by, Mapping) and any(
+            isinstance(labels, str) or not hasattr(labels, "__len__") for labels in by.values()
+        ):
+            raise LtrTypeError(
+                'A mapping for by names segmentations, {"device": [...]}, each with one label a query or a row. For labels by query id '
+                "pass a pandas Series with the ids as its index."
+            )
         return {name: _segments(rows, f"by[{name!r}]", labels) for name, labels in named_columns(by, "by").items()}
     return {None: _segments(rows, "by", by)}
 

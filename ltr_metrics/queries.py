@@ -60,7 +60,12 @@ class LabelledQueries(GroupedRows):
 
         self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)
         labels = self._labels_of_judged(labels)
-        self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", "Drop the rows that have no judgement.")
+        self._refuse_labels(
+            labels,
+            ~np.isfinite(labels),
+            "must be finite",
+            "Drop the rows that have no judgement, or pass judged=False for them.",
+        )
         self._refuse_labels(labels, labels < 0, "must not be negative", "Shift the grades so that the lowest is 0.")
         self.retrieved: BoolArray | None = None if retrieved is None else as_flags(retrieved, "retrieved", self.n_rows)
         if self.retrieved is not None and not self.retrieved.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 
@@ -51,7 +51,15 @@ class ByMetric(dict[str, V], Generic[V]):
         return self.asked.get(name, name)
 
 
-@dataclass(frozen=True, eq=False)
+class Segments(dict[Any, Any]):
+    """The evaluations of segments, by label; or of several segmentations, by name."""
+
+    def __missing__(self, key: Hashable) -> NoReturn:
+        known = ", ".join(map(repr, self)) or "none: evaluate with by="
+        raise LtrKeyError(f"There is no segment {key!r}.{did_you_mean(str(key), map(str, self))} There are {known}.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """The values of some metrics: one number a query, and their means.
 
@@ -86,13 +94,13 @@ class Evaluation:
     segments: Segmentations = field(default_factory=dict, repr=False)
 
     @cached_property
-    def by(self) -> dict[Any, Any]:
+    def by(self) -> Segments:
         """The evaluation of each segment, in order of first appearance."""
         found = {
-            name: {label: self.subset(code == i) for i, label in enumerate(labels)}
+            name: Segments({label: self.subset(code == i) for i, label in enumerate(labels)})
             for name, (labels, code) in self.segments.items()
         }
-        return found.get(None, found)
+        return found[None] if None in found else Segments(found)
 
     def subset(self, chosen: BoolArray) -> Evaluation:
         """Return the evaluation of some of the queries, given as one flag or as positions of the chosen ones."""
@@ -171,6 +179,8 @@ class Evaluation:
             left_out = self.n_undefined[name]
             lines.append(f"{name:<{width}}  {value:>13.6f}  {self.n_queries - left_out:>9,}  {left_out:>8,}")
         return "\n".join(lines + self._table_of_segments())
+
+    __repr__ = __str__  # what a notebook shows
 
     def _parts(self) -> Iterator[tuple[str | None, Hashable, Evaluation]]:
         for name in self.segments:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.io import read_letor, read_table, read_trec
 from ltr_metrics.io.table import is_table
@@ -59,6 +59,8 @@ def read_source(
             )
         _refuse_columns(columns, "--qrels")
         return _read_runs(qrels, runs, topics)
+    if topics != "both":
+        raise LtrValueError("--topics is for TREC files, named by --qrels and --run.")
     if not data:
         raise LtrValueError("Name the DATA: LETOR files or tables, or --qrels FILE with --run NAME=FILE.")
     twice = models.keys() & scores.keys()
@@ -91,17 +93,27 @@ def _refuse_columns(columns: Columns, where: str) -> None:
 
 def _read_runs(qrels: Path, runs: Mapping[str, str], topics: str) -> Source:
     read = {name: read_trec(qrels, file, topics=topics) for name, file in runs.items()}
-    left_out = {name: len(run.only_in_run) + len(run.only_in_qrels) * (topics == "both") for name, run in read.items()}
-    notes = [f"{name} leaves {n:,} topics out" for name, n in left_out.items() if n]
+    for name, one in read.items():
+        if one.only_in_qrels:
+            what = (
+                "are left out of its means" if topics == "both" else "count as queries for which nothing was retrieved"
+            )
+            warn(f"The run {name} lacks topics of the qrels, which {what}: {_some(one.only_in_qrels)}.")
+        if one.only_in_run:
+            warn(f"The run {name} has topics without judgements, which are left out: {_some(one.only_in_run)}.")
     return Source(
         queries={
             name: Queries(run.y_true, qid=run.qid, docid=run.docid, retrieved=run.retrieved, judged=run.judged)
             for name, run in read.items()
         },
         scores={name: run.y_score for name, run in read.items()},
-        description=str(qrels) + (f" ({'; '.join(notes)})" if notes else ""),
+        description=str(qrels),
         origins=dict(runs),
     )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _read_tables(
@@ -114,6 +126,7 @@ def _read_tables(
         docid=None if columns.docid is None else frame[columns.docid].to_numpy(),
         sample_weight=None if columns.weight is None else frame[columns.weight].to_numpy(),
         by={name: frame[name].to_numpy() for name in columns.by} or None,
+        columns=frame,
     )
     return queries, frame, {name: frame[column].to_numpy() for name, column in scores.items()}
 

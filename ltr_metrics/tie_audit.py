@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics.blocks import blocks_of
 from ltr_metrics.conventions import Convention, Metrics, resolve
-from ltr_metrics.evaluation import Queries
+from ltr_metrics.evaluation import queries_from
 from ltr_metrics.inputs import AnyArray, BoolArray
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import rank
@@ -49,11 +49,17 @@ class TieRange:
 
 
 class TieAudit(ByMetric[TieRange]):
-    """A `TieRange` for each metric; keys as in `Evaluation.mean`."""
+    """A `TieRange` for each metric; keys as in `Evaluation.mean`.
+
+    Attributes
+    ----------
+    n_constant_queries : int
+        Queries of two or more ranked documents that all have one score: there the model says nothing.
+    """
 
     def __init__(self, ranges: Mapping[str, TieRange], asked: Mapping[str, str], n_constant_queries: int) -> None:
         super().__init__(ranges, asked)
-        self.n_constant_queries = n_constant_queries  # of two or more ranked documents, which all have one score
+        self.n_constant_queries = n_constant_queries
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a metric."""
@@ -76,6 +82,8 @@ class TieAudit(ByMetric[TieRange]):
         if self.n_constant_queries:
             lines.append(f"In {self.n_constant_queries:,} queries all documents have one score.")
         return "\n".join(lines)
+
+    __repr__ = __str__  # what a notebook shows
 
 
 def tie_audit(
@@ -108,7 +116,7 @@ def tie_audit(
     >>> audit["mrr"].worst, audit["mrr"].mean, audit["mrr"].best, audit["mrr"].n_tied_queries
     (0.75, 0.875, 1.0, 1)
     """
-    queries = Queries(y_true, **data)
+    queries = queries_from(y_true, data, "tie_audit")
     results = {
         ties: queries.answer(y_score, resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention))
         for ties in POLICIES

@@ -132,11 +132,13 @@ def test_as_table_dict_and_text() -> None:
     )
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert plain["difference"] == found.difference
-    assert plain["fields"]["no_relevant"] == ["1", "0"]
+    assert plain["fields"]["no_relevant"] == [1.0, 0.0]
     frame = found.to_pandas()
     assert frame["part"].sum() == pytest.approx(found.difference)
     assert frame.columns.tolist() == ["field", "a", "b", "toggle", "part"]
-    assert "the largest part, -0.5000, is no_relevant: 1 in xgboost, 0 in sklearn" in str(found)
+    assert "the largest of the parts that add up to" in str(found)
+    assert "is -0.5000, for no_relevant: 1 in xgboost, 0 in sklearn." in str(found)
+    assert repr(found) == str(found)
 
 
 @pytest.mark.parametrize(
@@ -152,3 +154,27 @@ def test_what_cannot_be_explained(options: dict[str, object], message: str) -> N
     call = {"y_true": [1, 0], "y_score": [1, 2], "group": [2], "metric": "ndcg", "a": "lightgbm", "b": "sklearn"}
     with pytest.raises(ltr.LtrError, match=message):
         ltr.explain_difference(**call | options)
+
+
+def test_what_a_choice_that_is_left_open_means_is_spelled_out() -> None:
+    found = ltr.explain_difference([1, 0, 0, 0], [1, 2, 3, 3], group=[2, 2], metric="map", a="letor", b="xgboost")
+    lines = {line.split()[0]: line.split()[1:3] for line in str(found).splitlines()[3:-1]}
+    assert lines == {
+        "k": ["whole", "list"],
+        "rel": ["1", "binary"],
+        "denominator": ["relevant", "min"],
+        "no_relevant": ["0", "1"],
+    }
+    assert "the whole difference of +0.5000 is no_relevant: 0 in letor, 1 in xgboost" in found.sentence
+    assert found.to_dict()["fields"]["rel"] == [None, "binary"]
+
+
+def first_is_relevant(ranking: ltr.Ranking) -> np.ndarray:
+    return ranking.expected((ranking.queries.grades >= 1).astype(float), 1)[:, 0]
+
+
+def test_a_function_is_explained_too() -> None:
+    found = ltr.explain_difference([1, 0], [1, 1], group=[2], metric=first_is_relevant, a="lightgbm", b="sklearn")
+    assert found.metric == "first_is_relevant"
+    assert (found.value_a, found.value_b) == (1.0, 0.5)
+    assert list(found.parts) == ["ties", "no_relevant"]

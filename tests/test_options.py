@@ -122,7 +122,8 @@ BAD = {
         {"by": ["a", "a", "a", "b"]},
         r"by must be one label a query: row 3 \(query 1\) has 'b', another.*'a'",
     ),
-    "by missing": ({"by": ["a", None]}, "by must have an id in every row: it is missing at row 1"),
+    "by missing": ({"by": ["a", None]}, "by must have a label in every entry: it is missing at entry 1"),
+    "by as a mapping of ids": ({"by": {0: "a", 1: "b"}}, "names segmentations.*pandas Series with the ids"),
     "by of another query": ({"by": pd.Series(["a", "b"], index=[5, 7])}, "by has no entry for query 0"),
 }
 
@@ -296,3 +297,50 @@ def test_extreme_numbers() -> None:
     ):
         with pytest.raises(ltr.LtrError, match=message):
             ltr.evaluate(**{"y_true": [1, 0], "y_score": [2, 1], "group": [2], "metrics": "mrr"} | options)
+
+
+def test_a_segment_that_is_not_there() -> None:
+    result = ltr.evaluate(Y, S, qid=QID, metrics="mrr", by={"device": DEVICE})
+    with pytest.raises(ltr.LtrKeyError, match="no segment 'phone'.*There are 'device'"):
+        result.by["phone"]
+    with pytest.raises(ltr.LtrKeyError, match="no segment 'phon'. Did you mean 'phone'"):
+        result.by["device"]["phon"]
+    with pytest.raises(ltr.LtrKeyError, match="none: evaluate with by="):
+        ltr.evaluate(Y, S, qid=QID, metrics="mrr").by["phone"]
+
+
+def test_judged_goes_with_every_convention_and_stays_undefined_where_nothing_is_shown() -> None:
+    rows = {
+        "y_true": [1, 0, 1],
+        "y_score": [1, 2, NAN],
+        "group": [2, 1],
+        "retrieved": [True, True, False],
+        "docid": list("abc"),
+    }
+    result = ltr.evaluate(**rows, metrics=["map", "judged@2"], convention="trec_eval")
+    np.testing.assert_array_equal(result.per_query["judged@2"], [1, NAN])
+    np.testing.assert_array_equal(result.per_query["map"], [0.5, 0])
+
+
+def test_default_metrics_say_that_they_are() -> None:
+    with pytest.raises(ltr.LtrValueError, match="map must know.*one of the default metrics: name those that you want"):
+        ltr.evaluate([0.1, 0.5], [1, 2], group=[2])
+
+
+@pytest.mark.parametrize("function", [ltr.tie_audit, ltr.explain_difference])
+def test_unknown_options_are_refused_by_name(function: Any) -> None:
+    given = (
+        {"metric": "mrr", "a": "default", "b": "trec_eval"}
+        if function is ltr.explain_difference
+        else {"metrics": "mrr"}
+    )
+    with pytest.raises(ltr.LtrTypeError, match=rf"{function.__name__} has no option 'qids'. Did you mean 'qid'"):
+        function([1, 0], [1, 2], qids=[1, 1], **given)
+
+
+def test_what_a_notebook_shows_is_small() -> None:
+    queries = ltr.Queries(Y, qid=QID)
+    assert repr(queries) == "Queries(4 queries, 8 rows)"
+    for thing in (queries.evaluate(S, "mrr"), ltr.tie_audit(Y, S, qid=QID, metrics="mrr")):
+        assert repr(thing) == str(thing)
+        assert len(repr(thing)) < 200

@@ -101,8 +101,28 @@ def words(ranking: ltr.Ranking) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recall(ltr.RankMetric):
+class Recall(Reach):
     NAME: ClassVar[str] = "recall"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Idle(ltr.RankMetric):
+    NAME: ClassVar[str] = "idle"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nameless(ltr.RankMetric):
+    pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spaced(Reach):
+    NAME: ClassVar[str] = "my metric:x"
+
+
+class Plain(Reach):
+    NAME: ClassVar[str] = "plain"
+    grade: float = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +144,10 @@ class Nowhere(ltr.RankMetric):
         (mrr, "own named 'mrr' would be taken for another one"),
         (documents, "own named 'documents' would be taken for another one, or for a column"),
         (words, "words must return numbers"),
+        (Idle(), "Idle must have a method contributions"),
+        (Nameless(), "Nameless must have a class attribute NAME"),
+        (Spaced(), "Spaced must have a class attribute NAME, one word.*'my metric:x'"),
+        (Plain(), "Plain must be a dataclass: write @dataclass"),
         (Recall(), "own named 'recall' would be taken"),
         (Nowhere(), "nowhere must be finite, or NaN where it is undefined: it is not for query 0"),
         (lambda ranking: ranking.n_ranked, "must have a name"),

@@ -217,8 +217,8 @@ def test_what_cannot_run_exits_with_2_and_one_message(folder: Path, case: str) -
 
 
 def test_help_and_version() -> None:
-    assert "Evaluate models on DATA" in run("evaluate", "--help").stdout
-    assert "Report on models on DATA" in run("report", "--help").stdout
+    assert "Evaluate models: means" in run("evaluate", "--help").stdout
+    assert "same as evaluate" in run("report", "--help").stdout
     assert ltr.__version__ in run("--version").stdout
     assert run("report").returncode == 2
 
@@ -324,6 +324,7 @@ def test_explain(folder: Path, rows: dict[str, Any]) -> None:
         (["evaluate", "--qrels", "data.csv", "--run", "x=data.csv", "--by", "device"], "--qrels have none"),
         (["evaluate", "data.txt", "--scores", "x=1", "--docid", "id"], "LETOR files have none"),
         (["evaluate"], "Name the DATA"),
+        (["evaluate", "data.csv", "--scores", "x=flat", "--topics", "qrels"], "--topics is for TREC files"),
         (["evaluate", "data.csv", "--scores", "x=flat", "--by", "devic"], "no column 'devic'"),
     ],
 )
@@ -332,3 +333,39 @@ def test_what_the_new_options_refuse(folder: Path, arguments: list[str], message
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_columns_of_a_table_serve_mean_of_and_segments_stand_in_the_csv(folder: Path, rows: dict[str, Any]) -> None:
+    frame = pd.read_parquet(folder / "data.parquet")
+    frame.assign(device=np.where(frame["qid"] % 2 == 0, "ph|one", "desk")).to_parquet(folder / "s.parquet")
+    command = [
+        "evaluate",
+        folder / "s.parquet",
+        "--scores",
+        "a|b=Column_0",
+        "--by",
+        "device",
+        "--metrics",
+        "mean_of(Column_1)@2",
+    ]
+    plain = json.loads(run(*command, "--format", "json").stdout)
+    expected = ltr.evaluate(
+        rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="mean_of(x)@2", columns={"x": rows["X"][:, 1]}
+    )
+    assert plain["models"]["a|b"]["mean_of(Column_1)@2"]["mean"] == pytest.approx(expected["mean_of(x)@2"], rel=1e-12)
+    lines = list(csv.DictReader(io.StringIO(run(*command, "--format", "csv").stdout)))
+    assert [line["device"] for line in lines] == ["desk" if int(line["qid"]) % 2 else "ph|one" for line in lines]
+    assert r"device=ph\|one" in run(*command, "--format", "markdown").stdout
+
+
+def test_topics_that_a_run_lacks_or_has_alone_are_named(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 9 x\n3 Q0 b 1 9 x\n")
+    command = ["evaluate", "--qrels", tmp_path / "qrels", "--run", f"x={tmp_path / 'run'}", "--metrics", "map"]
+    done = run(*command, "--convention", "trec_eval", "--format", "json")
+    assert "lacks topics of the qrels, which are left out of its means: 2." in done.stderr
+    assert "topics without judgements, which are left out: 3." in done.stderr
+    assert json.loads(done.stdout)["models"]["x"]["map(denominator=relevant)"]["mean"] == 1
+    done = run(*command, "--convention", "trec_eval", "--format", "json", "--topics", "qrels")
+    assert "count as queries for which nothing was retrieved: 2." in done.stderr
+    assert json.loads(done.stdout)["models"]["x"]["map(denominator=relevant)"]["mean"] == 0.5

@@ -154,7 +154,9 @@ def spell(value: Any) -> str:
     if callable(value):
         name = getattr(value, "__name__", "")
         if not name.isidentifier():
-            raise LtrTypeError(f"A function that is a parameter of a metric must have a name: got {value!r}. Use def.")
+            raise LtrTypeError(
+                f"A function that is a metric, or a parameter of one, must have a name: got {value!r}. Use def."
+            )
         return name
     if isinstance(value, tuple):
         return "[" + ",".join(map(spell, value)) + "]"

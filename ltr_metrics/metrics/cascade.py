@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -102,7 +102,7 @@ class ERR(CascadeMetric):
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
         if self.p == "label":
             return _labels_as_probabilities(queries, "err(p=label)", "Use err for whole grades.")
-        return _exponential(self, queries, self.max_grade, "err(p=label)")
+        return _exponential(self, queries, self.max_grade, str(replace(self, p="label", max_grade=4)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +186,7 @@ class PFound(CascadeMetric):
                 )
             return p
         if self.p_rel == "exp":
-            return _exponential(self, queries, self.max_grade, "pfound")
+            return _exponential(self, queries, self.max_grade, str(replace(self, p_rel="label", max_grade=4)))
         table = YANDEX if isinstance(self.p_rel, str) else self.p_rel
         return of_table(queries, table, f"p_rel table of {self}")
 
@@ -208,26 +208,26 @@ def _labels_as_probabilities(queries: LabelledQueries, name: str, remedy: str) -
     return queries.grades
 
 
-def _exponential(metric: RankMetric, queries: LabelledQueries, max_grade: float, of_labels: str) -> FloatArray:
+def _exponential(metric: ERR | PFound, queries: LabelledQueries, max_grade: float, of_labels: str) -> FloatArray:
     """Chapelle's (2^y - 1) / 2^max_grade."""
     grades, name = queries.grades, metric.NAME
-    option = "p_rel=exp," if name == "pfound" else ""
+    on_scale = replace(metric, max_grade=grades[-1]) if grades[-1] > 0 else metric
     if grades[-1] > max_grade:
         raise LtrValueError(
             f"{name} must have no label above max_grade={max_grade:g}: got {grades[-1]:g} at "
             f"{queries.first_row_of_grade(grades[-1])}. Name the scale's highest grade, for example "
-            f"{name}({option}max_grade={grades[-1]:g})@10."
+            f"{on_scale}."
         )
     fractional = grades[grades != np.floor(grades)]
     if fractional.size:
         raise LtrValueError(
-            f"{name} must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
+            f"{metric} must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
             f"Labels that are probabilities go with {of_labels}."
         )
     if 0 < grades[-1] <= max_grade / 2:
         warn(
             f"{name} counts grades on a scale to max_grade={max_grade:g} and the highest label is {grades[-1]:g}, so all "
             f"values will be small. If {grades[-1]:g} is the scale's highest grade, write "
-            f"{name}({option}max_grade={grades[-1]:g})@10."
+            f"{on_scale}."
         )
     return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-max_grade)

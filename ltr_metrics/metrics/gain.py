@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics.blocks import Block, best_first, with_no_document
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.tables import as_table, of_table
@@ -99,11 +99,9 @@ class DCG(RankMetric):
         super().__post_init__()
         if isinstance(self.gain, (list, tuple, np.ndarray)):
             object.__setattr__(self, "gain", as_table(self.gain, "gain table", self.NAME))
-        if isinstance(self.gain, str):
-            require_parameter(self, "gain", GAINS)
-        elif not callable(self.gain) and not isinstance(self.gain, tuple):
-            raise LtrTypeError(
-                f"The parameter gain of {self.NAME} must be 'exp', 'linear', a table or a function. Got {self.gain!r}."
+        if self.gain not in GAINS and not callable(self.gain) and not isinstance(self.gain, tuple):
+            raise LtrValueError(
+                f"The parameter gain of {self.NAME} must be one of 'exp', 'linear', a table or a function; got {self.gain!r}."
             )
         if not callable(self.discount):
             require_parameter(self, "discount", DISCOUNTS)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.average_precision import MAP
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.cascade import ERR, PFound
 from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
 from ltr_metrics.metrics.first import MRR, Hit
@@ -62,6 +62,17 @@ class ParsedName:
         if missing:
             raise LtrValueError(f"{name!r} must say which {missing[0]}: write {self.cls.NAME}({missing[0]})@10.")
         return self.cls(**parameters)
+
+
+def _refuse_unfinished(cls: type[Metric]) -> None:
+    name = getattr(cls, "NAME", None)
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise LtrTypeError(f"{cls.__name__} must have a class attribute NAME, one word for its name. Got {name!r}.")
+    if "__dataclass_params__" not in vars(cls):
+        raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
+    written = (cls.values, cls.at_cutoffs, getattr(cls, "contributions", None))
+    if written == (Metric.values, RankMetric.at_cutoffs, RankMetric.contributions):
+        raise LtrTypeError(f"{cls.__name__} must have a method contributions: what the document at each rank adds.")
 
 
 @dataclass(frozen=True)
@@ -142,8 +153,12 @@ def _refuse_unusable(metric: Metric) -> None:
         raise LtrTypeError(
             f"A metric is a value, so its parameters must be hashable: {error} in {metric!r}. Use tuples."
         ) from None
+    if type(metric) in METRICS:
+        return
+    if not isinstance(metric, FunctionMetric):
+        _refuse_unfinished(type(metric))
     name = str(metric) if isinstance(metric, FunctionMetric) else type(metric).NAME
-    if type(metric) not in METRICS and name in _BY_NAME.keys() | _RESERVED:
+    if name in _BY_NAME.keys() | _RESERVED:
         raise LtrValueError(
             f"A metric of your own named {name!r} would be taken for another one, or for a column. Rename it."
         )
@@ -184,6 +199,8 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
         key, equals, text = item.partition("=")
         if not equals and cls.POSITIONAL is not None:
             key, equals, text = cls.POSITIONAL, "=", item
+        if key == "k" and "k" in {f.name for f in fields(cls)}:
+            raise LtrValueError(f"A cutoff stands behind the name: write {cls.NAME}@{text or 10} for {name!r}.")
         if not equals and key in known:
             raise LtrValueError(f"The parameter {key} in {name!r} has no value: write {key}=....")
         if not equals or key not in known:

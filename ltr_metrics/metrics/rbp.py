@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -76,7 +76,7 @@ class RBP(BinaryMetric, RankMetric):
             raise LtrValueError(
                 f"rbp(graded=max) must have no label above max_grade={self.max_grade:g}: got {queries.grades[-1]:g} at "
                 f"{queries.first_row_of_grade(queries.grades[-1])}. Name the scale's highest grade, for example "
-                f"rbp(graded=max,max_grade={queries.grades[-1]:g})."
+                f"{replace(self, max_grade=queries.grades[-1])}."
             )
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:

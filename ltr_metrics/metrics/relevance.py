@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,14 +41,14 @@ class BinaryMetric(Metric):
             if between.size:
                 raise LtrValueError(
                     f"{self.NAME} must know from which label on a document is relevant when labels lie between 0 and 1: got "
-                    f"{between[0]:g} at {queries.first_row_of_grade(between[0])}. Write for example {self.NAME}(rel=0.5)."
+                    f"{between[0]:g} at {queries.first_row_of_grade(between[0])}. Write for example {replace(self, rel=0.5)}."
                 )
         elif self.rel == "binary":
             other = grades[(grades != 0) & (grades != 1)]
             if other.size:
                 raise LtrValueError(
                     f"{self.NAME}(rel=binary) must have labels 0 and 1, as XGBoost's: got {other[0]:g} at "
-                    f"{queries.first_row_of_grade(other[0])}. Name the lowest relevant grade, for example {self.NAME}(rel=1)."
+                    f"{queries.first_row_of_grade(other[0])}. Name the lowest relevant grade, for example {replace(self, rel=1)}."
                 )
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:

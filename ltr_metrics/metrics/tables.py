@@ -29,8 +29,9 @@ def of_table(queries: LabelledQueries, table: tuple[float, ...], what: str) -> F
     outside = (queries.grades != np.floor(queries.grades)) | (queries.grades >= len(table))
     if outside.any():
         grade = queries.grades[int(outside.argmax())]
+        remedy = "Extend the table." if grade == np.floor(grade) else "A table is looked up by whole grades alone."
         raise LtrValueError(
             f"The {what} has entries for the whole grades 0 to {len(table) - 1}: got {grade:g} at "
-            f"{queries.first_row_of_grade(grade)}. Extend the table."
+            f"{queries.first_row_of_grade(grade)}. {remedy}"
         )
     return np.asarray(table, dtype=np.float64)[queries.grades.astype(np.intp)]

@@ -99,6 +99,7 @@ def _evaluate(queries: Queries, name: str, scores: Any, request: Request) -> Eva
 
 
 def _describe(queries: Queries, source: str) -> dict[str, Any]:
+    ranked = queries.n_retrieved()
     counts = np.bincount(queries.grade_index, minlength=len(queries.grades) + 1)[1:]
     return {
         "source": source,
@@ -106,9 +107,9 @@ def _describe(queries: Queries, source: str) -> dict[str, Any]:
         "queries": queries.n_queries,
         "queries_without_relevant": int((queries.count_by_query(queries.grades > 0) == 0).sum()),
         "documents_a_query": {
-            "min": int(queries.sizes.min()),
-            "median": float(np.median(queries.sizes)),
-            "max": int(queries.sizes.max()),
+            "min": int(ranked.min()),
+            "median": float(np.median(ranked)),
+            "max": int(ranked.max()),
         },
         "grades": {f"{grade:g}": int(count) for grade, count in zip(queries.grades, counts, strict=True)},
     }

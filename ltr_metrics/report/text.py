@@ -5,30 +5,36 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.report.summarize import QUANTILES, Report
 
 MOST_GRADES_SHOWN = 10
-FOOT = "q5 ... q95: quantiles over queries. Left out: queries for which the metric is undefined."
+FOOT = "q5 ... q95: quantiles over queries{}. Left out: queries for which the metric is undefined."
 
 
 def as_text(report: Report) -> str:
     """Return a heading, a table with a line for each metric and model, and one of segments if there are any."""
     tables = _tables(report, "simple")
     heading = "\n".join(f"{name:<11}{line}" for name, line in _heading(report.summary).items())
-    return "\n\n".join([heading, *tables, FOOT]) + "\n"
+    return "\n\n".join([heading, *tables, _foot(report)]) + "\n"
 
 
 def as_markdown(report: Report) -> str:
     """Return the same in Markdown."""
     heading = "\n".join(f"- {name}: {line}" for name, line in _heading(report.summary).items())
-    return "\n\n".join([heading, *_tables(report, "github"), FOOT]) + "\n"
+    return "\n\n".join([heading, *_tables(report, "github"), _foot(report)]) + "\n"
 
 
 def as_latex(report: Report) -> str:
     """Return the tables in LaTeX, for the package booktabs; the heading stands above them as comments."""
     heading = "\n".join(f"% {name}: {line}" for name, line in _heading(report.summary).items())
-    return "\n\n".join([heading, *_tables(report, "latex_booktabs"), f"% {FOOT}"]) + "\n"
+    return "\n\n".join([heading, *_tables(report, "latex_booktabs"), f"% {_foot(report)}"]) + "\n"
+
+
+def _foot(report: Report) -> str:
+    return FOOT.format(", which know no weights" if report.summary["options"]["weighted"] else "")
 
 
 def _tables(report: Report, form: str) -> list[str]:
@@ -39,6 +45,8 @@ def _tables(report: Report, form: str) -> list[str]:
     tables = [_means(report.summary)]
     if report.summary["segments"]:
         tables.append(_segments(report.summary))
+    if form == "github":
+        tables = [(header, [[cell.replace("|", r"\|") for cell in row] for row in rows]) for header, rows in tables]
     return [
         tabulate(
             rows,
@@ -66,7 +74,8 @@ def _means(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def _segments(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    parts = summary["segments"]
+    order = list(dict.fromkeys((part["name"], part["segment"]) for part in summary["segments"]))
+    parts = sorted(summary["segments"], key=lambda part: order.index((part["name"], part["segment"])))
     metrics = list(parts[0]["mean"])
     rows = [
         [
@@ -77,7 +86,7 @@ def _segments(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
         ]
         for part in parts
     ]
-    return ["segment", "model", "queries", *metrics], rows
+    return ["segment", "model", "all queries", *metrics], rows
 
 
 def as_json(report: Report) -> str:
@@ -94,8 +103,10 @@ def as_per_query_csv(report: Report) -> str:
     frames = []
     for model, result in report.evaluations.items():
         frame = result.to_pandas()
-        frame.insert(0, "model", model)
-        frames.append(frame)
+        further: dict[str, Any] = {} if result.weight is None else {"weight": result.weight}
+        for name, (labels, code) in result.segments.items():
+            further[name or "segment"] = np.array(labels, dtype=object)[code]
+        frames.append(pd.concat([pd.DataFrame({"model": model, **further}, index=frame.index), frame], axis=1))
     return str(pd.concat(frames, ignore_index=True).to_csv(index=False))
 
 
@@ -111,7 +122,7 @@ def _heading(summary: dict[str, Any]) -> dict[str, str]:
         "Models": "; ".join(f"{name}: {origin}" for name, origin in summary["origins"].items()),
         "Rows": f"{data['rows']:,}",
         "Queries": f"{data['queries']:,}, with nothing above grade 0: {data['queries_without_relevant']:,}",
-        "Documents": f"{documents['min']:,} to {documents['max']:,} a query, median {documents['median']:g}",
+        "Documents": f"{documents['min']:,} to {documents['max']:,} a query, median {documents['median']:,g}",
         "Grades": shown,
         "Options": ", ".join(
             f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in chosen.items()

@@ -1,0 +1,120 @@
+"""Conventions as values: each field that the table of definitions lists, and fields that cannot be."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+import ltr_metrics as ltr
+
+COMPLETED = {  # name -> what it means under each convention that has it
+    "ndcg@10": {
+        "default": "ndcg_exp@10",
+        "lightgbm": "ndcg_exp@10",
+        "xgboost": "ndcg_exp@10",
+        "catboost": "ndcg_lin@10",
+        "sklearn": "ndcg_lin@10",
+        "trec_eval": "ndcg_lin@10",
+        "gdeval": "ndcg_exp@10",
+        "letor": "ndcg_exp(discount=jarvelin,short=zero)@10",
+    },
+    "dcg": {"default": "dcg_exp", "catboost": "dcg_lin", "sklearn": "dcg_lin"},
+    "map": {
+        "default": "map",
+        "lightgbm": "map(rel=>0.5)",
+        "xgboost": "map(rel=binary)@32",
+        "catboost": "map(rel=>0.5)",
+        "trec_eval": "map(denominator=relevant)",
+        "letor": "map(denominator=relevant)",
+    },
+    "p@5": {
+        "default": "precision@5",
+        "xgboost": "precision(rel=binary,short=cut)@5",
+        "catboost": "precision(rel=>0.5,short=cut)@5",
+        "trec_eval": "precision@5",
+        "letor": "precision@5",
+    },
+    "recall@5": {"default": "recall@5", "catboost": "recall(rel=>0.5)@5", "trec_eval": "recall@5"},
+    "mrr": {"default": "mrr", "catboost": "mrr(rel=>0.5)", "trec_eval": "mrr"},
+    "err@5": {"default": "err@5", "catboost": "err(p=label)@5", "gdeval": "err@5"},
+    "rprec": {"default": "rprec", "trec_eval": "rprec"},
+    "judged@5": dict.fromkeys(ltr.CONVENTIONS, "judged@5"),
+}
+POLICIES = {
+    "default": ("mean", "skip"),
+    "lightgbm": ("stable", 1),
+    "xgboost": ("stable", 1),
+    "catboost": ("worst", 0),
+    "sklearn": ("mean", 0),
+    "trec_eval": ("docid", 0),
+    "gdeval": ("docid", "drop"),
+    "letor": ("stable", 0),
+}
+
+
+@pytest.mark.parametrize("convention", POLICIES)
+@pytest.mark.parametrize("name", COMPLETED)
+def test_names_are_completed(name: str, convention: str) -> None:
+    rows = {"y_true": [1, 0], "y_score": [2, 1], "group": [2], "docid": ["a", "b"]}
+    expected = COMPLETED[name].get(convention)
+    if expected is None:
+        with pytest.raises(ltr.LtrValueError, match=f"is not a metric of {convention}"):
+            ltr.evaluate(**rows, metrics=name, convention=convention)
+        return
+    request = ltr.conventions.resolve(name, convention=convention)
+    assert [str(metric) for metric in request.metrics] == [expected]
+    assert (request.policy.ties, request.policy.no_relevant) == POLICIES[convention]
+
+
+def test_every_convention_is_in_these_tables() -> None:
+    assert set(POLICIES) == set(ltr.CONVENTIONS)
+
+
+def test_what_takes_the_place_of_an_undefined_value_may_depend_on_the_metric() -> None:
+    rows = {"y_true": [0, 0], "y_score": [2, 1], "group": [2]}
+    metrics = ["ndcg", "recall@5", "map", "mrr", "p@5"]
+    result = ltr.evaluate(**rows, metrics=metrics, convention="catboost")
+    assert list(result.mean.values()) == [1, 1, 0, 0, 0]
+    assert result.to_dict()["no_relevant_of"] == {"ndcg_lin": 1.0, "recall(rel=>0.5)@5": 1.0}
+    explicit = ltr.evaluate(**rows, metrics=metrics, convention="catboost", no_relevant=0.5)
+    assert list(explicit.mean.values()) == [0.5, 0.5, 0.5, 0.5, 0]
+    assert ltr.evaluate(**rows, metrics=[ltr.NDCG()], convention="catboost").mean == {"ndcg_exp": 1.0}
+
+
+def test_map_is_uncut_in_letors_script() -> None:
+    with pytest.raises(ltr.LtrValueError, match="'map@5' is not a metric of letor, whose map has no cutoff"):
+        ltr.evaluate([1, 0], [2, 1], group=[2], metrics="map@5", convention="letor")
+
+
+def test_a_convention_of_ones_own() -> None:
+    mslr = dataclasses.replace(ltr.CONVENTIONS["letor"], name="mslr", rel=2)
+    result = ltr.evaluate([1, 2, 0], [3, 2, 1], group=[3], metrics=["map", "p@2", "ndcg@3"], convention=mslr)
+    assert list(result.mean) == [
+        "map(rel=2,denominator=relevant)",
+        "precision(rel=2)@2",
+        "ndcg_exp(discount=jarvelin,short=zero)@3",
+    ]
+    assert result["map"] == 0.5
+    cut = dataclasses.replace(mslr, map_denominator="cutoff", uncut=frozenset())  # needs a cutoff, which the name gives
+    assert ltr.evaluate([1, 2, 0], [3, 2, 1], group=[3], metrics="map@2", convention=cut)["map@2"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("ties", "random", "ties must be one of"),
+        ("no_relevant", "ignore", "no_relevant must be one of"),
+        ("recall_no_relevant", float("nan"), "no_relevant must be one of"),
+        ("cutoff", 0, "must be a whole number of at least 1"),
+        ("rel", "high", "rel of precision must be a number above 0"),
+        ("map_denominator", "k", "denominator of map must be one of"),
+        ("ndcg_gain", "log", "gain of dcg must be one of"),
+        ("err_max_grade", "4", "max_grade of err must be a number"),
+        ("metrics", frozenset({"ndgc"}), "has no metric 'ndgc'. Did you mean 'ndcg'"),
+        ("uncut", frozenset({"mpa"}), "has no metric 'mpa'"),
+    ],
+)
+def test_fields_that_cannot_be_are_refused_at_once(field: str, value: object, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        dataclasses.replace(ltr.CONVENTIONS["letor"], name="mine", **{field: value})
