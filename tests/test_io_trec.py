@@ -262,6 +262,10 @@ OURS = {
     "ndcg": "ndcg_lin",
     "set_P": "precision",
     "set_recall": "recall",
+    "set_F": "f1",
+    "Rprec": "rprec",
+    "rbp": "rbp(p=0.9)",
+    **{f"success_{k}": f"hit@{k}" for k in (1, 5, 10)},
     **{
         f"{theirs}_{k}": f"{ours}@{k}"
         for theirs, ours in {
@@ -309,6 +313,16 @@ def test_metrics_of_trec_evals_own_test(data: Path, of_nist: TrecData) -> None:
         expected = [float(printed[theirs][topic]) for topic in (*result.qid, "all")]
         values = [*result.per_query[ours], result[ours]]
         np.testing.assert_allclose(values, expected, rtol=0, atol=5e-5 + 1e-9, err_msg=theirs)
+
+    asked = ["map", "p@10", "recall@100", "ndcg@20", "ndcg", "map@30", "mrr", "rprec", "success@5", "f1"]
+    by_convention = ltr.evaluate(**of_nist, metrics=asked, convention="trec_eval")
+    for name in by_convention.mean.keys() & result.mean.keys():
+        np.testing.assert_array_equal(by_convention.per_query[name], result.per_query[name])
+    assert by_convention.mean.keys() <= result.mean.keys()
+    for k in (5, 10, 20):
+        judged = ltr.evaluate(**of_nist, metrics=f"judged@{k}", convention="trec_eval")
+        expected = [1 - float(printed[f"unj_{k}"][topic]) for topic in judged.qid]
+        np.testing.assert_allclose(judged.per_query[f"judged@{k}"], expected, rtol=0, atol=5e-5)
 
 
 def test_trec_evals_own_test_compressed(data: Path, of_nist: TrecData, tmp_path: Path) -> None:

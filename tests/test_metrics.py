@@ -122,6 +122,26 @@ def test_row_order_does_not_count_under_mean_ties(entry: Entry, d: Data, seed: i
         np.testing.assert_allclose(shuffled.per_query[name][back], expected, rtol=1e-13, atol=1e-15)
 
 
+@each_metric
+@given(d=data(max_documents=12), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None)
+def test_document_ids_are_the_order_of_rows_in_descending_order_of_id(entry: Entry, d: Data, seed: int) -> None:
+    docid = np.random.default_rng(seed).permutation(len(d.y)).astype(str)
+    got = values(d, entry, "docid", docid=docid)
+    order = np.lexsort((-np.argsort(np.argsort(docid)), d.qid))  # as text: "9" stands before "10"
+    expected = ltr.evaluate(
+        entry.labels(d.y)[order],
+        d.score[order],
+        group=d.group,
+        metrics=entry.metrics(),
+        ties="stable",
+        judged=d.columns["judged"][order],
+        columns={"margin": d.columns["margin"][order]},
+    )
+    for name, value in expected.per_query.items():
+        np.testing.assert_array_equal(got[name], value)
+
+
 @each_ordered
 @given(d=data(max_documents=20))
 @settings(max_examples=20, deadline=None)
