@@ -85,8 +85,10 @@ class GroupedRows(Memo):
             return  # an index with a name, as groupby makes it, is meant
         places = self._indexed[1].get_indexer(index) if self._indexed[1].is_unique else np.array([-1])
         if (places >= 0).all():
-            queries = [self.query_of_row(int(row)) for row in places]
-            if len(set(queries)) == self.n_queries and self.qid[queries].tolist() != index.tolist():
+            query = np.empty(self.n_rows, dtype=np.intp)
+            query[self.rows_in_query_order()] = np.repeat(np.arange(self.n_queries), self.sizes)
+            queries = query[places]
+            if len(np.unique(queries)) == self.n_queries and self.qid[queries].tolist() != index.tolist():
                 raise LtrValueError(
                     f"{name} may be by query id or by row, for its index has the labels of one row of each query that are ids of "
                     "others as well: pass a dict for values by id, or .to_numpy() for values in order of first appearance."
