@@ -43,6 +43,10 @@ BAD = {
         {"y_true": [0, 1, 5, 0], "metrics": ["err@10"]},
         r"no label above max_grade=4: got 5 at row 2 \(query 1\)",
     ),
+    "no grade of any scale": (
+        {"y_true": [0, 1, 5000, 0], "metrics": ["err@10"]},
+        r"no label above max_grade=4: got 5000 at row 2 \(query 1\). Labels like this are no grades",
+    ),
     "fractional grade": (
         {"y_true": [0, 1.5, 4, 0], "metrics": ["err"]},
         r"whole grades: got 1.5 at row 1 \(query 0\).*p=label",

@@ -16,6 +16,7 @@ from ltr_metrics.metrics.tables import as_table, of_table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
 
+HIGHEST_GRADE = 1000  # 2^-1000 is still a float64 with all its digits
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # p_rel of the grades 0 to 4
 
 
@@ -192,9 +193,9 @@ class PFound(CascadeMetric):
 
 
 def _require_max_grade(metric: RankMetric, max_grade: float) -> None:
-    if not (is_number(max_grade) and 0 < max_grade <= 1000):
+    if not (is_number(max_grade) and 0 < max_grade <= HIGHEST_GRADE):
         raise LtrValueError(
-            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most 1000. Got {max_grade!r}."
+            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most {HIGHEST_GRADE}. Got {max_grade!r}."
         )
 
 
@@ -210,13 +211,14 @@ def _labels_as_probabilities(queries: LabelledQueries, name: str, remedy: str) -
 
 def _exponential(metric: ERR | PFound, queries: LabelledQueries, max_grade: float, of_labels: str) -> FloatArray:
     """Chapelle's (2^y - 1) / 2^max_grade."""
-    grades, name = queries.grades, metric.NAME
-    on_scale = replace(metric, max_grade=grades[-1]) if grades[-1] > 0 else metric
-    if grades[-1] > max_grade:
+    grades, name, highest = queries.grades, metric.NAME, queries.grades[-1]
+    if highest > max_grade:
+        remedy = "Labels like this are no grades of a scale."
+        if highest <= HIGHEST_GRADE:
+            remedy = f"Name the scale's highest grade, for example {replace(metric, max_grade=highest)}."
         raise LtrValueError(
-            f"{name} must have no label above max_grade={max_grade:g}: got {grades[-1]:g} at "
-            f"{queries.first_row_of_grade(grades[-1])}. Name the scale's highest grade, for example "
-            f"{on_scale}."
+            f"{name} must have no label above max_grade={max_grade:g}: got {highest:g} at "
+            f"{queries.first_row_of_grade(highest)}. {remedy}"
         )
     fractional = grades[grades != np.floor(grades)]
     if fractional.size:
@@ -224,10 +226,9 @@ def _exponential(metric: ERR | PFound, queries: LabelledQueries, max_grade: floa
             f"{metric} must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
             f"Labels that are probabilities go with {of_labels}."
         )
-    if 0 < grades[-1] <= max_grade / 2:
+    if 0 < highest <= max_grade / 2:
         warn(
-            f"{name} counts grades on a scale to max_grade={max_grade:g} and the highest label is {grades[-1]:g}, so all "
-            f"values will be small. If {grades[-1]:g} is the scale's highest grade, write "
-            f"{on_scale}."
+            f"{name} counts grades on a scale to max_grade={max_grade:g} and the highest label is {highest:g}, so all "
+            f"values will be small. If {highest:g} is the scale's highest grade, write {replace(metric, max_grade=highest)}."
         )
     return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-max_grade)
