@@ -13,7 +13,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import require_option
-from ltr_metrics.metrics.base import Metric, is_number
+from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.names import METRICS, metric, parse
 from ltr_metrics.metrics.shown import Judged, MeanOf
 from ltr_metrics.ranking import Ranking
@@ -90,7 +90,7 @@ class Convention:
         for name in {*(self.metrics or ()), *self.uncut} - known:
             raise LtrValueError(f"The convention {self.name!r} has no metric {name!r}.{did_you_mean(name, known)}")
         for cls in METRICS:  # which refuse what they cannot be made of
-            if "k" in {f.name for f in fields(cls)} and cls is not MeanOf:
+            if issubclass(cls, RankMetric) and cls is not MeanOf:
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:

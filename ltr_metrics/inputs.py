@@ -96,14 +96,14 @@ def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
     return array.astype(np.bool_)
 
 
-def is_table(thing: Any) -> bool:
+def has_named_columns(thing: Any) -> bool:
     """Whether something holds several columns by name: a mapping, or a pandas, polars or Arrow table."""
     return getattr(thing, "ndim", 2) == 2 and any(hasattr(thing, name) for name in ("items", "columns", "column_names"))
 
 
 def named_columns(table: Any, name: str) -> dict[str, Any]:
     """Return a table's columns by name."""
-    if not is_table(table):
+    if not has_named_columns(table):
         raise LtrTypeError(
             f'{name} must map names to columns, for example {{"margin": ...}}, or be a table. Got {_kind(table)}.'
         )

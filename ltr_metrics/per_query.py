@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.grouping import label_codes
-from ltr_metrics.inputs import FloatArray, IntArray, as_numbers, is_table, named_columns, pandas_index
+from ltr_metrics.inputs import FloatArray, IntArray, as_numbers, has_named_columns, named_columns, pandas_index
 from ltr_metrics.rows import GroupedRows
 
 Segmentations = dict[str | None, tuple[list[Hashable], IntArray]]  # name -> segments, and the position of each query's
@@ -53,7 +53,7 @@ def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
     """Return the segments of one segmentation, or of several by name."""
     if by is None:
         return {}
-    if is_table(by):
+    if has_named_columns(by):
         if isinstance(by, Mapping) and any(
             isinstance(labels, str) or not hasattr(labels, "__len__") for labels in by.values()
         ):

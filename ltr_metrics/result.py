@@ -158,17 +158,21 @@ class Evaluation:
             "relevant": self.n_relevant.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
             "per_query": {name: [none_if_nan(v) for v in values.tolist()] for name, values in self.per_query.items()},
-            "by": [
-                {
-                    "name": name,
-                    "segment": plain_id(label),
-                    "n_queries": part.n_queries,
-                    "mean": {metric: none_if_nan(value) for metric, value in part.mean.items()},
-                    "n_undefined": dict(part.n_undefined),
-                }
-                for name, label, part in self._parts()
-            ],
+            "by": self.segments_to_dicts(),
         }
+
+    def segments_to_dicts(self) -> list[dict[str, Any]]:
+        """Return the means of each segment, ready for JSON."""
+        return [
+            {
+                "name": name,
+                "segment": plain_id(label),
+                "n_queries": part.n_queries,
+                "mean": {metric: none_if_nan(value) for metric, value in part.mean.items()},
+                "n_undefined": dict(part.n_undefined),
+            }
+            for name, label, part in self._parts()
+        ]
 
     def __str__(self) -> str:
         """Return a small table of means."""

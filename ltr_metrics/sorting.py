@@ -47,11 +47,11 @@ class SortedDocuments:
 
     def rows(self, row: IntArray, column: IntArray) -> IntArray:
         """Return the rows of the input whose documents stand in the given cells."""
-        return np.asarray(self.arrangement.rows[row, self._places(row, column)])
+        return np.asarray(self.arrangement.rows[row, self._places(self.keys[row, column])])
 
     def scores(self, row: IntArray, column: IntArray) -> FloatArray:
         """Return their scores."""
-        return np.asarray(self.score[row, self._places(row, column)])
+        return np.asarray(self.score[row, self._places(self.keys[row, column])])
 
     def grade_index(self, row: IntArray, column: IntArray) -> IntArray:
         """Return their grade indexes; padding has 0, or the last document's where the words do not hold them."""
@@ -66,12 +66,11 @@ class SortedDocuments:
         if grades is None:
             held: IntArray = (keys & np.uint64(2**self.grade_bits - 1)).astype(np.intp)
             return held
-        places = np.minimum(_places(self.arrangement, keys), self.keys.shape[1] - 1)
-        return np.asarray(grades[row, places], dtype=np.intp)
+        return np.asarray(grades[row, self._places(keys)], dtype=np.intp)
 
-    def _places(self, row: IntArray, column: IntArray) -> IntArray:
+    def _places(self, keys: KeyArray) -> IntArray:
         """Places in the layout; padding has the last one."""
-        return np.asarray(np.minimum(_places(self.arrangement, self.keys[row, column]), self.keys.shape[1] - 1))
+        return np.asarray(np.minimum(_places(self.arrangement, keys), self.keys.shape[1] - 1))
 
 
 def sort_documents(block: Block, scores: AnyArray, ties: str) -> SortedDocuments:

@@ -125,9 +125,8 @@ class RankMetric(Metric):
         depths = [ranking.depth(k) for k in cutoffs]
         running = np.cumsum(self.contributions(ranking, max(depths)), axis=1)
         block, family = ranking.block, self.family()
-        with np.errstate(
-            divide="ignore", invalid="ignore"
-        ):  # of a metric of one's own: 0 / 0 is undefined, x / 0 is refused
+        # A metric of one's own may divide by 0: 0 / 0 is undefined, and x / 0 is refused by whoever evaluates.
+        with np.errstate(divide="ignore", invalid="ignore"):
             return [
                 running[:, depth - 1] / block.once((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
                 for k, depth in zip(cutoffs, depths, strict=True)

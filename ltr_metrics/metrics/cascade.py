@@ -95,7 +95,7 @@ class ERR(CascadeMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_parameter(self, "p", ("exp", "label"))
-        _require_max_grade(self, self.max_grade)
+        _require_max_grade(self)
 
     def worth(self, depth: int) -> FloatArray:
         return 1 / np.arange(1.0, depth + 1)
@@ -103,7 +103,7 @@ class ERR(CascadeMetric):
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
         if self.p == "label":
             return _labels_as_probabilities(queries, "err(p=label)", "Use err for whole grades.")
-        return _exponential(self, queries, self.max_grade, str(replace(self, p="label", max_grade=4)))
+        return _exponential(self, queries, of_labels=replace(self, p="label", max_grade=4))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +161,7 @@ class PFound(CascadeMetric):
             raise LtrValueError(
                 f"The parameter p_break of pfound must be a number from 0 to below 1. Got {self.p_break!r}."
             )
-        _require_max_grade(self, self.max_grade)
+        _require_max_grade(self)
         if self.p_rel != "exp" and self.max_grade != 4:
             raise LtrValueError(
                 "The parameter max_grade of pfound is for p_rel=exp: write pfound(p_rel=exp,max_grade=2)."
@@ -187,15 +187,15 @@ class PFound(CascadeMetric):
                 )
             return p
         if self.p_rel == "exp":
-            return _exponential(self, queries, self.max_grade, str(replace(self, p_rel="label", max_grade=4)))
+            return _exponential(self, queries, of_labels=replace(self, p_rel="label", max_grade=4))
         table = YANDEX if isinstance(self.p_rel, str) else self.p_rel
         return of_table(queries, table, f"p_rel table of {self}")
 
 
-def _require_max_grade(metric: RankMetric, max_grade: float) -> None:
-    if not (is_number(max_grade) and 0 < max_grade <= HIGHEST_GRADE):
+def _require_max_grade(metric: ERR | PFound) -> None:
+    if not (is_number(metric.max_grade) and 0 < metric.max_grade <= HIGHEST_GRADE):
         raise LtrValueError(
-            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most {HIGHEST_GRADE}. Got {max_grade!r}."
+            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most {HIGHEST_GRADE}. Got {metric.max_grade!r}."
         )
 
 
@@ -209,9 +209,10 @@ def _labels_as_probabilities(queries: LabelledQueries, name: str, remedy: str) -
     return queries.grades
 
 
-def _exponential(metric: ERR | PFound, queries: LabelledQueries, max_grade: float, of_labels: str) -> FloatArray:
+def _exponential(metric: ERR | PFound, queries: LabelledQueries, *, of_labels: ERR | PFound) -> FloatArray:
     """Chapelle's (2^y - 1) / 2^max_grade."""
-    grades, name, highest = queries.grades, metric.NAME, queries.grades[-1]
+    grades, name, max_grade = queries.grades, metric.NAME, metric.max_grade
+    highest = grades[-1]
     if highest > max_grade:
         remedy = "Labels like this are no grades of a scale."
         if highest <= HIGHEST_GRADE:

@@ -22,8 +22,8 @@ class FunctionMetric(Metric):
     ----------
     function : callable
         Gets a `Ranking`, which holds some of the queries at a time, and returns one float64 a query of it, NaN where the metric
-        is undefined. Higher must be better, since that is what hosts are told. To get to worker processes it has to stand in
-        a module, as everything that is pickled.
+        is undefined. Higher must be better, since that is what hosts are told. To get to worker processes it has to be
+        picklable, as a function in a module is.
     """
 
     NAME: ClassVar[str] = "function"

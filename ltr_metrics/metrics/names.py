@@ -64,17 +64,6 @@ class ParsedName:
         return self.cls(**parameters)
 
 
-def _refuse_unfinished(cls: type[Metric]) -> None:
-    name = getattr(cls, "NAME", None)
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise LtrTypeError(f"{cls.__name__} must have a class attribute NAME, one word for its name. Got {name!r}.")
-    if "__dataclass_params__" not in vars(cls):
-        raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
-    written = (cls.values, cls.at_cutoffs, getattr(cls, "contributions", None))
-    if written == (Metric.values, RankMetric.at_cutoffs, RankMetric.contributions):
-        raise LtrTypeError(f"{cls.__name__} must have a method contributions: what the document at each rank adds.")
-
-
 @dataclass(frozen=True)
 class MetricInfo:
     """What there is to know of a metric before one uses it."""
@@ -155,13 +144,26 @@ def _refuse_unusable(metric: Metric) -> None:
         ) from None
     if type(metric) in METRICS:
         return
-    if not isinstance(metric, FunctionMetric):
+    if isinstance(metric, FunctionMetric):
+        name = str(metric)
+    else:
         _refuse_unfinished(type(metric))
-    name = str(metric) if isinstance(metric, FunctionMetric) else type(metric).NAME
+        name = metric.NAME
     if name in _BY_NAME.keys() | _RESERVED:
         raise LtrValueError(
             f"A metric of your own named {name!r} would be taken for another one, or for a column. Rename it."
         )
+
+
+def _refuse_unfinished(cls: type[Metric]) -> None:
+    name = getattr(cls, "NAME", None)
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise LtrTypeError(f"{cls.__name__} must have a class attribute NAME, one word for its name. Got {name!r}.")
+    if "__dataclass_params__" not in vars(cls):
+        raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
+    written = (cls.values, cls.at_cutoffs, getattr(cls, "contributions", None))
+    if written == (Metric.values, RankMetric.at_cutoffs, RankMetric.contributions):
+        raise LtrTypeError(f"{cls.__name__} must have a method contributions: what the document at each rank adds.")
 
 
 def parse(name: str) -> ParsedName:
@@ -186,7 +188,7 @@ def parse(name: str) -> ParsedName:
         raise LtrValueError(f"{name!r} gives {twice.pop()} twice: the name {form['name']!r} stands for one already.")
     given |= fixed
     if form["k"] is not None:
-        if "k" not in {f.name for f in fields(cls)}:
+        if not issubclass(cls, RankMetric):
             raise LtrValueError(f"{cls.NAME} has no cutoff: it looks at the whole list. Got {name!r}.")
         given["k"] = int(form["k"])
     return ParsedName(cls, given)
@@ -199,7 +201,7 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
         key, equals, text = item.partition("=")
         if not equals and cls.POSITIONAL is not None:
             key, equals, text = cls.POSITIONAL, "=", item
-        if key == "k" and "k" in {f.name for f in fields(cls)}:
+        if key == "k" and issubclass(cls, RankMetric):
             raise LtrValueError(f"A cutoff stands behind the name: write {cls.NAME}@{text or 10} for {name!r}.")
         if not equals and key in known:
             raise LtrValueError(f"The parameter {key} in {name!r} has no value: write {key}=....")

@@ -86,7 +86,9 @@ def summarize(
             name: {metric: _of_metric(values, result.mean[metric]) for metric, values in result.per_query.items()}
             for name, result in evaluations.items()
         },
-        "segments": [{"model": name} | part for name, result in evaluations.items() for part in result.to_dict()["by"]],
+        "segments": [
+            {"model": name} | part for name, result in evaluations.items() for part in result.segments_to_dicts()
+        ],
     }
     return Report(summary, evaluations)
 

@@ -74,9 +74,10 @@ def _means(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def _segments(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    order = list(dict.fromkeys((part["name"], part["segment"]) for part in summary["segments"]))
-    parts = sorted(summary["segments"], key=lambda part: order.index((part["name"], part["segment"])))
-    metrics = list(parts[0]["mean"])
+    by_segment: dict[Any, list[dict[str, Any]]] = {}  # the models of one segment stand together
+    for part in summary["segments"]:
+        by_segment.setdefault((part["name"], part["segment"]), []).append(part)
+    metrics = list(summary["segments"][0]["mean"])
     rows = [
         [
             str(part["segment"]) if part["name"] is None else f"{part['name']}={part['segment']}",
@@ -84,6 +85,7 @@ def _segments(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
             f"{part['n_queries']:,}",
             *(_shown(part["mean"][metric]) for metric in metrics),
         ]
+        for parts in by_segment.values()
         for part in parts
     ]
     return ["segment", "model", "all queries", *metrics], rows
