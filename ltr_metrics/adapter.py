@@ -52,3 +52,31 @@ class HostMetrics:
                     "equal, one of your own where it returns NaN. Evaluate on other data, or set no_relevant=0 or 1."
                 )
         return result
+
+
+# What takes the place of an adapter that was given to the wrong host, told by what the host hands over; the first that fits.
+PLACES = {
+    "estimator": "scikit-learn's scoring= takes ltr_metrics.sklearn.make_scorer(...)",
+    "lightgbm Dataset": "lgb.train(feval=...) takes ltr_metrics.lightgbm.feval(...)",
+    "xgboost DMatrix": "xgb.train(custom_metric=...) takes ltr_metrics.xgboost.custom_metric(...)",
+    "numpy ndarray": "LGBMRanker.fit(eval_metric=...) takes ltr_metrics.lightgbm.eval_metric(...), XGBRanker(callbacks=[...]) takes "
+    "ltr_metrics.xgboost.Monitor(...)",
+}
+
+
+def wrong_host(rule: str, *given: Any) -> LtrTypeError:
+    """Return the error for what a host handed over to an adapter of another one, with the right one's name."""
+    kinds = list(map(_kind, given))
+    told = next((kind for kind in PLACES if kind in kinds), None)
+    if told is None:
+        return LtrTypeError(
+            f"{rule} Got {' and '.join(f'a {kind}' for kind in kinds)}. Elsewhere: {'; '.join(PLACES.values())}."
+        )
+    return LtrTypeError(f"{rule} Got {'an' if told == 'estimator' else 'a'} {told}: {PLACES[told]}.")
+
+
+def _kind(thing: Any) -> str:
+    host, name = type(thing).__module__.partition(".")[0], type(thing).__name__
+    if hasattr(thing, "fit") or hasattr(thing, "predict"):
+        return "estimator"
+    return "xgboost DMatrix" if host == "xgboost" and name.endswith("DMatrix") else f"{host} {name}"
