@@ -7,8 +7,10 @@ import pickle
 import lightgbm as lgb
 import numpy as np
 import pytest
+from lightgbm_fit import validation_sets
 
 import ltr_metrics as ltr
+from ltr_metrics.conventions import resolve
 from ltr_metrics.lightgbm import eval_metric, feval
 
 PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2, "seed": 0}
@@ -108,15 +110,8 @@ def test_a_ranker_that_is_evaluated_on_its_training_data_too() -> None:
     log = ltr.PerQueryLog()
     ranker = lgb.LGBMRanker(n_estimators=3, metric="None", verbose=-1)
     group, groupv = ltr.qid_to_group(qid), ltr.qid_to_group(qidv)
-    ranker.fit(
-        X,
-        y,
-        group=group,
-        eval_X=(Xv, X),
-        eval_y=(yv, y),
-        eval_group=[groupv, group],
-        eval_metric=eval_metric("err", log=log),
-    )
+    metric = eval_metric("err", log=log)
+    ranker.fit(X, y, group=group, eval_group=[groupv, group], eval_metric=metric, **validation_sets((Xv, yv), (X, y)))
     assert log.names == ("data_0", "data_1")
     assert log.values("data_0", "err").mean(axis=1).tolist() == ranker.evals_result_["training"]["err"]
     with pytest.raises(ltr.LtrError, match=r"no values of 'valid_0'.*names=\.\.\."):
@@ -128,13 +123,8 @@ def test_a_log_is_for_one_training_and_each_metric_for_one_function() -> None:
     train, _ = small()
     lgb.train(PARAMS, train, 1, [train], feval=feval("err", log=log))
     again, _ = small()
-    with pytest.raises(ltr.LtrValueError, match="training data of another training already"):
+    with pytest.raises(ltr.LtrValueError, match="has a data set 'training' already"):
         lgb.train(PARAMS, again, 1, [again], feval=feval("err", log=log))
-    train, valid = small()
-    two = ltr.PerQueryLog()
-    both = [feval(["err", "ndcg@3"], log=two), feval(["mrr", "err"], ties="worst", log=two)]
-    with pytest.raises(ltr.LtrValueError, match="Two metric functions write err into one log"):
-        lgb.train(PARAMS, train, 1, [valid], feval=both)
     train, valid = small()
     two = ltr.PerQueryLog()
     lgb.train(PARAMS, train, 1, [valid], feval=[feval("ndcg@3", log=two), feval("p@3", log=two)])
@@ -176,3 +166,62 @@ def test_segments_are_weighted_as_the_host_weights_queries() -> None:
     chosen = (half == 0) & ~np.isnan(log.values("training", "mrr")[0])
     expected = np.average(log.values("training", "mrr")[:, chosen], axis=1, weights=weight[chosen])
     np.testing.assert_allclose(log.segments("training", "mrr", half)[0], expected, rtol=1e-12)
+
+
+class Host:
+    """What a host hands over: something that can be weakly referenced."""
+
+
+def record(log: ltr.PerQueryLog, data: Host, name: str | None = None, metrics: str = "mrr", **options: str) -> None:
+    request = resolve(metrics, **options)
+    log.record(data, ltr.Queries([1, 0, 0, 2], group=[2, 2]).answer([1, 2, 3, 4], request), request, name=name)
+
+
+@pytest.mark.parametrize(
+    ("known", "names"),
+    [
+        ([None], ("valid_0",)),
+        (["training", None], ("training", "valid_0")),
+        ([None, None], ("data_0", "data_1")),
+        (["training", None, None], ("training", "data_1", "data_2")),
+        (["check"], ("check",)),
+        (["training", "check", None], ("training", "check", "data_2")),
+    ],
+)
+def test_a_name_that_the_host_knows_is_kept(known: list[str | None], names: tuple[str, ...]) -> None:
+    log, own = ltr.PerQueryLog(), ltr.PerQueryLog([f"mine {i}" for i in range(len(known))])
+    data = [Host() for _ in known]
+    for one, name in zip(data, known, strict=True):
+        record(log, one, name)
+        record(own, one, name)
+    assert log.names == names
+    assert own.names == tuple(f"mine {i}" for i in range(len(known)))
+    for one, name in zip(data, names, strict=True):
+        np.testing.assert_array_equal(log.values(one, "mrr"), log.values(name, "mrr"))
+
+
+def test_two_data_sets_of_one_name_are_refused() -> None:
+    for log in (ltr.PerQueryLog(), ltr.PerQueryLog(["a", "b"])):
+        first, second = Host(), Host()
+        record(log, first, "check")
+        record(log, first, "check", "map")
+        with pytest.raises(ltr.LtrValueError, match="has a data set 'check' already.*a new log"):
+            record(log, second, "check")
+    log, first, second = ltr.PerQueryLog(), Host(), Host()
+    record(log, first, "data_1")
+    with pytest.raises(ltr.LtrValueError, match=r"would be 'data_1', the name of one and the default.*names=\.\.\."):
+        record(log, second)
+    with pytest.raises(ltr.LtrValueError, match="names must differ.*Got a, a"):
+        ltr.PerQueryLog(["a", "a"])
+    with pytest.raises(ltr.LtrTypeError, match="several names, such as .'valid'.*folder="):
+        ltr.PerQueryLog("valid")
+
+
+def test_two_functions_of_one_metric_or_name_are_refused() -> None:
+    log, data = ltr.PerQueryLog(), Host()
+    record(log, data)
+    with pytest.raises(ltr.LtrValueError, match="Two metric functions write mrr into one log"):
+        record(log, data)
+    record(log, data, metrics="map@3")
+    with pytest.raises(ltr.LtrValueError, match=r"'map@3' means map@3 and map\(.* in one log"):
+        record(log, data, metrics="map@3", convention="trec_eval", ties="mean")

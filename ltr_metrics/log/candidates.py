@@ -1,0 +1,176 @@
+"""The candidates of a search, each over all folds, paired query by query."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrKeyError, LtrTypeError
+from ltr_metrics.inputs import FloatArray
+from ltr_metrics.log.files import PlainId, order_of_id, plain_ids
+from ltr_metrics.log.parameters import Parameters, as_text, varying, with_nested
+from ltr_metrics.log.scores import Score, some, weight_of
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.result import ByMetric, Evaluation, mean
+from ltr_metrics.standard_error import counting, standard_error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidate:
+    """One candidate over all folds, in one metric.
+
+    Attributes
+    ----------
+    metric : str
+        Canonical name.
+    number : int
+        The candidate's number: its place in the order of the varying parameters' values.
+    parameters : dict
+        Those that differ between the candidates, as plain values.
+    all_parameters : dict
+        All of them.
+    folds : ndarray of float64
+        Mean of each fold, as the scorer gave it, in order of `Score.fold`; NaN where the candidate was not scored, as after a
+        fit that failed. A fold that no other candidate was scored on is none of the search.
+    qid : list
+        All queries of all folds, in order of their ids: the same for all candidates, whose values are therefore paired.
+    values : ndarray of float64
+        One a query, NaN = left out or not scored; the mean over folds for a query that is in several.
+    weight : ndarray of float64 or None
+        One a query.
+    """
+
+    metric: str
+    number: int
+    parameters: Parameters
+    all_parameters: Parameters
+    folds: FloatArray
+    qid: list[PlainId]
+    values: FloatArray
+    weight: FloatArray | None
+
+    @property
+    def mean_over_folds(self) -> float:
+        """Plain mean of the folds, as scikit-learn has it: a query in a smaller fold counts more."""
+        return float(self.folds.mean())
+
+    @property
+    def mean_over_queries(self) -> float:
+        """Weighted mean of the queries: each counts as much whichever fold it is in."""
+        return mean(self.values, self.weight)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of `mean_over_queries`, over queries; NaN for fewer than two."""
+        return standard_error(self.values, self.weight)
+
+    @property
+    def n_queries(self) -> int:
+        """Queries that `mean_over_queries` is over."""
+        return int(counting(self.values, self.weight).sum())
+
+    def __str__(self) -> str:
+        """Return one line."""
+        return (
+            f"{self.metric} of {self.parameters}: {self.mean_over_folds:.4f} over {len(self.folds)} folds, "
+            f"{self.mean_over_queries:.4f} +- {self.standard_error:.4f} over {self.n_queries:,} queries"
+        )
+
+    __repr__ = __str__  # what a notebook shows
+
+
+def candidates_of(
+    scores: Sequence[Score], metric: str | Metric, part: str | None, params: Iterable[Mapping[str, Any]] | None
+) -> list[Candidate]:
+    """Return each candidate over all its folds, the best first or in the order of ``params``."""
+    chosen = [score for score in scores if score.part == part]
+    if not chosen:
+        parts = sorted({repr(score.part) for score in scores})
+        raise LtrKeyError(
+            f"There are no scores of part {part!r} in this log; it has those of part {' and '.join(parts)}. The scorer knows the part where "
+            "a QueryRanker remembers what it was fitted on; otherwise it is None."
+        )
+    with_it = [score for score in chosen if metric in score.evaluation.per_query] or chosen  # of none: it says so
+    compared = _on_shared_folds(with_it)
+    place = _places(score.evaluation for score in compared)
+    folds = sorted({score.fold for score in compared})
+    names = varying([score.parameters for score in compared])
+    by_number: dict[int, list[Score]] = {}
+    for score in compared:
+        by_number.setdefault(score.candidate, []).append(score)
+    found = [_candidate(of_one, metric, names, folds, place) for of_one in by_number.values()]
+    if params is not None:
+        return _in_order_of(params, found)
+    return sorted(found, key=lambda c: (np.isnan(c.mean_over_folds), -c.mean_over_folds, c.number))
+
+
+def _on_shared_folds(scores: Sequence[Score]) -> Sequence[Score]:
+    """Leave out folds of one candidate alone, which are no folds of the search: search.score(X_test) leaves such."""
+    n_candidates = Counter(score.fold for score in scores)
+    return [score for score in scores if n_candidates[score.fold] > 1] or scores  # of one candidate, all count
+
+
+def _places(evaluations: Iterable[Evaluation]) -> dict[PlainId, int]:
+    names = {name for evaluation in evaluations for name in plain_ids(evaluation.qid)}
+    return {name: i for i, name in enumerate(sorted(names, key=order_of_id))}
+
+
+def _candidate(
+    scores: Sequence[Score],
+    metric: str | Metric,
+    names: Sequence[str],
+    folds: Sequence[int],
+    place: Mapping[PlainId, int],
+) -> Candidate:
+    name = _canonical(scores[0].evaluation, metric)
+    means = np.full(len(folds), np.nan)
+    total, defined, weight, scored = np.zeros((4, len(place)))
+    for score in scores:
+        evaluation = score.evaluation
+        means[folds.index(score.fold)] = evaluation.mean[name]
+        at, values = np.array([place[i] for i in plain_ids(evaluation.qid)]), evaluation.per_query[name]
+        total[at] += np.where(np.isnan(values), 0, values)
+        defined[at] += ~np.isnan(values)
+        weight[at] += weight_of(evaluation)
+        scored[at] += 1
+    weighted = any(score.evaluation.weight is not None for score in scores)
+    parameters = scores[0].parameters
+    return Candidate(
+        metric=name,
+        number=scores[0].candidate,
+        parameters={key: parameters[key] for key in names if key in parameters},
+        all_parameters=parameters,
+        folds=means,
+        qid=list(place),
+        values=np.divide(total, defined, out=np.full(len(place), np.nan), where=defined > 0),
+        weight=weight / np.maximum(scored, 1) if weighted else None,
+    )
+
+
+def _canonical(evaluation: Evaluation, metric: str | Metric) -> str:
+    per_query: ByMetric[FloatArray] = evaluation.per_query
+    return next(name for name, values in per_query.items() if values is per_query[metric])  # type: ignore[index]
+
+
+def _in_order_of(params: Iterable[Mapping[str, Any]], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidate of each of ``cv_results_["params"]``: the one whose parameters contain these."""
+    if isinstance(params, (str, Mapping)):
+        raise LtrTypeError(
+            f'params must be several candidates\' parameters, as search.cv_results_["params"]. Got {params!r}.'
+        )
+    texts = [{name: as_text(value) for name, value in c.all_parameters.items()} for c in candidates]
+    ordered = []
+    for wanted in params:
+        text = {name: as_text(value) for name, value in with_nested(wanted).items()}
+        matching = [c for c, known in zip(candidates, texts, strict=True) if text.items() <= known.items()]
+        if len(matching) != 1:
+            raise LtrKeyError(
+                f"{len(matching) or 'No'} candidate{'s have' if matching else ' has'} the parameters {dict(wanted)!r}, where one should. "
+                f"Of those that vary, the log has {some([c.parameters for c in candidates])}."
+            )
+        ordered += matching
+    return ordered

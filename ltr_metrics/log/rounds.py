@@ -1,0 +1,159 @@
+"""Statistics over the rounds of a training: which queries changed, the curve of each segment, which round is best.
+
+Values are (rounds x queries), NaN = left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.grouping import label_codes
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, require_option
+from ltr_metrics.metrics.base import is_number
+from ltr_metrics.result import mean
+from ltr_metrics.standard_error import counting, standard_error
+
+RULES = ("max", "one_se")
+
+
+class Change(NamedTuple):
+    """How the queries fared between two rounds; a query that a metric leaves out is in none of the three."""
+
+    improved: AnyArray  # ids, largest gain first
+    worsened: AnyArray  # ids, largest loss first
+    unchanged: AnyArray
+    difference: FloatArray  # after - before, one a query in the order of `PerQueryLog.qid`
+
+
+def change(values: FloatArray, qid: AnyArray, before: int, after: int) -> Change:
+    """Return how the queries fared between two rounds."""
+    for round_ in (before, after):
+        if not isinstance(round_, (int, np.integer)) or not -len(values) <= round_ < len(values):
+            raise LtrValueError(f"There are {len(values)} rounds in the log, counted from 0; got round {round_!r}.")
+    difference = values[after] - values[before]
+    by_gain = np.argsort(-difference, kind="stable")
+    return Change(
+        improved=qid[by_gain[difference[by_gain] > 0]],
+        worsened=qid[by_gain[::-1][difference[by_gain[::-1]] < 0]],
+        unchanged=qid[difference == 0],
+        difference=difference,
+    )
+
+
+def segment_curves(values: FloatArray, weight: FloatArray | None, by: Any) -> dict[Hashable, FloatArray]:
+    """Return the mean of each round for each segment of the queries."""
+    names, code = label_codes(by, "by")
+    if len(code) != values.shape[1]:
+        raise LtrValueError(f"by must have one label a query, {values.shape[1]} in the order of qid. Got {len(code)}.")
+    return {
+        name: curve(values[:, code == i], None if weight is None else weight[code == i])
+        for i, name in enumerate(names.tolist())
+    }
+
+
+def curve(values: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """Return the mean of each round, NaN where it is over no query."""
+    return np.array([mean(of_round, weight) for of_round in values])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BestRound:
+    """Which round of a training to keep, and which others cannot be told from the best; see `PerQueryLog.best_round`.
+
+    Attributes
+    ----------
+    metric : str
+        Canonical name.
+    round : int
+        The chosen round, from 0.
+    rule : str
+        How it was chosen.
+    best : int
+        The round of the highest mean, the earliest of equals, as hosts choose it.
+    curve : ndarray of float64
+        Mean of each round, as the host got it.
+    standard_error : ndarray of float64
+        Standard error of each round's mean, over queries.
+    plateau : ndarray of int
+        Rounds whose mean cannot be told from that of the best, which is among them.
+    confidence : float
+        With which confidence the others can.
+    """
+
+    metric: str
+    round: int
+    rule: str
+    best: int
+    curve: FloatArray
+    standard_error: FloatArray
+    plateau: IntArray
+    confidence: float
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds to keep: LightGBM's ``num_iteration=n_rounds``, XGBoost's ``iteration_range=(0, n_rounds)``."""
+        return self.round + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        return {
+            "metric": self.metric,
+            "round": self.round,
+            "n_rounds": self.n_rounds,
+            "rule": self.rule,
+            "best": self.best,
+            "curve": self.curve.tolist(),
+            "standard_error": self.standard_error.tolist(),
+            "plateau": self.plateau.tolist(),
+            "confidence": self.confidence,
+        }
+
+    def __str__(self) -> str:
+        """Return the choice and how sure it is, in two lines."""
+        return (
+            f"{self.metric}: round {self.round} ({self.rule}), {self.curve[self.round]:.4f}; "
+            f"best {self.best}, {self.curve[self.best]:.4f} +- {self.standard_error[self.best]:.4f}\n"
+            f"{len(self.plateau)} of {len(self.curve)} rounds, {self.plateau[0]} to {self.plateau[-1]}, cannot be told from the "
+            f"best at {self.confidence:.0%} confidence"
+        )
+
+    __repr__ = __str__  # what a notebook shows
+
+
+def best_round(
+    values: FloatArray, weight: FloatArray | None, *, metric: str, rule: str, confidence: float
+) -> BestRound:
+    """Choose a round, and find those whose mean cannot be told from the best."""
+    require_option("rule", rule, RULES)
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise LtrValueError(f"confidence must be a number between 0 and 1, such as 0.95. Got {confidence!r}.")
+    _refuse_too_few(values, weight, metric)
+    means = curve(values, weight)
+    errors = np.array([standard_error(of_round, weight) for of_round in values])
+    best = int(means.argmax())
+    chosen = best if rule == "max" else int((means >= means[best] - errors[best]).argmax())
+    z = -NormalDist().inv_cdf((1 - confidence) / 2)
+    same = [not _is_told_apart(of_round - values[best], weight, z) for of_round in values]
+    return BestRound(metric, chosen, rule, best, means, errors, np.flatnonzero(same), float(confidence))
+
+
+def _is_told_apart(difference: FloatArray, weight: FloatArray | None, z: float) -> bool:
+    # A mean or an error that is NaN, where fewer than two queries have a value in both rounds, tells nothing apart.
+    return abs(mean(difference, weight)) > z * standard_error(difference, weight)
+
+
+def _refuse_too_few(values: FloatArray, weight: FloatArray | None, metric: str) -> None:
+    n_queries = np.array([counting(of_round, weight).sum() for of_round in values])
+    if (n_queries < 2).any():
+        round_ = int((n_queries < 2).argmax())
+        raise LtrValueError(
+            f"best_round needs at least two queries that {metric} is defined for, since it judges a round by how much its queries "
+            f"differ: round {round_} has {n_queries[round_]} of {values.shape[1]}"
+            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set no_relevant=0 or 1."
+        )

@@ -1,0 +1,137 @@
+"""The scores of a search: what every candidate's queries had on each fold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.log import files
+from ltr_metrics.log.candidates import Candidate, candidates_of
+from ltr_metrics.log.scores import Score, scores_in, table
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.result import Evaluation
+
+if TYPE_CHECKING:
+    import pandas
+
+PARTS = ("test", "train", None)
+
+
+class SearchLog:
+    """The half of `PerQueryLog` that keeps scores."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+        self._folder = None if folder is None else _as_folder(folder)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the scores of a search are; None for the log of a training."""
+        return self._folder
+
+    def scores(self) -> list[Score]:
+        """Return all scores of a search, by candidate, part and fold.
+
+        Each has ``parameters`` (all of the estimator, as plain values), ``part`` ("test", "train", or None where the scorer
+        could not know), ``evaluation``, and the numbers ``candidate`` and ``fold``. Numbers depend on parameters and query ids,
+        not on which worker was first: candidates are in the order of the values of those parameters that vary, folds in that
+        of their smallest query ids, within each part.
+
+        Raises
+        ------
+        LtrValueError
+            If there are two different scores of one candidate on one fold, as two searches in one folder leave them; if a
+            query was scored with different numbers of documents; if a file is damaged.
+        """
+        return scores_in(self._search_folder())
+
+    def candidates(
+        self,
+        metric: str | Metric,
+        part: str | None = "test",
+        params: Iterable[Mapping[str, Any]] | None = None,
+    ) -> list[Candidate]:
+        """Return each candidate of a search with its values over all folds.
+
+        Parameters
+        ----------
+        metric : str or Metric
+        part : {"test", "train"} or None, default "test"
+            Which side of the splits; None for scores of which the scorer could not know.
+        params : sequence of dict, optional
+            ``search.cv_results_["params"]``: return the candidates in this order. Default: the highest mean over folds first.
+
+        Returns
+        -------
+        list of Candidate
+            Each has ``parameters`` (those that vary) and ``all_parameters``, ``folds`` (their means), ``mean_over_folds`` (as
+            scikit-learn), ``mean_over_queries``, ``standard_error``, ``n_queries``, and ``values``, one a query of ``qid``: in the same order
+            for all candidates, so that these can be compared query by query. Folds that one candidate alone was scored on are
+            left out unless it is alone: there is nothing to compare, and ``search.score(X_test, y_test)`` is no fold.
+
+        Raises
+        ------
+        LtrKeyError
+            If nothing of that metric or part is there, or not exactly one candidate has an entry of ``params``.
+
+        Examples
+        --------
+        What the scorer and its worker processes do, by hand:
+
+        >>> import tempfile, ltr_metrics as ltr
+        >>> from ltr_metrics.conventions import resolve
+        >>> X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+        >>> log = ltr.PerQueryLog(folder=tempfile.mkdtemp())
+        >>> request = resolve("dcg@10")
+        >>> for column in (0, 1):
+        ...     for fold in (qid % 2 == 0, qid % 2 == 1):
+        ...         result = ltr.Queries(y[fold], qid=qid[fold]).answer(X[fold, column], request)
+        ...         log.record_score({"column": column, "seed": 7}, result, "test")
+        >>> zero, one = log.candidates("dcg@10", params=[{"column": 0}, {"column": 1}])
+        >>> zero.parameters, len(zero.folds), zero.n_queries
+        ({'column': 0}, 2, 40)
+        >>> (one.values - zero.values).shape
+        (40,)
+        """
+        return candidates_of(self.scores(), metric, part, params)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the scores of a search, one row a candidate, fold and query.
+
+        Columns: candidate, fold, part, qid, documents, relevant, the metrics, and the parameters that vary, named
+        ``param_...`` as in ``cv_results_``.
+        """
+        return table(self.scores())
+
+    def record_score(self, parameters: Mapping[str, Any], result: Evaluation, part: str | None) -> None:
+        """Write the score of one candidate on one fold; the scorer calls this with all of the estimator's parameters."""
+        if part not in PARTS:
+            raise LtrValueError(f"part must be one of {', '.join(map(repr, PARTS))}. Got {part!r}.")
+        files.write(self.require_folder(), parameters, part, result)
+
+    def require_folder(self) -> Path:
+        """Return the folder, without which a log is of no use to a scorer."""
+        if self._folder is None:
+            raise LtrTypeError(
+                "A search scores in processes of its own, and a log in memory would lose what they keep. Give the scorer a log with a "
+                "folder: make_scorer(..., log=PerQueryLog(folder=PATH))."
+            )
+        return self._folder
+
+    def _search_folder(self) -> Path:
+        if self._folder is None:
+            raise LtrTypeError(
+                f"{self!r} keeps the rounds of a training, and no scores of a search: those are in a PerQueryLog(folder=PATH)."
+            )
+        return self._folder
+
+
+def _as_folder(folder: Any) -> Path:
+    if not isinstance(folder, (str, os.PathLike)):
+        raise LtrTypeError(f"folder must be a path. Got {folder!r}.")
+    path = Path(folder).absolute()  # the same folder wherever a worker process stands
+    if path.exists() and not path.is_dir():
+        raise LtrValueError(f"folder must be a folder, or not there yet: {path} is a file.")
+    return path

@@ -1,0 +1,212 @@
+"""The rounds of a training: what every data set's queries had in each."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.conventions import Request
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.log.rounds import BestRound, Change, best_round, change, segment_curves
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.result import ByMetric, Evaluation
+
+
+@dataclass
+class Curves:
+    """One data set's values."""
+
+    data: Any  # weak reference to the host's data set, None once pickled
+    name: str | None  # as far as the host knows it
+    qid: AnyArray
+    sizes: IntArray
+    weight: FloatArray | None
+    asked: dict[str, str] = field(default_factory=dict)
+    source: dict[str, Request] = field(default_factory=dict)
+    rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
+
+
+class TrainingLog:
+    """The half of `PerQueryLog` that keeps rounds."""
+
+    def __init__(self, names: Sequence[str] | None) -> None:
+        if isinstance(names, str):
+            raise LtrTypeError(
+                f"names must be several names, such as [{names!r}]; a path goes into folder=. Got {names!r}."
+            )
+        self._given = None if names is None else tuple(names)
+        if self._given is not None and len(set(self._given)) < len(self._given):
+            raise LtrValueError(
+                f"names must differ, since data sets are asked for by them. Got {', '.join(self._given)}."
+            )
+        self._curves: list[Curves] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the data sets, in the order in which the host evaluates them."""
+        if self._given is not None:
+            return self._given[: len(self._curves)]
+        alone = sum(curves.name != "training" for curves in self._curves) == 1
+        return tuple(curves.name or ("valid_0" if alone else f"data_{i}") for i, curves in enumerate(self._curves))
+
+    def values(self, data: Any, metric: str | Metric) -> FloatArray:
+        """Return a metric's values, (rounds x queries), NaN = left out.
+
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+        metric : str or Metric
+        """
+        curves = self._of(data)
+        return np.array(ByMetric(curves.rounds, curves.asked)[metric])  # type: ignore[index]
+
+    def qid(self, data: Any) -> AnyArray:
+        """Return the id of each column of `values`: with a host that knows sizes alone, the query's position."""
+        return self._of(data).qid
+
+    def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
+        """Return which queries improved and which got worse between two rounds (from 0; -1 is the last).
+
+        ``improved``, ``worsened`` and ``unchanged`` are ids, the largest change first; ``difference`` is after - before, one a
+        query in the order of `qid`. A query that the metric leaves out is in none of the three and has NaN there.
+        """
+        return change(self.values(data, metric), self.qid(data), before, after)
+
+    def segments(self, data: Any, metric: str | Metric, by: Any) -> dict[Hashable, FloatArray]:
+        """Return the mean of each round for each segment of the queries, NaN where it is over no query.
+
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+        metric : str or Metric
+        by : array-like of shape (n_queries,)
+            A label a query, in the order of `qid`.
+        """
+        return segment_curves(self.values(data, metric), self._of(data).weight, by)
+
+    def best_round(self, data: Any, metric: str | Metric, rule: str = "max", confidence: float = 0.95) -> BestRound:
+        """Choose a round, and say which others cannot be told from the best on these queries.
+
+        The plateau is paired: a round belongs to it if its mean difference to the best round, query by query, is within z
+        standard errors of that difference, z being the normal distribution's (an approximation that wants some dozens of
+        queries). Standard errors are over queries, weighted as the mean is.
+
+        This is for after the training, and no stopping rule: to stop once a gain is not significant was tried on MQ2008
+        and cost NDCG on the test queries, since many small gains add up. And the best of many
+        rounds is optimistic on the data that it was chosen on: report its value on others.
+
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+        metric : str or Metric
+        rule : {"max", "one_se"}, default "max"
+            ``"max"`` is the round of the highest mean, the earliest of equals. ``"one_se"`` is the earliest round whose mean is
+            within one standard error of that one's (Breiman, Friedman, Olshen and Stone: Classification and Regression
+            Trees, 1984): a smaller model that the data do not tell from the best one.
+        confidence : float, default 0.95
+            Of the plateau.
+
+        Returns
+        -------
+        BestRound
+            ``round``, ``n_rounds`` (what to keep), ``best``, ``curve``, ``standard_error``, ``plateau``, `to_dict`. Rounds count
+            from the log's first: a training that continued a model adds the rounds that the model had.
+
+        Raises
+        ------
+        LtrValueError
+            If a round has fewer than two queries that the metric is defined for: nothing says then how sure its mean is.
+
+        Examples
+        --------
+        >>> import lightgbm as lgb, ltr_metrics as ltr
+        >>> from ltr_metrics.lightgbm import feval
+        >>> X, y, qid = ltr.make_ranking(n_queries=80, random_state=0)
+        >>> X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(X, y, qid, test_size=0.5, random_state=0)
+        >>> train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+        >>> valid = lgb.Dataset(X_valid, y_valid, group=ltr.qid_to_group(qid_valid), reference=train)
+        >>> log = ltr.PerQueryLog()
+        >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
+        >>> booster = lgb.train(params, train, 30, valid_sets=[valid], feval=feval("ndcg@10", log=log))
+        >>> best = log.best_round(valid, "ndcg@10", rule="one_se")
+        >>> best.round <= best.best and best.best in best.plateau
+        True
+        >>> scores = booster.predict(X_valid, num_iteration=best.n_rounds)
+        >>> value = ltr.evaluate(y_valid, scores, qid=qid_valid, metrics="ndcg@10")["ndcg@10"]
+        >>> bool(value == best.curve[best.round])
+        True
+        """
+        curves = self._of(data)
+        by_metric = ByMetric(curves.rounds, curves.asked)
+        name = next(name for name, rounds in by_metric.items() if rounds is by_metric[metric])  # type: ignore[index]
+        return best_round(self.values(data, name), curves.weight, metric=name, rule=rule, confidence=confidence)
+
+    def record(self, data: Any, result: Evaluation, request: Request, *, name: str | None = None) -> None:
+        """Append a round of one data set; adapters call this, with the data set's name if the host knows it."""
+        curves = self._known(data) or self._new(data, name, result)
+        if not np.array_equal(curves.sizes, result.n_documents):
+            raise LtrValueError(
+                "The queries of a data set changed during the log. Give a new PerQueryLog to each training."
+            )
+        for asked, canonical in request.asked.items():
+            if curves.asked.setdefault(asked, canonical) != canonical:
+                raise LtrValueError(
+                    f"{asked!r} means {curves.asked[asked]} and {canonical} in one log. Give each metric function its own PerQueryLog."
+                )
+        for metric, values in result.per_query.items():
+            if curves.source.setdefault(metric, request) is not request:
+                raise LtrValueError(
+                    f"Two metric functions write {metric} into one log, which would mix their rounds. Give each its own PerQueryLog."
+                )
+            curves.rounds.setdefault(metric, []).append(values)
+
+    def _new(self, data: Any, name: str | None, result: Evaluation) -> Curves:
+        if name is not None and any(curves.name == name for curves in self._curves):
+            raise LtrValueError(
+                f"This log has a data set {name!r} already, of another training or another of that name. Give each training a new "
+                "log, and each data set of a training a name of its own."
+            )
+        if self._given is not None and len(self._curves) == len(self._given):
+            raise LtrValueError(
+                f"The log has {len(self._given)} names ({', '.join(self._given)}) and the host evaluates one more data set. Name "
+                "all that are evaluated, the training data first."
+            )
+        self._curves.append(Curves(weakref.ref(data), name, result.qid, result.n_documents, result.weight))
+        if len(set(self.names)) < len(self._curves):
+            raise LtrValueError(
+                f"Two data sets of this log would be {self.names[-1]!r}, the name of one and the default of another. Name all: "
+                "PerQueryLog(names=...)."
+            )
+        return self._curves[-1]
+
+    def _known(self, data: Any) -> Curves | None:
+        return next((c for c in self._curves if c.data is not None and c.data() is data), None)
+
+    def _of(self, data: Any) -> Curves:
+        if isinstance(data, str):
+            found = dict(zip(self.names, self._curves, strict=True)).get(data)
+        else:
+            found = None if data is None else self._known(data)
+        if found is None:
+            hint = did_you_mean(data, self.names) if isinstance(data, str) else ""
+            raise LtrKeyError(
+                f"There are no values of {data!r} in this log.{hint} It has {', '.join(self.names) or 'none at all yet'}. The host's own "
+                "data set (LightGBM's Dataset, XGBoost's DMatrix) serves as well as a name; names of your own go into "
+                "PerQueryLog(names=...)."
+            )
+        return found
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TrainingLog:
+        return self  # LGBMRanker.fit copies its metric deeply; what the copy writes is to be found here
+
+    def __getstate__(self) -> dict[str, Any]:
+        without = [replace(curves, data=None) for curves in self._curves]  # weak references cannot be pickled
+        return self.__dict__ | {"_curves": without}

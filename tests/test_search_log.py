@@ -1,0 +1,476 @@
+"""PerQueryLog with a folder: scores from many processes, told apart, joined and compared."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ltr_metrics as ltr
+from ltr_metrics.conventions import resolve
+from ltr_metrics.log import files
+from ltr_metrics.log.parameters import as_text, plain
+from ltr_metrics.standard_error import standard_error
+
+X, Y, QID = ltr.make_ranking(n_queries=30, documents=6, random_state=0)
+QID = np.unique(QID, return_inverse=True)[1]
+WEIGHT = np.linspace(1, 3, 30)
+METRICS = ["ndcg@3", "mrr"]
+
+
+def score(
+    log: ltr.PerQueryLog,
+    column: int,
+    fold: int,
+    *,
+    part: str | None = "test",
+    metrics: Any = METRICS,
+    ids: Any = QID,
+    parameters: dict[str, Any] | None = None,
+    weight: Any = None,
+    labels: Any = Y,
+    rows: Any = slice(None),
+    **options: Any,
+) -> ltr.Evaluation:
+    """Score one of three folds, and of the model that is one column of X."""
+    chosen = np.flatnonzero((fold == QID % 3) == (part != "train"))[rows]
+    ids = [ids[i] for i in chosen] if isinstance(ids, list) else ids[chosen]
+    weights = None if weight is None else weight[QID[chosen]]
+    request = resolve(metrics, **options)
+    result = ltr.Queries(labels[chosen], qid=ids, sample_weight=weights).answer(X[chosen, column], request)
+    log.record_score({"column": column, "seed": 7} if parameters is None else parameters, result, part)
+    return result
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> ltr.PerQueryLog:
+    return ltr.PerQueryLog(folder=tmp_path / "of" / "search")
+
+
+def search(log: ltr.PerQueryLog, columns: Any = (0, 1, 2), **options: Any) -> dict[tuple[int, int], ltr.Evaluation]:
+    """Score each candidate on each fold, in an order that has no meaning."""
+    pairs = list(itertools.product(columns, range(3)))[::-1]
+    return {(column, fold): score(log, column, fold, **options) for column, fold in pairs}
+
+
+def test_what_was_scored_comes_back(log: ltr.PerQueryLog) -> None:
+    assert not log.folder.exists()
+    results = search(log, weight=WEIGHT, convention="catboost", ties="mean", metrics=["ndcg@3", "mrr"])
+    scores = log.scores()
+    assert [(s.candidate, s.fold) for s in scores] == sorted(results)
+    for s in scores:
+        expected = results[s.candidate, s.fold]
+        assert s.part == "test"
+        assert s.parameters == {"column": s.candidate, "seed": 7}
+        assert s.evaluation.to_dict() == expected.to_dict()
+        assert s.evaluation.policy == expected.policy
+        assert s.evaluation["ndcg@3"] == s.evaluation["ndcg_lin@3"] == expected["ndcg@3"]
+        assert s.evaluation.qid.dtype == QID.dtype
+        assert s.evaluation.weight.dtype == s.evaluation.per_query["mrr"].dtype == np.float64
+    assert {path.suffixes[-2:] == [".scores", ".npz"] for path in log.folder.iterdir()} == {True}
+
+
+def test_candidates_over_folds_and_over_queries(log: ltr.PerQueryLog) -> None:
+    results = search(log, weight=WEIGHT)
+    candidates = log.candidates("ndcg@3")
+    assert [c.mean_over_folds for c in candidates] == sorted((c.mean_over_folds for c in candidates), reverse=True)
+    for c in candidates:
+        mine = [results[c.number, fold] for fold in range(3)]
+        assert c.metric == "ndcg_exp@3"
+        assert c.parameters == {"column": c.number}
+        assert c.all_parameters == {"column": c.number, "seed": 7}
+        assert c.folds.tolist() == [result["ndcg@3"] for result in mine]
+        assert c.mean_over_folds == np.mean(c.folds)
+        value = {q: v for r in mine for q, v in zip(r.qid.tolist(), r.per_query["ndcg@3"].tolist(), strict=True)}
+        assert c.qid == sorted(value)
+        np.testing.assert_array_equal(c.values, [value[q] for q in c.qid])
+        whole = ltr.evaluate(
+            Y, X[:, c.number], qid=QID, metrics="ndcg@3", query_weight=dict(zip(range(30), WEIGHT, strict=True))
+        )
+        assert c.mean_over_queries == pytest.approx(whole["ndcg@3"], rel=1e-12)
+        assert c.standard_error == pytest.approx(
+            standard_error(whole.per_query["ndcg@3"], np.asarray(whole.weight)), rel=1e-12
+        )
+        assert c.n_queries == 30 - whole.n_undefined["ndcg@3"] < 30
+        assert str(c) == repr(c)
+        assert str(c).startswith(f"ndcg_exp@3 of {{'column': {c.number}}}: {c.mean_over_folds:.4f} over 3 folds, ")
+    unweighted = ltr.PerQueryLog(folder=log.folder.parent / "unweighted")
+    search(unweighted, columns=[1])
+    (alone,) = unweighted.candidates(ltr.MRR())
+    assert alone.parameters == {}
+    assert alone.weight is None
+    assert alone.mean_over_queries == pytest.approx(ltr.evaluate(Y, X[:, 1], qid=QID, metrics="mrr")["mrr"], rel=1e-12)
+
+
+def test_candidates_in_the_order_of_the_search(log: ltr.PerQueryLog) -> None:
+    search(log)
+    params = [{"column": np.int64(2)}, {"column": 0}, {"column": 1, "seed": 7}]
+    assert [c.number for c in log.candidates("mrr", params=params)] == [2, 0, 1]
+    with pytest.raises(ltr.LtrKeyError, match=r"No candidate has the parameters {'column': 3}.*'column': 0"):
+        log.candidates("mrr", params=[{"column": 3}])
+    with pytest.raises(ltr.LtrKeyError, match="3 candidates have the parameters {'seed': 7}, where one"):
+        log.candidates("mrr", params=[{"seed": 7}])
+    with pytest.raises(ltr.LtrKeyError, match=r"No candidate.*'column': 1\.0"):
+        log.candidates("mrr", params=[{"column": 1.0}])
+    with pytest.raises(ltr.LtrTypeError, match=r'cv_results_\["params"\]'):
+        log.candidates("mrr", params={"column": 1})  # type: ignore[arg-type]
+
+
+def test_estimators_among_the_parameters_are_told_apart_by_theirs(log: ltr.PerQueryLog) -> None:
+    models = [Ridge(alpha=2.0), Ridge(alpha=10.0), LinearRegression()]
+    for column, model in enumerate(models):
+        parameters = make_pipeline(StandardScaler(), "passthrough").set_params(passthrough=model).get_params(deep=True)
+        assert parameters["passthrough"] is model
+        score(log, column, 0, parameters=parameters)
+    found = log.candidates("mrr", params=[{"passthrough": model} for model in models])
+    assert [c.parameters["passthrough"] for c in found] == ["Ridge", "Ridge", "LinearRegression"]
+    assert [c.parameters.get("passthrough__alpha") for c in found] == [2.0, 10.0, None]
+    assert "passthrough__alpha" not in found[2].parameters
+    with pytest.raises(ltr.LtrKeyError, match="2 candidates"):
+        log.candidates("mrr", params=[{"passthrough": Ridge}])
+
+
+def test_the_table(log: ltr.PerQueryLog) -> None:
+    results = search(log)
+    table = log.to_pandas()
+    assert list(table) == [
+        *("candidate", "fold", "part", "qid", "documents", "relevant", "ndcg_exp@3", "mrr", "param_column")
+    ]
+    assert len(table) == 90
+    means = table.groupby(["candidate", "fold"])["mrr"].mean()
+    assert {key: pytest.approx(result["mrr"], rel=1e-12) for key, result in results.items()} == means.to_dict()
+    assert (table["param_column"] == table["candidate"]).all()
+    assert (table["part"] == "test").all()
+    assert table["documents"].sum() == 3 * len(Y)
+
+
+def test_a_table_of_lists_and_of_what_not_all_have(log: ltr.PerQueryLog) -> None:
+    score(log, 0, 0, parameters={"layers": (4, 2), "p": 1})
+    score(log, 1, 0, parameters={"layers": None})
+    score(log, 1, 1, parameters={"layers": None}, part=None, metrics="map")
+    table = log.to_pandas()
+    assert table["param_layers"].dropna().unique().tolist() == ["[4, 2]"]
+    assert table["param_p"].isna().sum() == 20
+    assert (
+        table["map"].notna().sum()
+        == table["param_layers"].isna().sum() - 10 - table[table.part.isna()]["map"].isna().sum()
+    )
+
+
+def test_parts_are_apart(log: ltr.PerQueryLog) -> None:
+    results = {part: search(log, part=part, weight=WEIGHT) for part in ("test", "train")}
+    assert [len(log.candidates("mrr", part)[0].values) for part in ("test", "train")] == [30, 30]
+    train = {c.number: c for c in log.candidates("mrr", part="train")}
+    assert sorted(train[1].folds.tolist()) == sorted(results["train"][1, fold]["mrr"] for fold in range(3))
+    # A query is in two of three training parts, with one value here: it counts once, not twice.
+    np.testing.assert_allclose(train[1].weight, WEIGHT, rtol=1e-12)
+    assert train[1].n_queries == log.candidates("mrr")[0].n_queries
+    assert train[1].standard_error == pytest.approx(log.candidates("mrr", params=[{"column": 1}])[0].standard_error)
+    with pytest.raises(
+        ltr.LtrKeyError, match="no scores of part None in this log; it has those of part 'test' and 'train'"
+    ):
+        log.candidates("mrr", part=None)
+    with pytest.raises(ltr.LtrKeyError, match="'map' was not evaluated.*Evaluated: ndcg_exp@3, mrr"):
+        log.candidates("map")
+    with pytest.raises(ltr.LtrValueError, match="part must be one of 'test', 'train', None. Got 'valid'"):
+        score(log, 0, 0, part="valid")
+
+
+def test_numbers_do_not_depend_on_the_order_of_writing(tmp_path: Path) -> None:
+    sizes = [100, 9, 2.5]
+    tables = []
+    for i, order in enumerate(itertools.permutations(range(3))):
+        log = ltr.PerQueryLog(folder=tmp_path / str(i))
+        for column in order:
+            for fold in order:
+                score(log, column, fold, parameters={"z": sizes[column], "a": None})
+        tables.append(log.to_pandas())
+        assert tables[-1].equals(tables[0])
+    assert tables[0].groupby("candidate")["param_z"].first().tolist() == [2.5, 9, 100]
+    assert tables[0].groupby("fold")["qid"].min().tolist() == [0, 1, 2]
+
+
+def test_folds_are_numbered_by_their_smallest_ids(log: ltr.PerQueryLog) -> None:
+    request = resolve("dcg")
+    for fold in ([9, 4], [10, 2], [8, 3], [7, 5], [2, 9], [6, 11]):
+        log.record_score({}, ltr.Queries([1, 1], qid=fold).answer([1, 1], request), None)
+    assert [sorted(s.evaluation.qid.tolist()) for s in log.scores()] == [
+        [2, 9],
+        [2, 10],
+        [3, 8],
+        [4, 9],
+        [5, 7],
+        [6, 11],
+    ]
+    (alone,) = log.candidates("dcg", part=None)
+    assert alone.qid == list(range(2, 12))
+
+
+def test_the_same_score_twice_counts_once(log: ltr.PerQueryLog) -> None:
+    search(log)
+    before = log.to_pandas()
+    search(log)
+    score(log, 1, 2, rows=slice(None, None, -1))  # the same, its queries in another order
+    assert len(list(log.folder.iterdir())) == 19
+    by = ["candidate", "fold", "qid"]
+    after = log.to_pandas().sort_values(by, ignore_index=True)
+    assert after.equals(before.sort_values(by, ignore_index=True))
+
+
+def test_two_scorers_of_one_search_complete_each_other(log: ltr.PerQueryLog) -> None:
+    score(log, 0, 0, metrics="ndcg@3")
+    score(log, 0, 0, metrics="mrr", rows=slice(None, None, -1))
+    (one,) = log.scores()
+    assert list(one.evaluation.per_query) == ["mrr", "ndcg_exp@3"]
+    both = ltr.PerQueryLog(folder=log.folder.parent / "both")
+    expected = score(both, 0, 0)
+    for metric in METRICS:
+        value = dict(zip(one.evaluation.qid.tolist(), one.evaluation.per_query[metric].tolist(), strict=True))
+        again = dict(zip(expected.qid.tolist(), expected.per_query[metric].tolist(), strict=True))
+        np.testing.assert_equal(value, again)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": {"column": 0, "seed": 7}},
+        {"parameters": {"column": 0, "seed": 7}, "metrics": "mrr"},
+        {"weight": WEIGHT, "parameters": {"column": 0, "seed": 7}},
+    ],
+)
+def test_two_searches_in_one_folder_are_refused(log: ltr.PerQueryLog, change: dict[str, Any]) -> None:
+    score(log, 0, 0)
+    column = 0 if "weight" in change else 1
+    score(log, column, 0, **change)
+    with pytest.raises(ltr.LtrValueError, match=r'two different scores of one candidate.*new folder.*"column": 0'):
+        log.scores()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ties": "worst"}, "A score means ties='mean'.* and ties='worst'"),
+        ({"no_relevant": 0}, "A score means .*no_relevant='skip'.* and .*no_relevant=0.0"),
+        (
+            {"convention": "trec_eval", "ties": "mean", "no_relevant": "skip"},
+            "means .*convention='default'.* and .*'trec_eval'",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(log: ltr.PerQueryLog, options: dict[str, Any], message: str) -> None:
+    score(log, 0, 0)
+    score(log, 1, 0, **options)
+    with pytest.raises(ltr.LtrValueError, match=f"{message}.* in .*folder of its own"):
+        log.scores()
+
+
+def test_a_name_with_two_meanings_is_refused(log: ltr.PerQueryLog) -> None:
+    score(
+        log, 0, 0, metrics="map@3", convention=dataclasses.replace(ltr.CONVENTIONS["default"], map_denominator="hits")
+    )
+    score(log, 1, 0, metrics="map@3")
+    with pytest.raises(ltr.LtrValueError, match=r"'map@3' means map.*@3 and map.*@3 in .*folder of its own"):
+        log.scores()
+
+
+def test_a_query_that_was_cut_is_refused(log: ltr.PerQueryLog) -> None:
+    score(log, 0, 0)
+    score(log, 1, 0, rows=slice(1, None))  # as HalvingGridSearchCV does by n_samples
+    with pytest.raises(
+        ltr.LtrValueError, match=r'Query 0 was scored with .*cuts queries.*resource=.*"estimator__n_estimators"'
+    ):
+        log.candidates("mrr")
+
+
+def test_a_score_beside_the_search_is_none_of_its_folds(log: ltr.PerQueryLog) -> None:
+    results = search(log, columns=[0, 1])
+    held_out = QID + 1000
+    score(log, 1, 0, ids=held_out)  # search.score(X_test, y_test)
+    assert len(log.scores()) == 7
+    for c in log.candidates("mrr"):
+        assert c.folds.tolist() == [results[c.number, fold]["mrr"] for fold in range(3)]
+        assert max(c.qid) < 1000
+
+
+def test_a_candidate_that_failed_on_a_fold_has_no_mean_over_folds(log: ltr.PerQueryLog) -> None:
+    search(log, columns=[0, 1])
+    for fold in (0, 2):
+        score(log, 2, fold)
+    *_, last = log.candidates("mrr")
+    assert last.number == 2
+    assert np.isnan(last.folds).tolist() == [False, True, False]
+    assert np.isnan(last.mean_over_folds)
+    assert np.isnan(last.values[[q % 3 == 1 for q in last.qid]]).all()
+    assert 0 < last.mean_over_queries < 1
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.array([f"q{i}" * (1 + i % 3) for i in range(30)])[QID],
+        QID.astype("datetime64[D]"),
+        QID / 2,
+        [int(q) if q % 2 else f"{q - 1}" for q in QID],  # 1 and "1" are two queries
+        [(int(q), "de") for q in QID],
+        [np.int64(q) if q % 2 else f"q{q}" for q in QID],
+        [[int(q // 3), str(q // 3), f"q{q}"][q % 3] for q in QID],  # folds of one kind each
+    ],
+    ids=["text", "dates", "floats", "mixed", "tuples", "scalars", "kinds"],
+)
+def test_ids_of_every_kind(log: ltr.PerQueryLog, ids: Any) -> None:
+    results = search(log, columns=[0, 1], ids=ids)
+    for s in log.scores():
+        here = files.plain_ids(s.evaluation.qid)
+        result = next(r for (c, _), r in results.items() if c == s.candidate and here == files.plain_ids(r.qid))
+        np.testing.assert_array_equal(s.evaluation.per_query["mrr"], result.per_query["mrr"])
+        if result.qid.dtype != object:
+            np.testing.assert_array_equal(s.evaluation.qid, result.qid)
+    assert (
+        log.candidates("mrr")[0].n_queries == 30 - ltr.evaluate(Y, X[:, 0], qid=QID, metrics="mrr").n_undefined["mrr"]
+    )
+    assert log.to_pandas()["qid"].nunique() == 30
+
+
+def test_plain_ids() -> None:
+    ids = np.array([np.int64(3), 3, "3", (3, 4), b"3", np.datetime64("2020-01-01"), None], dtype=object)[:-1]
+    assert files.plain_ids(ids) == [3, 3, "3", "(3, 4)", "3", "2020-01-01"]
+    assert [type(i) for i in files.plain_ids(ids)] == [int, int, str, str, str, str]
+
+
+def test_parameters_are_plain_and_the_same_everywhere() -> None:
+    given = {
+        "none": None,
+        "flag": np.bool_(True),
+        "int": np.int32(3),
+        "float": np.float32(0.5),
+        "nan": float("nan"),
+        "text": np.str_("a"),
+        "list": [1, (2, np.float64(3))],
+        "array": np.arange(3),
+        "dict": {1: {"a": np.int8(1)}},
+        "set": {"b", "a", "c"},
+        "estimator": Ridge(alpha=3),
+        "class": Ridge,
+        "function": as_text,
+        "lambda": lambda: 0,
+        "partial": functools.partial(as_text, 1),
+        "callback": object(),
+    }
+    found = json.loads(json.dumps(plain(given)))
+    assert np.isnan(found.pop("nan"))
+    assert found == {
+        "none": None,
+        "flag": True,
+        "int": 3,
+        "float": 0.5,
+        "text": "a",
+        "list": [1, [2, 3.0]],
+        "array": [0, 1, 2],
+        "dict": {"1": {"a": 1}},
+        "set": ["a", "b", "c"],
+        "estimator": "Ridge",
+        "class": "Ridge",
+        "function": "as_text",
+        "lambda": "test_parameters_are_plain_and_the_same_everywhere.<locals>.<lambda>",
+        "partial": "partial",
+        "callback": "object",
+    }
+    assert as_text(given) == as_text(plain(given))
+    assert len({as_text(1), as_text(1.0), as_text(True), as_text("1")}) == 4
+
+
+def in_a_worker(log: ltr.PerQueryLog, column: int) -> None:
+    for fold in range(3):
+        score(log, column, fold)
+
+
+def test_nothing_is_lost_between_processes(log: ltr.PerQueryLog, tmp_path: Path) -> None:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(in_a_worker, itertools.repeat(log), range(4)))
+    here = ltr.PerQueryLog(folder=tmp_path / "here")
+    search(here, columns=range(4))
+    assert log.to_pandas().equals(here.to_pandas())
+    assert len(log.scores()) == 12
+
+
+def test_the_log_finds_its_folder_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = ltr.PerQueryLog(folder="scores")
+    monkeypatch.chdir("/")
+    again = pickle.loads(pickle.dumps(log))
+    score(again, 0, 0)
+    assert log.folder == tmp_path / "scores"
+    assert len(ltr.PerQueryLog(folder=tmp_path / "scores").scores()) == 1
+    assert repr(log) == f"PerQueryLog(folder={str(tmp_path / 'scores')!r})"
+
+
+def test_a_score_is_written_whole_or_not_at_all(log: ltr.PerQueryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    score(log, 0, 0)
+
+    def breaks_off(file: Any, **arrays: Any) -> None:
+        file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", breaks_off)
+    with pytest.raises(OSError, match="disk full"):
+        score(log, 1, 0)
+    assert len(list(log.folder.iterdir())) == 1
+
+
+def test_other_files_are_left_alone_and_damaged_ones_are_named(log: ltr.PerQueryLog) -> None:
+    score(log, 0, 0)
+    for name in ("notes.txt", "other.npz", "abc.tmp"):
+        (log.folder / name).write_text("something else")
+    assert len(log.scores()) == 1
+    (whole,) = log.folder.glob("*.scores.npz")
+    content = whole.read_bytes()
+    damaged = log.folder / "damaged.scores.npz"
+    for wrong in (b"", b"text", content[:200], content[:-200], content[:300] + b"\0" * 50 + content[350:]):
+        damaged.write_bytes(wrong)
+        with pytest.raises(ltr.LtrValueError, match=r"damaged\.scores\.npz is no readable record of scores: .*Remove"):
+            log.scores()
+    np.savez(damaged, header=np.array([object()], dtype=object))
+    with pytest.raises(ltr.LtrValueError, match="no readable record of scores: ValueError.*allow_pickle=False"):
+        log.scores()
+    np.savez(damaged, header=np.array('{"format": 99}'))
+    with pytest.raises(ltr.LtrValueError, match="its format is 99, where 1 is read"):
+        log.scores()
+
+
+def test_each_use_has_a_log_of_its_own(log: ltr.PerQueryLog, tmp_path: Path) -> None:
+    request = resolve("mrr")
+    result = ltr.Queries(Y, qid=QID).answer(Y, request)
+    with pytest.raises(
+        ltr.LtrTypeError, match=r"for the scores of a search\. Give a training a log of its own, without folder"
+    ):
+        log.record(log, result, request)
+    with pytest.raises(ltr.LtrTypeError, match=r"would lose.*log=PerQueryLog\(folder=PATH\)"):
+        ltr.PerQueryLog().record_score({}, result, "test")
+    for ask in (log.values, log.changes, log.best_round):
+        with pytest.raises(ltr.LtrTypeError, match="no rounds: use scores, candidates or to_pandas"):
+            ask("valid_0", "mrr")
+    training = ltr.PerQueryLog()
+    for ask in (training.scores, training.to_pandas, lambda: training.candidates("mrr")):
+        with pytest.raises(ltr.LtrTypeError, match=r"no scores of a search: those are in a PerQueryLog\(folder=PATH\)"):
+            ask()
+    with pytest.raises(ltr.LtrKeyError, match="no scores in .*search .*no scorer has written"):
+        log.scores()
+    with pytest.raises(ltr.LtrTypeError, match="pass one of them"):
+        ltr.PerQueryLog(["a"], folder=tmp_path)
+    with pytest.raises(ltr.LtrTypeError, match="folder must be a path. Got 3"):
+        ltr.PerQueryLog(folder=3)  # type: ignore[arg-type]
+    (tmp_path / "file").touch()
+    with pytest.raises(ltr.LtrValueError, match="file is a file"):
+        ltr.PerQueryLog(folder=tmp_path / "file")
