@@ -6,13 +6,14 @@ lightgbm: its objects are recognised by what they offer.
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics.adapter import HostMetrics
-from ltr_metrics.conventions import Convention, Metrics
+from ltr_metrics.adapter import HostMetrics, wrong_host
+from ltr_metrics.conventions import Convention, Metrics, Request
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import IntArray
@@ -20,6 +21,7 @@ from ltr_metrics.log import PerQueryLog
 from ltr_metrics.result import Evaluation
 
 Triples = list[tuple[str, float, bool]]
+Fields = tuple[Any, ...]  # label, weight, group
 
 
 def feval(
@@ -33,8 +35,9 @@ def feval(
     """Return a metric function for ``lgb.train(feval=...)`` and ``lgb.cv(feval=...)``.
 
     Pass ``metric="None"`` in the parameters to have these metrics alone in the log, and in early stopping: LightGBM puts
-    its built-in metrics first, and ``first_metric_only=True`` watches the first. Give metrics names that no built-in has:
-    ``map@10`` beside LightGBM's own ``map`` goes into one history. Row weights become query weights by their mean.
+    its built-in metrics first, and ``first_metric_only=True`` watches the first. LightGBM keeps one history for a name, so
+    ``map@10`` beside its own ``map`` is refused, and so are two metric functions that log ``mrr``, each with its own tie
+    policy. Row weights become query weights by their mean.
 
     Parameters
     ----------
@@ -52,8 +55,9 @@ def feval(
     Raises
     ------
     LtrValueError, LtrTypeError
-        In training, at the first round: a Dataset without ``group``, queries cut by a fold of ``lgb.cv``, NaN predictions,
-        another host's data, a metric that is undefined for all queries.
+        In training, at the first round: a Dataset without ``group``, queries cut by a fold of ``lgb.cv`` or by
+        ``Dataset.subset``, a name that is in the history already, several predictions a row, another host's data, a metric
+        that is undefined for all queries. At the round that has them: NaN predictions.
 
     Examples
     --------
@@ -87,7 +91,10 @@ def eval_metric(
 ) -> ArrayMetrics:
     """Return a metric function for ``LGBMRanker.fit(eval_metric=...)``.
 
-    LGBMRanker evaluates ``ndcg`` as well unless it was made with ``metric="None"``.
+    LGBMRanker evaluates ``ndcg`` as well unless it was made with ``metric="None"``; ``fit(eval_metric="None")`` does not turn
+    it off. Several functions, or names of built-in metrics beside one, go into a list: LightGBM ignores a tuple. A name
+    that is in the history already is refused, as by `feval`: ``map@3`` beside ``eval_metric="map"``. Before LightGBM
+    4.7 the validation data go into ``eval_set=[(X, y)]``.
 
     Parameters
     ----------
@@ -98,6 +105,11 @@ def eval_metric(
     -------
     callable
         ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        In training, as for `feval`.
 
     Examples
     --------
@@ -118,27 +130,27 @@ class DatasetMetrics(HostMetrics):
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(metrics, **options)
-        # LightGBM hands over the same Dataset in every round; its version rises when labels, groups or weights are set.
-        self._prepared: weakref.WeakKeyDictionary[Any, tuple[int, Queries]] = weakref.WeakKeyDictionary()
+        self._prepared: weakref.WeakKeyDictionary[Any, tuple[Fields, Queries]] = weakref.WeakKeyDictionary()
 
     def __call__(self, preds: Any, dataset: Any = None, *others: Any) -> Triples:
-        if not (hasattr(dataset, "get_field") and hasattr(dataset, "version")):
-            raise LtrTypeError(
-                f"feval is for lgb.train and lgb.cv, which hand over a lightgbm.Dataset. Got {_name(dataset)}. "
-                "LGBMRanker.fit(eval_metric=...) takes ltr_metrics.lightgbm.eval_metric(...), scikit-learn's scoring= takes "
-                "ltr_metrics.sklearn.make_scorer(...)."
+        if not (hasattr(dataset, "get_field") and hasattr(dataset, "used_indices")):
+            raise wrong_host(
+                "feval is for lgb.train and lgb.cv, which hand over predictions and a Dataset.", preds, dataset
             )
-        queries = self._queries(dataset)
-        result = self.evaluate(queries, preds)
+        _refuse_names_in_use(self.request)
+        result = self.evaluate(self._queries(dataset), _one_a_row(preds))
         if self.log is not None:
-            self.log.record(dataset, dataset.reference is None, result, self.request)
+            self.log.record(dataset, result, self.request, name="training" if dataset.reference is None else None)
         return _triples(result)
 
     def _queries(self, dataset: Any) -> Queries:
-        version, queries = self._prepared.get(dataset, (None, None))
-        if queries is None or version != dataset.version:
-            queries = _queries_of(dataset)
-            self._prepared[dataset] = (dataset.version, queries)
+        # The same Dataset comes back in every round. Its version does not tell of set_field("weight", None), nor get_label()
+        # of set_field("label", ...), so the fields that LightGBM has now are compared.
+        fields = tuple(map(dataset.get_field, ("label", "weight", "group")))
+        before, queries = self._prepared.get(dataset, (None, None))
+        if queries is None or before is None or not all(map(_same, before, fields)):
+            queries = _queries_of(dataset, *fields)
+            self._prepared[dataset] = fields, queries
         return queries
 
     def __getstate__(self) -> dict[str, Any]:
@@ -153,23 +165,21 @@ class ArrayMetrics(HostMetrics):
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(metrics, **options)
-        self._prepared: dict[int, tuple[weakref.ref[Any], tuple[Any, ...], Queries]] = {}
+        self._prepared: dict[int, tuple[weakref.ref[Any], Fields, Queries]] = {}
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Triples:
         if not isinstance(y_true, np.ndarray) or not isinstance(y_pred, np.ndarray):
-            raise LtrTypeError(
-                f"eval_metric is for LGBMRanker.fit, which hands over arrays. Got {_name(y_true)} and {_name(y_pred)}. "
-                "lgb.train(feval=...) takes ltr_metrics.lightgbm.feval(...), scikit-learn's scoring= takes "
-                "ltr_metrics.sklearn.make_scorer(...)."
-            )
+            raise wrong_host("eval_metric is for LGBMRanker.fit, which hands over arrays.", y_true, y_pred)
         if group is None:
             raise LtrTypeError(
-                "eval_metric needs the queries, and the estimator has none: use LGBMRanker with eval_group, or "
-                "lgb.train with ltr_metrics.lightgbm.feval and a Dataset with group."
+                "eval_metric needs the queries, and it was called without: use LGBMRanker with eval_group, or lgb.train with "
+                "ltr_metrics.lightgbm.feval and a Dataset with group. XGBRanker, which calls it once a query, takes "
+                "callbacks=[ltr_metrics.xgboost.Monitor(...)]."
             )
-        result = self.evaluate(self._queries(y_true, weight, group), y_pred)
+        _refuse_names_in_use(self.request)
+        result = self.evaluate(self._queries(y_true, weight, group), _one_a_row(y_pred))
         if self.log is not None:
-            self.log.record(y_true, False, result, self.request)
+            self.log.record(y_true, result, self.request)
         return _triples(result)
 
     def _queries(self, y_true: Any, weight: Any, group: Any) -> Queries:
@@ -198,42 +208,81 @@ def _same(before: Any, now: Any) -> bool:
     return now is None if before is None else now is not None and np.array_equal(before, now)
 
 
-def _queries_of(dataset: Any) -> Queries:
-    """Read labels, boundaries and weights as LightGBM has them now: get_label() may lag behind set_field()."""
-    boundaries = dataset.get_field("group")
+def _one_a_row(preds: Any) -> Any:
+    if np.ndim(preds) == 2:
+        raise LtrValueError(
+            f"A ranking has one score a row, and LightGBM predicts {np.shape(preds)[1]} here (num_class). Train with a ranking, "
+            "regression or binary objective, or make one score of them and ask ltr_metrics.evaluate."
+        )
+    return preds
+
+
+def _refuse_names_in_use(request: Request) -> None:
+    names = list(map(str, request.metrics))
+    twice = [name for name in _names_before() if name in names]
+    if twice:
+        raise LtrValueError(
+            f"{', '.join(map(repr, twice))} of this data set is in LightGBM's history already, from its own metric of that name or "
+            "from another metric function, and one history would hold the values of both. LightGBM's own metrics are left out by "
+            'metric="None" among the parameters (of LGBMRanker too); convention="lightgbm" gives map@10 another name, '
+            "map(rel=>0.5)@10; rename a function of your own. Of two metric functions that log one name, leave one out "
+            "and ask ltr_metrics.evaluate after the training."
+        )
+
+
+def _names_before() -> list[str]:
+    """Return the names that LightGBM has put into this round's results of this data set before it called a metric.
+
+    A metric is told nothing of the others: Dataset.params, for one, are those of the first training that used the Dataset.
+    So this reads the list that `Booster.__inner_eval` will add our values to. A function of the user's that
+    stands between chooses the names itself; then, and in a call by hand, there is no such list.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("ltr_metrics", "lightgbm"):
+        if frame.f_code.co_name == "__inner_eval":
+            return [name for _, name, *_ in frame.f_locals.get("ret", ())]
+        frame = frame.f_back
+    return []
+
+
+def _queries_of(dataset: Any, label: Any, weight: Any, boundaries: Any) -> Queries:
     if boundaries is None:
         raise LtrValueError(
             "The Dataset has no queries: make it with lgb.Dataset(..., group=sizes). Sizes from an id a row: "
             "ltr_metrics.qid_to_group(qid)."
         )
-    label, weight = dataset.get_field("label"), dataset.get_field("weight")
-    queries_of_rows = _queries_of_subset(dataset)
-    if queries_of_rows is None:
+    if dataset.used_indices is None:
         return Queries(label, group=np.diff(boundaries), sample_weight=weight)
-    return Queries(label, qid=queries_of_rows, sample_weight=weight)
+    return Queries(label, qid=_query_of_row(dataset), sample_weight=weight)
 
 
-def _queries_of_subset(dataset: Any) -> IntArray | None:
-    """Return the query, in the whole data, of each row of a fold; None if this is no subset.
+def _query_of_row(dataset: Any) -> IntArray | None:
+    """Return each row's query, of a subset's rows as counted in the whole data; None if there are no queries.
 
-    A subset that holds a part of a query is refused: lgb.cv makes such folds when the objective is not a ranking one.
+    A subset that holds a part of a query is refused: its groups are what is left of the queries, and nothing tells.
     """
-    whole, used = dataset.reference, dataset.used_indices
-    if used is None or whole is None or whole.get_field("group") is None:
+    boundaries = dataset.get_field("group")
+    if boundaries is None:
         return None
-    sizes: IntArray = np.diff(whole.get_field("group"))
-    query_of_row: IntArray = np.repeat(np.arange(len(sizes)), sizes)[np.asarray(used)]
-    taken = np.bincount(query_of_row, minlength=len(sizes))
-    cut = (taken > 0) & (taken < sizes)
+    own: IntArray = np.repeat(np.arange(len(boundaries) - 1), np.diff(boundaries))
+    of_whole = None if dataset.used_indices is None else _query_of_row(dataset.reference)
+    if of_whole is None:
+        return own
+    of_subset: IntArray = of_whole[np.asarray(dataset.used_indices)]
+    _refuse_cut_queries(of_subset, of_whole)
+    # A subset of a subset, or of data from a binary file, has lost its groups; others have got their own by set_group().
+    regrouped = len(own) > 0 and not np.array_equal(np.diff(own) != 0, np.diff(of_subset) != 0)
+    return own if regrouped else of_subset
+
+
+def _refuse_cut_queries(of_subset: IntArray, of_whole: IntArray) -> None:
+    sizes = np.bincount(of_whole)
+    taken = np.bincount(of_subset, minlength=len(sizes))
+    cut = (taken > 0) & (taken != sizes)
     if cut.any():
         query = int(cut.argmax())
         raise LtrValueError(
-            f"This fold holds {taken[query]} of the {sizes[query]} documents of query {query}, and parts of {int(cut.sum())} "
-            "queries in all: lgb.cv cuts queries unless the objective is a ranking one. Pass whole queries in folds=, for example "
-            "from sklearn.model_selection.GroupKFold with groups=qid."
+            f"This subset holds {taken[query]} of the {sizes[query]} documents of query {query}, and parts of {int(cut.sum())} "
+            "queries in all. A ranking needs whole queries. lgb.cv cuts them unless params names a ranking objective: pass "
+            "folds=sklearn.model_selection.GroupKFold(5), which it tells the queries. To Dataset.subset pass all rows of a query."
         )
-    return query_of_row
-
-
-def _name(thing: Any) -> str:
-    return f"a {type(thing).__module__.partition('.')[0]} {type(thing).__name__}"

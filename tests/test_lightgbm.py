@@ -10,6 +10,7 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import pytest
+from lightgbm_fit import validation_sets
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
 
@@ -63,10 +64,11 @@ def test_early_stopping_by_the_first_metric(split: tuple[Any, ...]) -> None:
     assert booster.best_score["valid_0"]["err@10"] == max(err)
 
 
-def test_several_callables_and_lightgbms_own_metrics_beside_them(split: tuple[Any, ...]) -> None:
+@pytest.mark.parametrize("several", [list, tuple])
+def test_several_callables_and_lightgbms_own_metrics_beside_them(split: tuple[Any, ...], several: type) -> None:
     train, valid = datasets(split)
     history: dict = {}
-    both = [feval("mrr"), feval("err@5", ties="worst")]
+    both = several([feval("mrr"), feval("err@5", ties="worst")])
     lgb.train(
         PARAMS | {"metric": "ndcg", "eval_at": [3]},
         train,
@@ -92,7 +94,7 @@ def test_cv_keeps_queries_whole(split: tuple[Any, ...]) -> None:
 
 def test_cv_that_cuts_queries_is_refused(split: tuple[Any, ...]) -> None:
     train, _ = datasets(split)
-    with pytest.raises(ltr.LtrValueError, match=r"This fold holds \d+ of the \d+ documents of query \d+.*GroupKFold"):
+    with pytest.raises(ltr.LtrValueError, match=r"This subset holds \d+ of the \d+ documents of query \d+.*GroupKFold"):
         lgb.cv(PARAMS | {"objective": "regression"}, train, 2, nfold=3, feval=feval("ndcg@10"), stratified=False)
 
 
@@ -119,16 +121,22 @@ def test_labels_are_laid_out_once_and_dropped_with_their_dataset(
     assert [ref() for ref in made] == [None, None]
 
 
-@pytest.mark.parametrize("change", ["set_label", "set_field", "set_group", "set_weight"])
+@pytest.mark.parametrize("change", ["set_label", "set_field", "set_group", "set_weight", "weights removed"])
 def test_a_changed_dataset_is_noticed(split: tuple[Any, ...], change: str) -> None:
     _, valid = datasets(split)
     valid.construct()
     metrics = feval(["dcg_lin", "p@3"])
     score = np.asarray(split[1])[:, 0]
     y, qid = np.asarray(split[3]), np.asarray(split[5])
-    metrics(score, valid)
     expected: dict[str, Any] = {"group": ltr.qid_to_group(qid), "sample_weight": None}
-    if change in ("set_label", "set_field"):
+    if change == "weights removed":
+        valid.set_weight(np.where(qid % 2, 0.5, 2.0))
+    metrics(score, valid)
+    if change == "weights removed":
+        version = valid.version
+        valid.set_field("weight", None)
+        assert valid.version == version  # LightGBM tells nobody
+    elif change in ("set_label", "set_field"):
         y = (y + 1) % 3
         valid.set_label(y) if change == "set_label" else valid.set_field("label", y)
     elif change == "set_group":
@@ -147,7 +155,7 @@ def test_the_rankers_eval_metric(split: tuple[Any, ...]) -> None:
     weight = np.where(qidv % 2, 0.5, 2.0)
     log = ltr.PerQueryLog()
     ranker.fit(
-        X, y, group=ltr.qid_to_group(qid), eval_X=Xv, eval_y=yv, eval_group=[ltr.qid_to_group(qidv)],
+        X, y, group=ltr.qid_to_group(qid), **validation_sets((Xv, yv)), eval_group=[ltr.qid_to_group(qidv)],
         eval_sample_weight=[weight], eval_metric=eval_metric(METRICS, log=log), callbacks=[lgb.early_stopping(3, verbose=False)],
     )  # fmt: skip
     history = ranker.evals_result_["valid_0"]
@@ -208,6 +216,106 @@ def test_float32_labels_reach_a_threshold_as_the_users_labels_do(split: tuple[An
     assert logged[names[1]] > 0
 
 
+def l2(ranking: ltr.Ranking) -> np.ndarray:
+    """Return a metric that has, by its function's name, the name of one of LightGBM's."""
+    return np.ones(len(ranking.n_ranked))
+
+
+def mrr_of_the_users_own(preds: np.ndarray, dataset: lgb.Dataset) -> tuple[str, float, bool]:
+    return "mrr", 0.0, True
+
+
+class TestNames:
+    """LightGBM keeps one history for a name, so that map@10 would hold its own values and ours in turn."""
+
+    def train(self, split: tuple[Any, ...], params: dict[str, Any], metrics: Any) -> list[str]:
+        train, valid = datasets(split)
+        history: dict = {}
+        without = {key: value for key, value in PARAMS.items() if key != "metric"}
+        lgb.train(without | params, train, 2, [valid], feval=metrics, callbacks=[lgb.record_evaluation(history)])
+        assert {len(values) for values in history["valid_0"].values()} == {2}
+        return list(history["valid_0"])
+
+    @pytest.mark.parametrize(
+        ("params", "metrics", "name"),
+        [
+            ({"metric": "map", "eval_at": [10]}, feval("map@10"), "map@10"),
+            ({"metrics": "ndcg,mean_average_precision", "map_at": "3,10"}, feval(["mrr", "map@3"]), "map@3"),
+            ({"metric_types": {"map"}}, feval("map@5"), "map@5"),  # eval_at is 1 to 5
+            ({"metric": ["l2", "None"]}, feval(ltr.FunctionMetric(function=l2)), "l2"),
+            ({"objective": "regression"}, feval(ltr.FunctionMetric(function=l2)), "l2"),  # the objective's own
+            ({"metric": "None"}, [feval(["err", "mrr"]), feval("mrr", ties="worst")], "mrr"),
+            ({"metric": "None"}, [mrr_of_the_users_own, feval("mrr")], "mrr"),
+        ],
+        ids=["map", "alias", "default", "own function", "no metric", "two of ours", "the user's"],
+    )
+    def test_a_name_in_use_is_refused(
+        self, split: tuple[Any, ...], params: dict[str, Any], metrics: Any, name: str
+    ) -> None:
+        with pytest.raises(
+            ltr.LtrValueError, match=f"^'{name}' of this data set.*metric=\"None\".*convention=.*leave one out"
+        ):
+            self.train(split, params, metrics)
+
+    @pytest.mark.parametrize(
+        ("params", "metrics", "logged"),
+        [
+            ({"metric": "map", "eval_at": [10]}, feval("map@3"), ["map@10", "map@3"]),
+            ({"metric": "map", "eval_at": [10]}, feval("map@10", convention="lightgbm"), ["map@10", "map(rel=>0.5)@10"]),
+            ({"metric": "ndcg", "eval_at": [10]}, feval("ndcg@10"), ["ndcg@10", "ndcg_exp@10"]),
+            ({"metric": "None", "eval_at": [10]}, feval("map@10"), ["map@10"]),
+            ({"metric": "custom"}, feval("map@5"), ["map@5"]),
+            ({"metric": ""}, feval("map@1"), [*(f"ndcg@{k}" for k in range(1, 6)), "map@1"]),  # the objective's own
+            ({"eval_at": [2]}, feval("map@2"), ["ndcg@2", "map@2"]),
+            ({"metric": "None"}, [feval("mrr"), feval("map", ties="worst")], ["mrr", "map"]),
+        ],
+        ids=["cutoff", "convention", "ndcg", "None", "custom", "empty", "no metric", "two of ours"],
+    )  # fmt: skip
+    def test_other_names_are_not(
+        self, split: tuple[Any, ...], params: dict[str, Any], metrics: Any, logged: list[str]
+    ) -> None:
+        assert self.train(split, params, metrics) == logged
+
+    def test_the_training_before_does_not_count(self, split: tuple[Any, ...]) -> None:
+        """Dataset.params would tell otherwise: they stay those of the first training."""
+        train, valid = datasets(split)
+        own = {"metric": "map", "eval_at": [10]}
+        lgb.train(PARAMS | own, train, 1, [valid])
+        booster = lgb.train(PARAMS, train, 1, [valid], feval=feval("map@10"))
+        assert list(booster.best_score["valid_0"]) == ["map@10"]
+        assert valid.params["metric"] == "map"
+        train, valid = datasets(split)
+        lgb.train(PARAMS, train, 1, [valid])
+        with pytest.raises(ltr.LtrValueError, match="'map@10' of this data set"):
+            lgb.train(PARAMS | own, train, 1, [valid], feval=feval("map@10"))
+
+    def test_a_function_that_renames_our_values(self, split: tuple[Any, ...]) -> None:
+        ours = feval("map@5")
+        renamed = lambda preds, dataset: [(f"our {name}", *rest) for name, *rest in ours(preds, dataset)]  # noqa: E731
+        assert self.train(split, {"metric": "map", "eval_at": [5]}, renamed) == ["map@5", "our map@5"]
+
+    def test_cv(self, split: tuple[Any, ...]) -> None:
+        train, _ = datasets(split)
+        with pytest.raises(ltr.LtrValueError, match="'map@5' of this data set"):
+            lgb.cv(PARAMS, train, 2, nfold=3, metrics="map", feval=feval("map@5"))
+        assert list(lgb.cv(PARAMS, train, 2, nfold=3, feval=feval("map@5"))) == ["valid map@5-mean", "valid map@5-stdv"]
+
+    def test_the_rankers_eval_metric(self, split: tuple[Any, ...]) -> None:
+        _, Xv, _, yv, _, qidv = split
+        group = ltr.qid_to_group(qidv)
+
+        def fit(*metrics: Any) -> list[str]:
+            ranker = lgb.LGBMRanker(n_estimators=2, verbose=-1, n_jobs=1)
+            given = validation_sets((Xv, yv)) | {"eval_group": [group], "eval_at": [3]}
+            ranker.fit(Xv, yv, group=group, eval_metric=list(metrics), **given)
+            return list(ranker.evals_result_["training"])
+
+        for own in ("map", eval_metric("map@3", ties="worst")):
+            with pytest.raises(ltr.LtrValueError, match="'map@3' of this data set.*of LGBMRanker too"):
+                fit(own, eval_metric(["mrr", "map@3"]))
+        assert fit("map", eval_metric("map@5")) == ["map@3", "ndcg@3", "map@5"]
+
+
 class TestErrors:
     def test_a_dataset_without_groups(self) -> None:
         data = lgb.Dataset(np.random.default_rng(0).random((40, 2)), np.arange(40) % 2, params={"verbose": -1})
@@ -227,27 +335,69 @@ class TestErrors:
         with pytest.raises(ltr.LtrValueError, match=r"must not be NaN: got nan at row 0 \(query 0\)"):
             feval("mrr")(np.full(len(split[3]), np.nan), valid)
 
+    def test_predictions_that_become_nan_in_a_diverging_training(self, split: tuple[Any, ...]) -> None:
+        """LightGBM stops growing trees where gradients are NaN; leaves of +inf and then -inf get through."""
+        train, valid = datasets(split)
+        rates = lgb.reset_parameter(learning_rate=[0.1, 1e300, 1e300, 0.1])
+        sign = iter([1, 1, -1, 1])
+
+        def diverging(preds: np.ndarray, train_set: lgb.Dataset) -> tuple[np.ndarray, np.ndarray]:
+            return next(sign) * 1e10 * (1 - train_set.get_label()), np.ones_like(preds)
+
+        history: dict = {}
+        with pytest.raises(
+            ltr.LtrValueError, match=r"must not be NaN: got nan at row 0 \(query 0\).*a diverged training"
+        ):
+            lgb.train(
+                PARAMS | {"objective": diverging}, train, 4, [valid], feval=feval("mrr"),
+                callbacks=[rates, lgb.record_evaluation(history)],
+            )  # fmt: skip
+        assert len(history["valid_0"]["mrr"]) == 2
+
+    def test_several_predictions_a_row(self, split: tuple[Any, ...]) -> None:
+        _, Xv, _, yv, _, qidv = split
+        train, valid = datasets(split)
+        with pytest.raises(ltr.LtrValueError, match=r"one score a row, and LightGBM predicts 5 here \(num_class\)"):
+            lgb.train(PARAMS | {"objective": "multiclass", "num_class": 5}, train, 1, [valid], feval=feval("mrr"))
+        ranker = lgb.LGBMRanker(n_estimators=1, objective="multiclass", num_class=5, verbose=-1)
+        group = ltr.qid_to_group(qidv)
+        with pytest.raises(ltr.LtrValueError, match=r"one score a row, and LightGBM predicts 5 here \(num_class\)"):
+            ranker.fit(
+                Xv, yv, group=group, **validation_sets((Xv, yv)), eval_group=[group], eval_metric=eval_metric("mrr")
+            )
+
+    def test_lightgbm_refuses_an_empty_validation_set(self, split: tuple[Any, ...]) -> None:
+        train, _ = datasets(split)
+        empty = lgb.Dataset(split[1][:0], split[3][:0], group=[], reference=train)
+        with pytest.raises(lgb.basic.LightGBMError):
+            lgb.train(PARAMS, train, 1, [empty], feval=feval("mrr"))
+
     def test_the_wrong_hosts_arguments(self, split: tuple[Any, ...]) -> None:
         X, Xv, y, yv, _qid, qidv = split
         group = ltr.qid_to_group(qidv)
         with pytest.raises(ltr.LtrTypeError, match=r"feval is for lgb.train.*eval_metric=.*lightgbm.eval_metric"):
             lgb.LGBMRanker(n_estimators=1, verbose=-1).fit(
-                Xv, yv, group=group, eval_X=Xv, eval_y=yv, eval_group=[group], eval_metric=feval("mrr")
+                Xv, yv, group=group, **validation_sets((Xv, yv)), eval_group=[group], eval_metric=feval("mrr")
             )
         train, valid = datasets(split)
         with pytest.raises(ltr.LtrTypeError, match=r"eval_metric is for LGBMRanker.*lightgbm.feval"):
             lgb.train(PARAMS, train, 1, [valid], feval=eval_metric("mrr"))
         with pytest.raises(ltr.LtrTypeError, match=r"eval_metric needs the queries"):
             lgb.LGBMRegressor(n_estimators=1, verbose=-1).fit(
-                Xv, yv, eval_X=Xv, eval_y=yv, eval_metric=eval_metric("mrr")
+                Xv, yv, **validation_sets((Xv, yv)), eval_metric=eval_metric("mrr")
             )
         with pytest.raises(ltr.LtrTypeError, match=r"A scorer is for scikit-learn.*lightgbm.feval"):
             lgb.train(PARAMS, train, 1, [valid], feval=make_scorer("mrr"))
         for wrong in (feval("mrr"), eval_metric("mrr")):
             with pytest.raises(ltr.LtrTypeError, match=r"scoring= takes ltr_metrics.sklearn.make_scorer"):
                 cross_val_score(LinearRegression(), X, y, scoring=wrong, error_score="raise")
+
+    def test_a_matrix_of_xgboost(self, split: tuple[Any, ...]) -> None:
+        X, Xv, y, yv, *_ = split
         xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
-        with pytest.raises(ltr.LtrTypeError, match=r"feval is for lgb.train.*Got a xgboost DMatrix"):
+        with pytest.raises(
+            ltr.LtrTypeError, match=r"feval is for lgb.train.*Got an? xgboost DMatrix.*xgboost.custom_metric"
+        ):
             xgb.train(
                 {},
                 xgb.DMatrix(X, y),

@@ -10,6 +10,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm_fit import validation_sets
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import ltr_metrics as ltr
@@ -176,7 +177,7 @@ def test_in_lightgbm(rows: tuple) -> None:
     assert history["training"]["top_grades"][-1] == expected["top_grades"]
     assert history["training"]["reach@3"][-1] == expected[Reach(k=3)]
     ranker = lgb.LGBMRanker(n_estimators=4, metric="None", verbose=-1)
-    ranker.fit(X, y, group=group, eval_X=X, eval_y=y, eval_group=[group], eval_metric=eval_metric(top_grades))
+    ranker.fit(X, y, group=group, **validation_sets((X, y)), eval_group=[group], eval_metric=eval_metric(top_grades))
     assert len(ranker.evals_result_["training"]["top_grades"]) == 4
 
 
