@@ -1,0 +1,401 @@
+"""XGBoost: `custom_metric` for ``xgb.train`` and ``xgb.cv``, `Monitor` for ``XGBRanker``, `early_stopping` for all of them.
+
+``XGBRanker(eval_metric=...)`` calls a function once a query and averages what it returns by query size, without weights: no
+function can repair that. `Monitor` is a callback, which sees all queries at once.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.adapter import HostMetrics, wrong_host
+from ltr_metrics.conventions import Convention, Metrics, resolve
+from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
+from ltr_metrics.evaluation import Queries
+from ltr_metrics.log import PerQueryLog
+from ltr_metrics.metrics.base import Metric
+
+try:
+    import xgboost
+except ImportError as error:
+    raise MissingExtraError("xgboost", "xgboost") from error
+
+Pairs = list[tuple[str, float]]
+
+
+def custom_metric(
+    metrics: Metrics,
+    *,
+    ties: str | None = None,
+    no_relevant: str | float | None = None,
+    convention: str | Convention | None = None,
+    log: PerQueryLog | None = None,
+) -> MatrixMetrics:
+    """Return a metric function for ``xgb.train(custom_metric=...)`` and ``xgb.cv(custom_metric=...)``.
+
+    Stop early by `ltr_metrics.xgboost.early_stopping`: XGBoost's own ``early_stopping_rounds`` minimises every metric
+    whose name does not begin with auc, pre, map or ndcg, and stops at once with a rising mrr or err. XGBoost keeps six decimals
+    of a custom metric. Give metrics names that XGBoost's own do not have: ``map@10`` beside ``eval_metric="map@10"`` goes into
+    one history.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or several of them
+    ties, no_relevant, convention
+        As for `ltr_metrics.evaluate`. ``convention="xgboost"`` gives XGBoost's own values.
+    log : PerQueryLog, optional
+        Gets the per-query values of every round, in full precision.
+
+    Returns
+    -------
+    callable
+        ``(preds, DMatrix) -> [(name, value), ...]``
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        In training, at the first round: a DMatrix without ``qid`` or ``group``, NaN predictions, another host's data, several
+        worker processes, a metric that is undefined for all queries.
+
+    Examples
+    --------
+    >>> import xgboost as xgb, ltr_metrics as ltr
+    >>> from ltr_metrics.xgboost import custom_metric, early_stopping
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(X, y, qid, random_state=0)
+    >>> train = xgb.DMatrix(X, y, qid=qid)
+    >>> valid = xgb.DMatrix(X_valid, y_valid, qid=qid_valid)
+    >>> history = {}
+    >>> booster = xgb.train(
+    ...     {"objective": "rank:ndcg", "disable_default_eval_metric": True},
+    ...     train,
+    ...     num_boost_round=100,
+    ...     evals=[(valid, "valid")],
+    ...     custom_metric=custom_metric(["err@10", "ndcg@10"]),
+    ...     callbacks=[early_stopping("err@10", 10)],
+    ...     evals_result=history,
+    ...     verbose_eval=False,
+    ... )
+    >>> sorted(history["valid"])
+    ['err@10', 'ndcg_exp@10']
+    """
+    return MatrixMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log)
+
+
+def early_stopping(
+    metric: str | Metric,
+    rounds: int,
+    *,
+    data_name: str | None = None,
+    min_delta: float = 0.0,
+    save_best: bool = False,
+    convention: str | Convention | None = None,
+) -> EarlyStopping:
+    """Return a callback that stops when a metric of `custom_metric` or `Monitor` has not risen for some rounds.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        As it was given to `custom_metric` or `Monitor`: it is looked for by its canonical name.
+    rounds : int
+        Rounds without improvement after which to stop.
+    data_name : str, optional
+        Name of the data set, as in ``evals`` or ``Monitor(name=...)``. Default: of those that have the metric, the last.
+    min_delta : float, default 0
+        What counts as an improvement. XGBoost keeps six decimals of a `custom_metric`; those of `Monitor` are exact.
+    save_best : bool, default False
+        Return the model up to its best round; by default it has all rounds and ``best_iteration``.
+    convention : str or Convention, optional
+        If one was given with the metric.
+
+    Returns
+    -------
+    xgboost.callback.EarlyStopping
+        For ``callbacks=[...]``. It may be used for several trainings, one after the other.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        At once if an argument is wrong; at the first round if no data set has the metric, or if XGBoost's own metric
+        writes into the same history.
+
+    Examples
+    --------
+    See `custom_metric` and `Monitor`.
+    """
+    return EarlyStopping(
+        metric, rounds, data_name=data_name, min_delta=min_delta, save_best=save_best, convention=convention
+    )
+
+
+class MatrixMetrics(HostMetrics):
+    """A ``custom_metric``: called with predictions and the DMatrix that they are for."""
+
+    def __init__(self, metrics: Metrics, **options: Any) -> None:
+        super().__init__(metrics, **options)
+        for metric in map(str, self.request.metrics):
+            if re.search(r"[\s:]", metric):
+                raise LtrValueError(
+                    f"XGBoost passes metrics on as text, which a name with a space or colon breaks. Rename {metric!r}."
+                )
+        # XGBoost hands over the same DMatrix in every round, and nothing tells that its labels were changed: so they are compared.
+        self._prepared: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Queries]] = weakref.WeakKeyDictionary()
+
+    def __call__(self, preds: Any, dmatrix: Any = None, *others: Any) -> Pairs:
+        if not isinstance(dmatrix, xgboost.DMatrix):
+            raise wrong_host(
+                "custom_metric is for xgb.train and xgb.cv, which hand over an xgboost.DMatrix.",
+                *(preds, dmatrix, *others),
+            )
+        _refuse_several_workers()
+        result = self.evaluate(self._queries(dmatrix), preds)
+        if self.log is not None:
+            self.log.record(dmatrix, result, self.request)
+        return list(result.mean.items())
+
+    def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
+        facts = dmatrix.get_label(), dmatrix.get_uint_info("group_ptr"), dmatrix.get_weight()
+        before, queries = self._prepared.get(dmatrix, (None, None))
+        if queries is None or before is None or not all(map(np.array_equal, before, facts)):
+            queries = _queries_of(*facts)
+            self._prepared[dmatrix] = facts, queries
+        return queries
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_prepared": None}  # prepared labels are made again where they are needed
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = state | {"_prepared": weakref.WeakKeyDictionary()}
+
+
+class EarlyStopping(xgboost.callback.EarlyStopping):
+    """XGBoost's early stopping, told the direction and the logged name of one of our metrics."""
+
+    def __init__(
+        self, metric: str | Metric, rounds: int, *, convention: str | Convention | None = None, **options: Any
+    ) -> None:
+        names = [str(metric) for metric in resolve(metric, convention=convention).metrics]
+        if len(names) != 1:
+            raise LtrValueError(f"early_stopping watches one metric. Got {', '.join(names)}.")
+        if not isinstance(rounds, (int, np.integer)) or isinstance(rounds, bool) or rounds < 1:
+            raise LtrValueError(f"rounds must be a whole number, 1 or more. Got {rounds!r}.")
+        if not options["min_delta"] >= 0:
+            raise LtrValueError(f"min_delta must not be negative. Got {options['min_delta']!r}.")
+        super().__init__(rounds=int(rounds), metric_name=names[0], maximize=True, **options)
+        self._given_name = self.data
+        self._rounds_seen = 0
+
+    def before_training(self, model: Any) -> Any:
+        # XGBoost's own goes on from the last training's best score; estimators keep one callback for all fits
+        self.data = self._given_name
+        self.stopping_history, self.best_scores, self._rounds_seen = {}, {}, 0
+        return super().before_training(model)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        self._rounds_seen += 1
+        for history in evals_log.values():  # before 3.2 XGBoost calls callbacks in no order
+            for monitor in getattr(history, "monitors", ()):
+                monitor.after_iteration(model, epoch, evals_log)
+        if self.data is None:
+            self.data = next((name for name in reversed(evals_log) if self.metric_name in evals_log[name]), None)
+        history = evals_log.get(self.data, {}).get(self.metric_name)
+        if history is None:
+            self._refuse_what_is_not_logged(evals_log)
+        if len(history) > self._rounds_seen:
+            raise LtrValueError(
+                f"Two metrics write {self.metric_name} of {self.data} into one history, which has {len(history)} values after round "
+                f"{self._rounds_seen}: XGBoost's own metric of that name, or ours twice. Take it out of eval_metric, or rename ours, for "
+                'example by convention="xgboost".'
+            )
+        stop: bool = super().after_iteration(model, epoch, evals_log)
+        return stop
+
+    def _refuse_what_is_not_logged(self, evals_log: Any) -> None:
+        logged = "; ".join(f"{name}: {', '.join(metrics)}" for name, metrics in evals_log.items()) or "nothing"
+        where = "no data set" if self._given_name is None else f"the data set {self._given_name!r}"
+        raise LtrValueError(
+            f"early_stopping watches {self.metric_name}, which {where} has in the log (it has {logged}). Pass it to "
+            "xgb.train(custom_metric=custom_metric(...)) with evals, or to a Monitor in callbacks; a convention that was given there must be "
+            "given here."
+        )
+
+
+class Monitor(xgboost.callback.TrainingCallback):
+    """Evaluate a data set in every round of a training, in full precision: a callback for ``XGBRanker`` and ``xgb.train``.
+
+    The values are in ``evals_result()`` under ``name``, where `early_stopping` finds them. A round costs
+    the prediction of that round's trees alone; with ``dart`` and ``gblinear``, whose earlier rounds change, of the whole model.
+
+    XGBoost's own rule for ``early_stopping_rounds``, the last metric of the last data set, still means XGBoost's metrics: ours
+    stand before them in the log. They are watched by `early_stopping`.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or several of them
+    X : array, sparse matrix or data frame
+        Features, as for the training. Of a data frame, a column ``"qid"`` is the queries if none are given, as in XGBRanker.
+    y : array-like of shape (n_rows,)
+    qid, group, query_weight, sample_weight
+        As for `ltr_metrics.evaluate`.
+    name : str, default "valid"
+        Name of the data set in the log.
+    base_margin : array-like of shape (n_rows,), optional
+        Scores to start from.
+    missing : float, default NaN
+        As for XGBRanker.
+    ties, no_relevant, convention
+        As for `ltr_metrics.evaluate`.
+    log : PerQueryLog, optional
+        Gets the per-query values of every round, under ``name``.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As `ltr_metrics.evaluate`, when it is made; in the training for NaN predictions, several scores a row, ``xgb.cv``, a
+        metric that is undefined for all queries, and a name that another metric writes to.
+
+    Examples
+    --------
+    >>> import xgboost as xgb, ltr_metrics as ltr
+    >>> from ltr_metrics.xgboost import Monitor, early_stopping
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(X, y, qid, random_state=0)
+    >>> watched = Monitor(["err@10", "ndcg@10"], X_valid, y_valid, qid=qid_valid)
+    >>> ranker = xgb.XGBRanker(n_estimators=100, callbacks=[watched, early_stopping("err@10", 10)])
+    >>> ranker = ranker.fit(X, y, qid=qid)
+    >>> score = ranker.predict(X_valid)  # of the best round
+    >>> best = ltr.evaluate(y_valid, score, qid=qid_valid, metrics="err@10")["err@10"]
+    >>> best == max(ranker.evals_result()["valid"]["err@10"])
+    True
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        name: str = "valid",
+        query_weight: Any = None,
+        sample_weight: Any = None,
+        base_margin: Any = None,
+        missing: float = np.nan,
+        ties: str | None = None,
+        no_relevant: str | float | None = None,
+        convention: str | Convention | None = None,
+        log: PerQueryLog | None = None,
+    ) -> None:
+        super().__init__()
+        self.metrics = HostMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log)
+        if not isinstance(name, str) or not name:
+            raise LtrTypeError(f"name must be a text, the data set's name in the log. Got {name!r}.")
+        if isinstance(X, xgboost.DMatrix):
+            raise LtrTypeError("Monitor takes X, y and qid; xgb.train(custom_metric=...) evaluates a DMatrix.")
+        if qid is None and group is None and hasattr(X, "iloc") and "qid" in X.columns:
+            X, qid = X.drop(columns="qid"), X["qid"]
+        self.name = name
+        self.queries = Queries(y, qid=qid, group=group, query_weight=query_weight, sample_weight=sample_weight)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n_rows != self.queries.n_rows:
+            raise LtrValueError(f"X and y must have the same number of rows: got {n_rows} and {self.queries.n_rows}.")
+        self._features = {"data": X, "base_margin": base_margin, "missing": missing}
+        self._dmatrix: xgboost.DMatrix | None = None
+        self._rounds = 0
+
+    def before_training(self, model: Any) -> Any:
+        if not isinstance(model, xgboost.Booster):
+            raise LtrTypeError(
+                "Monitor watches one model, and xgb.cv trains one for each fold: use custom_metric there."
+            )
+        if self._rounds and self.metrics.log is not None:
+            raise LtrValueError("The log has a training of this Monitor already. Give a new one to each training.")
+        self._dmatrix, self._rounds = xgboost.DMatrix(**self._features, enable_categorical=True), 0
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if self._rounds == 0:  # before XGBoost's own data sets, so that "the last one" remains theirs
+            evals_log.setdefault(self.name, _Watched()).monitors.append(self)
+        return False
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if self._rounds == epoch:  # not asked for yet by early_stopping
+            self.evaluate(model, evals_log[self.name])
+        return False
+
+    def evaluate(self, model: xgboost.Booster, history: OrderedDict[str, list[float]]) -> None:
+        """Append the values of the model as it is."""
+        _refuse_several_workers()
+        # XGBoost keeps its last prediction of a DMatrix and adds the new trees, so one DMatrix serves the whole training.
+        result = self.metrics.evaluate(self.queries, model.predict(self._dmatrix, output_margin=True))
+        for metric, value in result.mean.items():
+            values = history.setdefault(metric, [])
+            if len(values) != self._rounds:
+                raise LtrValueError(
+                    f"Another metric writes {metric} of {self.name} into the log: one of XGBoost's own (eval_metric) or another Monitor. "
+                    "Give this Monitor another name=."
+                )
+            values.append(value)
+        for metric in [name for name in history if self._rounds == 0 and name not in result.mean]:
+            history.move_to_end(metric)  # and XGBoost's last metric of it
+        if self.metrics.log is not None:
+            self.metrics.log.record(self, result, self.metrics.request, name=self.name)
+        self._rounds += 1
+
+    def after_training(self, model: Any) -> Any:
+        # A DMatrix can be neither copied nor pickled, which the estimator that has this callback must be.
+        self._dmatrix = None
+        return model
+
+    def __call__(self, *given: Any) -> None:
+        raise wrong_host("Monitor is a callback for callbacks=[...] of XGBRanker and xgb.train.", *given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_dmatrix": None}  # also when a training broke off
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
+        copied = type(self).__new__(type(self))  # scikit-learn's clone copies callbacks: they share the data
+        copied.__dict__ = self.__getstate__() | {"_rounds": 0}
+        return copied
+
+    def __repr__(self) -> str:
+        return f"Monitor({', '.join(map(str, self.metrics.request.metrics))}, {self.queries!r}, name={self.name!r})"
+
+
+def _queries_of(label: Any, boundaries: Any, weight: Any) -> Queries:
+    if len(boundaries) < 2:
+        if len(label) == 0:
+            raise LtrValueError("The DMatrix has no rows with labels, so there is nothing to evaluate.")
+        raise LtrValueError(
+            "The DMatrix has no queries: make it with xgb.DMatrix(X, y, qid=qid), rows of a query together, or group=sizes."
+        )
+    if len(label) != boundaries[-1]:
+        raise LtrValueError(
+            f"The DMatrix has {len(label)} labels for {boundaries[-1]} rows: a ranking needs one a row."
+        )
+    return Queries(label, group=np.diff(boundaries), query_weight=weight if len(weight) else None)
+
+
+def _refuse_several_workers() -> None:
+    # XGBoost would take the plain mean of the workers' means, whatever their numbers of queries.
+    if xgboost.collective.get_world_size() > 1:
+        raise LtrValueError(
+            f"There are {xgboost.collective.get_world_size()} workers, and this metric sees the rows of one: evaluate after the training."
+        )
+
+
+class _Watched(OrderedDict[str, list[float]]):
+    """A data set in the log that Monitors write to: early_stopping finds them here, whichever of them comes first."""
+
+    def __init__(self, *items: Any) -> None:
+        super().__init__(*items)
+        self.monitors: list[Monitor] = []
+
+    def __reduce__(self) -> Any:
+        return OrderedDict, (list(self.items()),)  # a plain history where it is copied or pickled
