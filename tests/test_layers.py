@@ -16,7 +16,7 @@ PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
     ("errors",),
     ("inputs", "memo"),
-    ("grouping",),
+    ("grouping", "standard_error"),
     ("datasets", "io", "models"),
     ("rows",),
     ("per_query",),
@@ -31,7 +31,8 @@ FLOORS = (
     ("log", "tie_audit"),
     ("explain",),
     ("adapter",),
-    ("lightgbm", "sklearn"),
+    ("lightgbm", "xgboost"),
+    ("sklearn",),
     ("report", "sources"),
     ("cli",),
     ("__main__",),

@@ -1,0 +1,131 @@
+"""Early stopping inside a fold: whole queries are held out, and a metric on them decides how many rounds to keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ltr_metrics.adapter import HostMetrics
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.inputs import AnyArray, BoolArray
+from ltr_metrics.sklearn.training import Training
+
+
+class Host(NamedTuple):
+    """What of a host's estimators cannot go together with our early stopping."""
+
+    own_stopping: tuple[str, ...]  # parameters by which the estimator stops by itself
+    booster: tuple[str, ...]  # names of the parameter that chooses the booster
+    refused: tuple[str, ...]  # boosters that cannot be stopped
+    why: str
+    instead: str
+
+
+HOSTS = {
+    "lightgbm": Host(
+        own_stopping=("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"),
+        booster=("boosting_type", "boosting", "boost"),
+        refused=("dart",),
+        why="LightGBM does not stop it early",
+        instead="gbdt",
+    ),
+    "xgboost": Host(
+        own_stopping=("early_stopping_rounds",),
+        booster=("booster",),
+        refused=("dart", "gblinear"),
+        why="cut back to its best round it is not the model that was evaluated then",
+        instead="gbtree",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class StopEarly:
+    """The parameters of QueryRanker that say how to stop."""
+
+    rounds: int
+    fraction: float
+    metric: HostMetrics
+    random_state: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rounds, (int, np.integer)) or isinstance(self.rounds, bool) or self.rounds < 1:
+            raise LtrValueError(
+                f"early_stopping_rounds must be a whole number of at least 1, or None to train for all rounds. Got {self.rounds!r}."
+            )
+        if not isinstance(self.fraction, (float, np.floating)) or not 0 < self.fraction < 1:
+            raise LtrValueError(f"validation_fraction must lie strictly between 0 and 1. Got {self.fraction!r}.")
+
+    def fit(self, estimator: Any, training: Training) -> tuple[int, AnyArray]:
+        """Fit the estimator; return the rounds that its predictions use, and the queries that were held out."""
+        host = _host_of(estimator)
+        _refuse_another_stopping(estimator, HOSTS[host])
+        _refuse_booster(estimator, HOSTS[host])
+        _refuse_evaluation_by_hand(training.others | training.rows)
+        held_out = self._choose(len(training.ids))
+        if host == "lightgbm":
+            from ltr_metrics.sklearn.stop_lightgbm import train
+        else:
+            from ltr_metrics.sklearn.stop_xgboost import train
+        rest, held = training.of_queries(~held_out), training.of_queries(held_out)
+        try:
+            return train(estimator, rest, held, self.metric, int(self.rounds)), held.ids
+        except LtrValueError as error:  # the metric's, of data that the user did not choose
+            raise LtrValueError(
+                f"On the {len(held.ids)} of {len(training.ids)} queries that are held out for early stopping: {error} A larger "
+                "validation_fraction holds out more."
+            ) from error
+
+    def _choose(self, n_queries: int) -> BoolArray:
+        if n_queries < 2:
+            raise LtrValueError(
+                f"Early stopping needs at least 2 queries, one to train on and one to hold out. Got {n_queries}."
+            )
+        n_held_out = min(max(1, round(self.fraction * n_queries)), n_queries - 1)
+        held_out = np.zeros(n_queries, dtype=np.bool_)
+        held_out[check_random_state(self.random_state).permutation(n_queries)[:n_held_out]] = True
+        return held_out
+
+
+def _host_of(estimator: Any) -> str:
+    """Return the host that an estimator, or a class that it is made from, comes from."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
+    for host in HOSTS:
+        if host in packages:
+            return host
+    raise LtrTypeError(
+        "early_stopping_rounds is for estimators of LightGBM and XGBoost, whose training can be watched round by round. Got a "
+        f"{type(estimator).__name__}: set early_stopping_rounds=None, and search for its number of rounds by estimator__... instead."
+    )
+
+
+def _refuse_another_stopping(estimator: Any, host: Host) -> None:
+    parameters = estimator.get_params()
+    for name in host.own_stopping:
+        if parameters.get(name):
+            raise LtrValueError(
+                f"QueryRanker is to stop early, and so is {type(estimator).__name__} by {name}={parameters[name]!r}. Set it on QueryRanker "
+                "alone, which watches its metric on whole queries."
+            )
+
+
+def _refuse_booster(estimator: Any, host: Host) -> None:
+    parameters = estimator.get_params()
+    for name in host.booster:
+        if parameters.get(name) in host.refused:
+            raise LtrValueError(
+                f"early_stopping_rounds does not go with {name}={parameters[name]!r}: {host.why}. Use {host.instead!r}, or "
+                "early_stopping_rounds=None and a search over estimator__n_estimators."
+            )
+
+
+def _refuse_evaluation_by_hand(fit_params: dict[str, Any]) -> None:
+    given = sorted(name for name in fit_params if name.startswith("eval_") or name.endswith("_eval_set"))
+    if given:
+        raise LtrTypeError(
+            f"With early_stopping_rounds QueryRanker evaluates the queries that it holds out: do not pass {', '.join(given)}, or set "
+            "early_stopping_rounds=None."
+        )

@@ -1,0 +1,135 @@
+"""`make_scorer`: a metric, or several, as the ``scoring=`` of searches and cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import is_classifier
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from ltr_metrics.adapter import HostMetrics, wrong_host
+from ltr_metrics.conventions import Convention, Metrics
+from ltr_metrics.errors import LtrTypeError
+from ltr_metrics.evaluation import Queries
+from ltr_metrics.inputs import as_numbers, refuse_different_indexes
+from ltr_metrics.log import PerQueryLog
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.result import Evaluation
+from ltr_metrics.sklearn.columns import as_labels, as_table, queries_of
+from ltr_metrics.sklearn.guard import part_of
+
+
+def make_scorer(
+    metrics: Metrics,
+    qid: str | int = "qid",
+    *,
+    ties: str | None = None,
+    no_relevant: str | float | None = None,
+    convention: str | Convention | None = None,
+    log: PerQueryLog | None = None,
+) -> QueryScorer:
+    """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``; higher is better.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or several of them
+        One gives a float; a list gives a dict from one prediction, by *canonical* name, and a search's ``refit=`` must then
+        name one of these (``"ndcg_exp@10"`` where ``"ndcg@10"`` was asked for).
+    qid : str or int, default "qid"
+        Column of X that holds the queries: a name, or an index for arrays. Not needed where ``qid`` is routed.
+    ties, no_relevant, convention
+        As for `ltr_metrics.evaluate`.
+    log : PerQueryLog, optional
+        With a folder, ``PerQueryLog(folder=...)``: gets the per-query values of every candidate and fold.
+
+    Returns
+    -------
+    QueryScorer
+        ``scorer(estimator, X, y, *, qid=None, sample_weight=None)``. It requests ``qid``; ``sample_weight`` (one a row) on
+        ``set_score_request(sample_weight=True)``.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        On scoring: no queries, or both a column and a routed ``qid`` that differ; a classifier, whose classes are no scores;
+        a metric that is undefined for all queries.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, ltr_metrics as ltr, pandas as pd
+    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
+    >>> from ltr_metrics.sklearn import QueryRanker, make_scorer
+    >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
+    >>> frame = pd.DataFrame(X).add_prefix("f").assign(qid=qid)
+    >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=10, n_jobs=1, verbose=-1))
+    >>> search = GridSearchCV(
+    ...     ranker, {"estimator__num_leaves": [4, 15]}, scoring=make_scorer("ndcg@10"), cv=GroupKFold(3)
+    ... )
+    >>> search = search.fit(frame, y, groups=qid)
+    >>> bool(0.5 < search.best_score_ < 1)
+    True
+    """
+    return QueryScorer(metrics, qid, ties=ties, no_relevant=no_relevant, convention=convention, log=log)
+
+
+class QueryScorer(HostMetrics):
+    """A scorer that knows queries; made by `make_scorer`."""
+
+    def __init__(self, metrics: Metrics, qid: str | int = "qid", **options: Any) -> None:
+        super().__init__(metrics, **options)
+        if self.log is not None:
+            self.log.require_folder()
+        self.qid = qid
+        self.single = isinstance(metrics, (str, Metric)) or callable(metrics)
+        self._options = {"qid": qid} | {key: value for key, value in options.items() if value is not None}
+        self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
+
+    def __call__(self, estimator: Any, X: Any, *y: Any, **routed: Any) -> Any:
+        """Return the metric, or a dict of metrics, of the estimator's predictions: ``scorer(estimator, X, y, qid=None, sample_weight=None)``."""
+        # Not spelled out, since LightGBM counts parameters, and would refuse a fifth before we can name the right adapter.
+        if not hasattr(estimator, "predict"):
+            raise wrong_host("A scorer is for scikit-learn, which hands over an estimator, X and y.", estimator, X, *y)
+        result, part = self._score(estimator, X, *y, **routed)
+        if self.log is not None:
+            self.log.record_score(estimator.get_params(), result, part)
+        return next(iter(result.mean.values())) if self.single else dict(result.mean)
+
+    def _score(
+        self, estimator: Any, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
+    ) -> tuple[Evaluation, str | None]:
+        refuse_classifier(estimator)
+        refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
+        ids, labels = queries_of(as_table(X), qid, self.qid, "the scorer"), as_labels(y)
+        queries = Queries(labels, qid=ids, sample_weight=sample_weight)
+        part = part_of(estimator, X, ids, as_numbers(labels, "y"))
+        return self.evaluate(queries, estimator.predict(X)), part
+
+    def __repr__(self) -> str:
+        metrics = [str(metric) for metric in self.request.metrics]
+        options = "".join(f", {key}={value!r}" for key, value in self._options.items())
+        return f"make_scorer({metrics[0] if self.single else metrics!r}{options})"
+
+    def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
+        """Change what is requested of metadata routing: ``qid`` (True from the start) and ``sample_weight``."""
+        unknown = sorted(requests.keys() - self._requests.keys())
+        if unknown:
+            raise LtrTypeError(f"The scorer can request qid and sample_weight, not {', '.join(unknown)}.")
+        self._requests |= requests
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return what this scorer requests, for scikit-learn."""
+        request = MetadataRequest(owner=type(self).__name__)
+        for parameter, alias in self._requests.items():
+            request.score.add_request(param=parameter, alias=alias)
+        return request
+
+
+def refuse_classifier(estimator: Any) -> None:
+    """Refuse what predicts classes."""
+    knows_its_kind = hasattr(estimator, "__sklearn_tags__") or hasattr(estimator, "_estimator_type")
+    if knows_its_kind and is_classifier(estimator):
+        raise LtrTypeError(
+            f"predict of the classifier {type(estimator).__name__} gives classes, not scores: nearly all documents would tie. "
+            "Use a ranker or a regressor."
+        )

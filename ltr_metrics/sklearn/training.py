@@ -1,0 +1,71 @@
+"""What an estimator is fitted on: the rows of whole queries, and the form in which its ``fit`` takes the queries."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.grouping import Grouping
+from ltr_metrics.inputs import AnyArray, BoolArray, IntArray, take_rows
+from ltr_metrics.sklearn.columns import n_entries
+
+
+@dataclass(frozen=True)
+class Training:
+    """Arguments of ``fit``, with the rows of a query together."""
+
+    rows: dict[str, Any]  # X, y and whatever else has an entry a row
+    others: dict[str, Any]
+    ids: AnyArray  # of the queries
+    sizes: IntArray
+
+    @classmethod
+    def of(cls, rows: dict[str, Any], fit_params: dict[str, Any], grouping: Grouping) -> Training:
+        """Bring the rows of each query together, and those of the fit parameters that have an entry a row."""
+        n_rows = int(grouping.sizes.sum())
+        for name, column in rows.items():
+            if n_entries(column) != n_rows:
+                raise LtrValueError(
+                    f"X, y, qid and sample_weight must have one entry a row: got {n_entries(column)} of {name} for {n_rows} of qid."
+                )
+        made_here = sorted({"group", "group_id", "qid"} & fit_params.keys())
+        if made_here:
+            raise LtrTypeError(f"QueryRanker makes {made_here[0]} for the estimator from qid: do not pass it.")
+        rows = rows | {name: value for name, value in fit_params.items() if n_entries(value) == n_rows}
+        others = {name: value for name, value in fit_params.items() if name not in rows}
+        if grouping.order is not None:
+            rows = _take(rows, grouping.order)
+        return cls(rows, others, grouping.ids, grouping.sizes)
+
+    @property
+    def qid(self) -> AnyArray:
+        """The id of each row's query."""
+        return np.repeat(self.ids, self.sizes)
+
+    def of_queries(self, chosen: BoolArray) -> Training:
+        """Return the rows of some of the queries."""
+        rows = _take(self.rows, np.flatnonzero(np.repeat(chosen, self.sizes)))
+        return Training(rows, self.others, self.ids[chosen], self.sizes[chosen])
+
+    def fit(self, estimator: Any, **further: Any) -> None:
+        """Fit an estimator, with the queries in the form that it takes: one number a row, sizes, or not at all."""
+        arguments = self.rows | self.others | further
+        accepted = inspect.signature(estimator.fit).parameters
+        number = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        if "qid" in accepted:  # XGBoost, which also takes one weight a query and not a row
+            arguments["qid"] = number
+            if "sample_weight" in arguments:
+                arguments["sample_weight"] = np.bincount(number, arguments["sample_weight"]) / self.sizes
+        elif "group" in accepted:  # LightGBM
+            arguments["group"] = self.sizes
+        elif "group_id" in accepted:  # CatBoost
+            arguments["group_id"] = number
+        estimator.fit(arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+def _take(columns: dict[str, Any], rows: IntArray) -> dict[str, Any]:
+    return {name: take_rows(column, rows) for name, column in columns.items()}

@@ -1,0 +1,267 @@
+"""Early stopping in `QueryRanker`: the best round is that of a scan over a model that was trained without stopping."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from folds import CV, Rows, fit_by_hand, fold_scores, frame, lgbm_ranker, ranker, scattered
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+
+import ltr_metrics as ltr
+from ltr_metrics.sklearn import QueryRanker, make_scorer
+
+ROUNDS = 12
+HOSTS = ["LGBMRanker", "LGBMRegressor", "XGBRanker", "XGBRegressor"]
+
+
+@pytest.fixture(scope="module")
+def rows() -> Rows:
+    return scattered()
+
+
+def of_host(host: str, **settings: Any) -> Any:
+    if host.startswith("LGBM"):
+        quiet = {"n_estimators": ROUNDS, "verbose": -1, "n_jobs": 1, "min_child_samples": 5, "learning_rate": 0.3}
+        return getattr(lgb, host)(**quiet | settings)
+    xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed")
+    return getattr(xgboost, host)(**{"n_estimators": ROUNDS, "n_jobs": 1, "max_depth": 3} | settings)
+
+
+def predictions(model: Any, X: np.ndarray) -> list[np.ndarray]:
+    """Scores after each round."""
+    if isinstance(model, lgb.LGBMModel):
+        return [model.predict(X, num_iteration=i + 1) for i in range(ROUNDS)]
+    return [model.predict(X, iteration_range=(0, i + 1)) for i in range(ROUNDS)]
+
+
+def best_of(values: list[float], patience: int) -> int:
+    """The best round, counted from 0, until none was better for so many rounds."""
+    best = 0
+    for i, value in enumerate(values):
+        if value > values[best]:
+            best = i
+        elif i - best >= patience:
+            break
+    return best
+
+
+def scan(
+    estimator: Any, rows: Rows, held: np.ndarray, metric: str, patience: int, **given: np.ndarray
+) -> tuple[int, Any, list[float]]:
+    """Train on the rest, look at every round on what is held out; return the best round, the model and the values."""
+    X, y, qid = rows
+    model = fit_by_hand(estimator, X[~held], y[~held], qid[~held], **{name: v[~held] for name, v in given.items()})
+    weight = given["sample_weight"][held] if "sample_weight" in given else None
+    start = next((v[held] for name, v in given.items() if name != "sample_weight"), 0)
+    values = [
+        ltr.evaluate(y[held], score + start, qid=qid[held], metrics=metric, sample_weight=weight)[metric]
+        for score in predictions(model, X[held])
+    ]
+    return best_of(values, patience), model, values
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("metric", ["ndcg@10", "err@5"])
+@pytest.mark.parametrize("patience", [2, ROUNDS])
+def test_the_best_round_is_that_of_a_scan(host: str, metric: str, patience: int, rows: Rows) -> None:
+    X, y, qid = rows
+    estimator = of_host(host)
+    made = QueryRanker(estimator, early_stopping_rounds=patience, metric=metric, random_state=1).fit(X, y, qid=qid)
+    held = np.isin(qid, made.validation_qid_)
+    best, model, _ = scan(estimator, rows, held, metric, patience)
+    assert made.n_rounds_ == best + 1
+    np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
+    assert len(made.validation_qid_) == 9
+    assert set(made.queries_) == set(qid.tolist())
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_weights_and_scores_to_start_from(host: str, rows: Rows) -> None:
+    X, y, qid = rows
+    rng = np.random.default_rng(1)
+    # LightGBM's predictions leave out the scores to start from, XGBoost's the scores to start from of the training.
+    start = {"init_score" if host.startswith("LGBM") else "base_margin": rng.random(len(y))}
+    weight = {"sample_weight": np.where(qid % 3, 0.1, 5.0) * rng.random(len(y))}
+    estimator = of_host(host) if host.startswith("LGBM") else of_host(host, base_score=0.0)
+    for given in (weight, start, weight | start):
+        made = QueryRanker(estimator, early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
+        made.fit(X, y, qid=qid, **given)
+        held = np.isin(qid, made.validation_qid_)
+        best, model, values = scan(estimator, rows, held, "mrr", ROUNDS, **given)
+        np.testing.assert_allclose(made.estimator_.evals_result_["validation"]["mrr"], values, rtol=1e-12)
+        assert made.n_rounds_ == best + 1
+        np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
+
+
+@pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker"])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_in_every_fold_of_a_grid_search(host: str, n_jobs: int | None, rows: Rows) -> None:
+    X, y, qid = rows
+    made = QueryRanker(of_host(host), early_stopping_rounds=2, metric="map", random_state=0)
+    grid = {"estimator__learning_rate": [0.1, 0.5]}
+    search = GridSearchCV(made, grid, scoring=make_scorer("ndcg@10"), cv=CV, n_jobs=n_jobs, error_score="raise")
+    search.fit(frame(X, qid), y, groups=qid)
+    for i, rate in enumerate(grid["estimator__learning_rate"]):
+        expected = []
+        for train, test in CV.split(X, y, qid):
+            fold = X[train], y[train], qid[train]
+            estimator = clone(made).set_params(estimator__learning_rate=rate).fit(*fold)
+            held = np.isin(qid[train], estimator.validation_qid_)
+            best, model, _ = scan(estimator.estimator, fold, held, "map", 2)
+            scores = predictions(model, X[test])[best]
+            expected.append(ltr.evaluate(y[test], scores, qid=qid[test], metrics="ndcg@10")["ndcg@10"])
+        np.testing.assert_array_equal(fold_scores(search, i), expected)
+    assert len(search.best_estimator_.validation_qid_) == 9
+
+
+@pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker"])
+class TestWhatIsLeftBehind:
+    def test_no_data_in_the_fitted_estimator(self, host: str, rows: Rows) -> None:
+        X, y, qid = rows
+        heard = []
+        given: dict[str, Any] = {}
+        if host == "LGBMRanker":
+            estimator, given = of_host(host), {"callbacks": [lambda env: heard.append(env.iteration)]}
+        else:
+            estimator = of_host(host, callbacks=[listener(heard)])
+        made = QueryRanker(estimator, early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid, **given)
+        assert len(heard) >= made.n_rounds_  # the user's own callbacks are still called
+        again = pickle.loads(pickle.dumps(made))
+        np.testing.assert_array_equal(again.predict(X), made.predict(X))
+        assert len(pickle.dumps(made)) < X.nbytes
+        assert len(made.estimator_.get_params().get("callbacks") or [1]) == 1
+        np.testing.assert_array_equal(made.fit(X, y, qid=qid, **given).predict(X), again.predict(X))
+
+    def test_a_later_fit_without_it(self, host: str, rows: Rows) -> None:
+        X, y, qid = rows
+        made = QueryRanker(of_host(host), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
+        made.set_params(early_stopping_rounds=None).fit(X, y, qid=qid)
+        assert not hasattr(made, "n_rounds_")
+        assert not hasattr(made, "validation_qid_")
+        np.testing.assert_array_equal(made.predict(X), fit_by_hand(of_host(host), X, y, qid).predict(X))
+
+    def test_the_log_holds_the_metric_alone(self, host: str, rows: Rows) -> None:
+        X, y, qid = rows
+        made = QueryRanker(of_host(host), early_stopping_rounds=2, metric="mrr", random_state=0).fit(X, y, qid=qid)
+        log = made.estimator_.evals_result_
+        assert {data: list(metrics) for data, metrics in log.items()} == {"validation": ["mrr"]}
+        held = np.isin(qid, made.validation_qid_)
+        assert max(log["validation"]["mrr"]) == made.score(X[held], y[held], qid[held])
+
+
+def listener(heard: list[int]) -> Any:
+    from xgboost.callback import TrainingCallback
+
+    class Listener(TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            heard.append(epoch)
+            return False
+
+        def __deepcopy__(self, memo: Any) -> Any:
+            return self
+
+        def __reduce__(self) -> Any:
+            return (list, ())
+
+    return Listener()
+
+
+def test_the_model_of_xgboost_ends_with_its_best_round(rows: Rows) -> None:
+    X, y, qid = rows
+    made = QueryRanker(of_host("XGBRanker"), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
+    assert made.estimator_.get_booster().num_boosted_rounds() == made.n_rounds_
+
+
+def test_which_queries_are_held_out(rows: Rows) -> None:
+    X, y, qid = rows
+    options = {"early_stopping_rounds": 1, "random_state": 3}
+    some = ranker(**options).fit(X, y, qid=qid).validation_qid_
+    np.testing.assert_array_equal(some, ranker(**options).fit(X, y, qid=qid).validation_qid_)
+    state = np.random.RandomState(3)
+    np.testing.assert_array_equal(some, ranker(**options | {"random_state": state}).fit(X, y, qid=qid).validation_qid_)
+    assert set(some) != set(ranker(**options | {"random_state": 4}).fit(X, y, qid=qid).validation_qid_)
+    for fraction, n in ((0.5, 22), (0.001, 1), (0.999, 44)):
+        made = ranker(validation_fraction=fraction, metric="p@1", **options)
+        if n == 1:  # where no_relevant queries are alone, there is nothing to watch
+            made.set_params(metric="dcg@5")
+        assert len(made.fit(X, y, qid=qid).validation_qid_) == n
+
+
+class TestErrors:
+    @pytest.mark.parametrize("options", [{}, {"early_stopping_rounds": 2}])
+    def test_parameters(self, options: dict[str, Any], rows: Rows) -> None:
+        X, y, qid = rows
+        for wrong, message in (
+            ({"validation_fraction": 1}, "validation_fraction must lie strictly between 0 and 1. Got 1"),
+            ({"validation_fraction": 0.0}, "validation_fraction must lie strictly"),
+            ({"metric": ["mrr", "map"]}, "metric must be one metric"),
+            ({"metric": "ndgc"}, "Did you mean"),
+        ):
+            made = ranker(**options | wrong)
+            if not options:
+                made.fit(X, y, qid=qid)  # they do nothing
+                continue
+            with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
+                made.fit(X, y, qid=qid)
+        for rounds in (0, -1, 2.5, True, "2"):
+            with pytest.raises(ltr.LtrValueError, match="early_stopping_rounds must be a whole number"):
+                ranker(early_stopping_rounds=rounds).fit(X, y, qid=qid)
+
+    def test_too_few_queries(self, rows: Rows) -> None:
+        X, y, _ = rows
+        with pytest.raises(ltr.LtrValueError, match="at least 2 queries.* Got 1"):
+            ranker(early_stopping_rounds=2).fit(X, y, qid=y * 0)
+
+    @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker"])
+    def test_nothing_to_watch(self, host: str, rows: Rows) -> None:
+        X, y, qid = rows
+        made = QueryRanker(of_host(host), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
+        without = np.where(np.isin(qid, made.validation_qid_), 0, y)
+        with pytest.raises(
+            ltr.LtrValueError, match=r"On the 9 of 45 queries.*undefined for all 9.*validation_fraction"
+        ):
+            made.fit(X, without, qid=qid)
+
+    @pytest.mark.parametrize("estimator", ["CatBoostRanker", "LinearRegression"])
+    def test_another_host(self, estimator: str, rows: Rows) -> None:
+        X, y, qid = rows
+        other: Any = LinearRegression()
+        if estimator == "CatBoostRanker":
+            other = pytest.importorskip("catboost", reason="catboost is not installed").CatBoostRanker()
+        message = f"is for estimators of LightGBM and XGBoost.* Got a {estimator}.*early_stopping_rounds=None"
+        with pytest.raises(ltr.LtrTypeError, match=message):
+            QueryRanker(other, early_stopping_rounds=2).fit(X, y, qid=qid)
+
+    @pytest.mark.parametrize(
+        ("host", "settings"),
+        [
+            ("LGBMRanker", {"boosting_type": "dart"}),
+            ("LGBMRegressor", {"boosting": "dart"}),
+            ("XGBRanker", {"booster": "dart"}),
+            ("XGBRegressor", {"booster": "gblinear"}),
+        ],
+    )
+    def test_boosters_that_cannot_be_stopped(self, host: str, settings: dict[str, str], rows: Rows) -> None:
+        X, y, qid = rows
+        made = QueryRanker(of_host(host, **settings), early_stopping_rounds=2)
+        with pytest.raises(ltr.LtrValueError, match=r"does not go with boost\w+='(dart|gblinear)'.*Use 'gb(dt|tree)'"):
+            made.fit(X, y, qid=qid)
+
+    @pytest.mark.parametrize("host", HOSTS)
+    def test_a_second_stopping(self, host: str, rows: Rows) -> None:
+        X, y, qid = rows
+        made = QueryRanker(of_host(host, early_stopping_rounds=5), early_stopping_rounds=2)
+        with pytest.raises(ltr.LtrValueError, match=f"so is {host} by early_stopping_rounds=5. Set it on QueryRanker"):
+            made.fit(X, y, qid=qid)
+
+    @pytest.mark.parametrize("name", ["eval_set", "eval_X", "eval_metric", "eval_group", "base_margin_eval_set"])
+    def test_evaluation_by_hand(self, name: str, rows: Rows) -> None:
+        X, y, qid = rows
+        with pytest.raises(ltr.LtrTypeError, match=f"do not pass {name}"):
+            QueryRanker(lgbm_ranker(), early_stopping_rounds=2).fit(X, y, qid=qid, **{name: [(X, y)]})

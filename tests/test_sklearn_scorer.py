@@ -1,0 +1,106 @@
+"""`make_scorer`: what it asks for, what it refuses, and that it is the number of `ltr.evaluate`."""
+
+from __future__ import annotations
+
+import pickle
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+from folds import Rows, frame, ranker, scattered
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import ltr_metrics as ltr
+from ltr_metrics.sklearn import QueryRanker, QueryScorer, make_scorer
+
+
+@pytest.fixture(scope="module")
+def rows() -> Rows:
+    return scattered()
+
+
+@pytest.fixture(scope="module")
+def fitted(rows: Rows) -> QueryRanker:
+    X, y, qid = rows
+    return ranker().fit(X, y, qid=qid)
+
+
+def test_it_is_the_number_of_evaluate(rows: Rows, fitted: QueryRanker) -> None:
+    X, y, qid = rows
+    scorer = pickle.loads(pickle.dumps(make_scorer("ndcg_lin@5", ties="worst")))
+    expected = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics="ndcg_lin@5", ties="worst")["ndcg_lin@5"]
+    assert scorer(fitted, X, y, qid=qid) == expected
+    assert repr(scorer) == "make_scorer('ndcg_lin@5', qid='qid', ties='worst')"
+    assert isinstance(scorer, QueryScorer)
+
+
+def test_one_metric_gives_a_number_several_a_dict(rows: Rows, fitted: QueryRanker) -> None:
+    X, y, qid = rows
+    assert isinstance(make_scorer("mrr")(fitted, X, y, qid=qid), float)
+    several = make_scorer(["mrr", ltr.NDCG(k=5)], no_relevant=0)
+    result = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics=["mrr", ltr.NDCG(k=5)], no_relevant=0)
+    assert several(fitted, X, y, qid=qid) == dict(result.mean)
+    assert repr(several) == "make_scorer(['mrr', 'ndcg_exp@5'], qid='qid', no_relevant=0)"
+
+
+def test_row_weights_are_means_by_query(rows: Rows, fitted: QueryRanker) -> None:
+    X, y, qid = rows
+    weight = np.random.default_rng(0).random(len(y))
+    got = make_scorer("mrr")(fitted, X, y, qid=qid, sample_weight=weight)
+    assert got == ltr.evaluate(y, fitted.predict(X), qid=qid, metrics="mrr", sample_weight=weight)["mrr"]
+
+
+def test_estimators_of_any_kind(rows: Rows) -> None:
+    X, y, qid = rows
+    plain = LinearRegression().fit(frame(X, qid), y)
+    expected = ltr.evaluate(y, plain.predict(frame(X, qid)), qid=qid, metrics="mrr")["mrr"]
+    assert make_scorer("mrr")(plain, frame(X, qid), y) == expected
+
+
+def test_a_label_column_is_one_column(rows: Rows, fitted: QueryRanker) -> None:
+    X, y, qid = rows
+    with pytest.warns(UserWarning, match="column-vector y"):
+        got = make_scorer("mrr")(fitted, X, y[:, None], qid=qid)
+    assert got == make_scorer("mrr")(fitted, X, y, qid=qid)
+
+
+class TestErrors:
+    def test_two_different_sets_of_queries(self, rows: Rows) -> None:
+        X, y, qid = rows
+        with pytest.raises(ltr.LtrValueError, match="two different sets of queries"):
+            ranker().fit(frame(X, qid), y, qid=qid[::-1])
+        fitted = ranker().fit(frame(X, qid), y, qid=qid)
+        with pytest.raises(ltr.LtrValueError, match="two different sets of queries"):
+            make_scorer("mrr")(fitted, frame(X, qid), y, qid=qid + 1)
+        assert make_scorer("mrr")(fitted, frame(X, qid), y, qid=qid) == make_scorer("mrr")(fitted, frame(X, qid), y)
+
+    def test_a_classifier(self, rows: Rows) -> None:
+        X, y, qid = rows
+        with pytest.raises(ltr.LtrTypeError, match="classifier LogisticRegression gives classes"):
+            make_scorer("mrr")(LogisticRegression().fit(X, y > 0), X, y, qid=qid)
+
+    def test_no_query_with_a_relevant_document(self, rows: Rows, fitted: QueryRanker) -> None:
+        X, y, qid = rows
+        with pytest.raises(ltr.LtrValueError, match="undefined for all 45 queries"):
+            make_scorer("mrr")(fitted, X, y * 0, qid=qid + 1000)
+
+    def test_indexes_that_differ(self, rows: Rows, fitted: QueryRanker) -> None:
+        X, y, qid = rows
+        shuffled = pd.Series(y).sample(frac=1, random_state=0)
+        with pytest.raises(ltr.LtrValueError, match="X and y have different pandas indexes"):
+            make_scorer("mrr")(fitted, frame(X, qid), shuffled)
+
+    def test_another_host(self) -> None:
+        with pytest.raises(
+            ltr.LtrTypeError, match=r"A scorer is for scikit-learn.* Got .*lightgbm Dataset.*lightgbm.feval"
+        ):
+            make_scorer("mrr")(np.zeros(3), lgb.Dataset(np.zeros((3, 1))))
+
+    def test_what_cannot_be_requested(self) -> None:
+        with pytest.raises(ltr.LtrTypeError, match="not group"):
+            make_scorer("mrr").set_score_request(group=True)
+
+    def test_no_labels(self, rows: Rows, fitted: QueryRanker) -> None:
+        with pytest.raises(ltr.LtrValueError, match="target y is None"):
+            make_scorer("mrr")(fitted, rows[0], qid=rows[2])
