@@ -1,0 +1,269 @@
+"""What all hosts have in common: one number everywhere, and a clear error instead of a number for bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+from lightgbm_fit import validation_sets
+from sklearn.model_selection import GroupKFold, cross_validate
+
+import ltr_metrics as ltr
+from ltr_metrics.io import read_letor
+from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.report import summarize
+from ltr_metrics.sklearn import QueryRanker, make_scorer
+
+xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
+from ltr_metrics.xgboost import Monitor, custom_metric  # noqa: E402
+
+METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr", "rbp", "pair_accuracy"]
+LIGHTGBM = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "seed": 0}
+XGBOOST = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1, "seed": 0}
+ROUNDS = 4
+
+
+class Data(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    qid: np.ndarray | None
+
+    @property
+    def group(self) -> Any:
+        return None if self.qid is None else ltr.qid_to_group(self.qid)
+
+
+@pytest.fixture(scope="module")
+def split() -> tuple[Data, Data]:
+    X, y, qid = ltr.make_ranking(n_queries=40, documents=10, n_features=5, random_state=0)
+    X, Xv, y, yv, qid, qidv = ltr.train_test_split(X, y, qid, test_size=0.4, random_state=0)
+    return Data(X, y, qid), Data(Xv, yv, qidv)
+
+
+def lightgbm_train(train: Data, valid: Data, metric: Any, diverge: bool = False) -> dict[str, list[float]]:
+    history: dict = {}
+    train_set = lgb.Dataset(train.X, train.y, group=train.group)
+    valid_set = lgb.Dataset(valid.X, valid.y, group=valid.group, reference=train_set)
+    objective = _infinities() if diverge else "regression" if train.qid is None else "lambdarank"
+    callbacks = [lgb.record_evaluation(history), *([RATES] if diverge else [])]
+    lgb.train(LIGHTGBM | {"objective": objective}, train_set, ROUNDS, [valid_set], feval=metric, callbacks=callbacks)
+    return history["valid_0"]
+
+
+def lightgbm_ranker(train: Data, valid: Data, metric: Any, diverge: bool = False) -> dict[str, list[float]]:
+    options: dict[str, Any] = {"n_estimators": ROUNDS, "metric": "None", "verbose": -1, "n_jobs": 1}
+    fit: dict[str, Any] = {"eval_metric": metric} | validation_sets((valid.X, valid.y))
+    if diverge:
+        options["objective"], fit["callbacks"] = _infinities(), [RATES]
+    if train.qid is None:
+        model = lgb.LGBMRegressor(**options).fit(train.X, train.y, **fit)
+    else:
+        model = lgb.LGBMRanker(**options).fit(train.X, train.y, group=train.group, eval_group=[valid.group], **fit)
+    return model.evals_result_["valid_0"]
+
+
+RATES = lgb.reset_parameter(learning_rate=[0.1, 1e300, 1e300, 0.1])
+
+
+def _infinities() -> Callable[..., Any]:
+    """Leaves of +inf and then -inf: where gradients themselves are NaN, LightGBM stops growing trees."""
+    sign = iter([1, 1, -1, 1])
+
+    def gradients(of_rows: Any, other: Any) -> tuple[np.ndarray, np.ndarray]:
+        return next(sign) * np.full(len(of_rows), 1e10), np.ones(len(of_rows))
+
+    return gradients
+
+
+def xgboost_train(train: Data, valid: Data, metric: Any, diverge: bool = False) -> dict[str, list[float]]:
+    history: dict = {}
+    matrices = [xgb.DMatrix(part.X, part.y, qid=part.qid) for part in (train, valid)]
+    params = XGBOOST if train.qid is not None else XGBOOST | {"objective": "reg:squarederror"}
+    xgb.train(
+        params, matrices[0], ROUNDS, evals=[(matrices[1], "valid")], custom_metric=metric, evals_result=history,
+        callbacks=[xgb.callback.LearningRateScheduler(nan_in_round_2)] if diverge else [], verbose_eval=False,
+    )  # fmt: skip
+    return history["valid"]
+
+
+def xgboost_ranker(train: Data, valid: Data, monitor: Any, diverge: bool = False) -> dict[str, list[float]]:
+    callbacks = [xgb.callback.LearningRateScheduler(nan_in_round_2)] if diverge else []
+    made = xgb.XGBRanker if train.qid is not None else xgb.XGBRegressor
+    queries = {"qid": train.qid} if train.qid is not None else {}
+    model = made(n_estimators=ROUNDS, n_jobs=1, callbacks=[*callbacks, monitor(valid)])
+    model.fit(train.X, train.y, **queries)
+    return model.evals_result()["valid"]
+
+
+def nan_in_round_2(round_: int) -> float:
+    return float("nan") if round_ == 2 else 0.1
+
+
+def scikit_learn(train: Data, valid: Data, scorer: Any, diverge: bool = False) -> dict[str, list[float]]:
+    if train.qid is None:
+        model = lgb.LGBMRegressor(n_estimators=ROUNDS, verbose=-1, n_jobs=1).fit(train.X, train.y)
+        return scorer(model, valid.X, valid.y)
+    ranker = lgb.LGBMRanker(n_estimators=ROUNDS, verbose=-1, n_jobs=1, random_state=0)
+    model = _Diverged() if diverge else QueryRanker(ranker).fit(train.X, train.y, qid=train.qid)
+    return {name: [value] for name, value in scorer(model, valid.X, valid.y, qid=valid.qid).items()}
+
+
+class _Diverged:
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.full(len(X), np.nan)
+
+
+class Host(NamedTuple):
+    run: Callable[..., dict[str, list[float]]]
+    adapter: Callable[..., Any]
+    name: str  # of the adapter, as messages say it
+
+
+HOSTS = {
+    "lgb.train": Host(lightgbm_train, feval, "ltr_metrics.lightgbm.feval"),
+    "LGBMRanker": Host(lightgbm_ranker, eval_metric, "ltr_metrics.lightgbm.eval_metric"),
+    "xgb.train": Host(xgboost_train, custom_metric, "ltr_metrics.xgboost.custom_metric"),
+    "XGBRanker": Host(
+        xgboost_ranker,
+        lambda metrics, **options: lambda data: Monitor(metrics, data.X, data.y, qid=data.qid, **options),
+        "ltr_metrics.xgboost.Monitor",
+    ),
+    "scikit-learn": Host(scikit_learn, make_scorer, "ltr_metrics.sklearn.make_scorer"),
+}
+
+
+@pytest.fixture(params=HOSTS)
+def host(request: pytest.FixtureRequest) -> Host:
+    return HOSTS[request.param]
+
+
+def test_good_input(host: Host, split: tuple[Data, Data]) -> None:
+    """What the bad cases below differ from."""
+    logged = host.run(*split, host.adapter(METRICS))
+    assert list(logged) == METRICS
+    assert all(np.isfinite(values).all() for values in logged.values())
+
+
+class TestBadInput:
+    def test_no_queries(self, host: Host, split: tuple[Data, Data]) -> None:
+        without = [Data(part.X, part.y, None) for part in split]
+        with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=r"quer(y|ies)|qid"):
+            host.run(*without, host.adapter(METRICS))
+
+    @pytest.mark.filterwarnings("ignore:.*Empty dataset", "ignore:Exception ignored")
+    def test_empty_validation_set(self, host: Host, split: tuple[Data, Data]) -> None:
+        train, valid = split
+        empty = Data(valid.X[:0], valid.y[:0], valid.qid[:0])
+        with pytest.raises(Exception, match=r"(?i)empty|no rows|no quer|non-?empty|0 sample|num_data") as caught:
+            host.run(train, empty, host.adapter(METRICS))
+        assert isinstance(caught.value, (ltr.LtrError, lgb.basic.LightGBMError, ValueError))
+
+    def test_nan_after_a_diverged_round(self, host: Host, split: tuple[Data, Data]) -> None:
+        with pytest.raises(ltr.LtrValueError, match="NaN"):
+            host.run(*split, host.adapter(METRICS), diverge=True)
+
+    def test_a_metric_that_is_undefined_for_all_queries(self, host: Host, split: tuple[Data, Data]) -> None:
+        train, valid = split
+        with pytest.raises(ltr.LtrValueError, match="map is undefined for all 16 queries"):
+            host.run(train, Data(valid.X, valid.y * 0, valid.qid), host.adapter(["err@10", "map"]))
+
+    def test_labels_that_a_metric_is_not_defined_on(self, host: Host, split: tuple[Data, Data]) -> None:
+        train, valid = split
+        with pytest.raises(ltr.LtrValueError, match="err.*grade"):
+            host.run(train, Data(valid.X, valid.y + 0.5, valid.qid), host.adapter("err@10"))
+
+    def test_arguments(self, host: Host, split: tuple[Data, Data]) -> None:
+        def make(*args: Any, **options: Any) -> None:
+            made = host.adapter(*args, **options)
+            if host.name.endswith("Monitor"):
+                made(split[1])
+
+        with pytest.raises(ltr.LtrValueError, match="Did you mean 'ndcg'"):
+            make("ndgc@10")
+        with pytest.raises(ltr.LtrValueError, match="no host hands them over"):
+            make("mrr", ties="docid")
+        with pytest.raises(ltr.LtrValueError, match="no host hands them over"):
+            make("mean_of(price)")
+        with pytest.raises(ltr.LtrTypeError, match="log must be a PerQueryLog"):
+            make("mrr", log=[])
+
+
+CALLED_IN_TRAINING = ["lgb.train", "LGBMRanker", "xgb.train"]
+
+
+@pytest.mark.parametrize("given", [name for name in HOSTS if name != "XGBRanker"])
+@pytest.mark.parametrize("place", CALLED_IN_TRAINING)
+def test_the_wrong_hosts_callable(place: str, given: str, split: tuple[Data, Data]) -> None:
+    """The error names the right one."""
+    if given == place:
+        assert HOSTS[place].run(*split, HOSTS[given].adapter("mrr"))["mrr"]
+        return
+    with pytest.raises(ltr.LtrTypeError, match=HOSTS[place].name.replace(".", r"\.")):
+        HOSTS[place].run(*split, HOSTS[given].adapter("mrr"))
+
+
+@pytest.mark.parametrize("given", HOSTS)
+def test_a_function_as_the_metric_of_xgbranker(given: str, split: tuple[Data, Data]) -> None:
+    """XGBRanker calls it once a query, and averages by query size: only the Monitor can be right."""
+    train, valid = split
+    adapter = HOSTS[given].adapter("mrr")
+    if given == "XGBRanker":
+        adapter = adapter(valid)
+    model = xgb.XGBRanker(n_estimators=2, n_jobs=1, eval_metric=adapter)
+    with pytest.raises(ltr.LtrTypeError, match=r"ltr_metrics\.xgboost\.Monitor"):
+        model.fit(train.X, train.y, qid=train.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid], verbose=False)
+
+
+@pytest.mark.parametrize("given", [name for name in HOSTS if name not in ("scikit-learn", "XGBRanker")])
+def test_a_hosts_metric_as_scoring(given: str, split: tuple[Data, Data]) -> None:
+    X, y, qid = split[0]
+    model = lgb.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1)
+    with pytest.raises(ltr.LtrTypeError, match=r"ltr_metrics\.sklearn\.make_scorer"):
+        cross_validate(
+            model, X, y, groups=qid, cv=GroupKFold(2), scoring=HOSTS[given].adapter("mrr"), error_score="raise"
+        )
+
+
+def logs_of_one_model(train: Data, valid: Data) -> dict[str, dict[str, float]]:
+    """Evaluate one model everywhere: it is XGBoost's, whose scores LightGBM starts from and adds nothing to."""
+    callbacks = [Monitor(METRICS, valid.X, valid.y, qid=valid.qid)]
+    model = xgb.XGBRanker(n_estimators=20, random_state=0, n_jobs=1, callbacks=callbacks)
+    model.fit(train.X, train.y, qid=train.qid)
+    matrix = xgb.DMatrix(valid.X, valid.y, qid=valid.qid)
+    margins = model.predict(valid.X)
+    logs = {"XGBRanker": {name: values[-1] for name, values in model.evals_result()["valid"].items()}}
+    text = model.get_booster().eval_set([(matrix, "valid")], feval=custom_metric(METRICS)).split()
+    shown = [line.removeprefix("valid-").rpartition(":") for line in text if line.startswith("valid-")]
+    logs["xgb.train"] = {name: float(value) for name, _, value in shown if name in METRICS}
+    start = lgb.Dataset(train.X, train.y, group=train.group, init_score=model.predict(train.X))
+    held = lgb.Dataset(valid.X, valid.y, group=valid.group, init_score=margins, reference=start)
+    history: dict = {}
+    nothing = LIGHTGBM | {"min_data_in_leaf": len(train.y)}
+    lgb.train(nothing, start, 1, [held], feval=feval(METRICS), callbacks=[lgb.record_evaluation(history)])
+    logs["lgb.train"] = {name: values[0] for name, values in history["valid_0"].items()}
+    logs["scorer"] = make_scorer(METRICS)(model, valid.X, valid.y, qid=valid.qid)
+    report = summarize(ltr.Queries(valid.y, qid=valid.qid), {"model": margins}, METRICS)
+    logs["report"] = {name: line["mean"] for name, line in report.summary["models"]["model"].items()}
+    return logs
+
+
+def assert_one_number(logs: dict[str, dict[str, float]]) -> None:
+    text = logs.pop("xgb.train")
+    assert text == pytest.approx(logs["report"], abs=5.1e-7)  # XGBoost's log has six decimals
+    for name, values in logs.items():
+        assert values == logs["report"], name
+
+
+def test_one_number_in_all_logs_the_scorer_and_the_report(split: tuple[Data, Data]) -> None:
+    assert_one_number(logs_of_one_model(*split))
+
+
+@pytest.mark.filterwarnings("ignore:err counts grades")
+def test_one_number_on_mq2008(data: Path) -> None:
+    parts = [read_letor(data / "mq2008" / f"S{i}.txt.xz") for i in (1, 4)]
+    train, valid = (Data(part.X, part.y, ltr.group_to_qid(ltr.qid_to_group(part.qid))) for part in parts)
+    assert_one_number(logs_of_one_model(train, valid))
