@@ -7,15 +7,14 @@ python examples/lightgbm_early_stopping.py --letor all.txt                   # s
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import lightgbm as lgb
-import pandas as pd
+from example_data import arguments, load, with_qid_column
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import ltr_metrics as ltr
-from ltr_metrics.io import read_letor, write_whole
+from ltr_metrics.io import write_whole
 from ltr_metrics.lightgbm import feval
 from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
 from ltr_metrics.sklearn import QueryRanker, make_scorer
@@ -46,42 +45,11 @@ def search_settings(train):
     return search.fit(with_qid_column(X, qid), y, groups=qid)
 
 
-def with_qid_column(X, qid):
-    """Cross-validation cuts the rows of X into folds; a column with the queries is cut with them."""
-    return pd.DataFrame(X).add_prefix("f").assign(qid=qid)
-
-
-def split(data, args):
-    """Training, validation and test queries: files of their own, or cut off from the training files."""
-    if args.test:
-        train, test = data, tuple(read_letor(args.test, n_features=data[0].shape[1]))
-    else:
-        X, X_test, y, y_test, qid, qid_test = ltr.train_test_split(*data, test_size=0.2, random_state=0)
-        train, test = (X, y, qid), (X_test, y_test, qid_test)
-    if args.valid:
-        return train, tuple(read_letor(args.valid, n_features=data[0].shape[1])), test
-    X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(*train, test_size=0.25, random_state=1)
-    return (X, y, qid), (X_valid, y_valid, qid_valid), test
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--letor", nargs="+", metavar="FILE", help="training files (default: synthetic data)")
-    parser.add_argument("--valid", nargs="+", metavar="FILE", help="validation files (default: cut off from training)")
-    parser.add_argument("--test", nargs="+", metavar="FILE", help="test files (default: cut off from training)")
-    parser.add_argument("--n-features", type=int, help="features of the files, if the last ones may be absent")
+    parser = arguments(__doc__)
     parser.add_argument("--out", type=Path, default=Path("demo_output"), help="folder for models and report")
-    args = parser.parse_args()
-    if (args.valid or args.test) and not args.letor:
-        parser.error("--valid and --test need --letor")
+    args, train, valid, test = load(parser)
     args.out.mkdir(parents=True, exist_ok=True)
-
-    data = (
-        tuple(read_letor(args.letor, n_features=args.n_features))
-        if args.letor
-        else ltr.make_ranking(400, random_state=0)
-    )
-    train, valid, test = split(data, args)
 
     log = ltr.PerQueryLog()
     stopped = train_with_early_stopping(train, valid, log)

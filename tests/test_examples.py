@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+
+import pytest
 
 import ltr_metrics as ltr
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "lightgbm_early_stopping.py"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLE = EXAMPLES / "lightgbm_early_stopping.py"
 WRITTEN = {"early_stopping.txt", "grid_search.txt", "per_query.csv", "report.json", "report.txt"}
 
 
-def run(*arguments: object) -> str:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE), *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+def run(*arguments: object, example: Path = EXAMPLE) -> str:
+    environment = os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(example), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -72,3 +78,47 @@ def test_the_wrong_use_is_explained() -> None:
     )
     assert done.returncode == 2
     assert "--valid and --test need --letor" in done.stderr
+
+
+FURTHER = {
+    "xgboost_early_stopping": ("xgboost", [], r"XGBRanker: best round (\d+), err@10 = 0\.\d{6}"),
+    "sklearn_grid_search": ("sklearn", [], r"Best: {.*}, stopped after (\d+) rounds"),
+    "optuna_search": ("optuna", ["--trials", "2"], r"Best of 2 trials: ndcg_exp@10 = 0\.\d{6}"),
+    "mlflow_tracking": ("mlflow", ["--tracking-uri", "sqlite:///{folder}/runs.db"], r"Run \w{32} is in sqlite"),
+}
+
+
+def test_each_example_is_tested() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {EXAMPLE.stem, "example_data", *FURTHER}
+
+
+@pytest.mark.parametrize("own_files", [False, True])
+@pytest.mark.parametrize("name", FURTHER)
+def test_further_examples(name: str, own_files: bool, tmp_path: Path) -> None:
+    module, options, expected = FURTHER[name]
+    pytest.importorskip(module, reason=f"{module} is not installed")
+    arguments = [option.format(folder=tmp_path) for option in options]
+    if own_files:
+        arguments += ["--letor", str(letor(tmp_path / "train.txt", 1)), "--test", str(letor(tmp_path / "test.txt", 2))]
+    shown = run(*arguments, example=EXAMPLES / f"{name}.py")
+    assert re.search(expected, shown)
+    table = shown[shown.index("metric  ") :].splitlines()
+    means = {line.split()[0]: float(line.split()[1]) for line in table[1:] if re.match(r"\S+ +[01]\.\d{6} ", line)}
+    assert len(means) == 4
+    if not own_files:
+        assert next(value for name, value in means.items() if name.startswith("ndcg")) > 0.7
+
+
+def test_values_of_each_round_are_in_mlflow(tmp_path: Path) -> None:
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
+    store = f"sqlite:///{tmp_path}/runs.db"
+    shown = run("--tracking-uri", store, example=EXAMPLES / "mlflow_tracking.py")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # SQLAlchemy's own
+        client = mlflow.MlflowClient(store)
+        run_id = re.search(r"Run (\w{32})", shown)[1]
+        logged = client.get_run(run_id).data.metrics
+        rounds = client.get_metric_history(run_id, "valid.map-rel-2_at_10")
+    assert {"valid.ndcg_exp_at_10", "test.ndcg_exp_at_10", "test.err_at_10", "best_iteration"} <= logged.keys()
+    assert [value.step for value in rounds] == list(range(1, len(rounds) + 1))
+    assert len(rounds) >= logged["best_iteration"]
