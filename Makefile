@@ -3,16 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint format clean
+.PHONY: help demo test test-oldest lint format clean
 
 help:  ## show this
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/demo  ## train LightGBM with early stopping on ERR@10, search a grid, write the report (in demo_output/)
 	$(BIN)/python examples/lightgbm_early_stopping.py --out demo_output
 
 test: .venv/test  ## run all tests, the docstrings' and the README's examples among them
 	$(BIN)/python -m pytest
+
+test-oldest: .venv/oldest  ## the same with the oldest versions that pyproject.toml allows
+	.venv-oldest/bin/python -m pytest
 
 lint: .venv/test  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -24,14 +27,21 @@ format: .venv/test  ## let ruff format and mend what it can
 	$(BIN)/ruff format .
 
 clean:  ## remove what the other commands made
-	rm -rf .venv demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/demo: pyproject.toml | .venv/made
-	$(INSTALL) -e '.[all]'
+	$(INSTALL) -e '.[lightgbm,sklearn,report]'
 	@touch $@
 
 .venv/test: pyproject.toml | .venv/made
 	$(INSTALL) -e '.[test,lint]'
+	@touch $@
+
+.venv/oldest: pyproject.toml .ci/oldest.py | .venv/made
+	$(PYTHON) -m venv .venv-oldest
+	$(BIN)/python .ci/oldest.py > .venv/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
 .venv/made:
