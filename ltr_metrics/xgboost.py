@@ -105,7 +105,8 @@ def early_stopping(
     rounds : int
         Rounds without improvement after which to stop.
     data_name : str, optional
-        Name of the data set, as in ``evals`` or ``Monitor(name=...)``. Default: of those that have the metric, the last.
+        Name of the data set, as in ``evals`` or ``Monitor(name=...)``. Default: the one that has the metric, of several
+        ``evals`` the last.
     min_delta : float, default 0
         What counts as an improvement. XGBoost keeps six decimals of a `custom_metric`; those of `Monitor` are exact.
     save_best : bool, default False
@@ -202,7 +203,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
             for monitor in getattr(history, "monitors", ()):
                 monitor.after_iteration(model, epoch, evals_log)
         if self.data is None:
-            self.data = next((name for name in reversed(evals_log) if self.metric_name in evals_log[name]), None)
+            self.data = self._only_or_last(evals_log)
         history = evals_log.get(self.data, {}).get(self.metric_name)
         if history is None:
             self._refuse_what_is_not_logged(evals_log)
@@ -214,6 +215,15 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
             )
         stop: bool = super().after_iteration(model, epoch, evals_log)
         return stop
+
+    def _only_or_last(self, evals_log: Any) -> str | None:
+        """Return the data set that has the metric: the last of ``evals``, as XGBoost chooses; Monitors stand in no order."""
+        having = [name for name, metrics in evals_log.items() if self.metric_name in metrics]
+        if len(having) > 1 and any(isinstance(evals_log[name], _Watched) for name in having):
+            raise LtrValueError(
+                f"Several data sets have {self.metric_name}: say which to watch by data_name=, of {', '.join(having)}."
+            )
+        return having[-1] if having else None
 
     def _refuse_what_is_not_logged(self, evals_log: Any) -> None:
         logged = "; ".join(f"{name}: {', '.join(metrics)}" for name, metrics in evals_log.items()) or "nothing"
@@ -321,7 +331,7 @@ class Monitor(xgboost.callback.TrainingCallback):
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         if self._rounds == 0:  # before XGBoost's own data sets, so that "the last one" remains theirs
-            evals_log.setdefault(self.name, _Watched()).monitors.append(self)
+            evals_log.setdefault(self.name, _Watched()).monitors.add(self)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -361,6 +371,7 @@ class Monitor(xgboost.callback.TrainingCallback):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
         copied = type(self).__new__(type(self))  # scikit-learn's clone copies callbacks: they share the data
+        memo[id(self)] = copied
         copied.__dict__ = self.__getstate__() | {"_rounds": 0}
         return copied
 
@@ -395,7 +406,7 @@ class _Watched(OrderedDict[str, list[float]]):
 
     def __init__(self, *items: Any) -> None:
         super().__init__(*items)
-        self.monitors: list[Monitor] = []
+        self.monitors: weakref.WeakSet[Monitor] = weakref.WeakSet()  # evals_result() would keep their data alive
 
     def __reduce__(self) -> Any:
         return OrderedDict, (list(self.items()),)  # a plain history where it is copied or pickled

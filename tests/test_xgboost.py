@@ -417,6 +417,11 @@ class TestErrors:
             xgb.train(PARAMS, train, 3, callbacks=[early_stopping("err@10", 2)], **run)
         with pytest.raises(ltr.LtrValueError, match="the data set 'valid' has in the log"):
             xgb.train(PARAMS, train, 3, callbacks=[early_stopping("mrr", 2, data_name="valid")], **run)
+        two = [Monitor("mrr", split[1], split[3], qid=split[5], name=name) for name in ("a", "b")]
+        with pytest.raises(
+            ltr.LtrValueError, match=r"Several data sets have mrr: say which.*data_name=, of [ab], [ab]"
+        ):
+            xgb.train(PARAMS, train, 3, callbacks=[*two, early_stopping("mrr", 2)], verbose_eval=False)
         with pytest.raises(ltr.LtrValueError, match="it has nothing"):
             xgb.train(PARAMS, train, 3, callbacks=[early_stopping("mrr", 2)], verbose_eval=False)
 
@@ -499,3 +504,15 @@ def test_the_best_round_on_mq2008(data: Path, metric: str) -> None:
     ranker = xgb.XGBRanker(n_estimators=rounds, learning_rate=0.1, random_state=0, n_jobs=1, callbacks=callbacks)
     ranker.fit(train.X, train.y, group=ltr.qid_to_group(train.qid))
     assert np.round(ranker.evals_result()["valid"][metric], 6).tolist() == scanned[: ranker.best_iteration + 21]
+
+
+def test_a_history_keeps_no_monitor_alive(split: Split) -> None:
+    X, Xv, y, yv, qid, qidv = split
+    monitor = Monitor("mrr", Xv, yv, qid=qidv)
+    ranker = xgb.XGBRanker(n_estimators=2, n_jobs=1, callbacks=[monitor]).fit(X, y, qid=qid)
+    gone = weakref.ref(monitor)
+    ranker.callbacks = None
+    del monitor
+    gc.collect()
+    assert gone() is None
+    assert len(ranker.evals_result()["valid"]["mrr"]) == 2
