@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 V = TypeVar("V")
+PlainId = str | int | float | bool
 
 
 class ByMetric(dict[str, V], Generic[V]):
@@ -33,18 +34,19 @@ class ByMetric(dict[str, V], Generic[V]):
 
     def __missing__(self, key: Hashable) -> V:
         if key in self:
-            return super().__getitem__(self._canonical(key))
+            return super().__getitem__(self.canonical(key))
         known = ", ".join(self)
         raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), self)} Evaluated: {known}.")
 
     def __contains__(self, key: object) -> bool:
-        return super().__contains__(self._canonical(key))
+        return super().__contains__(self.canonical(key))
 
     def get(self, key: Any, default: Any = None) -> Any:
         """Return the value of a metric, or the default."""
-        return super().get(self._canonical(key), default)
+        return super().get(self.canonical(key), default)
 
-    def _canonical(self, key: object) -> str:
+    def canonical(self, key: object) -> str:
+        """Return the canonical name that a metric, or a name as it was asked for, means here, evaluated or not."""
         name = name_of(key)
         if super().__contains__(name) or isinstance(key, Metric):  # complete: no convention has a say in what it means
             return name
@@ -153,7 +155,7 @@ class Evaluation:
             "convention": self.policy.convention,
             "mean": {name: none_if_nan(value) for name, value in self.mean.items()},
             "n_undefined": dict(self.n_undefined),
-            "qid": list(map(plain_id, (self.qid.astype(str) if self.qid.dtype.kind in "mM" else self.qid).tolist())),
+            "qid": plain_ids(self.qid),
             "documents": self.n_documents.tolist(),
             "relevant": self.n_relevant.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
@@ -222,8 +224,14 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
     return float((weight[defined] * values[defined]).sum() / total) if total > 0 else float("nan")
 
 
-def plain_id(value: object) -> str | int | float | bool:
+def plain_ids(qid: AnyArray) -> list[PlainId]:
+    """Return the ids as JSON has them."""
+    return list(map(plain_id, (qid.astype(str) if qid.dtype.kind in "mM" else qid).tolist()))
+
+
+def plain_id(value: object) -> PlainId:
     """Return what JSON has for an id."""
+    value = value.item() if isinstance(value, np.generic) else value  # as columns of mixed kinds have them
     if isinstance(value, (bool, str, int)) or (isinstance(value, float) and np.isfinite(value)):
         return value
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

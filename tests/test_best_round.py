@@ -115,8 +115,8 @@ def test_it_can_be_read_and_kept() -> None:
     found = choose([[0, 0.5, 1], [1, 0.5, 1], [1, 0.5, 1]], rule="one_se")
     assert str(found) == repr(found)
     assert str(found).splitlines() == [
-        "mrr: round 1 (one_se), 0.8333; best 1, 0.8333 +- 0.1667",
-        "3 of 3 rounds, 0 to 2, cannot be told from the best at 95% confidence",
+        "mrr: keep 2 rounds (rule one_se: round 1, counted from 0), mean 0.8333 +- 0.1667",
+        "3 of 3 rounds cannot be told from the best at 95% confidence, the first of them 0, the last 2",
     ]
     kept = json.loads(json.dumps(found.to_dict()))
     assert kept["curve"] == found.curve.tolist()
@@ -127,6 +127,19 @@ def test_it_can_be_read_and_kept() -> None:
         1,
         [0, 1, 2],
     )
+
+
+def test_a_chosen_round_that_can_be_told_from_the_best_is_said_so() -> None:
+    """The rule goes by the spread between the queries, the plateau by their differences."""
+    level = np.array([0.1, 0.3, 0.6, 0.9])
+    found = choose([level, level - 1, level + np.array([0.01, 0.02, 0.02, 0.01])], rule="one_se", confidence=0.999)
+    assert (found.round, found.plateau.tolist()) == (0, [2])
+    assert str(found).splitlines() == [
+        "mrr: keep 1 round (rule one_se: round 0, counted from 0), mean 0.4750 +- 0.1750",
+        "best: round 2, mean 0.4900 +- 0.1748",
+        "1 of 3 rounds cannot be told from the best at 99.9% confidence, the first of them 2, the last 2",
+        "round 0 is not one of them: the paired comparison does tell it from the best",
+    ]
 
 
 def test_what_cannot_be_answered() -> None:

@@ -172,9 +172,64 @@ class Host:
     """What a host hands over: something that can be weakly referenced."""
 
 
-def record(log: ltr.PerQueryLog, data: Host, name: str | None = None, metrics: str = "mrr", **options: str) -> None:
+def record(
+    log: ltr.PerQueryLog,
+    data: Host,
+    name: str | None = None,
+    metrics: str = "mrr",
+    group: tuple[int, ...] = (2, 2),
+    weight: list[float] | None = None,
+    training: Host | None = None,
+    **options: str,
+) -> None:
     request = resolve(metrics, **options)
-    log.record(data, ltr.Queries([1, 0, 0, 2], group=[2, 2]).answer([1, 2, 3, 4], request), request, name=name)
+    result = ltr.Queries([1, 0, 0, 2], group=group, query_weight=weight).answer([1, 2, 3, 4], request)
+    log.record(data, result, request, name=name, training=training)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        ({}, {"group": (1, 3)}, "sizes"),
+        ({}, {"group": (1, 1, 2)}, "sizes"),
+        ({}, {"weight": [1, 2]}, "weights"),
+        ({"weight": [1, 2]}, {}, "weights"),
+        ({"weight": [1, 2]}, {"weight": [1, 3]}, "weights"),
+    ],
+)
+def test_data_that_change_between_rounds_are_refused(before: dict, after: dict, what: str) -> None:
+    log, data, other = ltr.PerQueryLog(), Host(), Host()
+    record(log, other, **after)
+    record(log, data, **before)
+    record(log, data, metrics="map", **before)
+    with pytest.raises(ltr.LtrValueError, match=f"data set 'data_1' have other {what} than.*new PerQueryLog"):
+        record(log, data, metrics="dcg", **after)
+    assert log.values(data, "mrr").shape == (1, 2)
+
+
+def test_two_trainings_on_one_data_set_are_refused() -> None:
+    log, data, first = ltr.PerQueryLog(), Host(), Host()
+    record(log, data)  # of a training that is not known
+    record(log, data, metrics="map", training=first)
+    record(log, data, metrics="ndcg", training=first)
+    record(log, data, metrics="dcg")
+    record(log, Host(), training=Host())  # lgb.cv: a training a fold, each with data of its own
+    with pytest.raises(ltr.LtrValueError, match="'data_0' of this log has rounds of another training.*new PerQueryLog"):
+        record(log, data, metrics="p@1", training=Host())
+    again = pickle.loads(pickle.dumps(log))
+    np.testing.assert_array_equal(again.values("data_0", "ndcg"), log.values(data, "ndcg"))
+    del first
+    with pytest.raises(ltr.LtrValueError, match="rounds of another training"):
+        record(log, data, metrics="p@1", training=Host())
+
+
+def test_two_trainings_of_lightgbm_on_one_dataset_are_refused() -> None:
+    log, (train, valid) = ltr.PerQueryLog(), small()
+    metric = feval("err", log=log)
+    lgb.train(PARAMS, train, 2, [valid], feval=metric)
+    with pytest.raises(ltr.LtrValueError, match="rounds of another training"):
+        lgb.train(PARAMS, train, 2, [valid], feval=metric)
+    assert log.values(valid, "err").shape == (2, len(log.qid(valid)))
 
 
 @pytest.mark.parametrize(

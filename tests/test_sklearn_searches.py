@@ -13,6 +13,7 @@ import pytest
 import sklearn
 from folds import CV, Rows, fit_by_hand, fold_scores, folds_by_hand, frame, lgbm_ranker, ranker, scattered
 from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import (
@@ -276,6 +277,17 @@ class TestFoldsThatCutQueries:
         with pytest.raises(ltr.LtrValueError, match="make 23 queries of 45, since they change the column 'qid'"):
             make_scorer("mrr")(fitted, frame(X, qid), y)
 
+    def test_sums_of_labels_are_compared_with_tolerance(self, rows: Rows) -> None:
+        """Fractional labels sum up differently in another order, and as float32."""
+        X, y, qid = rows
+        fractional = y * 0.3 + 0.1
+        scorer = make_scorer("ndcg@5")
+        fitted = QueryRanker(LinearRegression()).fit(X, fractional.astype(np.float32), qid=qid)
+        back = np.arange(len(y))[::-1]
+        assert scorer(fitted, X[back], fractional[back], qid=qid[back]) == pytest.approx(
+            scorer(fitted, X, fractional, qid=qid), rel=1e-12
+        )
+
     def test_queries_of_two_documents_cut_in_the_middle(self) -> None:
         X, qid = np.random.default_rng(0).random((40, 2)), np.tile(np.arange(20), 2)
         y = np.repeat([0, 1], 20)
@@ -334,6 +346,19 @@ class TestQueriesThatDoNotArrive:
             cross_validate(ranker(), X, y, params=params, scoring=unrouted, cv=CV, error_score="raise")
 
 
+class Fragile(LinearRegression):
+    """Fails on data that have a certain value."""
+
+    def __init__(self, broken: float = 0) -> None:
+        super().__init__()
+        self.broken = broken
+
+    def fit(self, X: Any, y: Any) -> Any:
+        if np.isin(self.broken, X):
+            raise ValueError("broken")
+        return super().fit(X, y)
+
+
 class TestLog:
     """Per-query values of every candidate and fold, written by worker processes."""
 
@@ -361,6 +386,67 @@ class TestLog:
         trained = log.candidates("err@5", part="train", params=results["params"])
         assert trained[0].mean_over_folds == pytest.approx(results["mean_train_err@5"][0], rel=1e-14)
 
+    def test_what_is_scored_beside_a_search_is_none_of_its_folds(self, tmp_path: Path) -> None:
+        """A failed fit is NaN as in scikit-learn; the refitted ranker and a baseline are scored on other data."""
+        X, y, qid = scattered()
+        held = qid % 3 == 0
+        X, y, qid, other = X[~held], y[~held], qid[~held], (frame(X[held], qid[held]), y[held])
+        log = ltr.PerQueryLog(folder=tmp_path)
+        scorer, broken = make_scorer("mrr", log=log), float(X[0, 0])
+        search = GridSearchCV(
+            QueryRanker(Fragile()), {"estimator__broken": [broken, 0.5]}, scoring=scorer, cv=CV, return_train_score=True
+        )
+        with pytest.warns(FitFailedWarning, match="2 fits failed"), pytest.warns(UserWarning, match="non-finite"):
+            search.fit(frame(X, qid), y, groups=qid)
+        search.score(*other)
+        scorer(ranker().fit(frame(X, qid), y), *other)
+        results = search.cv_results_
+        for part, name in (("test", "mean_test_score"), ("train", "mean_train_score")):
+            failed, whole = log.candidates("mrr", part, params=results["params"])
+            assert np.isnan(failed.folds).sum() == 2
+            assert np.isnan(failed.mean_over_folds)
+            assert np.isnan(results[name][0])
+            assert whole.mean_over_folds == pytest.approx(results[name][1], rel=1e-14)
+            assert whole.qid == sorted(set(qid.tolist()))
+        assert sum(score.search == 1 for score in log.scores()) == 2
+
+    def test_a_final_ranker_is_no_fold_of_a_cross_validation(self, tmp_path: Path) -> None:
+        X, y, qid = scattered()
+        held, log = qid % 3 == 0, ltr.PerQueryLog(folder=tmp_path)
+        scorer, inputs = make_scorer("mrr", log=log), frame(X, qid)
+        fit = {"X": inputs[~held], "y": y[~held], "groups": qid[~held], "cv": CV, "scoring": scorer}
+        expected = cross_validate(ranker(), **fit)["test_score"]
+        scorer(ranker().fit(inputs[~held], y[~held]), inputs[held], y[held])
+        (one,) = log.candidates("mrr")
+        assert sorted(one.folds) == sorted(expected)
+
+    def test_a_nested_cross_validation_is_refused(self, tmp_path: Path) -> None:
+        X, y, qid = scattered()
+        log = ltr.PerQueryLog(folder=tmp_path)
+        for train, _ in CV.split(X, y, qid):
+            search = GridSearchCV(
+                ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=CV, error_score="raise", refit=False
+            )
+            search.fit(frame(X[train], qid[train]), y[train], groups=qid[train])
+        with pytest.raises(ltr.LtrValueError, match=r"3 searches, .*a folder of its own.* 0 and 1 and 2\."):
+            log.candidates("mrr")
+        assert log.to_pandas().groupby("search")["fold"].nunique().tolist() == [3, 3, 3]
+
+    def test_estimators_without_memory(self, tmp_path: Path) -> None:
+        X, y, qid = scattered()
+        for scored, train in ((True, False), (False, True)):
+            log = ltr.PerQueryLog(folder=tmp_path / str(train))
+            search = GridSearchCV(
+                LinearRegression(), {"fit_intercept": [True, False]}, scoring=make_scorer("mrr", log=log), cv=CV,
+                return_train_score=train, error_score="raise",
+            ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
+            if scored:
+                (one, _) = log.candidates("mrr", None, params=search.cv_results_["params"])
+                assert sorted(one.folds) == sorted(fold_scores(search, 0))
+                search.score(frame(X, qid + 1000), y)
+            with pytest.raises(ltr.LtrValueError, match="in fold . too" if train else "was not scored on fold 3"):
+                log.candidates("mrr", None)
+
     def test_a_search_that_cuts_queries_leaves_traces(self, tmp_path: Path) -> None:
         """HalvingGridSearchCV takes rows at random; to ranker and scorer each remnant is a query."""
         X, y, qid = scattered()
@@ -375,3 +461,15 @@ class TestLog:
     def test_a_log_in_memory_is_refused(self) -> None:
         with pytest.raises(ltr.LtrTypeError, match=r"PerQueryLog\(folder=PATH\)"):
             make_scorer("mrr", log=ltr.PerQueryLog())
+
+    def test_a_step_before_the_ranker_that_changes_the_ids(self, rows: Rows, tmp_path: Path) -> None:
+        """Scaled ids differ in every fold: what the ranker was fitted on cannot be matched, and is not."""
+        X, y, qid = rows
+        log = ltr.PerQueryLog(folder=tmp_path)
+        piped = make_pipeline(StandardScaler(), ranker(qid=6))
+        search = GridSearchCV(
+            piped, {"standardscaler__with_mean": [True, False]}, scoring=make_scorer("mrr", 6, log=log), cv=CV
+        ).fit(np.column_stack([X, qid]), y, groups=qid)
+        candidates = log.candidates("mrr", params=search.cv_results_["params"])
+        for i, candidate in enumerate(candidates):
+            assert sorted(candidate.folds) == sorted(fold_scores(search, i))

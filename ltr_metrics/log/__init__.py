@@ -61,13 +61,28 @@ class PerQueryLog(TrainingLog, SearchLog):
         of_search = self.folder is not None
         return f"PerQueryLog(folder={str(self.folder)!r})" if of_search else f"PerQueryLog({', '.join(self.names)})"
 
-    def record(self, data: Any, result: Evaluation, request: Request, *, name: str | None = None) -> None:
-        """Append a round of one data set; adapters call this, with the data set's name if the host knows it."""
+    def record(
+        self, data: Any, result: Evaluation, request: Request, *, name: str | None = None, training: Any = None
+    ) -> None:
+        """Append a round of one data set; adapters call this.
+
+        Parameters
+        ----------
+        data : object
+            The host's data set; weakly referenced.
+        result : Evaluation
+        request : Request
+            What the metric function was asked for: the same object in all of its rounds.
+        name : str, optional
+            The data set's name, if the host knows it.
+        training : object, optional
+            What the host has one of for each training (LightGBM's Booster), if it is known; weakly referenced.
+        """
         if self.folder is not None:
             raise LtrTypeError(
                 f"{self!r} is for the scores of a search. Give a training a log of its own, without folder: PerQueryLog()."
             )
-        super().record(data, result, request, name=name)
+        super().record(data, result, request, name=name, training=training)
 
     def _of(self, data: Any) -> Curves:
         if self.folder is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,31 +20,43 @@ from ltr_metrics.conventions import Policy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.log.parameters import Parameters, plain
-from ltr_metrics.result import Evaluation, plain_id
+from ltr_metrics.result import Evaluation, PlainId, plain_id, plain_ids
 
 SUFFIX = ".scores.npz"
-FORMAT = 1
-PlainId = str | int | float | bool
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What a file holds."""
+    """What a file holds. Sets of queries are fingerprints, None if unknown."""
 
     parameters: Parameters
     part: str | None
-    fold: str  # fingerprint of the set of queries
+    fold: str  # of the queries that were scored
+    fit: str | None  # of those that the ranker was fitted on
+    search: str | None  # of both together: the same for all splits of a cross-validation
     evaluation: Evaluation
 
+    @property
+    def split(self) -> tuple[str | None, str | None, str, str | None]:
+        """What was scored of which fit: two splits may have one test set and different training sets."""
+        return self.search, self.part, self.fold, self.fit
 
-def write(folder: Path, parameters: Mapping[str, Any], part: str | None, evaluation: Evaluation) -> None:
+
+def write(
+    folder: Path,
+    parameters: Mapping[str, Any],
+    part: str | None,
+    evaluation: Evaluation,
+    fitted: Iterable[object] | None,
+) -> None:
     """Write a file of its own, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     name = uuid4().hex
     unfinished = folder / f"{name}.tmp"
     try:
         with unfinished.open("xb") as file:
-            np.savez(file, **_to_arrays(parameters, part, evaluation))
+            np.savez(file, **_to_arrays(parameters, part, evaluation, fitted))
         unfinished.replace(folder / f"{name}{SUFFIX}")
     finally:
         unfinished.unlink(missing_ok=True)
@@ -55,29 +67,34 @@ def read(folder: Path) -> list[Record]:
     return [_read(path) for path in folder.glob(f"*{SUFFIX}")]
 
 
-def plain_ids(qid: AnyArray) -> list[PlainId]:
-    """Return the ids as JSON has them."""
-    ids = (qid.astype(str) if qid.dtype.kind in "mM" else qid).tolist()
-    return [plain_id(i.item() if isinstance(i, np.generic) else i) for i in ids]
-
-
 def order_of_id(plain_id: PlainId) -> tuple[str, PlainId]:
     """Return what ids are sorted by, of mixed kinds too."""
     return type(plain_id).__name__, plain_id
 
 
-def _to_arrays(parameters: Mapping[str, Any], part: str | None, evaluation: Evaluation) -> dict[str, Any]:
-    ids = plain_ids(evaluation.qid)
+def _fingerprint(ids: Iterable[object]) -> str:
+    """Return what two sets of ids have in common if and only if they are the same set."""
+    plain = sorted(set(map(plain_id, ids)), key=order_of_id)
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+
+def _to_arrays(
+    parameters: Mapping[str, Any], part: str | None, evaluation: Evaluation, fitted: Iterable[object] | None
+) -> dict[str, Any]:
+    scored = evaluation.qid.tolist()
+    fitted = None if fitted is None else list(fitted)
     has_objects = evaluation.qid.dtype == object
     header = {
         "format": FORMAT,
         "parameters": plain(parameters),
         "part": part,
-        "fold": hashlib.sha256(json.dumps(sorted(ids, key=order_of_id)).encode()).hexdigest(),
+        "fold": _fingerprint(scored),
+        "fit": None if fitted is None else _fingerprint(fitted),
+        "search": None if fitted is None else _fingerprint([*fitted, *scored]),
         "metrics": list(evaluation.per_query),
         "asked": evaluation.per_query.asked,
         "policy": asdict(evaluation.policy),
-        "qid": ids if has_objects else None,  # only a pickle could hold the objects themselves
+        "qid": plain_ids(evaluation.qid) if has_objects else None,  # only a pickle could hold the objects themselves
     }
     arrays = {
         "header": np.array(json.dumps(header)),
@@ -115,4 +132,6 @@ def _from_arrays(arrays: dict[str, AnyArray]) -> Record:
         weight=arrays.get("weight"),
         policy=Policy(**header["policy"]),
     )
-    return Record(header["parameters"], header["part"], header["fold"], evaluation)
+    return Record(
+        **{name: header[name] for name in ("parameters", "part", "fold", "fit", "search")}, evaluation=evaluation
+    )

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from ltr_metrics.metrics.base import Metric
+
 Parameters = dict[str, Any]
+BY_TEXT = (Metric, Enum, Decimal, date, os.PathLike)  # date includes datetime
 
 
 def plain(value: Any) -> Any:
     """Return None, numbers, text, and lists and dicts of them as JSON has them; all else as the name of its class or function.
 
+    What is `BY_TEXT` is its ``str``: metrics by their canonical names, members of an Enum, Decimals, dates, paths.
     A name and not a ``repr``, which has addresses in it and would make one candidate another in each process.
     """
     if isinstance(value, (np.generic, np.ndarray)):
@@ -26,6 +34,8 @@ def plain(value: Any) -> Any:
         return [plain(entry) for entry in value]
     if isinstance(value, (set, frozenset)):  # whose order differs between processes
         return sorted(map(plain, value), key=as_text)
+    if isinstance(value, BY_TEXT):
+        return str(value)
     return getattr(value, "__qualname__", type(value).__qualname__)
 
 

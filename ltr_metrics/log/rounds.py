@@ -115,13 +115,23 @@ class BestRound:
         }
 
     def __str__(self) -> str:
-        """Return the choice and how sure it is, in two lines."""
-        return (
-            f"{self.metric}: round {self.round} ({self.rule}), {self.curve[self.round]:.4f}; "
-            f"best {self.best}, {self.curve[self.best]:.4f} +- {self.standard_error[self.best]:.4f}\n"
-            f"{len(self.plateau)} of {len(self.curve)} rounds, {self.plateau[0]} to {self.plateau[-1]}, cannot be told from the "
-            f"best at {self.confidence:.0%} confidence"
+        """Return the choice and how sure it is, a line each."""
+        rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
+        lines = [
+            f"{self.metric}: keep {rounds} (rule {self.rule}: round {self.round}, counted from 0), mean {self._mean(self.round)}"
+        ]
+        if self.round != self.best:
+            lines.append(f"best: round {self.best}, mean {self._mean(self.best)}")
+        lines.append(
+            f"{len(self.plateau)} of {len(self.curve)} rounds cannot be told from the best at {100 * self.confidence:g}% confidence, "
+            f"the first of them {self.plateau[0]}, the last {self.plateau[-1]}"
         )
+        if self.round not in self.plateau:
+            lines.append(f"round {self.round} is not one of them: the paired comparison does tell it from the best")
+        return "\n".join(lines)
+
+    def _mean(self, of_round: int) -> str:
+        return f"{self.curve[of_round]:.4f} +- {self.standard_error[of_round]:.4f}"
 
     __repr__ = __str__  # what a notebook shows
 

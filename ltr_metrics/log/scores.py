@@ -5,7 +5,8 @@ Nothing here depends on when a worker wrote what: numbers follow from parameters
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,20 @@ import numpy as np
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray
-from ltr_metrics.log.files import SUFFIX, PlainId, Record, order_of_id, plain_ids, read
+from ltr_metrics.log.files import SUFFIX, Record, order_of_id, read
 from ltr_metrics.log.parameters import Parameters, as_text, order_of, varying
-from ltr_metrics.result import Evaluation, table_of
+from ltr_metrics.result import Evaluation, PlainId, plain_ids, table_of
 
 if TYPE_CHECKING:
     import pandas
+
+Split = tuple[str | None, str | None, str, str | None]  # Record.split
+Ids = list[tuple[str, PlainId]]
+
+_OR_TRAINING_PARTS = (
+    " Or one of them is of a training part, which the log cannot know of this estimator: set return_train_score=False, or wrap it in a "
+    "QueryRanker, which remembers what it was fitted on."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +39,14 @@ class Score:
     ----------
     candidate : int
         Its number, as in `Candidate.number`.
+    search : int or None
+        Scores of one search have it in common which queries their rankers were fitted and scored on, taken together: all splits of
+        a cross-validation have, and a refitted ranker that is scored on other data is another one, as are a baseline beside it
+        and each inner search of a nested one. The searches of most folds come first, then those of the smallest query ids.
+        None where the scorer could not know what the ranker was fitted on.
     fold : int
-        Folds are sets of queries, numbered within each part by their smallest query ids.
+        A fold is a set of queries, and another one where the ranker was fitted on others. Numbered within each search and part
+        by their smallest query ids.
     part : {"test", "train"} or None
         Which side of the split was scored; None where the scorer could not know.
     parameters : dict
@@ -41,6 +56,7 @@ class Score:
     """
 
     candidate: int
+    search: int | None
     fold: int
     part: str | None
     parameters: Parameters
@@ -48,7 +64,7 @@ class Score:
 
 
 def scores_in(folder: Path) -> list[Score]:
-    """Return all scores of a folder, by candidate, part and fold."""
+    """Return all scores of a folder, by candidate, search, part and fold."""
     written = read(folder)
     if not written:
         raise LtrKeyError(
@@ -56,13 +72,16 @@ def scores_in(folder: Path) -> list[Score]:
         )
     _refuse_two_meanings(folder, written)
     _refuse_queries_of_two_sizes(written)
-    records = _without_repetitions(folder, written)
-    candidate, fold = _numbers_of_candidates(records), _numbers_of_folds(records)
+    records = _with_searches_of_training_parts(_without_repetitions(folder, written))
+    candidate = _numbers_of_candidates(records)
+    queries = {record.split: record.evaluation.qid for record in records}
+    ids = {split: sorted(map(order_of_id, plain_ids(qid))) for split, qid in queries.items()}
+    search, fold = _numbers_of_searches(ids), _numbers_of_folds(ids)
     scores = [
-        Score(candidate[as_text(r.parameters)], fold[r.part, r.fold], r.part, r.parameters, r.evaluation)
+        Score(candidate[as_text(r.parameters)], search[r.search], fold[r.split], r.part, r.parameters, r.evaluation)
         for r in records
     ]
-    return sorted(scores, key=lambda s: (s.candidate, str(s.part), s.fold))
+    return sorted(scores, key=lambda s: (s.candidate, in_order(s.search), str(s.part), s.fold))
 
 
 def table(scores: Sequence[Score]) -> pandas.DataFrame:
@@ -70,7 +89,7 @@ def table(scores: Sequence[Score]) -> pandas.DataFrame:
     sizes = [score.evaluation.n_queries for score in scores]
     columns: dict[str, Any] = {
         name: np.repeat(np.array([getattr(score, name) for score in scores]), sizes)
-        for name in ("candidate", "fold", "part")
+        for name in ("candidate", "search", "fold", "part")
     }
     columns["qid"] = _joined_ids([score.evaluation.qid for score in scores])
     columns["documents"] = np.concatenate([score.evaluation.n_documents for score in scores])
@@ -111,9 +130,9 @@ def _refuse_two_meanings(folder: Path, records: Iterable[Record]) -> None:
 
 def _without_repetitions(folder: Path, records: Iterable[Record]) -> list[Record]:
     """Join what was recorded of one candidate and fold: other metrics add up, the same ones must have the same values."""
-    joined: dict[tuple[str, str | None, str], Record] = {}
+    joined: dict[tuple[str, Split], Record] = {}
     for record in sorted(records, key=lambda r: list(r.evaluation.per_query)):  # not in the order of writing
-        key = (as_text(record.parameters), record.part, record.fold)
+        key = (as_text(record.parameters), record.split)
         joined[key] = _join(folder, joined[key], record) if key in joined else record
     return list(joined.values())
 
@@ -127,12 +146,13 @@ def _join(folder: Path, one: Record, other: Record) -> Record:
         raise LtrValueError(
             f"{folder} holds two different scores of one candidate on one fold (queries {some(plain_ids(a.qid))}), in {', '.join(a.per_query)}. "
             "Either two searches wrote there: give each, and each fit of one, a new folder. Or two candidates differ in functions or callbacks "
-            f"of the same name alone, which is all that is kept of them. Parameters: {as_text(one.parameters)}."
+            f"of the same name alone, which is all that is kept of them.{_OR_TRAINING_PARTS if one.fit is None else ''} "
+            f"Parameters: {as_text(one.parameters)}."
         )
     values, asked = {**a.per_query, **b.per_query}, a.per_query.asked | b.per_query.asked
     policy = replace(a.policy, no_relevant_of={**a.policy.no_relevant_of, **b.policy.no_relevant_of})
     fields = {name: getattr(a, name) for name in ("qid", "n_documents", "n_relevant", "weight")}
-    return Record(one.parameters, one.part, one.fold, Evaluation.of(values, asked, policy=policy, **fields))
+    return replace(one, evaluation=Evaluation.of(values, asked, policy=policy, **fields))
 
 
 def weight_of(evaluation: Evaluation) -> FloatArray:
@@ -157,8 +177,9 @@ def _refuse_queries_of_two_sizes(records: Iterable[Record]) -> None:
             if size.setdefault(name, n) != n:
                 raise LtrValueError(
                     f"Query {name!r} was scored with {size[name]} documents and with {n}: something cuts queries, which makes their values "
-                    "incomparable. Split by cv=GroupKFold() with groups=qid; HalvingGridSearchCV takes some of the rows unless resource= is "
-                    'another one, such as "estimator__n_estimators". If these are other queries, they need other ids or a new folder.'
+                    "incomparable. Split by cv=GroupKFold() with groups=qid. HalvingGridSearchCV takes some of the rows unless resource= is "
+                    'another one, such as "estimator__n_estimators"; learning_curve always does: give its scorer no log. If these are other '
+                    "queries, they need other ids or a new folder."
                 )
 
 
@@ -169,14 +190,48 @@ def _numbers_of_candidates(records: Sequence[Record]) -> dict[str, int]:
     return {text: number for number, text in enumerate(ordered)}
 
 
-def _numbers_of_folds(records: Iterable[Record]) -> dict[tuple[str | None, str], int]:
-    queries = {(record.part, record.fold): record.evaluation.qid for record in records}
-    ids = {key: sorted(map(order_of_id, plain_ids(qid))) for key, qid in queries.items()}
-    numbers: dict[tuple[str | None, str], int] = {}
-    for part in {part for part, _ in ids}:
-        of_part = sorted((key for key in ids if key[0] == part), key=ids.__getitem__)
-        numbers |= {key: number for number, key in enumerate(of_part)}
+def _with_searches_of_training_parts(records: Sequence[Record]) -> list[Record]:
+    """Give the score of a training part the search of the test part of its split; if there are several, that of most folds.
+
+    A ranker that was scored on its training data alone is none of a search, even if these are all queries of one.
+    """
+    tested = {record.split for record in records if record.part == "test"}
+    n_folds = Counter(search for search, *_ in tested)
+    of_fit = {fit: search for search, _, _, fit in sorted(tested, key=lambda split: (n_folds[split[0]], str(split)))}
+    return [
+        replace(record, search=of_fit.get(record.fit, f"training part {record.fit}"))
+        if record.part == "train" and record.fit is not None
+        else record
+        for record in records
+    ]
+
+
+def _numbers_of_searches(ids: Mapping[Split, Ids]) -> dict[str | None, int | None]:
+    """Return a number a search: those of most folds first, then by their smallest ids."""
+    parts: dict[str, Counter[str | None]] = {}
+    smallest: dict[str, Ids] = {}
+    for (search, part, *_), of_fold in ids.items():
+        if search is not None:
+            parts.setdefault(search, Counter())[part] += 1
+            smallest[search] = min(of_fold, smallest.get(search, of_fold))
+    ordered = sorted(parts, key=lambda search: (-max(parts[search].values()), smallest[search], search))
+    return {None: None} | {search: number for number, search in enumerate(ordered)}
+
+
+def _numbers_of_folds(ids: Mapping[Split, Ids]) -> dict[Split, int]:
+    """Return a number a fold, within its search and part: by smallest ids."""
+    numbers: dict[Split, int] = {}
+    known: Counter[tuple[str | None, str | None]] = Counter()
+    for split in sorted(ids, key=lambda split: (ids[split], str(split))):
+        search, part, *_ = split
+        numbers[split] = known[search, part]
+        known[search, part] += 1
     return numbers
+
+
+def in_order(search: int | None) -> int:
+    """Return what searches are sorted by, the unknown one first."""
+    return -1 if search is None else search
 
 
 def some(things: Sequence[Any], n: int = 5) -> str:

@@ -32,12 +32,14 @@ class SearchLog:
         return self._folder
 
     def scores(self) -> list[Score]:
-        """Return all scores of a search, by candidate, part and fold.
+        """Return all scores of the folder, by candidate, search, part and fold.
 
         Each has ``parameters`` (all of the estimator, as plain values), ``part`` ("test", "train", or None where the scorer
-        could not know), ``evaluation``, and the numbers ``candidate`` and ``fold``. Numbers depend on parameters and query ids,
-        not on which worker was first: candidates are in the order of the values of those parameters that vary, folds in that
-        of their smallest query ids, within each part.
+        could not know), ``evaluation``, and the numbers ``candidate``, ``search`` and ``fold``. Numbers depend on parameters and query
+        ids, not on which worker was first: candidates are in the order of the values of those parameters that vary, folds in that
+        of their smallest query ids, within each search and part. The ``search`` tells apart what was fitted and scored on other data:
+        0 has most folds, then come a refitted ranker's scores on other data, or further searches; None is where the scorer could
+        not know what the ranker was fitted on.
 
         Raises
         ------
@@ -45,7 +47,7 @@ class SearchLog:
             If there are two different scores of one candidate on one fold, as two searches in one folder leave them; if a
             query was scored with different numbers of documents; if a file is damaged.
         """
-        return scores_in(self._search_folder())
+        return scores_in(self.require_folder())
 
     def candidates(
         self,
@@ -54,6 +56,12 @@ class SearchLog:
         params: Iterable[Mapping[str, Any]] | None = None,
     ) -> list[Candidate]:
         """Return each candidate of a search with its values over all folds.
+
+        The search is that of several folds. What the same scorer scored beside it (``search.score(X_test, y_test)``, a baseline)
+        counts for nothing here: the rankers were fitted and scored on other queries, taken together. Where no search has several
+        folds, all scores count: a single holdout, or splits that leave out some of the queries each, as ``ShuffleSplit`` does with
+        ``train_size + test_size < 1`` and ``TimeSeriesSplit``; then let the scorer that has the log score nothing else. A split
+        that is drawn twice, the same queries on both sides, counts once.
 
         Parameters
         ----------
@@ -68,13 +76,17 @@ class SearchLog:
         list of Candidate
             Each has ``parameters`` (those that vary) and ``all_parameters``, ``folds`` (their means), ``mean_over_folds`` (as
             scikit-learn), ``mean_over_queries``, ``standard_error``, ``n_queries``, and ``values``, one a query of ``qid``: in the same order
-            for all candidates, so that these can be compared query by query. Folds that one candidate alone was scored on are
-            left out unless it is alone: there is nothing to compare, and ``search.score(X_test, y_test)`` is no fold.
+            for all candidates, so that these can be compared query by query. A candidate that lacks a fold, as after a fit that
+            failed, has NaN there and in ``mean_over_folds``, as in scikit-learn.
 
         Raises
         ------
         LtrKeyError
             If nothing of that metric or part is there, or not exactly one candidate has an entry of ``params``.
+        LtrValueError
+            If several searches have several folds each (a nested cross-validation), or share queries with the one that has. If it is unknown what the rankers were fitted
+            on (estimators that are no QueryRanker) and a fold contains another one or a candidate lacks one: then nobody can tell
+            training parts, failed fits and other data apart.
 
         Examples
         --------
@@ -88,7 +100,7 @@ class SearchLog:
         >>> for column in (0, 1):
         ...     for fold in (qid % 2 == 0, qid % 2 == 1):
         ...         result = ltr.Queries(y[fold], qid=qid[fold]).answer(X[fold, column], request)
-        ...         log.record_score({"column": column, "seed": 7}, result, "test")
+        ...         log.record_score({"column": column, "seed": 7}, result, "test", fitted=qid[~fold])
         >>> zero, one = log.candidates("dcg@10", params=[{"column": 0}, {"column": 1}])
         >>> zero.parameters, len(zero.folds), zero.n_queries
         ({'column': 0}, 2, 40)
@@ -98,32 +110,43 @@ class SearchLog:
         return candidates_of(self.scores(), metric, part, params)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the scores of a search, one row a candidate, fold and query.
+        """Return all scores of the folder, one row a candidate, search, fold, part and query.
 
-        Columns: candidate, fold, part, qid, documents, relevant, the metrics, and the parameters that vary, named
+        Columns: candidate, search, fold, part, qid, documents, relevant, the metrics, and the parameters that vary, named
         ``param_...`` as in ``cv_results_``.
         """
         return table(self.scores())
 
-    def record_score(self, parameters: Mapping[str, Any], result: Evaluation, part: str | None) -> None:
-        """Write the score of one candidate on one fold; the scorer calls this with all of the estimator's parameters."""
+    def record_score(
+        self,
+        parameters: Mapping[str, Any],
+        result: Evaluation,
+        part: str | None,
+        fitted: Iterable[object] | None = None,
+    ) -> None:
+        """Write the score of one candidate on one fold; the scorer calls this.
+
+        Parameters
+        ----------
+        parameters : dict
+            All of the estimator.
+        result : Evaluation
+        part : {"test", "train"} or None
+            Whether the ranker was fitted on none of these queries, on all of them, or on some or unknown ones.
+        fitted : iterable, optional
+            Ids of all queries that the ranker was fitted on, if they are known.
+        """
         if part not in PARTS:
             raise LtrValueError(f"part must be one of {', '.join(map(repr, PARTS))}. Got {part!r}.")
-        files.write(self.require_folder(), parameters, part, result)
+        files.write(self.require_folder(), parameters, part, result, fitted)
 
     def require_folder(self) -> Path:
-        """Return the folder, without which a log is of no use to a scorer."""
+        """Return the folder, without which there are no scores."""
         if self._folder is None:
             raise LtrTypeError(
-                "A search scores in processes of its own, and a log in memory would lose what they keep. Give the scorer a log with a "
-                "folder: make_scorer(..., log=PerQueryLog(folder=PATH))."
-            )
-        return self._folder
-
-    def _search_folder(self) -> Path:
-        if self._folder is None:
-            raise LtrTypeError(
-                f"{self!r} keeps the rounds of a training, and no scores of a search: those are in a PerQueryLog(folder=PATH)."
+                f"{self!r} has no folder: it keeps the rounds of a training, and no scores of a search, which come from processes of their own "
+                "and would be lost in memory. Give the scorer a log with a folder, make_scorer(..., log=PerQueryLog(folder=PATH)), and ask "
+                "PerQueryLog(folder=PATH) for the scores."
             )
         return self._folder
 

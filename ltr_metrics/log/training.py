@@ -26,6 +26,7 @@ class Curves:
     qid: AnyArray
     sizes: IntArray
     weight: FloatArray | None
+    training: Any = None  # weak reference to what the host has one of for each training, None if unknown or pickled
     asked: dict[str, str] = field(default_factory=dict)
     source: dict[str, Request] = field(default_factory=dict)
     rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
@@ -98,6 +99,10 @@ class TrainingLog:
         standard errors of that difference, z being the normal distribution's (an approximation that wants some dozens of
         queries). Standard errors are over queries, weighted as the mean is.
 
+        ``rule="one_se"`` is the classical rule, over the spread between the queries. That is conservative here: the rounds of a
+        training are judged on the same queries, so their differences vary far less than the queries do, and the round that the
+        rule chooses may well be told from the best. Whether it is in the plateau, which is paired, says so.
+
         This is for after the training, and no stopping rule: to stop once a gain is not significant was tried on MQ2008
         and cost NDCG on the test queries, since many small gains add up. And the best of many
         rounds is optimistic on the data that it was chosen on: report its value on others.
@@ -110,7 +115,7 @@ class TrainingLog:
         rule : {"max", "one_se"}, default "max"
             ``"max"`` is the round of the highest mean, the earliest of equals. ``"one_se"`` is the earliest round whose mean is
             within one standard error of that one's (Breiman, Friedman, Olshen and Stone: Classification and Regression
-            Trees, 1984): a smaller model that the data do not tell from the best one.
+            Trees, 1984): a smaller model.
         confidence : float, default 0.95
             Of the plateau.
 
@@ -145,17 +150,16 @@ class TrainingLog:
         True
         """
         curves = self._of(data)
-        by_metric = ByMetric(curves.rounds, curves.asked)
-        name = next(name for name, rounds in by_metric.items() if rounds is by_metric[metric])  # type: ignore[index]
+        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
         return best_round(self.values(data, name), curves.weight, metric=name, rule=rule, confidence=confidence)
 
-    def record(self, data: Any, result: Evaluation, request: Request, *, name: str | None = None) -> None:
-        """Append a round of one data set; adapters call this, with the data set's name if the host knows it."""
+    def record(
+        self, data: Any, result: Evaluation, request: Request, *, name: str | None = None, training: Any = None
+    ) -> None:
+        """Append a round of one data set; see `PerQueryLog.record`."""
         curves = self._known(data) or self._new(data, name, result)
-        if not np.array_equal(curves.sizes, result.n_documents):
-            raise LtrValueError(
-                "The queries of a data set changed during the log. Give a new PerQueryLog to each training."
-            )
+        self._refuse_another_training(curves, training)
+        self._refuse_changed_data(curves, result)
         for asked, canonical in request.asked.items():
             if curves.asked.setdefault(asked, canonical) != canonical:
                 raise LtrValueError(
@@ -167,6 +171,29 @@ class TrainingLog:
                     f"Two metric functions write {metric} into one log, which would mix their rounds. Give each its own PerQueryLog."
                 )
             curves.rounds.setdefault(metric, []).append(values)
+
+    def _refuse_another_training(self, curves: Curves, training: Any) -> None:
+        if training is None:
+            return
+        curves.training = curves.training or weakref.ref(training)
+        if curves.training() is not training:  # gone, or there still
+            raise LtrValueError(
+                f"The data set {self._name_of(curves)!r} of this log has rounds of another training, and those of this one would be "
+                "appended to them. Give each training a new PerQueryLog."
+            )
+
+    def _refuse_changed_data(self, curves: Curves, result: Evaluation) -> None:
+        """Refuse what would make rounds incomparable: a log has one weight a query, and one column."""
+        pairs = {"sizes": (curves.sizes, result.n_documents), "weights": (curves.weight, result.weight)}
+        for what, (before, now) in pairs.items():
+            if not _same(before, now):
+                raise LtrValueError(
+                    f"The queries of the data set {self._name_of(curves)!r} have other {what} than in the round before. Leave the data as "
+                    "they are during a training, and give each training a new PerQueryLog."
+                )
+
+    def _name_of(self, curves: Curves) -> str:
+        return next(name for name, known in zip(self.names, self._curves, strict=True) if known is curves)
 
     def _new(self, data: Any, name: str | None, result: Evaluation) -> Curves:
         if name is not None and any(curves.name == name for curves in self._curves):
@@ -208,5 +235,11 @@ class TrainingLog:
         return self  # LGBMRanker.fit copies its metric deeply; what the copy writes is to be found here
 
     def __getstate__(self) -> dict[str, Any]:
-        without = [replace(curves, data=None) for curves in self._curves]  # weak references cannot be pickled
+        without = [
+            replace(curves, data=None, training=None) for curves in self._curves
+        ]  # weak references cannot be pickled
         return self.__dict__ | {"_curves": without}
+
+
+def _same(before: AnyArray | None, now: AnyArray | None) -> bool:
+    return now is None if before is None else now is not None and np.array_equal(before, now)
