@@ -1,7 +1,9 @@
-"""What the adapters to the hosts have in common: metrics resolved once, values named, no mean over nothing."""
+"""What the adapters to the hosts have in common: metrics resolved once, labels laid out once, no mean over nothing."""
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,10 @@ from ltr_metrics.evaluation import Queries
 from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics import MeanOf
 from ltr_metrics.result import Evaluation
+
+
+class UndefinedMeanError(LtrValueError):
+    """A metric is undefined for all queries of a data set."""
 
 
 class HostMetrics:
@@ -46,12 +52,39 @@ class HostMetrics:
         result = queries.answer(scores, self.request)
         for name, value in result.mean.items():
             if np.isnan(value):
-                raise LtrValueError(
+                raise UndefinedMeanError(
                     f"{name} is undefined for all {result.n_queries} queries of this data set (or those that are left have weight "
                     "0), so it has no mean. A metric is undefined where no document is relevant to it, one of order where all grades are "
                     "equal, one of your own where it returns NaN. Evaluate on other data, or set no_relevant=0 or 1."
                 )
         return result
+
+
+class Prepared:
+    """Queries of a host's data sets: laid out once, again if what they were made of has changed, dropped with the data set.
+
+    Hosts hand over the same object in every round, and nothing of theirs tells of all changes.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[weakref.ref[Any], tuple[Any, ...], Queries]] = {}
+
+    def get(self, data: Any, facts: tuple[Any, ...], make: Callable[[], Queries]) -> Queries:
+        """Return the queries of a data set, made anew unless its facts (arrays or None) are those of the last time."""
+        reference, before, queries = self._known.get(id(data), (None, (), None))
+        if queries is not None and reference is not None and reference() is data and all(map(_same, before, facts)):
+            return queries
+        queries, key, known = make(), id(data), self._known
+        copies = tuple(None if fact is None else np.array(fact) for fact in facts)  # they may be changed in place
+        known[key] = weakref.ref(data, lambda _: known.pop(key, None)), copies, queries
+        return queries
+
+    def __reduce__(self) -> Any:
+        return Prepared, ()  # copies and other processes prepare for themselves
+
+
+def _same(before: Any, now: Any) -> bool:
+    return now is None if before is None else now is not None and np.array_equal(before, now)
 
 
 # What takes the place of an adapter that was given to the wrong host, told by what the host hands over; the first that fits.

@@ -7,12 +7,11 @@ lightgbm: its objects are recognised by what they offer.
 from __future__ import annotations
 
 import inspect
-import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics.adapter import HostMetrics, wrong_host
+from ltr_metrics.adapter import HostMetrics, Prepared, wrong_host
 from ltr_metrics.conventions import Convention, Metrics, Request
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries
@@ -21,7 +20,6 @@ from ltr_metrics.log import PerQueryLog
 from ltr_metrics.result import Evaluation
 
 Triples = list[tuple[str, float, bool]]
-Fields = tuple[Any, ...]  # label, weight, group
 
 
 def feval(
@@ -130,34 +128,25 @@ class DatasetMetrics(HostMetrics):
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(metrics, **options)
-        self._prepared: weakref.WeakKeyDictionary[Any, tuple[Fields, Queries]] = weakref.WeakKeyDictionary()
+        self._prepared = Prepared()
 
     def __call__(self, preds: Any, dataset: Any = None, *others: Any) -> Triples:
         if not (hasattr(dataset, "get_field") and hasattr(dataset, "used_indices")):
             raise wrong_host(
                 "feval is for lgb.train and lgb.cv, which hand over predictions and a Dataset.", preds, dataset
             )
-        _refuse_names_in_use(self.request)
+        calling = _Calling.now()
+        calling.refuse_names_in_use(self.request)
         result = self.evaluate(self._queries(dataset), _one_a_row(preds))
         if self.log is not None:
-            self.log.record(dataset, result, self.request, name="training" if dataset.reference is None else None)
+            name = "training" if calling.is_training(dataset) else None
+            self.log.record(dataset, result, self.request, name=name, training=calling.booster)
         return _triples(result)
 
     def _queries(self, dataset: Any) -> Queries:
-        # The same Dataset comes back in every round. Its version does not tell of set_field("weight", None), nor get_label()
-        # of set_field("label", ...), so the fields that LightGBM has now are compared.
+        # get_label() does not tell of set_field("label", ...): these are the fields that LightGBM has now.
         fields = tuple(map(dataset.get_field, ("label", "weight", "group")))
-        before, queries = self._prepared.get(dataset, (None, None))
-        if queries is None or before is None or not all(map(_same, before, fields)):
-            queries = _queries_of(dataset, *fields)
-            self._prepared[dataset] = fields, queries
-        return queries
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_prepared": None}  # prepared labels are made again where they are needed
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = state | {"_prepared": weakref.WeakKeyDictionary()}
+        return self._prepared.get(dataset, fields, lambda: _queries_of(dataset, *fields))
 
 
 class ArrayMetrics(HostMetrics):
@@ -165,7 +154,7 @@ class ArrayMetrics(HostMetrics):
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(metrics, **options)
-        self._prepared: dict[int, tuple[weakref.ref[Any], Fields, Queries]] = {}
+        self._prepared = Prepared()
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Triples:
         if not isinstance(y_true, np.ndarray) or not isinstance(y_pred, np.ndarray):
@@ -176,36 +165,20 @@ class ArrayMetrics(HostMetrics):
                 "ltr_metrics.lightgbm.feval and a Dataset with group. XGBRanker, which calls it once a query, takes "
                 "callbacks=[ltr_metrics.xgboost.Monitor(...)]."
             )
-        _refuse_names_in_use(self.request)
-        result = self.evaluate(self._queries(y_true, weight, group), _one_a_row(y_pred))
+        calling = _Calling.now()
+        calling.refuse_names_in_use(self.request)
+        queries = self._prepared.get(
+            y_true, (y_true, weight, group), lambda: Queries(y_true, group=group, sample_weight=weight)
+        )
+        result = self.evaluate(queries, _one_a_row(y_pred))
         if self.log is not None:
-            self.log.record(y_true, result, self.request)
+            self.log.record(y_true, result, self.request, training=calling.booster)
         return _triples(result)
-
-    def _queries(self, y_true: Any, weight: Any, group: Any) -> Queries:
-        # The arrays are the same objects in every round, but may have been changed in place: so they are compared.
-        given = (y_true, weight, group)
-        known = self._prepared.get(id(y_true))
-        if known is not None and known[0]() is y_true and all(map(_same, known[1], given)):
-            return known[2]
-        queries = Queries(y_true, group=group, sample_weight=weight)
-        copies = tuple(None if array is None else np.array(array) for array in given)
-        key, prepared = id(y_true), self._prepared
-        forget = weakref.ref(y_true, lambda _: prepared.pop(key, None))
-        prepared[key] = (forget, copies, queries)
-        return queries
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_prepared": {}}  # prepared labels are made again where they are needed
 
 
 def _triples(result: Evaluation) -> Triples:
     # (name, value, higher is better); LightGBM wants a list, and fails on a tuple of them
     return [(name, value, True) for name, value in result.mean.items()]
-
-
-def _same(before: Any, now: Any) -> bool:
-    return now is None if before is None else now is not None and np.array_equal(before, now)
 
 
 def _one_a_row(preds: Any) -> Any:
@@ -217,32 +190,45 @@ def _one_a_row(preds: Any) -> Any:
     return preds
 
 
-def _refuse_names_in_use(request: Request) -> None:
-    names = list(map(str, request.metrics))
-    twice = [name for name in _names_before() if name in names]
-    if twice:
-        raise LtrValueError(
-            f"{', '.join(map(repr, twice))} of this data set is in LightGBM's history already, from its own metric of that name or "
-            "from another metric function, and one history would hold the values of both. LightGBM's own metrics are left out by "
-            'metric="None" among the parameters (of LGBMRanker too); convention="lightgbm" gives map@10 another name, '
-            "map(rel=>0.5)@10; rename a function of your own. Of two metric functions that log one name, leave one out "
-            "and ask ltr_metrics.evaluate after the training."
-        )
+class _Calling(NamedTuple):
+    """What LightGBM is doing when it calls a metric.
 
-
-def _names_before() -> list[str]:
-    """Return the names that LightGBM has put into this round's results of this data set before it called a metric.
-
-    A metric is told nothing of the others: Dataset.params, for one, are those of the first training that used the Dataset.
-    So this reads the list that `Booster.__inner_eval` will add our values to. A function of the user's that
-    stands between chooses the names itself; then, and in a call by hand, there is no such list.
+    It does not tell: Dataset.params, for one, are those of the first training that used the Dataset. So it is read from the frame of `Booster.__inner_eval`, which gathers the results of one data set. A function of the
+    user's that stands between names its values itself; then, and in a call by hand, nothing is known.
     """
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("ltr_metrics", "lightgbm"):
-        if frame.f_code.co_name == "__inner_eval":
-            return [name for _, name, *_ in frame.f_locals.get("ret", ())]
-        frame = frame.f_back
-    return []
+
+    booster: Any = None
+    names: tuple[str, ...] = ()  # in this round's results of this data set already
+
+    @classmethod
+    def now(cls) -> _Calling:
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+            "ltr_metrics",
+            "lightgbm",
+        ):
+            if frame.f_code.co_name == "__inner_eval":
+                return cls(frame.f_locals["self"], tuple(name for _, name, *_ in frame.f_locals.get("ret", ())))
+            frame = frame.f_back
+        return cls()
+
+    def is_training(self, dataset: Any) -> bool:
+        """Whether the data set is the one that is trained on; none of the folds of lgb.cv is."""
+        if self.booster is None:
+            return dataset.reference is None
+        return dataset.used_indices is None and getattr(self.booster, "train_set", None) is dataset
+
+    def refuse_names_in_use(self, request: Request) -> None:
+        """Refuse a name that LightGBM has in its results of this round and data set: it keeps one history for a name."""
+        twice = [name for name in map(str, request.metrics) if name in self.names]
+        if twice:
+            raise LtrValueError(
+                f"{', '.join(map(repr, twice))} of this data set is in LightGBM's history already, from its own metric of that name or "
+                "from another metric function, and one history would hold the values of both. LightGBM's own metrics are left out by "
+                'metric="None" among the parameters (of LGBMRanker too); convention="lightgbm" gives map@10 another name, '
+                "map(rel=>0.5)@10; rename a function of your own. Of two metric functions that log one name, leave one out "
+                "and ask ltr_metrics.evaluate after the training."
+            )
 
 
 def _queries_of(dataset: Any, label: Any, weight: Any, boundaries: Any) -> Queries:

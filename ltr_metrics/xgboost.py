@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.adapter import HostMetrics, wrong_host
+from ltr_metrics.adapter import HostMetrics, Prepared, wrong_host
 from ltr_metrics.conventions import Convention, Metrics, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.log import PerQueryLog
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.base import Metric, is_number
 
 try:
     import xgboost
@@ -39,8 +39,8 @@ def custom_metric(
     """Return a metric function for ``xgb.train(custom_metric=...)`` and ``xgb.cv(custom_metric=...)``.
 
     Stop early by `ltr_metrics.xgboost.early_stopping`: XGBoost's own ``early_stopping_rounds`` minimises every metric
-    whose name does not begin with auc, pre, map or ndcg, and stops at once with a rising mrr or err. XGBoost keeps six decimals
-    of a custom metric. Give metrics names that XGBoost's own do not have: ``map@10`` beside ``eval_metric="map@10"`` goes into
+    whose name does not begin with auc, pre, map or ndcg (unless ``maximize=True`` is passed), and stops at once with a rising
+    mrr or err. XGBoost keeps six decimals of a custom metric. Give metrics names that XGBoost's own do not have: ``map@10`` beside ``eval_metric="map@10"`` goes into
     one history.
 
     Parameters
@@ -49,7 +49,8 @@ def custom_metric(
     ties, no_relevant, convention
         As for `ltr_metrics.evaluate`. ``convention="xgboost"`` gives XGBoost's own values.
     log : PerQueryLog, optional
-        Gets the per-query values of every round, in full precision.
+        Gets the per-query values of every round, in full precision. A new one for each training: XGBoost does not tell a metric
+        that another has begun.
 
     Returns
     -------
@@ -144,8 +145,7 @@ class MatrixMetrics(HostMetrics):
                 raise LtrValueError(
                     f"XGBoost passes metrics on as text, which a name with a space or colon breaks. Rename {metric!r}."
                 )
-        # XGBoost hands over the same DMatrix in every round, and nothing tells that its labels were changed: so they are compared.
-        self._prepared: weakref.WeakKeyDictionary[Any, tuple[tuple[Any, ...], Queries]] = weakref.WeakKeyDictionary()
+        self._prepared = Prepared()
 
     def __call__(self, preds: Any, dmatrix: Any = None, *others: Any) -> Pairs:
         if not isinstance(dmatrix, xgboost.DMatrix):
@@ -160,18 +160,8 @@ class MatrixMetrics(HostMetrics):
         return list(result.mean.items())
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
-        facts = dmatrix.get_label(), dmatrix.get_uint_info("group_ptr"), dmatrix.get_weight()
-        before, queries = self._prepared.get(dmatrix, (None, None))
-        if queries is None or before is None or not all(map(np.array_equal, before, facts)):
-            queries = _queries_of(*facts)
-            self._prepared[dmatrix] = facts, queries
-        return queries
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_prepared": None}  # prepared labels are made again where they are needed
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ = state | {"_prepared": weakref.WeakKeyDictionary()}
+        facts = dmatrix.get_label(), dmatrix.get_weight(), dmatrix.get_uint_info("group_ptr")
+        return self._prepared.get(dmatrix, facts, lambda: _queries_of(*facts))
 
 
 class EarlyStopping(xgboost.callback.EarlyStopping):
@@ -185,8 +175,10 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
             raise LtrValueError(f"early_stopping watches one metric. Got {', '.join(names)}.")
         if not isinstance(rounds, (int, np.integer)) or isinstance(rounds, bool) or rounds < 1:
             raise LtrValueError(f"rounds must be a whole number, 1 or more. Got {rounds!r}.")
-        if not options["min_delta"] >= 0:
-            raise LtrValueError(f"min_delta must not be negative. Got {options['min_delta']!r}.")
+        if not is_number(options["min_delta"]) or not options["min_delta"] >= 0:
+            raise LtrValueError(f"min_delta must be a number, 0 or more. Got {options['min_delta']!r}.")
+        if not isinstance(options["data_name"], (str, type(None))):
+            raise LtrTypeError(f"data_name must be the name of a data set. Got {options['data_name']!r}.")
         super().__init__(rounds=int(rounds), metric_name=names[0], maximize=True, **options)
         self._given_name = self.data
         self._rounds_seen = 0
@@ -227,9 +219,9 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
 
     def _refuse_what_is_not_logged(self, evals_log: Any) -> None:
         logged = "; ".join(f"{name}: {', '.join(metrics)}" for name, metrics in evals_log.items()) or "nothing"
-        where = "no data set" if self._given_name is None else f"the data set {self._given_name!r}"
+        where = "" if self._given_name is None else f" of {self._given_name!r}"
         raise LtrValueError(
-            f"early_stopping watches {self.metric_name}, which {where} has in the log (it has {logged}). Pass it to "
+            f"early_stopping watches {self.metric_name}{where}, which is not in the log. It has {logged}. Pass the metric to "
             "xgb.train(custom_metric=custom_metric(...)) with evals, or to a Monitor in callbacks; a convention that was given there must be "
             "given here."
         )
@@ -242,7 +234,8 @@ class Monitor(xgboost.callback.TrainingCallback):
     the prediction of that round's trees alone; with ``dart`` and ``gblinear``, whose earlier rounds change, of the whole model.
 
     XGBoost's own rule for ``early_stopping_rounds``, the last metric of the last data set, still means XGBoost's metrics: ours
-    stand before them in the log. They are watched by `early_stopping`.
+    stand before them in the log. They are watched by `early_stopping`. Any other callback that reads our values, or that may stop
+    the training, stands behind the Monitor in ``callbacks``.
 
     Parameters
     ----------
@@ -308,7 +301,11 @@ class Monitor(xgboost.callback.TrainingCallback):
             raise LtrTypeError(f"name must be a text, the data set's name in the log. Got {name!r}.")
         if isinstance(X, xgboost.DMatrix):
             raise LtrTypeError("Monitor takes X, y and qid; xgb.train(custom_metric=...) evaluates a DMatrix.")
-        if qid is None and group is None and hasattr(X, "iloc") and "qid" in X.columns:
+        if hasattr(X, "iloc") and "qid" in X.columns:
+            if qid is not None or group is not None:
+                raise LtrValueError(
+                    'X has a column "qid", which XGBRanker takes for the queries: do not pass qid or group too.'
+                )
             X, qid = X.drop(columns="qid"), X["qid"]
         self.name = name
         self.queries = Queries(y, qid=qid, group=group, query_weight=query_weight, sample_weight=sample_weight)
@@ -342,8 +339,10 @@ class Monitor(xgboost.callback.TrainingCallback):
     def evaluate(self, model: xgboost.Booster, history: OrderedDict[str, list[float]]) -> None:
         """Append the values of the model as it is."""
         _refuse_several_workers()
+        if self._rounds == 0:
+            self._refuse_other_features(model)
         # XGBoost keeps its last prediction of a DMatrix and adds the new trees, so one DMatrix serves the whole training.
-        result = self.metrics.evaluate(self.queries, model.predict(self._dmatrix, output_margin=True))
+        result = self.metrics.evaluate(self.queries, model.predict(self._dmatrix))
         for metric, value in result.mean.items():
             values = history.setdefault(metric, [])
             if len(values) != self._rounds:
@@ -357,6 +356,11 @@ class Monitor(xgboost.callback.TrainingCallback):
         if self.metrics.log is not None:
             self.metrics.log.record(self, result, self.metrics.request, name=self.name)
         self._rounds += 1
+
+    def _refuse_other_features(self, model: xgboost.Booster) -> None:
+        given, expected = self._dmatrix.num_col(), model.num_features()  # type: ignore[union-attr]
+        if given != expected:  # Booster.predict would take the missing ones for missing values
+            raise LtrValueError(f"The Monitor's X has {given} features, and the model was trained on {expected}.")
 
     def after_training(self, model: Any) -> Any:
         # A DMatrix can be neither copied nor pickled, which the estimator that has this callback must be.
@@ -379,7 +383,7 @@ class Monitor(xgboost.callback.TrainingCallback):
         return f"Monitor({', '.join(map(str, self.metrics.request.metrics))}, {self.queries!r}, name={self.name!r})"
 
 
-def _queries_of(label: Any, boundaries: Any, weight: Any) -> Queries:
+def _queries_of(label: Any, weight: Any, boundaries: Any) -> Queries:
     if len(boundaries) < 2:
         if len(label) == 0:
             raise LtrValueError("The DMatrix has no rows with labels, so there is nothing to evaluate.")

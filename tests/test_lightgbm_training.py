@@ -408,3 +408,35 @@ class TestBestIteration:
             read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in (1, 2, 3)]),
             read_letor(data / "mq2008" / "S4.txt.xz"),
         )
+
+
+class TestLogs:
+    """LightGBM tells a metric neither the training nor the names; both are read from the function that calls it."""
+
+    @pytest.mark.parametrize("with_training_data", [False, True])
+    def test_one_log_in_two_trainings_is_refused(self, parts: list[Part], with_training_data: bool) -> None:
+        log = ltr.PerQueryLog()
+        metric = feval("mrr", log=log)
+        data = dataset(parts[0])
+        sets = [*([data] if with_training_data else []), dataset(parts[1], data)]
+        train(data, sets, feval=metric)
+        with pytest.raises(ltr.LtrValueError, match="new PerQueryLog"):
+            train(data, sets, feval=metric)
+
+    def test_a_training_that_goes_on_with_one_booster(self, parts: list[Part]) -> None:
+        log = ltr.PerQueryLog()
+        metric = feval("mrr", log=log)
+        data = dataset(parts[0])
+        valid = dataset(parts[1], data)
+        booster = lgb.Booster(PARAMS, data).add_valid(valid, "valid")
+        for _ in range(4):
+            booster.update()
+            booster.eval_valid(metric)
+        assert log.values(valid, "mrr").shape == (4, len(np.unique(parts[1][2])))
+
+    def test_training_data_that_refer_to_others(self, parts: list[Part]) -> None:
+        """Their bins are another Dataset's; they are the training data all the same."""
+        log = ltr.PerQueryLog()
+        data = dataset(parts[0], dataset(parts[2]))
+        train(data, [data, dataset(parts[1], data)], feval=feval("mrr", log=log))
+        assert log.names == ("training", "valid_0")

@@ -56,7 +56,7 @@ class Predictions(xgb.callback.TrainingCallback):
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         matrix = xgb.DMatrix(self.X, enable_categorical=True, **self.options)
-        self.rounds.append(model.predict(matrix, output_margin=True))
+        self.rounds.append(model.predict(matrix))
         return False
 
 
@@ -187,6 +187,17 @@ def test_early_stopping_serves_several_trainings(split: Split) -> None:
     ]  # fmt: skip
     assert boosters[0].best_iteration == boosters[1].best_iteration
     assert boosters[0].num_boosted_rounds() == boosters[0].best_iteration + 1 < 60
+
+
+def test_early_stopping_looks_for_its_data_set_in_each_training(split: Split) -> None:
+    train, valid = matrices(split)
+    stopper = early_stopping("mrr", 3)
+    for name in ("one", "two"):
+        booster = xgb.train(
+            PARAMS, train, 10, evals=[(valid, name)], custom_metric=custom_metric("mrr"), callbacks=[stopper],
+            verbose_eval=False,
+        )  # fmt: skip
+        assert booster.best_score > 0
 
 
 def test_early_stopping_counts_the_rounds_of_a_continued_model(split: Split) -> None:
@@ -358,17 +369,22 @@ def test_the_monitors_log(split: Split) -> None:
 
 
 @pytest.mark.parametrize("objective", ["rank:pairwise", "reg:squarederror", "binary:logistic"])
-def test_other_objectives_rank_by_margin(split: Split, objective: str) -> None:
+def test_other_objectives(split: Split, objective: str) -> None:
+    """What is evaluated is what `predict` gives, for logistic objectives too, where large margins tie at 1."""
     X, Xv, y, yv, qid, qidv = split
     seen, history = Predictions(Xv), {}
-    xgb.train(
-        PARAMS | {"objective": objective}, xgb.DMatrix(X, y > 1, qid=qid), 4, evals=[(matrices(split)[1], "v")],
+    params = PARAMS | {"objective": objective, "eta": 5.0 if objective == "binary:logistic" else 0.3}
+    booster = xgb.train(
+        params, xgb.DMatrix(X, y > 1, qid=qid), 4, evals=[(matrices(split)[1], "v")],
         custom_metric=custom_metric("mrr"), callbacks=[Monitor("mrr", Xv, yv, qid=qidv), seen], evals_result=history,
         verbose_eval=False,
     )  # fmt: skip
     expected = means(seen.rounds, yv, metrics="mrr", qid=qidv)["mrr"]
     assert history["valid"]["mrr"] == expected
     np.testing.assert_allclose(history["v"]["mrr"], expected, rtol=0, atol=SIX_DECIMALS)
+    margins = booster.predict(matrices(split)[1], output_margin=True)
+    of_margins = ltr.evaluate(yv, margins, qid=qidv, metrics="mrr")["mrr"]
+    assert (of_margins == expected[-1]) == (objective != "binary:logistic")
 
 
 def test_custom_metrics_are_pickled(split: Split) -> None:
@@ -413,16 +429,16 @@ class TestErrors:
     def test_early_stopping_on_what_is_not_logged(self, split: Split) -> None:
         train, valid = matrices(split)
         run = {"evals": [(valid, "v")], "custom_metric": custom_metric("mrr"), "verbose_eval": False}
-        with pytest.raises(ltr.LtrValueError, match=r"no data set has in the log \(it has v: mrr\)"):
+        with pytest.raises(ltr.LtrValueError, match=r"watches err@10, which is not in the log. It has v: mrr"):
             xgb.train(PARAMS, train, 3, callbacks=[early_stopping("err@10", 2)], **run)
-        with pytest.raises(ltr.LtrValueError, match="the data set 'valid' has in the log"):
+        with pytest.raises(ltr.LtrValueError, match="watches mrr of 'valid', which is not in the log"):
             xgb.train(PARAMS, train, 3, callbacks=[early_stopping("mrr", 2, data_name="valid")], **run)
         two = [Monitor("mrr", split[1], split[3], qid=split[5], name=name) for name in ("a", "b")]
         with pytest.raises(
             ltr.LtrValueError, match=r"Several data sets have mrr: say which.*data_name=, of [ab], [ab]"
         ):
             xgb.train(PARAMS, train, 3, callbacks=[*two, early_stopping("mrr", 2)], verbose_eval=False)
-        with pytest.raises(ltr.LtrValueError, match="it has nothing"):
+        with pytest.raises(ltr.LtrValueError, match="It has nothing"):
             xgb.train(PARAMS, train, 3, callbacks=[early_stopping("mrr", 2)], verbose_eval=False)
 
     @pytest.mark.parametrize(
@@ -439,10 +455,19 @@ class TestErrors:
         with pytest.raises(ltr.LtrValueError, match=message):
             early_stopping(*arguments)
 
-    @pytest.mark.parametrize("min_delta", [-0.1, float("nan")])
-    def test_min_delta(self, min_delta: float) -> None:
-        with pytest.raises(ltr.LtrValueError, match="min_delta must not be negative"):
+    @pytest.mark.parametrize("min_delta", [-0.1, float("nan"), "a", None])
+    def test_min_delta(self, min_delta: Any) -> None:
+        with pytest.raises(ltr.LtrValueError, match="min_delta must be a number, 0 or more"):
             early_stopping("mrr", 3, min_delta=min_delta)
+        with pytest.raises(ltr.LtrTypeError, match="data_name must be the name of a data set. Got 3"):
+            early_stopping("mrr", 3, data_name=3)
+
+    @pytest.mark.parametrize("columns", [5, 7])
+    def test_another_number_of_features(self, split: Split, columns: int) -> None:
+        X, Xv, y, yv, qid, qidv = split
+        wide = np.column_stack([Xv, Xv])[:, :columns]
+        with pytest.raises(ltr.LtrValueError, match=f"Monitor's X has {columns} features.*trained on 6"):
+            xgb.XGBRanker(n_estimators=2, callbacks=[Monitor("mrr", wide, yv, qid=qidv)]).fit(X, y, qid=qid)
 
     def test_monitor_arguments(self, split: Split) -> None:
         _, Xv, _, yv, _, qidv = split
@@ -454,6 +479,8 @@ class TestErrors:
             Monitor("mrr", Xv, yv, qid=qidv, name=None)
         with pytest.raises(ltr.LtrError, match="qid"):
             Monitor("mrr", Xv, yv)
+        with pytest.raises(ltr.LtrValueError, match='X has a column "qid".*do not pass qid'):
+            Monitor("mrr", pd.DataFrame(Xv).assign(qid=qidv), yv, qid=qidv)
 
     def test_several_scores_a_row(self, split: Split) -> None:
         train, _ = matrices(split)
@@ -480,6 +507,9 @@ class TestErrors:
         monkeypatch.setattr(xgb.collective, "get_world_size", lambda: 2)
         with pytest.raises(ltr.LtrValueError, match="There are 2 workers"):
             custom_metric("mrr")(np.zeros(len(split[3])), matrices(split)[1])
+        callbacks = [Monitor("mrr", split[1], split[3], qid=split[5])]
+        with pytest.raises(ltr.LtrValueError, match="There are 2 workers"):
+            xgb.train(PARAMS, matrices(split)[0], 2, callbacks=callbacks, verbose_eval=False)
 
 
 @pytest.mark.parametrize("metric", ["err@10", "mrr", "rbp"])
