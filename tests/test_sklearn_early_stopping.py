@@ -81,6 +81,17 @@ def test_the_best_round_is_that_of_a_scan(host: str, metric: str, patience: int,
     assert set(made.queries_) == set(qid.tolist())
 
 
+@pytest.mark.parametrize("host", ["XGBRanker", "XGBRegressor"])
+def test_values_that_stand_for_missing_ones(host: str, rows: Rows) -> None:
+    X, y, qid = rows
+    marked = np.where(X < 0, -1.0, X)
+    made = QueryRanker(of_host(host, missing=-1.0), early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
+    plain = QueryRanker(of_host(host), early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
+    made.fit(marked, y, qid=qid)
+    plain.fit(np.where(X < 0, np.nan, X), y, qid=qid)
+    assert made.estimator_.evals_result() == plain.estimator_.evals_result()
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_weights_and_scores_to_start_from(host: str, rows: Rows) -> None:
     X, y, qid = rows
@@ -259,6 +270,39 @@ class TestErrors:
         made = QueryRanker(of_host(host, early_stopping_rounds=5), early_stopping_rounds=2)
         with pytest.raises(ltr.LtrValueError, match=f"so is {host} by early_stopping_rounds=5. Set it on QueryRanker"):
             made.fit(X, y, qid=qid)
+
+    @pytest.mark.parametrize("host", HOSTS)
+    def test_a_second_stopping_by_a_callback(self, host: str, rows: Rows) -> None:
+        X, y, qid = rows
+        fit: dict[str, Any] = {}
+        estimators = [of_host(host)]
+        if host.startswith("LGBM"):
+            fit["callbacks"] = [lgb.early_stopping(1, verbose=False)]
+        else:
+            from xgboost.callback import EarlyStopping
+
+            from ltr_metrics.xgboost import early_stopping
+
+            stoppers = (EarlyStopping(rounds=1), early_stopping("mrr", 1))
+            estimators = [of_host(host, callbacks=[stopper]) for stopper in stoppers]
+        for estimator in estimators:
+            with pytest.raises(ltr.LtrValueError, match=f"so is {host} by the callback .*Set it on QueryRanker"):
+                QueryRanker(estimator, early_stopping_rounds=2).fit(X, y, qid=qid, **fit)
+
+    @pytest.mark.parametrize("rounds", [None, 2])
+    @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+    def test_weights(self, bad: float, rounds: int | None, rows: Rows) -> None:
+        X, y, qid = rows
+        weight = np.ones(len(y))
+        weight[7] = bad
+        with pytest.raises(ltr.LtrValueError, match="sample_weight must be finite and not negative: got .* at row 7"):
+            ranker(early_stopping_rounds=rounds).fit(X, y, qid=qid, sample_weight=weight)
+
+    def test_errors_that_more_queries_would_not_mend(self, rows: Rows) -> None:
+        X, y, qid = rows
+        with pytest.raises(ltr.LtrValueError, match="grade") as caught:
+            ranker(early_stopping_rounds=2, metric="err(max_grade=1)@5").fit(X, y, qid=qid)
+        assert "validation_fraction" not in str(caught.value)
 
     @pytest.mark.parametrize("name", ["eval_set", "eval_X", "eval_metric", "eval_group", "base_margin_eval_set"])
     def test_evaluation_by_hand(self, name: str, rows: Rows) -> None:

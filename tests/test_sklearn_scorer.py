@@ -13,6 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, QueryScorer, make_scorer
+from ltr_metrics.sklearn.guard import side_of
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +105,16 @@ class TestErrors:
     def test_no_labels(self, rows: Rows, fitted: QueryRanker) -> None:
         with pytest.raises(ltr.LtrValueError, match="target y is None"):
             make_scorer("mrr")(fitted, rows[0], qid=rows[2])
+
+
+def test_which_side_of_a_split_is_scored(rows: Rows, fitted: QueryRanker) -> None:
+    """Known from what the ranker was fitted on; queries of both sides are neither."""
+    X, y, qid = rows
+    labels, names = y.astype(float), np.unique(qid)
+    part = np.isin(qid, names[:20])
+    made = ranker().fit(X[part], y[part], qid=qid[part])
+    sides = {"train": part, "test": ~part, None: np.isin(qid, names[10:30])}
+    for expected, chosen in sides.items():
+        queries = ltr.Queries(y[chosen], qid=qid[chosen])
+        assert side_of(made, X[chosen], queries, labels[chosen]) == (expected, made.queries_)
+    assert side_of(LinearRegression(), X, ltr.Queries(y, qid=qid), labels) == (None, None)

@@ -33,8 +33,12 @@ def as_labels(y: Any) -> Any:
 
 
 def as_weights(sample_weight: Any) -> AnyArray:
-    """Return weights as numbers, which are not all 0."""
+    """Return weights as numbers, which are finite, not negative, and not all 0."""
     weights = as_numbers(as_column(sample_weight), "sample_weight")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise LtrValueError(f"sample_weight must be finite and not negative: got {weights[row]:g} at row {row}.")
     if not weights.any():
         raise LtrValueError("sample_weight must not be zero in every row: then there is nothing to fit.")
     return weights

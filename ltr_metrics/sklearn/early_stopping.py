@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ltr_metrics.adapter import HostMetrics
+from ltr_metrics.adapter import HostMetrics, UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import AnyArray, BoolArray
 from ltr_metrics.sklearn.training import Training
@@ -18,6 +19,7 @@ class Host(NamedTuple):
     """What of a host's estimators cannot go together with our early stopping."""
 
     own_stopping: tuple[str, ...]  # parameters by which the estimator stops by itself
+    callback: str  # class of its callback that stops
     booster: tuple[str, ...]  # names of the parameter that chooses the booster
     refused: tuple[str, ...]  # boosters that cannot be stopped
     why: str
@@ -27,6 +29,7 @@ class Host(NamedTuple):
 HOSTS = {
     "lightgbm": Host(
         own_stopping=("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"),
+        callback="_EarlyStoppingCallback",
         booster=("boosting_type", "boosting", "boost"),
         refused=("dart",),
         why="LightGBM does not stop it early",
@@ -34,6 +37,7 @@ HOSTS = {
     ),
     "xgboost": Host(
         own_stopping=("early_stopping_rounds",),
+        callback="EarlyStopping",
         booster=("booster",),
         refused=("dart", "gblinear"),
         why="cut back to its best round it is not the model that was evaluated then",
@@ -62,8 +66,8 @@ class StopEarly:
     def fit(self, estimator: Any, training: Training) -> tuple[int, AnyArray]:
         """Fit the estimator; return the rounds that its predictions use, and the queries that were held out."""
         host = _host_of(estimator)
-        _refuse_another_stopping(estimator, HOSTS[host])
-        _refuse_booster(estimator, HOSTS[host])
+        callbacks = [*(estimator.get_params().get("callbacks") or ()), *(training.others.get("callbacks") or ())]
+        _refuse_settings(estimator, HOSTS[host], callbacks)
         _refuse_evaluation_by_hand(training.others | training.rows)
         held_out = self._choose(len(training.ids))
         if host == "lightgbm":
@@ -73,8 +77,8 @@ class StopEarly:
         rest, held = training.of_queries(~held_out), training.of_queries(held_out)
         try:
             return train(estimator, rest, held, self.metric, int(self.rounds)), held.ids
-        except LtrValueError as error:  # the metric's, of data that the user did not choose
-            raise LtrValueError(
+        except UndefinedMeanError as error:  # on data that the user did not choose
+            raise UndefinedMeanError(
                 f"On the {len(held.ids)} of {len(training.ids)} queries that are held out for early stopping: {error} A larger "
                 "validation_fraction holds out more."
             ) from error
@@ -102,18 +106,15 @@ def _host_of(estimator: Any) -> str:
     )
 
 
-def _refuse_another_stopping(estimator: Any, host: Host) -> None:
+def _refuse_settings(estimator: Any, host: Host, callbacks: Iterable[Any]) -> None:
     parameters = estimator.get_params()
-    for name in host.own_stopping:
-        if parameters.get(name):
-            raise LtrValueError(
-                f"QueryRanker is to stop early, and so is {type(estimator).__name__} by {name}={parameters[name]!r}. Set it on QueryRanker "
-                "alone, which watches its metric on whole queries."
-            )
-
-
-def _refuse_booster(estimator: Any, host: Host) -> None:
-    parameters = estimator.get_params()
+    own = [f"{name}={parameters[name]!r}" for name in host.own_stopping if parameters.get(name)]
+    own += [f"the callback {c!r}" for c in callbacks if host.callback in {kind.__name__ for kind in type(c).__mro__}]
+    if own:
+        raise LtrValueError(
+            f"QueryRanker is to stop early, and so is {type(estimator).__name__} by {own[0]}. Set it on QueryRanker alone, which watches "
+            "its metric on whole queries."
+        )
     for name in host.booster:
         if parameters.get(name) in host.refused:
             raise LtrValueError(

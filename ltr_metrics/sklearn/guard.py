@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.pipeline import Pipeline
 
 from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation import Queries
 from ltr_metrics.grouping import Grouping, group_by_ids
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.sklearn.columns import as_table, queries_of
@@ -18,34 +19,48 @@ Extent = tuple[int, float]
 class Extents(dict[Any, Extent]):
     """Of each query its documents and the sum of their labels: enough to tell a whole query from a part of it."""
 
-    def __init__(self, grouping: Grouping, labels: AnyArray, *, from_X: bool = False) -> None:
-        sums = grouping.sum(labels if grouping.order is None else labels[grouping.order])
-        extents = zip(grouping.sizes.tolist(), sums.tolist(), strict=True)
-        super().__init__(zip(grouping.ids.tolist(), extents, strict=True))
+    def __init__(self, ids: AnyArray, sizes: AnyArray, sums: AnyArray, *, from_X: bool = False) -> None:
+        super().__init__(zip(ids.tolist(), zip(sizes.tolist(), sums.tolist(), strict=True), strict=True))
         self.from_X = from_X  # the ids come from a column of X, which the steps before a ranker may change
 
+    @classmethod
+    def of(cls, grouping: Grouping, labels: AnyArray, *, from_X: bool = False) -> Extents:
+        """Make it of labels in the order of the rows."""
+        sums = grouping.sum(labels if grouping.order is None else labels[grouping.order])
+        return cls(grouping.ids, grouping.sizes, sums, from_X=from_X)
 
-def part_of(estimator: Any, X: Any, ids: AnyArray, labels: AnyArray) -> str | None:
-    """Return whether a ranker is scored on queries that it was fitted on ("train") or on others ("test"); None if on both, or unknown.
 
-    Refuse a part of a query of which it was fitted on another part: such folds flatter every ranker.
+class Side(NamedTuple):
+    """On which side of a split a ranker is scored."""
+
+    part: str | None = None  # "train": queries that it was fitted on, "test": others; None: both, or unknown
+    fitted: Extents | None = None  # queries that it was fitted on, if they have the names of those that are scored
+
+
+def side_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> Side:
+    """Return what is known of a split, and refuse one that cuts queries, for such folds flatter every ranker.
+
+    Whole queries that the ranker was fitted on may be scored, as searches do for their training scores.
     """
     ranker, steps_before = _last_step(estimator)
     fitted = getattr(ranker, "queries_", None)
     if not isinstance(fitted, Extents):
-        return None
+        return Side()
+    scored = Extents(queries.qid, queries.sizes, queries.sum_by_query(labels))
+    renamed = False
     if fitted.from_X and steps_before:
-        ids = _ids_behind(steps_before, X, ids, ranker.qid)
-    scored = Extents(group_by_ids(ids), labels)
+        behind = _seen_behind(steps_before, X, labels, ranker.qid, queries.n_queries)
+        scored, renamed = behind, behind.keys() != scored.keys()
     known = [name for name in scored if name in fitted]
     cut = [name for name in known if not _same_extent(fitted[name], scored[name])]
     if cut:
         raise LtrValueError(
             f"Query {cut[0]!r} stands on both sides, with {fitted[cut[0]][0]} documents in the training part and {scored[cut[0]][0]} others "
-            f"here, as do {len(cut)} of these {len(scored)} queries: folds that cut queries flatter every ranker. Split by cv=GroupKFold() "
+            f"here; so do {len(cut)} of these {len(scored)} queries. Folds that cut queries flatter every ranker: split by cv=GroupKFold() "
             "with groups=qid. (If these are other queries, give them other ids.)"
         )
-    return "test" if not known else "train" if len(known) == len(scored) else None
+    part = "test" if not known else "train" if len(known) == len(scored) else None
+    return Side(part, None if renamed else fitted)
 
 
 def _last_step(estimator: Any) -> tuple[Any, list[Pipeline]]:
@@ -60,19 +75,22 @@ def _last_step(estimator: Any) -> tuple[Any, list[Pipeline]]:
     return estimator, steps_before
 
 
-def _ids_behind(steps_before: list[Pipeline], X: Any, ids: AnyArray, column: str | int) -> AnyArray:
-    """Return the ids as the ranker sees them: a scaler scales the queries' column as any other."""
+def _seen_behind(steps_before: list[Pipeline], X: Any, labels: AnyArray, column: str | int, n_queries: int) -> Extents:
+    """Return the queries as the ranker sees them: a scaler scales their column as any other."""
     for steps in steps_before:
         X = steps.transform(X)
-    seen = queries_of(as_table(X), None, column, "QueryRanker, behind the steps before it,")
-    n_seen, n_queries = len(group_by_ids(seen).sizes), len(group_by_ids(ids).sizes)
-    if n_seen != n_queries:
+    seen = Extents.of(
+        group_by_ids(queries_of(as_table(X), None, column, "QueryRanker, behind the steps before it,")), labels
+    )
+    if len(seen) != n_queries:
         raise LtrValueError(
-            f"The steps before QueryRanker make {n_seen} queries of {n_queries}, since they change the column {column!r} of queries. Let "
+            f"The steps before QueryRanker make {len(seen)} queries of {n_queries}, since they change the column {column!r} of queries. Let "
             "them leave it as it is, for example by ColumnTransformer(..., remainder='passthrough')."
         )
     return seen
 
 
 def _same_extent(a: Extent, b: Extent) -> bool:
-    return a[0] == b[0] and math.isclose(a[1], b[1], rel_tol=1e-9, abs_tol=1e-12)  # sums depend on the order of rows
+    return a[0] == b[0] and math.isclose(
+        a[1], b[1], rel_tol=1e-6
+    )  # sums in another order, of labels that may be float32

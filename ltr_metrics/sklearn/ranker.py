@@ -131,7 +131,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         grouping, labels = group_by_ids(ids), _finite(y)
         training = Training.of(rows, fit_params, grouping)
         self._fit_clone(training)
-        self.queries_ = Extents(grouping, labels, from_X=qid is None)
+        self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
         return self
 
     def _fit_clone(self, training: Training) -> None:

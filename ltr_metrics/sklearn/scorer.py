@@ -16,7 +16,7 @@ from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import Evaluation
 from ltr_metrics.sklearn.columns import as_labels, as_table, queries_of
-from ltr_metrics.sklearn.guard import part_of
+from ltr_metrics.sklearn.guard import Side, side_of
 
 
 def make_scorer(
@@ -89,20 +89,20 @@ class QueryScorer(HostMetrics):
         # Not spelled out, since LightGBM counts parameters, and would refuse a fifth before we can name the right adapter.
         if not hasattr(estimator, "predict"):
             raise wrong_host("A scorer is for scikit-learn, which hands over an estimator, X and y.", estimator, X, *y)
-        result, part = self._score(estimator, X, *y, **routed)
+        result, side = self._score(estimator, X, *y, **routed)
         if self.log is not None:
-            self.log.record_score(estimator.get_params(), result, part)
+            self.log.record_score(estimator.get_params(), result, side.part, fitted=side.fitted)
         return next(iter(result.mean.values())) if self.single else dict(result.mean)
 
     def _score(
         self, estimator: Any, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
-    ) -> tuple[Evaluation, str | None]:
+    ) -> tuple[Evaluation, Side]:
         refuse_classifier(estimator)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         ids, labels = queries_of(as_table(X), qid, self.qid, "the scorer"), as_labels(y)
         queries = Queries(labels, qid=ids, sample_weight=sample_weight)
-        part = part_of(estimator, X, ids, as_numbers(labels, "y"))
-        return self.evaluate(queries, estimator.predict(X)), part
+        side = side_of(estimator, X, queries, as_numbers(labels, "y"))
+        return self.evaluate(queries, estimator.predict(X)), side
 
     def __repr__(self) -> str:
         metrics = [str(metric) for metric in self.request.metrics]

@@ -13,6 +13,8 @@ from ltr_metrics.grouping import Grouping
 from ltr_metrics.inputs import AnyArray, BoolArray, IntArray, take_rows
 from ltr_metrics.sklearn.columns import n_entries
 
+PER_FEATURE = {"feature_name", "feature_weights", "categorical_feature"}  # as many as rows by chance
+
 
 @dataclass(frozen=True)
 class Training:
@@ -35,7 +37,8 @@ class Training:
         made_here = sorted({"group", "group_id", "qid"} & fit_params.keys())
         if made_here:
             raise LtrTypeError(f"QueryRanker makes {made_here[0]} for the estimator from qid: do not pass it.")
-        rows = rows | {name: value for name, value in fit_params.items() if n_entries(value) == n_rows}
+        per_row = {name: value for name, value in fit_params.items() if name not in PER_FEATURE}
+        rows = rows | {name: value for name, value in per_row.items() if n_entries(value) == n_rows}
         others = {name: value for name, value in fit_params.items() if name not in rows}
         if grouping.order is not None:
             rows = _take(rows, grouping.order)
