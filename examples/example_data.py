@@ -25,10 +25,13 @@ def load(parser):
     args = parser.parse_args()
     if (args.valid or args.test) and not args.letor:
         parser.error("--valid and --test need --letor")
-    data = read(args.letor, args.n_features) if args.letor else ltr.make_ranking(400, random_state=0)
-    n_features = data[0].shape[1]
-    train, test = (data, read(args.test, n_features)) if args.test else cut(data, 0.2, 0)
-    train, valid = (train, read(args.valid, n_features)) if args.valid else cut(train, 0.25, 1)
+    try:
+        data = read(args.letor, args.n_features) if args.letor else ltr.make_ranking(400, random_state=0)
+        n_features = data[0].shape[1]
+        train, test = (data, read(args.test, n_features)) if args.test else cut(data, 0.2, 0)
+        train, valid = (train, read(args.valid, n_features)) if args.valid else cut(train, 0.25, 1)
+    except (OSError, ltr.LtrError) as error:
+        parser.error(str(error))
     return args, train, valid, test
 
 

@@ -16,13 +16,13 @@ from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 
 def ranker(**parameters):
-    model = lgb.LGBMRanker(n_estimators=500, n_jobs=2, verbose=-1, random_state=0, **parameters)
+    model = lgb.LGBMRanker(n_estimators=500, n_jobs=1, verbose=-1, random_state=0, **parameters)
     return QueryRanker(model, early_stopping_rounds=20, metric="ndcg@10", random_state=0)
 
 
 def main():
     parser = arguments(__doc__)
-    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=20, help="how many settings to try (default: 20)")
     args, (X, y, qid), _, (X_test, y_test, qid_test) = load(parser)
     frame = with_qid_column(X, qid)
 

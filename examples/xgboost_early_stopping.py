@@ -50,7 +50,7 @@ def main():
     log = ltr.PerQueryLog()
     ranker = train_ranker(train, valid, log)
     print(f"XGBRanker: best round {ranker.best_iteration}, err@10 = {ranker.best_score:.6f} on validation.")
-    print(log.best_round("valid", "err@10", rule="one_se"))
+    print(log.best_round("valid", "err@10"))
 
     print("\nOn test queries:")
     print(ltr.evaluate(y, ranker.predict(X), qid=qid, metrics=METRICS))
