@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrKeyError, LtrTypeError
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.log.files import order_of_id
+from ltr_metrics.log.folds import Fold, fold_of, of_one_search
 from ltr_metrics.log.parameters import Parameters, as_text, varying, with_nested
-from ltr_metrics.log.scores import Score, in_order, some, weight_of
+from ltr_metrics.log.scores import Score, some, weight_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import Evaluation, PlainId, mean, plain_ids
 from ltr_metrics.standard_error import counting, standard_error
 
 WIDTH = 100  # of the parameters in one line
-Fold = tuple[int, int]  # of Score.search and Score.fold, in their order
-
-_REMEMBER = (
-    "The log cannot tell, since it does not know which queries the rankers were fitted on. Wrap the estimator in a QueryRanker, which "
-    "remembers, behind steps that leave its column of queries as it is; or let the scorer see the test parts of one search alone "
-    "(return_train_score=False, no scoring of other data). Either with a new folder."
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,13 +99,9 @@ def candidates_of(
             "part where a QueryRanker remembers what it was fitted on; otherwise it is None."
         )
     with_it = [score for score in chosen if metric in score.evaluation.per_query] or chosen  # of none: it says so
-    compared = _of_one_search(with_it)
-    unknown = [score for score in compared if score.search is None]
-    if part is None:
-        _refuse_nested_folds(unknown)
-    _refuse_missing_folds(unknown)
+    compared = of_one_search(with_it)
     place = _places(score.evaluation for score in compared)
-    folds = sorted(set(map(_fold, compared)))
+    folds = sorted(set(map(fold_of, compared)))
     names = varying([score.parameters for score in compared])
     by_number: dict[int, list[Score]] = {}
     for score in compared:
@@ -122,75 +110,6 @@ def candidates_of(
     if params is not None:
         return _in_order_of(params, found)
     return sorted(found, key=lambda c: (np.isnan(c.mean_over_folds), -c.mean_over_folds, c.number))
-
-
-def _of_one_search(scores: Sequence[Score]) -> Sequence[Score]:
-    """Return the scores of the search that has several folds; all of them if none has.
-
-    A refitted ranker that was scored on other data, and a baseline beside it, are searches of one fold. So is each split of a
-    cross-validation whose splits leave out some of the queries.
-    """
-    n_folds = Counter(search for search, _ in {(score.search, score.fold) for score in scores})
-    searches = sorted((search for search, n in n_folds.items() if n > 1), key=in_order)
-    if len(searches) > 1:
-        raise LtrValueError(
-            f"This log holds the scores of {len(searches)} searches, on different data: those within a nested cross-validation, or two that "
-            "wrote into one folder. Give each a folder of its own. scores() and to_pandas() have all of them, told apart by search: "
-            f"{' and '.join(map(str, searches))}."
-        )
-    if not searches:
-        return scores
-    of_search = [score for score in scores if score.search in searches]
-    _refuse_shared_queries(of_search, [score for score in scores if score.search not in searches])
-    return of_search
-
-
-def _refuse_shared_queries(of_search: Sequence[Score], others: Sequence[Score]) -> None:
-    """Refuse a test part of another search with queries of this one's: it may be a fold, and not the test of a refitted ranker."""
-    queries = {name for score in of_search for name in plain_ids(score.evaluation.qid)}
-    for score in others:
-        shared = [name for name in plain_ids(score.evaluation.qid) if name in queries and score.part == "test"]
-        if shared:
-            raise LtrValueError(
-                f"Query {shared[0]!r} was scored in search {of_search[0].search}, which has several folds, and in search {score.search}, whose "
-                "rankers were fitted and scored on other data. Either two searches wrote into one folder: give each a folder of its own. Or "
-                "splits leave out some of the queries, and some of them the same by chance: let train_size + test_size be 1."
-            )
-
-
-def _refuse_nested_folds(scores: Sequence[Score]) -> None:
-    """Refuse a fold within another one, of rankers fitted on unknown queries: a training part contains other splits' test parts."""
-    queries = _queries_of_folds(scores)
-    for inner, outer in permutations(queries, 2):
-        if queries[inner] < queries[outer]:
-            raise LtrValueError(
-                f"Of part None, all queries of fold {inner} ({_some_of(queries[inner])}) are in fold {outer} too, as training parts contain test "
-                f"parts: the scores of both would count alike. {_REMEMBER}"
-            )
-
-
-def _refuse_missing_folds(scores: Sequence[Score]) -> None:
-    """Refuse a candidate without a fold that others have, of rankers fitted on unknown queries."""
-    queries = _queries_of_folds(scores)
-    scored = {(score.candidate, score.fold) for score in scores}
-    for score, fold in product(scores, queries):
-        if (score.candidate, fold) not in scored:
-            raise LtrValueError(
-                f"Candidate {score.candidate} was not scored on fold {fold} ({_some_of(queries[fold])}), and others were: either its fit failed, "
-                f"or these data are no fold of the search, as those of search.score(...). {_REMEMBER} Parameters: {as_text(score.parameters)}."
-            )
-
-
-def _queries_of_folds(scores: Sequence[Score]) -> dict[int, frozenset[PlainId]]:
-    return {score.fold: frozenset(plain_ids(score.evaluation.qid)) for score in scores}
-
-
-def _some_of(queries: Iterable[PlainId]) -> str:
-    return some(sorted(queries, key=order_of_id))
-
-
-def _fold(score: Score) -> Fold:
-    return in_order(score.search), score.fold
 
 
 def _places(evaluations: Iterable[Evaluation]) -> dict[PlainId, int]:
@@ -210,7 +129,7 @@ def _candidate(
     total, defined, weight, scored = np.zeros((4, len(place)))
     for score in scores:
         evaluation = score.evaluation
-        means[folds.index(_fold(score))] = evaluation.mean[name]
+        means[folds.index(fold_of(score))] = evaluation.mean[name]
         at, values = np.array([place[i] for i in plain_ids(evaluation.qid)]), evaluation.per_query[name]
         total[at] += np.where(np.isnan(values), 0, values)
         defined[at] += ~np.isnan(values)
