@@ -50,14 +50,19 @@ class HostMetrics:
     def evaluate(self, queries: Queries, scores: Any) -> Evaluation:
         """Evaluate, and refuse a mean over no query, which a host would log as NaN and never stop on."""
         result = queries.answer(scores, self.request)
-        for name, value in result.mean.items():
-            if np.isnan(value):
-                raise UndefinedMeanError(
-                    f"{name} is undefined for all {result.n_queries} queries of this data set (or those that are left have weight "
-                    "0), so it has no mean. A metric is undefined where no document is relevant to it, one of order where all grades are "
-                    "equal, one of your own where it returns NaN. Evaluate on other data, or set no_relevant=0 or 1."
-                )
+        refuse_undefined_means(result)
         return result
+
+
+def refuse_undefined_means(result: Evaluation) -> None:
+    """Refuse a mean over no query."""
+    for name, value in result.mean.items():
+        if np.isnan(value):
+            raise UndefinedMeanError(
+                f"{name} is undefined for all {result.n_queries} queries of this data set (or those that are left have weight "
+                "0), so it has no mean. A metric is undefined where no document is relevant to it, one of order where all grades are "
+                "equal, one of your own where it returns NaN. Evaluate on other data, or set no_relevant=0 or 1."
+            )
 
 
 class Prepared:

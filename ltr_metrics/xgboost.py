@@ -301,11 +301,7 @@ class Monitor(xgboost.callback.TrainingCallback):
             raise LtrTypeError(f"name must be a text, the data set's name in the log. Got {name!r}.")
         if isinstance(X, xgboost.DMatrix):
             raise LtrTypeError("Monitor takes X, y and qid; xgb.train(custom_metric=...) evaluates a DMatrix.")
-        if hasattr(X, "iloc") and "qid" in X.columns:
-            if qid is not None or group is not None:
-                raise LtrValueError(
-                    'X has a column "qid", which XGBRanker takes for the queries: do not pass qid or group too.'
-                )
+        if qid is None and group is None and hasattr(X, "iloc") and "qid" in X.columns:
             X, qid = X.drop(columns="qid"), X["qid"]
         self.name = name
         self.queries = Queries(y, qid=qid, group=group, query_weight=query_weight, sample_weight=sample_weight)
@@ -360,7 +356,10 @@ class Monitor(xgboost.callback.TrainingCallback):
     def _refuse_other_features(self, model: xgboost.Booster) -> None:
         given, expected = self._dmatrix.num_col(), model.num_features()  # type: ignore[union-attr]
         if given != expected:  # Booster.predict would take the missing ones for missing values
-            raise LtrValueError(f"The Monitor's X has {given} features, and the model was trained on {expected}.")
+            raise LtrValueError(
+                f'The Monitor\'s X has {given} features, and the model was trained on {expected}. (A column "qid" is none if qid= and '
+                "group= are left out.)"
+            )
 
     def after_training(self, model: Any) -> Any:
         # A DMatrix can be neither copied nor pickled, which the estimator that has this callback must be.

@@ -92,6 +92,15 @@ def test_values_that_stand_for_missing_ones(host: str, rows: Rows) -> None:
     assert made.estimator_.evals_result() == plain.estimator_.evals_result()
 
 
+@pytest.mark.parametrize("host", ["LGBMRegressor", "XGBRegressor"])
+def test_a_feature_that_is_called_qid(host: str, rows: Rows) -> None:
+    X, y, qid = rows
+    inputs = frame(X, qid).rename(columns={"qid": "query", "f0": "qid"})
+    made = QueryRanker(of_host(host), qid="query", early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
+    plain = QueryRanker(of_host(host), early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
+    assert made.fit(inputs, y).n_rounds_ == plain.fit(X, y, qid=qid).n_rounds_
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_weights_and_scores_to_start_from(host: str, rows: Rows) -> None:
     X, y, qid = rows

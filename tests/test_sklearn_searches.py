@@ -18,8 +18,10 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupShuffleSplit,
     HalvingGridSearchCV,
     KFold,
+    PredefinedSplit,
     RandomizedSearchCV,
     ShuffleSplit,
     cross_val_score,
@@ -473,3 +475,53 @@ class TestLog:
         candidates = log.candidates("mrr", params=search.cv_results_["params"])
         for i, candidate in enumerate(candidates):
             assert sorted(candidate.folds) == sorted(fold_scores(search, i))
+
+    def test_one_split_and_a_score_on_other_data(self, rows: Rows, tmp_path: Path) -> None:
+        X, y, qid = rows
+        new = np.isin(qid, np.unique(qid)[:10])
+        log = ltr.PerQueryLog(folder=tmp_path)
+        held_out = PredefinedSplit(np.where(qid[~new] % 4 == 0, 0, -1))
+        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=held_out)
+        search.fit(frame(X[~new], qid[~new]), y[~new])
+        search.score(frame(X[new], qid[new]), y[new])
+        candidates = log.candidates("mrr", params=search.cv_results_["params"])
+        assert [c.mean_over_folds for c in candidates] == search.cv_results_["mean_test_score"].tolist()
+
+    def test_part_of_the_queries_and_a_score_on_other_data(self, rows: Rows, tmp_path: Path) -> None:
+        X, y, qid = rows
+        new = np.isin(qid, np.unique(qid)[:10])
+        log = ltr.PerQueryLog(folder=tmp_path)
+        some = GroupShuffleSplit(2, train_size=0.4, test_size=0.3, random_state=0)
+        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=some)
+        search.fit(frame(X[~new], qid[~new]), y[~new], groups=qid[~new])
+        candidates = log.candidates("mrr", params=search.cv_results_["params"])
+        np.testing.assert_allclose([c.mean_over_folds for c in candidates], search.cv_results_["mean_test_score"])
+        search.score(frame(X[new], qid[new]), y[new])
+        with pytest.raises(ltr.LtrValueError, match=r"alone was scored.*before search.score"):
+            log.candidates("mrr")
+
+    @pytest.mark.parametrize("rates", [[0.3], [0.1, 0.3]])
+    def test_several_grids(self, rates: list[float], rows: Rows, tmp_path: Path) -> None:
+        """What a grid leaves out has the estimator's own value, 0.1, which another grid may have too."""
+        X, y, qid = rows
+        log = ltr.PerQueryLog(folder=tmp_path)
+        grids = [LEAVES, LEAVES | {"estimator__learning_rate": rates}, {"estimator__min_child_samples": [3]}]
+        search = GridSearchCV(ranker(), grids, scoring=make_scorer("mrr", log=log), cv=CV)
+        search.fit(frame(X, qid), y, groups=qid)
+        candidates = log.candidates("mrr", params=search.cv_results_["params"])
+        np.testing.assert_allclose([c.mean_over_folds for c in candidates], search.cv_results_["mean_test_score"])
+
+    def test_a_fold_where_the_metric_is_undefined_is_a_fold(self, rows: Rows, tmp_path: Path) -> None:
+        X, y, qid = rows
+        (_, test), *_ = CV.split(X, y, qid)
+        y = y.copy()
+        y[test] = 0
+        log = ltr.PerQueryLog(folder=tmp_path)
+        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=CV, refit=False)
+        with pytest.warns(UserWarning, match="Scoring failed|non-finite"):
+            search.fit(frame(X, qid), y, groups=qid)
+        assert np.isnan(search.cv_results_["mean_test_score"]).all()
+        for candidate in log.candidates("mrr"):
+            assert np.isnan(candidate.folds).sum() == 1
+            assert np.isnan(candidate.mean_over_folds)
+            assert 0 < candidate.mean_over_queries < 1

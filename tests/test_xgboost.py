@@ -479,8 +479,6 @@ class TestErrors:
             Monitor("mrr", Xv, yv, qid=qidv, name=None)
         with pytest.raises(ltr.LtrError, match="qid"):
             Monitor("mrr", Xv, yv)
-        with pytest.raises(ltr.LtrValueError, match='X has a column "qid".*do not pass qid'):
-            Monitor("mrr", pd.DataFrame(Xv).assign(qid=qidv), yv, qid=qidv)
 
     def test_several_scores_a_row(self, split: Split) -> None:
         train, _ = matrices(split)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.errors import LtrKeyError, LtrTypeError
+from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.log.files import order_of_id
 from ltr_metrics.log.folds import Fold, fold_of, of_one_search
-from ltr_metrics.log.parameters import Parameters, as_text, varying, with_nested
-from ltr_metrics.log.scores import Score, some, weight_of
+from ltr_metrics.log.matching import places_of
+from ltr_metrics.log.parameters import Parameters, varying
+from ltr_metrics.log.scores import Score, weight_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import Evaluation, PlainId, mean, plain_ids
 from ltr_metrics.standard_error import counting, standard_error
@@ -108,7 +109,7 @@ def candidates_of(
         by_number.setdefault(score.candidate, []).append(score)
     found = [_candidate(of_one, metric, names, folds, place) for of_one in by_number.values()]
     if params is not None:
-        return _in_order_of(params, found)
+        return [found[i] for i in places_of(params, [(c.all_parameters, c.parameters) for c in found])]
     return sorted(found, key=lambda c: (np.isnan(c.mean_over_folds), -c.mean_over_folds, c.number))
 
 
@@ -147,23 +148,3 @@ def _candidate(
         values=np.divide(total, defined, out=np.full(len(place), np.nan), where=defined > 0),
         weight=weight / np.maximum(scored, 1) if weighted else None,
     )
-
-
-def _in_order_of(params: Iterable[Mapping[str, Any]], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidate of each of ``cv_results_["params"]``: the one whose parameters contain these."""
-    if isinstance(params, (str, Mapping)):
-        raise LtrTypeError(
-            f'params must be several candidates\' parameters, as search.cv_results_["params"]. Got {params!r}.'
-        )
-    texts = [{name: as_text(value) for name, value in c.all_parameters.items()} for c in candidates]
-    ordered = []
-    for wanted in params:
-        text = {name: as_text(value) for name, value in with_nested(wanted).items()}
-        matching = [c for c, known in zip(candidates, texts, strict=True) if text.items() <= known.items()]
-        if len(matching) != 1:
-            raise LtrKeyError(
-                f"{len(matching) or 'No'} candidate{'s have' if matching else ' has'} the parameters {dict(wanted)!r}, where one should. "
-                f"Of those that vary, the log has {some([c.parameters for c in candidates])}."
-            )
-        ordered += matching
-    return ordered

@@ -34,12 +34,31 @@ def of_one_search(scores: Sequence[Score]) -> Sequence[Score]:
             "wrote into one folder. Give each a folder of its own. scores() and to_pandas() have all of them, told apart by search: "
             f"{' and '.join(map(str, searches))}."
         )
-    of_search = [score for score in scores if not searches or score.search in searches]
-    _refuse_shared_queries(of_search, [score for score in scores if searches and score.search not in searches])
+    of_search = [s for s in scores if s.search in searches] if searches else _without_scores_of_the_best(scores)
+    if searches:
+        _refuse_shared_queries(of_search, [score for score in scores if score.search not in searches])
     unknown = [score for score in of_search if score.search is None]
     _refuse_nested_folds([score for score in unknown if score.part is None])
     _refuse_missing_folds(unknown)
     return of_search
+
+
+def _without_scores_of_the_best(scores: Sequence[Score]) -> Sequence[Score]:
+    """Leave out what one candidate alone was scored on, refitted after a search of one split; refuse what may be a split of its own."""
+    candidates: dict[int | None, set[int]] = {}
+    for score in scores:
+        candidates.setdefault(score.search, set()).add(score.candidate)
+    if max(map(len, candidates.values())) == 1:
+        return scores
+    alone = [score for score in scores if len(candidates[score.search]) == 1 and score.search is not None]
+    for score in alone:
+        if not score.refitted:
+            raise LtrValueError(
+                f"Candidate {score.candidate} alone was scored in search {score.search}, and the other searches are of one split each: it may be "
+                "a split on which the other fits failed, or the score of a ranker on other data. Ask candidates() before search.score(...), "
+                "or let another scorer, without this log, score other data."
+            )
+    return [score for score in scores if score not in alone]
 
 
 def _refuse_shared_queries(of_search: Sequence[Score], others: Sequence[Score]) -> None:

@@ -53,6 +53,8 @@ class Score:
         All parameters of the candidate, as plain values.
     evaluation : Evaluation
         Of every metric that was asked for. Ids of mixed or unusual types are plain ones here: numbers and text.
+    refitted : bool
+        Whether the ranker was fitted on all the data of another search, as the best one is after a search.
     """
 
     candidate: int
@@ -61,6 +63,7 @@ class Score:
     part: str | None
     parameters: Parameters
     evaluation: Evaluation
+    refitted: bool
 
 
 def scores_in(folder: Path) -> list[Score]:
@@ -78,7 +81,15 @@ def scores_in(folder: Path) -> list[Score]:
     ids = {split: sorted(map(order_of_id, plain_ids(qid))) for split, qid in queries.items()}
     search, fold = _numbers_of_searches(ids), _numbers_of_folds(ids)
     scores = [
-        Score(candidate[as_text(r.parameters)], search[r.search], fold[r.split], r.part, r.parameters, r.evaluation)
+        Score(
+            candidate[as_text(r.parameters)],
+            search[r.search],
+            fold[r.split],
+            r.part,
+            r.parameters,
+            r.evaluation,
+            refitted=r.fit is not None and r.fit != r.search and r.fit in search,
+        )
         for r in records
     ]
     return sorted(scores, key=lambda s: (s.candidate, in_order(s.search), str(s.part), s.fold))

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ltr_metrics.adapter import HostMetrics, wrong_host
+from ltr_metrics.adapter import HostMetrics, refuse_undefined_means, wrong_host
 from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.evaluation import Queries
@@ -92,6 +92,7 @@ class QueryScorer(HostMetrics):
         result, side = self._score(estimator, X, *y, **routed)
         if self.log is not None:
             self.log.record_score(estimator.get_params(), result, side.part, fitted=side.fitted)
+        refuse_undefined_means(result)  # kept before: a fold without a mean is a fold
         return next(iter(result.mean.values())) if self.single else dict(result.mean)
 
     def _score(
@@ -102,7 +103,7 @@ class QueryScorer(HostMetrics):
         ids, labels = queries_of(as_table(X), qid, self.qid, "the scorer"), as_labels(y)
         queries = Queries(labels, qid=ids, sample_weight=sample_weight)
         side = side_of(estimator, X, queries, as_numbers(labels, "y"))
-        return self.evaluate(queries, estimator.predict(X)), side
+        return queries.answer(estimator.predict(X), self.request), side
 
     def __repr__(self) -> str:
         metrics = [str(metric) for metric in self.request.metrics]
