@@ -11,6 +11,7 @@ import numpy as np
 from ltr_metrics.conventions import Convention, Metrics, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries
+from ltr_metrics.inputs import same_arrays
 from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics import MeanOf
 from ltr_metrics.result import Evaluation
@@ -77,7 +78,12 @@ class Prepared:
     def get(self, data: Any, facts: tuple[Any, ...], make: Callable[[], Queries]) -> Queries:
         """Return the queries of a data set, made anew unless its facts (arrays or None) are those of the last time."""
         reference, before, queries = self._known.get(id(data), (None, (), None))
-        if queries is not None and reference is not None and reference() is data and all(map(_same, before, facts)):
+        if (
+            queries is not None
+            and reference is not None
+            and reference() is data
+            and all(map(same_arrays, before, facts))
+        ):
             return queries
         queries, key, known = make(), id(data), self._known
         copies = tuple(None if fact is None else np.array(fact) for fact in facts)  # they may be changed in place
@@ -86,10 +92,6 @@ class Prepared:
 
     def __reduce__(self) -> Any:
         return Prepared, ()  # copies and other processes prepare for themselves
-
-
-def _same(before: Any, now: Any) -> bool:
-    return now is None if before is None else now is not None and np.array_equal(before, now)
 
 
 # What takes the place of an adapter that was given to the wrong host, told by what the host hands over; the first that fits.

@@ -155,3 +155,8 @@ def require_option(name: str, value: object, allowed: Sequence[str]) -> str:
 
 def _kind(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
+
+
+def same_arrays(one: AnyArray | None, other: AnyArray | None) -> bool:
+    """Whether two arrays are equal; None is equal to None alone."""
+    return other is None if one is None else other is not None and np.array_equal(one, other)

@@ -630,7 +630,7 @@ def test_other_files_are_left_alone_and_damaged_ones_are_named(log: ltr.PerQuery
     with pytest.raises(ltr.LtrValueError, match="no readable record of scores: ValueError.*allow_pickle=False"):
         log.scores()
     np.savez(damaged, header=np.array('{"format": 99}'))
-    with pytest.raises(ltr.LtrValueError, match="its format is 99, where 2 is read"):
+    with pytest.raises(ltr.LtrValueError, match="its format is 99, where 1 is read"):
         log.scores()
 
 

@@ -23,7 +23,7 @@ from ltr_metrics.log.parameters import Parameters, plain
 from ltr_metrics.result import Evaluation, PlainId, plain_id, plain_ids
 
 SUFFIX = ".scores.npz"
-FORMAT = 2
+FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)

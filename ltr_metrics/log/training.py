@@ -11,7 +11,7 @@ import numpy as np
 
 from ltr_metrics.conventions import Request
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, same_arrays
 from ltr_metrics.log.rounds import BestRound, Change, best_round, change, segment_curves
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import ByMetric, Evaluation
@@ -186,7 +186,7 @@ class TrainingLog:
         """Refuse what would make rounds incomparable: a log has one weight a query, and one column."""
         pairs = {"sizes": (curves.sizes, result.n_documents), "weights": (curves.weight, result.weight)}
         for what, (before, now) in pairs.items():
-            if not _same(before, now):
+            if not same_arrays(before, now):
                 raise LtrValueError(
                     f"The queries of the data set {self._name_of(curves)!r} have other {what} than in the round before. Leave the data as "
                     "they are during a training, and give each training a new PerQueryLog."
@@ -235,11 +235,6 @@ class TrainingLog:
         return self  # LGBMRanker.fit copies its metric deeply; what the copy writes is to be found here
 
     def __getstate__(self) -> dict[str, Any]:
-        without = [
-            replace(curves, data=None, training=None) for curves in self._curves
-        ]  # weak references cannot be pickled
+        # Weak references cannot be pickled.
+        without = [replace(curves, data=None, training=None) for curves in self._curves]
         return self.__dict__ | {"_curves": without}
-
-
-def _same(before: AnyArray | None, now: AnyArray | None) -> bool:
-    return now is None if before is None else now is not None and np.array_equal(before, now)
