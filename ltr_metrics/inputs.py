@@ -160,3 +160,8 @@ def _kind(value: object) -> str:
 def same_arrays(one: AnyArray | None, other: AnyArray | None) -> bool:
     """Whether two arrays are equal; None is equal to None alone."""
     return other is None if one is None else other is not None and np.array_equal(one, other)
+
+
+def is_count(value: object) -> bool:
+    """Whether an argument is a whole number, 1 or more."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)

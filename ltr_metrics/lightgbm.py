@@ -193,8 +193,9 @@ def _one_a_row(preds: Any) -> Any:
 class _Calling(NamedTuple):
     """What LightGBM is doing when it calls a metric.
 
-    It does not tell: Dataset.params, for one, are those of the first training that used the Dataset. So it is read from the frame of `Booster.__inner_eval`, which gathers the results of one data set. A function of the
-    user's that stands between names its values itself; then, and in a call by hand, nothing is known.
+    It does not tell: Dataset.params, for one, are those of the first training that used the Dataset. So it is read from the
+    frame of `Booster.__inner_eval`, which gathers the results of one data set. A function of the user's that stands between
+    names its values itself; then, and in a call by hand, nothing is known.
     """
 
     booster: Any = None

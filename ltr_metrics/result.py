@@ -104,6 +104,11 @@ class Evaluation:
         }
         return found[None] if None in found else Segments(found)
 
+    @cached_property
+    def plain_qid(self) -> list[PlainId]:
+        """The ids as JSON has them: text, numbers and truth values; made once."""
+        return plain_ids(self.qid)
+
     def subset(self, chosen: BoolArray) -> Evaluation:
         """Return the evaluation of some of the queries, given as one flag or as positions of the chosen ones."""
         values = {name: of_query[chosen] for name, of_query in self.per_query.items()}
@@ -155,7 +160,7 @@ class Evaluation:
             "convention": self.policy.convention,
             "mean": {name: none_if_nan(value) for name, value in self.mean.items()},
             "n_undefined": dict(self.n_undefined),
-            "qid": plain_ids(self.qid),
+            "qid": list(self.plain_qid),
             "documents": self.n_documents.tolist(),
             "relevant": self.n_relevant.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),

@@ -17,6 +17,7 @@ from ltr_metrics.adapter import HostMetrics, Prepared, wrong_host
 from ltr_metrics.conventions import Convention, Metrics, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation import Queries
+from ltr_metrics.inputs import is_count
 from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics.base import Metric, is_number
 
@@ -40,8 +41,8 @@ def custom_metric(
 
     Stop early by `ltr_metrics.xgboost.early_stopping`: XGBoost's own ``early_stopping_rounds`` minimises every metric
     whose name does not begin with auc, pre, map or ndcg (unless ``maximize=True`` is passed), and stops at once with a rising
-    mrr or err. XGBoost keeps six decimals of a custom metric. Give metrics names that XGBoost's own do not have: ``map@10`` beside ``eval_metric="map@10"`` goes into
-    one history.
+    mrr or err. XGBoost keeps six decimals of a custom metric. Give metrics names that XGBoost's own do not have: ``map@10``
+    beside ``eval_metric="map@10"`` goes into one history.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         names = [str(metric) for metric in resolve(metric, convention=convention).metrics]
         if len(names) != 1:
             raise LtrValueError(f"early_stopping watches one metric. Got {', '.join(names)}.")
-        if not isinstance(rounds, (int, np.integer)) or isinstance(rounds, bool) or rounds < 1:
+        if not is_count(rounds):
             raise LtrValueError(f"rounds must be a whole number, 1 or more. Got {rounds!r}.")
         if not is_number(options["min_delta"]) or not options["min_delta"] >= 0:
             raise LtrValueError(f"min_delta must be a number, 0 or more. Got {options['min_delta']!r}.")

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import weakref
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
+
+import ltr_metrics as ltr
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("LTR_METRICS_DATA", ROOT.parent / "shared" / "data"))
@@ -26,3 +32,22 @@ def reference_values(data: Path) -> Path:
     if not folder.is_dir():
         pytest.skip(f"no outside values: {folder} does not exist")
     return folder
+
+
+@pytest.fixture
+def laid_out(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType], list[weakref.ref[ltr.Queries]]]:
+    """Count how often an adapter lays labels out: weak references to the Queries that it makes from now on."""
+
+    def watch(adapter: ModuleType) -> list[weakref.ref[ltr.Queries]]:
+        made: list[weakref.ref[ltr.Queries]] = []
+        plain = adapter.Queries
+
+        def counted(*args: Any, **options: Any) -> ltr.Queries:
+            queries = plain(*args, **options)
+            made.append(weakref.ref(queries))
+            return queries
+
+        monkeypatch.setattr(adapter, "Queries", counted)
+        return made
+
+    return watch

@@ -98,20 +98,10 @@ def test_cv_that_cuts_queries_is_refused(split: tuple[Any, ...]) -> None:
         lgb.cv(PARAMS | {"objective": "regression"}, train, 2, nfold=3, feval=feval("ndcg@10"), stratified=False)
 
 
-def test_labels_are_laid_out_once_and_dropped_with_their_dataset(
-    split: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labels_are_laid_out_once_and_dropped_with_their_dataset(split: Any, laid_out: Any) -> None:
     from ltr_metrics import lightgbm as adapter
 
-    made = []
-    plain = adapter.Queries
-
-    def counted(*args: Any, **options: Any) -> ltr.Queries:
-        queries = plain(*args, **options)
-        made.append(weakref.ref(queries))
-        return queries
-
-    monkeypatch.setattr(adapter, "Queries", counted)
+    made = laid_out(adapter)
     train, valid = datasets(split)
     metrics = feval(METRICS)
     booster = lgb.train(PARAMS, train, 6, [train, valid], feval=metrics)

@@ -85,18 +85,10 @@ def test_values_in_the_log_equal_an_evaluation_to_six_decimals(split: Split) -> 
     assert log.names == ("data_0", "data_1")  # XGBoost tells no names
 
 
-def test_labels_are_laid_out_once_and_dropped_with_their_matrix(split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_are_laid_out_once_and_dropped_with_their_matrix(split: Any, laid_out: Any) -> None:
     from ltr_metrics import xgboost as adapter
 
-    made = []
-    plain = adapter.Queries
-
-    def counted(*args: Any, **options: Any) -> ltr.Queries:
-        queries = plain(*args, **options)
-        made.append(weakref.ref(queries))
-        return queries
-
-    monkeypatch.setattr(adapter, "Queries", counted)
+    made = laid_out(adapter)
     train, valid = matrices(split)
     metric = custom_metric(METRICS)
     xgb.train(PARAMS, train, 4, evals=[(train, "t"), (valid, "v")], custom_metric=metric, verbose_eval=False)

@@ -16,7 +16,7 @@ from ltr_metrics.log.matching import places_of
 from ltr_metrics.log.parameters import Parameters, varying
 from ltr_metrics.log.scores import Score, weight_of
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.result import Evaluation, PlainId, mean, plain_ids
+from ltr_metrics.result import Evaluation, PlainId, mean
 from ltr_metrics.standard_error import counting, standard_error
 
 WIDTH = 100  # of the parameters in one line
@@ -114,7 +114,7 @@ def candidates_of(
 
 
 def _places(evaluations: Iterable[Evaluation]) -> dict[PlainId, int]:
-    names = {name for evaluation in evaluations for name in plain_ids(evaluation.qid)}
+    names = {name for evaluation in evaluations for name in evaluation.plain_qid}
     return {name: i for i, name in enumerate(sorted(names, key=order_of_id))}
 
 
@@ -131,7 +131,7 @@ def _candidate(
     for score in scores:
         evaluation = score.evaluation
         means[folds.index(fold_of(score))] = evaluation.mean[name]
-        at, values = np.array([place[i] for i in plain_ids(evaluation.qid)]), evaluation.per_query[name]
+        at, values = np.array([place[i] for i in evaluation.plain_qid]), evaluation.per_query[name]
         total[at] += np.where(np.isnan(values), 0, values)
         defined[at] += ~np.isnan(values)
         weight[at] += weight_of(evaluation)

@@ -20,10 +20,11 @@ from ltr_metrics.conventions import Policy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.log.parameters import Parameters, plain
-from ltr_metrics.result import Evaluation, PlainId, plain_id, plain_ids
+from ltr_metrics.result import Evaluation, PlainId, plain_id
 
 SUFFIX = ".scores.npz"
 FORMAT = 1
+Split = tuple[str | None, str | None, str, str | None]  # search, part, fold, fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Record:
     evaluation: Evaluation
 
     @property
-    def split(self) -> tuple[str | None, str | None, str, str | None]:
+    def split(self) -> Split:
         """What was scored of which fit: two splits may have one test set and different training sets."""
         return self.search, self.part, self.fold, self.fit
 
@@ -94,7 +95,7 @@ def _to_arrays(
         "metrics": list(evaluation.per_query),
         "asked": evaluation.per_query.asked,
         "policy": asdict(evaluation.policy),
-        "qid": plain_ids(evaluation.qid) if has_objects else None,  # only a pickle could hold the objects themselves
+        "qid": evaluation.plain_qid if has_objects else None,  # only a pickle could hold the objects themselves
     }
     arrays = {
         "header": np.array(json.dumps(header)),

@@ -10,7 +10,7 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.log.files import order_of_id
 from ltr_metrics.log.parameters import as_text
 from ltr_metrics.log.scores import Score, in_order, some
-from ltr_metrics.result import PlainId, plain_ids
+from ltr_metrics.result import PlainId
 
 Fold = tuple[int, int]  # of Score.search and Score.fold, in their order
 _REMEMBER = (
@@ -48,24 +48,24 @@ def _without_scores_of_the_best(scores: Sequence[Score]) -> Sequence[Score]:
     candidates: dict[int | None, set[int]] = {}
     for score in scores:
         candidates.setdefault(score.search, set()).add(score.candidate)
+    alone = {search for search, of in candidates.items() if len(of) == 1 and search is not None}
     if max(map(len, candidates.values())) == 1:
         return scores
-    alone = [score for score in scores if len(candidates[score.search]) == 1 and score.search is not None]
-    for score in alone:
-        if not score.refitted:
+    for score in scores:
+        if score.search in alone and not score.refitted:
             raise LtrValueError(
                 f"Candidate {score.candidate} alone was scored in search {score.search}, and the other searches are of one split each: it may be "
                 "a split on which the other fits failed, or the score of a ranker on other data. Ask candidates() before search.score(...), "
                 "or let another scorer, without this log, score other data."
             )
-    return [score for score in scores if score not in alone]
+    return [score for score in scores if score.search not in alone]
 
 
 def _refuse_shared_queries(of_search: Sequence[Score], others: Sequence[Score]) -> None:
     """Refuse a test part of another search with queries of this one's: it may be a fold, and not the test of a refitted ranker."""
-    queries = {name for score in of_search for name in plain_ids(score.evaluation.qid)}
+    queries = {name for score in of_search for name in score.evaluation.plain_qid}
     for score in others:
-        shared = [name for name in plain_ids(score.evaluation.qid) if name in queries and score.part == "test"]
+        shared = [name for name in score.evaluation.plain_qid if name in queries and score.part == "test"]
         if shared:
             raise LtrValueError(
                 f"Query {shared[0]!r} was scored in search {of_search[0].search}, which has several folds, and in search {score.search}, whose "
@@ -98,7 +98,7 @@ def _refuse_missing_folds(scores: Sequence[Score]) -> None:
 
 
 def _queries_of_folds(scores: Sequence[Score]) -> dict[int, frozenset[PlainId]]:
-    return {score.fold: frozenset(plain_ids(score.evaluation.qid)) for score in scores}
+    return {score.fold: frozenset(score.evaluation.plain_qid) for score in scores}
 
 
 def _some_of(queries: Iterable[PlainId]) -> str:

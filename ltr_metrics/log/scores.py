@@ -15,14 +15,13 @@ import numpy as np
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray
-from ltr_metrics.log.files import SUFFIX, Record, order_of_id, read
+from ltr_metrics.log.files import SUFFIX, Record, Split, order_of_id, read
 from ltr_metrics.log.parameters import Parameters, as_text, order_of, varying
-from ltr_metrics.result import Evaluation, PlainId, plain_ids, table_of
+from ltr_metrics.result import Evaluation, PlainId, table_of
 
 if TYPE_CHECKING:
     import pandas
 
-Split = tuple[str | None, str | None, str, str | None]  # Record.split
 Ids = list[tuple[str, PlainId]]
 
 _OR_TRAINING_PARTS = (
@@ -77,8 +76,8 @@ def scores_in(folder: Path) -> list[Score]:
     _refuse_queries_of_two_sizes(written)
     records = _with_searches_of_training_parts(_without_repetitions(folder, written))
     candidate = _numbers_of_candidates(records)
-    queries = {record.split: record.evaluation.qid for record in records}
-    ids = {split: sorted(map(order_of_id, plain_ids(qid))) for split, qid in queries.items()}
+    evaluations = {record.split: record.evaluation for record in records}
+    ids = {split: sorted(map(order_of_id, scored.plain_qid)) for split, scored in evaluations.items()}
     search, fold = _numbers_of_searches(ids), _numbers_of_folds(ids)
     scores = [
         Score(
@@ -155,7 +154,7 @@ def _join(folder: Path, one: Record, other: Record) -> Record:
     pairs += [(a.per_query[name], b.per_query[name]) for name in shared]
     if not all(np.array_equal(x, y, equal_nan=True) for x, y in pairs):
         raise LtrValueError(
-            f"{folder} holds two different scores of one candidate on one fold (queries {some(plain_ids(a.qid))}), in {', '.join(a.per_query)}. "
+            f"{folder} holds two different scores of one candidate on one fold (queries {some(a.plain_qid)}), in {', '.join(a.per_query)}. "
             "Either two searches wrote there: give each, and each fit of one, a new folder. Or two candidates differ in functions or callbacks "
             f"of the same name alone, which is all that is kept of them.{_OR_TRAINING_PARTS if one.fit is None else ''} "
             f"Parameters: {as_text(one.parameters)}."
@@ -175,8 +174,8 @@ def _in_order_of_queries(one: Evaluation, other: Evaluation) -> Evaluation:
     """Return the other with its queries in the order of the one; both have the same."""
     if np.array_equal(one.qid, other.qid):
         return other
-    place = {name: i for i, name in enumerate(plain_ids(other.qid))}
-    return other.subset(np.array([place[name] for name in plain_ids(one.qid)]))
+    place = {name: i for i, name in enumerate(other.plain_qid)}
+    return other.subset(np.array([place[name] for name in one.plain_qid]))
 
 
 def _refuse_queries_of_two_sizes(records: Iterable[Record]) -> None:
@@ -184,7 +183,7 @@ def _refuse_queries_of_two_sizes(records: Iterable[Record]) -> None:
     size: dict[PlainId, int] = {}
     for record in records:
         evaluation = record.evaluation
-        for name, n in zip(plain_ids(evaluation.qid), evaluation.n_documents.tolist(), strict=True):
+        for name, n in zip(evaluation.plain_qid, evaluation.n_documents.tolist(), strict=True):
             if size.setdefault(name, n) != n:
                 raise LtrValueError(
                     f"Query {name!r} was scored with {size[name]} documents and with {n}: something cuts queries, which makes their values "

@@ -84,9 +84,9 @@ class SearchLog:
         LtrKeyError
             If nothing of that metric or part is there, or not exactly one candidate has an entry of ``params``.
         LtrValueError
-            If several searches have several folds each (a nested cross-validation), or share queries with the one that has. If it is unknown what the rankers were fitted
-            on (estimators that are no QueryRanker) and a fold contains another one or a candidate lacks one: then nobody can tell
-            training parts, failed fits and other data apart.
+            If several searches have several folds each (a nested cross-validation), or share queries with the one that has. If
+            it is unknown what the rankers were fitted on (estimators that are no QueryRanker) and a fold contains another one or a
+            candidate lacks one: then nobody can tell training parts, failed fits and other data apart.
 
         Examples
         --------

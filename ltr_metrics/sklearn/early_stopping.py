@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ltr_metrics.adapter import HostMetrics, UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import AnyArray, BoolArray
+from ltr_metrics.inputs import AnyArray, BoolArray, is_count
 from ltr_metrics.sklearn.training import Training
 
 
@@ -56,7 +56,7 @@ class StopEarly:
     random_state: Any
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rounds, (int, np.integer)) or isinstance(self.rounds, bool) or self.rounds < 1:
+        if not is_count(self.rounds):
             raise LtrValueError(
                 f"early_stopping_rounds must be a whole number of at least 1, or None to train for all rounds. Got {self.rounds!r}."
             )
