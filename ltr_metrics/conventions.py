@@ -17,7 +17,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.names import METRICS, metric, parse
 from ltr_metrics.metrics.shown import Judged, MeanOf
 from ltr_metrics.ranking import Ranking
-from ltr_metrics.sorting import LAYOUT_OF_TIES
+from ltr_metrics.sorting import ORDER_OF_TIES
 
 OF_ANY_RANKING = (Judged, MeanOf)  # they ask nothing that systems answer differently
 NO_RELEVANT = ("skip", "drop", "error")
@@ -82,7 +82,7 @@ class Convention:
     err_p: str = "exp"
 
     def __post_init__(self) -> None:
-        require_option("ties", self.ties, tuple(LAYOUT_OF_TIES))
+        require_option("ties", self.ties, tuple(ORDER_OF_TIES))
         for value in (self.no_relevant, self.ndcg_no_relevant, self.recall_no_relevant):
             if value is not None:
                 _no_relevant(value)
@@ -214,7 +214,7 @@ def name_of(metric: object) -> str:
 def _policy(
     convention: Convention, metrics: Mapping[str, Metric], ties: str | None, no_relevant: str | float | None
 ) -> Policy:
-    ties = require_option("ties", convention.ties if ties is None else ties, tuple(LAYOUT_OF_TIES))
+    ties = require_option("ties", convention.ties if ties is None else ties, tuple(ORDER_OF_TIES))
     if no_relevant is not None:
         return Policy(ties, _no_relevant(no_relevant), convention.name)
     exceptions = {

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics.blocks import blocks_of
 from ltr_metrics.conventions import Convention, Metrics, Policy, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.inputs import AnyArray, FloatArray
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics.inputs import FloatArray
 from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import rank
 from ltr_metrics.result import Evaluation
-from ltr_metrics.sorting import NotANumberError
+from ltr_metrics.threads import n_threads_for
+from ltr_metrics.values import values_of
 
 
 class Queries(LabelledQueries):
@@ -85,11 +82,13 @@ class Queries(LabelledQueries):
         ties: str | None = None,
         no_relevant: str | float | None = None,
         convention: str | Convention | None = None,
+        n_threads: int | None = None,
     ) -> Evaluation:
         """Evaluate one score a row; see `evaluate` for the parameters."""
-        return self.answer(y_score, resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention))
+        request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+        return self.answer(y_score, request, n_threads)
 
-    def answer(self, y_score: Any, request: Request) -> Evaluation:
+    def answer(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
         """Evaluate a request whose names are resolved already, as adapters do round after round."""
         for metric in request.metrics:
             try:
@@ -100,7 +99,8 @@ class Queries(LabelledQueries):
                         f"{error} It is one of the default metrics: name those that you want."
                     ) from None
                 raise
-        per_query = _values(self, self.scores(y_score), request.metrics, request.policy.ties)
+        threads = n_threads_for(self.n_rows, n_threads)
+        per_query = values_of(self, self.scores(y_score), request.metrics, request.policy.ties, threads)
         _apply_no_relevant(self, per_query, request.policy)
         return _evaluation(self, per_query, request)
 
@@ -123,6 +123,7 @@ def evaluate(
     unjudged: str | None = None,
     columns: Any = None,
     by: Any = None,
+    n_threads: int | None = None,
 ) -> Evaluation:
     """Evaluate the ranking that scores give each query's documents.
 
@@ -145,6 +146,10 @@ def evaluate(
         all its grades are 0, an error, or this value.
     convention : str or Convention, optional
         Another system's choices for what the names and the two options above leave open.
+    n_threads : int, optional
+        Threads to take, never more than the process may use. Default: one for each half a million rows, and one alone in a
+        worker (a thread, or a process that multiprocessing or joblib started); ``OMP_NUM_THREADS`` is heeded. The values do not
+        depend on it. A metric of your own may then be called from several threads at a time.
 
     Returns
     -------
@@ -177,7 +182,9 @@ def evaluate(
         columns=columns,
         by=by,
     )
-    return queries.evaluate(y_score, metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+    return queries.evaluate(
+        y_score, metrics, ties=ties, no_relevant=no_relevant, convention=convention, n_threads=n_threads
+    )
 
 
 def queries_from(y_true: Any, options: dict[str, Any], function: str) -> Queries:
@@ -201,33 +208,6 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
         policy=request.policy,
         segments=queries.segments,
     )
-
-
-def _values(queries: LabelledQueries, scores: AnyArray, metrics: Iterable[Metric], ties: str) -> dict[str, FloatArray]:
-    """One value a query for each metric, before undefined ones are dealt with: one sort, families together."""
-    per_query: dict[str, FloatArray] = {}
-    families: dict[Any, list[tuple[Metric, FloatArray]]] = {}
-    for metric in metrics:
-        per_query[str(metric)] = np.empty(queries.n_queries)
-        families.setdefault(metric.family(), []).append((metric, per_query[str(metric)]))
-    for block in blocks_of(queries):
-        try:
-            ranking = rank(block, scores, ties)
-        except NotANumberError:
-            queries.refuse_nan_scores(scores)
-            raise
-        for family in families.values():
-            first, _ = family[0]
-            of_block = first.at_cutoffs(ranking, [metric.cutoff for metric, _ in family])
-            for (_, values), found in zip(family, of_block, strict=True):
-                values[block.members] = found
-    for name, values in per_query.items():
-        if np.isinf(values).any():
-            query = queries.qid[int(np.isinf(values).argmax())]
-            raise LtrValueError(
-                f"The metric {name} must be finite, or NaN where it is undefined: it is not for query {query}."
-            )
-    return per_query
 
 
 def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy) -> None:

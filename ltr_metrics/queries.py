@@ -95,6 +95,13 @@ class LabelledQueries(GroupedRows):
         flags = np.concatenate(([False], chosen))
         return self.once(("count", chosen.tobytes()), lambda: _read_only(self.sum_by_query(flags[self.grade_index])))
 
+    def count_ranked(self, chosen: BoolArray) -> IntArray:
+        """Documents of each query that have a rank and whose grade is chosen (one flag a distinct grade)."""
+        if self.retrieved is None:
+            return self.count_by_query(chosen)
+        flags = np.concatenate(([False], chosen))
+        return np.asarray(self.sum_by_query(flags[self.grade_index] & self.retrieved))
+
     def first_row_of_grade(self, grade: float) -> str:
         """Where a grade stands first, for messages about a grade that a metric does not accept."""
         index = int(np.searchsorted(self.grades, grade)) + 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics.blocks import Block, with_no_document
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.blocks import Batch, Block, with_no_document
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.memo import Memo
 from ltr_metrics.queries import LabelledQueries
@@ -17,29 +19,63 @@ from ltr_metrics.sorting import SortedDocuments, sort_documents
 def rank(block: Block, scores: AnyArray, ties: str) -> Ranking:
     """Rank the documents of a block's queries; a NaN score raises `NotANumberError`."""
     found = sort_documents(block, scores, ties)
-    tied = Ties.of_neighbours(found.tied, block.width) if ties == "mean" and found.tied.size else None
+    tied = Ties.of_neighbours(found.tied) if ties == "mean" and found.tied is not None else None
     return Ranking(block, found, tied)
+
+
+def join(batch: Batch, tops: Sequence[Ranking]) -> Ranking:
+    """Join the first ranks of a batch's blocks: a call for each step of a metric then serves many queries."""
+    if len(tops) == 1:
+        return tops[0]
+    depth = max(top.width for top in tops)
+    grades = np.zeros((depth, len(batch.together.members)), dtype=batch.together.queries.grade_index.dtype)
+    ties, of_tied, query, document = [], [], 0, 0
+    for top in tops:
+        shown = top.grade_indexes(top.width).T
+        grades[: len(shown), query : query + shown.shape[1]] = shown
+        if top.ties is not None:
+            ties.append(Ties(top.ties.row + query, top.ties.first, top.ties.size, top.ties.at + document))
+            of_tied.append(top.tied_grades(top.width))
+            document += len(of_tied[-1])
+        query += shown.shape[1]
+    if not ties:
+        return Ranking(batch.together, FirstRanks(grades.T, grades[:0, 0]), None)
+    return Ranking(batch.together, FirstRanks(grades.T, np.concatenate(of_tied)), Ties.together(ties))
 
 
 @dataclass(frozen=True, eq=False)
 class Ties:
-    """Runs of two or more documents with equal scores, in row order."""
+    """Runs of two or more documents with equal scores, in the order of queries and ranks."""
 
     row: IntArray  # query of each tie, within the block
     first: IntArray  # documents above the tie
     size: IntArray
+    at: IntArray  # where its documents begin, for those who keep their grades
 
     @classmethod
-    def of_neighbours(cls, cells: IntArray, width: int) -> Ties:
-        """Join flat cells, each of which ties with the next one, into runs."""
-        begins = np.flatnonzero(np.diff(cells, prepend=cells[0] - 2) != 1)
-        row, first = np.divmod(cells[begins], width)
-        return cls(row, first, np.diff(begins, append=len(cells)) + 1)
+    def of_neighbours(cls, tied: BoolArray) -> Ties:
+        """Join cells, each of which ties with the next one, into runs; the last column ties with nothing."""
+        flat = tied.ravel()
+        begins = flat.copy()
+        np.greater(flat[1:], flat[:-1], out=begins[1:])
+        begin, last_but_one = np.flatnonzero(begins), np.flatnonzero(flat[:-1] > flat[1:])
+        row = begin // tied.shape[1]
+        return cls(row, begin - row * tied.shape[1], last_but_one - begin + 2, begin)
+
+    @classmethod
+    def together(cls, parts: Sequence[Ties]) -> Ties:
+        """Join the ties of several rankings."""
+        rows = ((ties.row, ties.first, ties.size, ties.at) for ties in parts)
+        return cls(*map(np.concatenate, zip(*rows, strict=True)))
 
     def above(self, depth: int) -> Ties:
         """Those that begin within the first ``depth`` ranks."""
         chosen = self.first < depth
-        return self if chosen.all() else Ties(self.row[chosen], self.first[chosen], self.size[chosen])
+        return self if chosen.all() else self.chosen(np.flatnonzero(chosen))
+
+    def chosen(self, chosen: IntArray) -> Ties:
+        """Return some of them, given by position."""
+        return Ties(self.row[chosen], self.first[chosen], self.size[chosen], self.at[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +86,73 @@ class TiedPlaces:
     tie: IntArray  # which tie
     place: IntArray  # place within the tie, from 0
     begins: IntArray  # first entry of each tie
-    shown: BoolArray  # entries whose rank is within the depth
+    within: IntArray  # documents of each tie whose rank is within the depth
+    shown: IntArray  # the entries of these
+    row: IntArray  # and the cells of these
+    column: IntArray
+
+    @classmethod
+    def of(cls, ties: Ties, depth: int) -> TiedPlaces:
+        """List the documents of ties."""
+        tie = np.repeat(np.arange(len(ties.size)), ties.size)
+        begins = np.cumsum(ties.size) - ties.size
+        place = np.arange(len(tie)) - begins[tie]
+        column = ties.first[tie] + place
+        shown = np.flatnonzero(column < depth)
+        within = np.minimum(ties.size, depth - ties.first)
+        return cls(ties, tie, place, begins, within, shown, np.repeat(ties.row, within), column[shown])
+
+    def show(self, of_documents: FloatArray, by_rank: FloatArray) -> None:
+        """Write values, one for each entry, over the cells of a (queries x depth) matrix."""
+        by_rank[self.row, self.column] = of_documents[self.shown]
+
+    def show_each(self, of_ties: FloatArray, by_rank: FloatArray) -> None:
+        """Write values, one for each tie, over the cells of a (queries x depth) matrix."""
+        by_rank[self.row, self.column] = np.repeat(of_ties, self.within)
+
+
+class AmongTies(NamedTuple):
+    """The ranked documents from some grade on, where some scores are shared."""
+
+    in_tie: IntArray  # how many each tie holds
+    above_tie: IntArray  # how many of its query stand above each tie
+    row: IntArray  # of those that share their score with none: query within the block
+    nth: IntArray  # how many of the query stand there or above
+    rank: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class FirstRanks:
+    """Grades of the first ranks of some blocks, and of all documents of the ties that begin there."""
+
+    grades: AnyArray  # (queries x depth) grade indexes; laid out by rank, so that what is done rank by rank is fast
+    of_tied: AnyArray  # one grade index for each document of a tie
 
     @property
-    def row(self) -> IntArray:
-        return self.ties.row[self.tie]
+    def width(self) -> int:
+        """Ranks that are there."""
+        return self.grades.shape[1]
 
-    @property
-    def column(self) -> IntArray:
-        return self.ties.first[self.tie] + self.place
+    def grade_indexes(self, depth: int) -> AnyArray:
+        """Return the grade indexes of the first ranks, (queries x depth)."""
+        return self.grades[:, :depth]
+
+    def grades_at(self, at: IntArray) -> AnyArray:
+        """Return the grade indexes of documents of ties."""
+        return self.of_tied[at]
+
+    def rows(self, query: IntArray, rank: IntArray) -> IntArray:
+        """Refuse to say which rows these were."""
+        raise _NOT_KEPT
+
+    def scores(self, query: IntArray, rank: IntArray) -> FloatArray:
+        """Refuse to say what their scores were."""
+        raise _NOT_KEPT
+
+
+_NOT_KEPT = LtrTypeError(
+    "A metric with a cutoff that looks at rows or at all documents must say so: set OF_GRADES_ALONE = False in its class."
+)
 
 
 class Ranking(Memo):
@@ -70,7 +164,7 @@ class Ranking(Memo):
     a metric takes, and `by_rank` refuses.
     """
 
-    def __init__(self, block: Block, documents: SortedDocuments, ties: Ties | None) -> None:
+    def __init__(self, block: Block, documents: SortedDocuments | FirstRanks, ties: Ties | None) -> None:
         super().__init__()
         self.block = block
         self.ties = ties
@@ -88,8 +182,8 @@ class Ranking(Memo):
 
     @property
     def width(self) -> int:
-        """Ranks of the longest query in the block."""
-        return self.block.width
+        """Ranks of the longest query in the block, or as many as are looked at."""
+        return self._documents.width
 
     def depth(self, k: int | None) -> int:
         """How many columns a cutoff needs."""
@@ -110,7 +204,7 @@ class Ranking(Memo):
 
     def as_laid_out(self, values: FloatArray, depth: int) -> FloatArray:
         """Return the same with tied documents in some order, for those who replace them."""
-        return with_no_document(values)[self._grade_index(depth)]
+        return with_no_document(values)[self.grade_indexes(depth)]
 
     def expected(self, values: FloatArray, depth: int | None = None) -> FloatArray:
         """Return a value for each distinct grade, by rank, where the documents of a tie all have the tie's mean."""
@@ -122,27 +216,27 @@ class Ranking(Memo):
             grade = self.tied_grades(depth)
             lowest, highest = grade[tied.begins], grade[tied.begins + tied.ties.size - 1]
             # The mean of equal values is that value: rounding is not to lift a perfect ranking above 1.
-            mean = np.where(lowest == highest, with_no_document(values)[lowest], mean)
-            self.replace_tied(ranked, tied, mean[tied.tie])
+            tied.show_each(np.where(lowest == highest, with_no_document(values)[lowest], mean), ranked)
         return ranked
 
     def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each row of the input, by rank, where the documents of a tie all have the tie's mean."""
-        row = np.arange(len(self.n_ranked))[:, None]
-        ranked = values[self._documents.rows(row, np.arange(depth))]
+        query = np.arange(len(self.n_ranked))[:, None]
+        ranked = values[self._documents.rows(query, np.arange(depth))]
         ranked[np.arange(depth) >= self.n_ranked[:, None]] = 0.0
         if self.ties is not None:
             tied = self.tied_places(depth)
             if tied.begins.size:
-                sums = np.add.reduceat(values[self._documents.rows(tied.row, tied.column)], tied.begins)
-                self.replace_tied(ranked, tied, (sums / tied.ties.size)[tied.tie])
+                column = tied.ties.first[tied.tie] + tied.place
+                sums = np.add.reduceat(values[self._documents.rows(tied.ties.row[tied.tie], column)], tied.begins)
+                tied.show_each(sums / tied.ties.size, ranked)
         return ranked
 
     def count(self, chosen: BoolArray) -> IntArray:
         """Documents of each query, ranked or not, whose grade is chosen (one flag a distinct grade)."""
         return self.queries.count_by_query(chosen)[self.block.members]
 
-    def documents(self) -> tuple[IntArray, IntArray, IntArray]:
+    def documents(self) -> tuple[IntArray, IntArray, AnyArray]:
         """List all ranked documents, query after query and by rank: query within the block, run of equal scores, grade index.
 
         Runs are numbered from 0 over the whole block. This is what metrics want that treat ties by their own definition.
@@ -151,30 +245,79 @@ class Ranking(Memo):
         score = self._documents.scores(query, column)
         begins = np.ones(len(query), dtype=np.bool_)
         begins[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
-        return query, np.cumsum(begins) - 1, self._grade_index(self.width)[query, column]
+        grade = self.grade_indexes(self.width)[query, column]
+        return query, np.cumsum(begins) - 1, grade.astype(np.intp)
 
-    def at_least_as_laid_out(self, chosen: BoolArray, depth: int) -> BoolArray:
-        """By rank, tied documents in some order, whether the grade is one of the upper grades chosen (one flag a grade)."""
-        lowest = len(chosen) - int(chosen.sum()) + 1
-        key = ("at_least", lowest)
-        known = self._memo.get(key)
+    def at_least(self, lowest: int, depth: int) -> BoolArray:
+        """By rank, tied documents in some order, whether the grade index is at least this."""
+        return np.asarray(self.grade_indexes(depth) >= lowest)
+
+    def first_at_least(self, lowest: int) -> FloatArray:
+        """Rank of the first document of such a grade, tied ones in some order; infinite where there is none."""
+        chosen = self.at_least(lowest, self.width)
+        first = chosen.argmax(axis=1)
+        return np.where(chosen[np.arange(len(first)), first], first + 1.0, np.inf)
+
+    # -- of whole rankings alone --------------------------------------------------------------------------------------
+
+    def top(self, depth: int) -> Ranking:
+        """Return the ranking of the first ranks, which keeps no more than is needed of them."""
+        depth = self.depth(depth)
+        grades = np.ascontiguousarray(self.grade_indexes(depth).T).T
+        if self.ties is None or not len(self.tied_grades(depth)):
+            return Ranking(self.block, FirstRanks(grades, grades[:0, 0]), None)
+        tied = self.tied_places(depth)
+        ties = Ties(tied.ties.row, tied.ties.first, tied.ties.size, tied.begins)
+        return Ranking(self.block, FirstRanks(grades, self.tied_grades(depth)), ties)
+
+    def ranks_at_least(self, lowest: int) -> IntArray:
+        """Ranks of all ranked documents of a grade index of at least this, as `Block.at_least` counts them, tied ones in some order."""
+        cells = np.flatnonzero(self.at_least(lowest, self.width))
+        cells -= self.block.at_least(lowest).above
+        return cells
+
+    def among_ties(self, lowest: int) -> AmongTies:
+        """Count these documents tie by tie, and list those that share their scores with none."""
+        assert self.ties is not None and isinstance(self._documents, SortedDocuments)
+        flags, with_next = self.at_least(lowest, self.width).ravel(), self._documents.tied
+        assert with_next is not None
+        counted = np.cumsum(flags, dtype=np.int32)
+        above_query = np.concatenate(([0], counted[self.width - 1 :: self.width]))
+        begin = self.ties.at
+        above = counted[begin] - flags[begin]
+        alone = flags & ~with_next.ravel()
+        alone[1:] &= ~with_next.ravel()[:-1]
+        cells = np.flatnonzero(alone)
+        row = cells // self.width
+        return AmongTies(
+            in_tie=counted[begin + self.ties.size - 1] - above,
+            above_tie=above - above_query[self.ties.row],
+            row=row,
+            nth=counted[cells] - above_query[row],
+            rank=cells - row * self.width + 1,
+        )
+
+    def grade_indexes(self, depth: int) -> AnyArray:
+        """Return the grade indexes of the first ranks, tied documents in some order, in a small integer type."""
+        known = self._memo.get("grades")
         if known is None or known.shape[1] < depth:
-            bits = self._documents.grade_bits
-            if bits:
-                known = self._documents.keys[:, :depth] & np.uint64(2**bits - 1) >= np.uint64(lowest)
-            else:
-                known = self._grade_index(depth) >= lowest
-            known.setflags(write=False)
-            self._memo[key] = known
-        return np.asarray(known[:, :depth])
+            known = self._memo["grades"] = self._documents.grade_indexes(depth)
+        return known[:, :depth]  # type: ignore[no-any-return]
+
+    def grades_at(self, at: IntArray) -> AnyArray:
+        """Return the grade indexes of documents of ties, given as `Ties.at` counts them."""
+        return self._documents.grades_at(at)
 
     def tied_places(self, depth: int) -> TiedPlaces:
         """Every document of the ties that begin above ``depth``."""
-        return self.once(("tied places", depth), lambda: self._tied_places(depth))
+        assert self.ties is not None
+        ties = self.ties
+        return self.once(("tied places", depth), lambda: TiedPlaces.of(ties.above(depth), depth))
 
-    def tied_grades(self, depth: int) -> IntArray:
+    def tied_grades(self, depth: int) -> AnyArray:
         """Grade indexes of the documents of `tied_places`, ascending within a tie."""
-        return self.once(("tied grades", depth), lambda: self._tied_grades(self.tied_places(depth)))
+        tied = self.tied_places(depth)
+        return self.once(("tied grades", depth), lambda: self._documents.grades_at(tied.ties.at[tied.tie] + tied.place))
 
     def tied_values(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each distinct grade, for the documents of `tied_places`."""
@@ -187,29 +330,13 @@ class Ranking(Memo):
             return np.zeros(0)
         return np.asarray(np.add.reduceat(self.tied_values(values, depth), tied.begins))
 
-    @staticmethod
-    def replace_tied(matrix: FloatArray, tied: TiedPlaces, values: FloatArray) -> None:
-        """Write values, one for each of `tied_places`, over the cells that are shown."""
-        shown = tied.shown
-        matrix[tied.row[shown], tied.column[shown]] = values[shown]
 
-    def _tied_places(self, depth: int) -> TiedPlaces:
-        assert self.ties is not None
-        ties = self.ties.above(depth)
-        tie = np.repeat(np.arange(len(ties.size)), ties.size)
-        begins = np.cumsum(ties.size) - ties.size
-        place = np.arange(len(tie)) - begins[tie]
-        return TiedPlaces(ties, tie, place, begins, ties.first[tie] + place < depth)
-
-    def _tied_grades(self, tied: TiedPlaces) -> IntArray:
-        return self._documents.grade_index(tied.row, tied.column)
-
-    def _grade_index(self, depth: int) -> IntArray:
-        known = self._memo.get("grade_index")
-        if known is None or known.shape[1] < depth:
-            known = self._memo["grade_index"] = self._look_up_grades(depth)
-        return np.asarray(known[:, :depth])
-
-    def _look_up_grades(self, depth: int) -> IntArray:
-        index = self._documents.grade_indexes(depth)
-        return index if self._documents.grade_bits else np.where(np.arange(depth) < self.n_ranked[:, None], index, 0)
+def running(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
+    """Accumulate over the ranks, (queries x depth); rank by rank where the matrix is laid out so, which is much faster."""
+    if not by_rank.flags.f_contiguous:
+        return np.asarray(operation.accumulate(by_rank, axis=1))
+    done = np.empty_like(by_rank)
+    done[:, :1] = by_rank[:, :1]
+    for rank in range(1, by_rank.shape[1]):
+        operation(done[:, rank - 1], by_rank[:, rank], out=done[:, rank])
+    return done

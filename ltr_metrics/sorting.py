@@ -1,23 +1,23 @@
 """The package's one sort: each document becomes a 64-bit word, and a plain sort of words ranks a block of queries.
 
-A word has the score first (as an unsigned integer that falls as the score rises), then the document's place in the layout, then
-its grade. A plain sort of such words is the fastest that NumPy has, and brings the grades along. The low bits of the score
-that the place and the grade displace are checked afterwards, so the order is exact.
+A word has the score first (as an integer that rises as the score falls), then the document's rank among equal scores, then its
+grade. A plain sort of such words is the fastest that NumPy has, and brings the grades along. The low bits of the score
+that rank and grade displace are checked afterwards, so the order is exact.
 
-What stands in the place bits is the tie policy: the layout is in input order (stable), in ascending order of grade (worst),
-descending (best) or by document id. For "mean" any layout will do; ascending grades suit the cascade's recursion.
+The rank among equals is the tie policy: input order (stable), ascending order of grade (worst), descending (best) or by
+document id. For "mean" any order will do; ascending grades suit the cascade's recursion.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ltr_metrics.blocks import Arrangement, Block, KeyArray
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, BoolArray, IntArray
 
-LAYOUT_OF_TIES = {
+ORDER_OF_TIES = {
     "mean": "ascending",
     "stable": "input",
     "worst": "ascending",
@@ -25,6 +25,8 @@ LAYOUT_OF_TIES = {
     "docid": "docid",
 }
 FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float32
+HIGHEST = np.iinfo(np.int64).max
+CELLS_A_LOOK_UP = 16  # sorting a cell once more costs about a sixteenth of looking its score up
 
 
 class NotANumberError(Exception):
@@ -36,109 +38,125 @@ class SortedDocuments:
     """A block's documents, best first, as sorted words."""
 
     arrangement: Arrangement
+    of_rows: AnyArray  # the scores of all rows
     keys: KeyArray
-    score: FloatArray  # as laid out, before the sort
-    tied: IntArray  # flat cells that tie with the next one; looked for under "mean" alone
+    tied: BoolArray | None  # (queries x width) cells that tie with the next one; looked for under "mean" alone
 
     @property
-    def grade_bits(self) -> int:
-        """How many low bits of a word hold the grade's index; 0 where it has to be looked up."""
-        return self.arrangement.grade_bits
+    def width(self) -> int:
+        """Ranks of the longest query."""
+        return self.arrangement.width
 
-    def rows(self, row: IntArray, column: IntArray) -> IntArray:
+    def rows(self, query: IntArray, rank: IntArray) -> IntArray:
         """Return the rows of the input whose documents stand in the given cells."""
-        return np.asarray(self.arrangement.rows[row, self._places(self.keys[row, column])])
+        return _rows(self.arrangement, self.keys[query, rank], query)
 
-    def scores(self, row: IntArray, column: IntArray) -> FloatArray:
+    def scores(self, query: IntArray, rank: IntArray) -> AnyArray:
         """Return their scores."""
-        return np.asarray(self.score[row, self._places(self.keys[row, column])])
+        return self.of_rows[self.rows(query, rank)]
 
-    def grade_index(self, row: IntArray, column: IntArray) -> IntArray:
-        """Return their grade indexes; padding has 0, or the last document's where the words do not hold them."""
-        return self._grade_index(self.keys[row, column], row)
+    def grade_indexes(self, depth: int) -> AnyArray:
+        """Return the grade indexes of the first ranks, (queries x depth), in a small integer type; padding has 0."""
+        arrangement, keys = self.arrangement, self.keys[:, :depth]
+        if arrangement.grades is None:
+            low = keys.astype(np.uint8)
+            low &= np.uint8(2**arrangement.grade_bits - 1)
+            return low
+        query, rank = np.arange(len(keys))[:, None], np.arange(depth)
+        grades = arrangement.grades[query, _cells(arrangement, keys, query)]
+        grades[rank >= arrangement.n_ranked[:, None]] = 0
+        return grades
 
-    def grade_indexes(self, depth: int) -> IntArray:
-        """Return the grade indexes of the first ranks, (queries x depth)."""
-        return self._grade_index(self.keys[:, :depth], np.arange(len(self.keys))[:, None])
-
-    def _grade_index(self, keys: KeyArray, row: IntArray) -> IntArray:
-        grades = self.arrangement.grades
-        if grades is None:
-            held: IntArray = (keys & np.uint64(2**self.grade_bits - 1)).astype(np.intp)
-            return held
-        return np.asarray(grades[row, self._places(keys)], dtype=np.intp)
-
-    def _places(self, keys: KeyArray) -> IntArray:
-        """Places in the layout; padding has the last one."""
-        return np.asarray(np.minimum(_places(self.arrangement, keys), self.keys.shape[1] - 1))
+    def grades_at(self, at: IntArray) -> AnyArray:
+        """Return the grade indexes of the documents in some flat cells of the sorted matrix."""
+        arrangement, keys = self.arrangement, self.keys.ravel()[at]
+        if arrangement.grades is None:
+            keys &= 2**arrangement.grade_bits - 1
+            return keys.astype(np.uint8)
+        query = at // self.width
+        return np.asarray(arrangement.grades[query, _cells(arrangement, keys, query)])
 
 
 def sort_documents(block: Block, scores: AnyArray, ties: str) -> SortedDocuments:
     """Sort every query of a block by falling score; infinite scores come first and last."""
-    arrangement = block.arranged(LAYOUT_OF_TIES[ties])
-    score = scores.take(arrangement.rows, mode="clip").astype(np.float64, copy=False)
-    if np.isnan(score.min()):
-        raise NotANumberError
-    keys = _falling_words(score)
-    drop = np.uint64(arrangement.tail_bits)
-    keys >>= drop
-    keys <<= drop
-    keys |= arrangement.tail
+    arrangement = block.arranged(ORDER_OF_TIES[ties])
+    words, room = _rising_words(arrangement, scores)
+    keys = np.bitwise_and(words, ~_tail_mask(arrangement), out=room)
+    np.bitwise_or(keys, arrangement.tail, out=keys, casting="unsafe")
+    keys.ravel()[arrangement.padding] = arrangement.padding_keys
     keys.sort(axis=1)
+    found = SortedDocuments(arrangement, scores, keys, None)
     exact = scores.dtype == np.float32 and arrangement.tail_bits <= FLOAT32_SPARE_BITS
     if exact and ties != "mean":
-        return SortedDocuments(arrangement, keys, score, np.zeros(0, dtype=np.intp))
-    return SortedDocuments(arrangement, keys, score, _settle_equal_prefixes(arrangement, keys, score, exact))
+        return found
+    alike = _alike(keys, _tail_mask(arrangement))
+    if not alike.any():
+        return found
+    return replace(found, tied=alike if exact else _settle(found, alike, words))
 
 
-def _falling_words(score: FloatArray) -> KeyArray:
-    """Unsigned integers that rise as the score falls; -0.0 equals 0.0."""
-    score += 0.0  # turns -0.0 into 0.0
-    signed = score.view(np.int64)
-    word = signed >> 63
-    np.invert(word, out=word)
-    word &= np.int64(0x7FFF_FFFF_FFFF_FFFF)
-    word ^= signed
-    return word.view(np.uint64)
+def _rising_words(arrangement: Arrangement, scores: AnyArray) -> tuple[KeyArray, KeyArray]:
+    """Lay scores out as integers that rise as the score falls; return them, and room for as many more, warm in the cache."""
+    laid_out = arrangement.of_documents(scores)
+    room = laid_out if laid_out.dtype == np.float64 else None
+    falling = np.subtract(0.0, laid_out, out=room, dtype=np.float64)  # never -0.0, which would stand below 0.0
+    if np.isnan(falling.min()):
+        raise NotANumberError
+    words = falling.view(np.int64)
+    flips = words >> 63
+    flips &= HIGHEST
+    words ^= flips
+    return words, flips
 
 
-def _settle_equal_prefixes(arrangement: Arrangement, keys: KeyArray, score: FloatArray, exact: bool) -> IntArray:
-    """Put documents right whose scores differ only in dropped bits; return the cells that tie with the next one."""
-    width = keys.shape[1]
-    alike = (keys[:, 1:] ^ keys[:, :-1]) < np.uint64(2**arrangement.tail_bits)
-    alike.ravel()[arrangement.padding_pairs] = False
-    cells = np.flatnonzero(alike)
-    cells += cells // max(width - 1, 1)  # from the matrix of neighbours to the matrix of documents
-    if exact or not cells.size:
-        return cells
-    this, following = _true_scores(arrangement, keys, score, cells), _true_scores(arrangement, keys, score, cells + 1)
-    swapped = this < following
-    if swapped.any():
+def _tail_mask(arrangement: Arrangement) -> int:
+    return 2**arrangement.tail_bits - 1
+
+
+def _alike(words: KeyArray, low_bits: int) -> BoolArray:
+    """Which words differ from the next one in these low bits at most."""
+    flat = words.ravel()
+    alike = np.empty(words.shape, dtype=np.bool_)
+    np.less_equal((flat[1:] ^ flat[:-1]).view(np.uint64), np.uint64(low_bits), out=alike.ravel()[:-1])
+    alike[:, -1] = False  # what stands next is another query's
+    return alike
+
+
+def _settle(found: SortedDocuments, alike: BoolArray, words: KeyArray) -> BoolArray:
+    """Put documents right whose scores differ only in dropped bits; return which cells tie with the next one."""
+    arrangement = found.arrangement
+    if np.count_nonzero(alike) * CELLS_A_LOOK_UP < alike.size:
+        query, rank = np.nonzero(alike)
+        if (found.scores(query, rank) == found.scores(query, rank + 1)).all():
+            return alike
+    words.ravel()[arrangement.padding] = arrangement.padding_keys
+    words.sort(axis=1)  # the prefixes stand as in the keys, so equal words stand where equal scores do
+    tied = _alike(words, 0)
+    false = (alike & ~tied).ravel()
+    if false.any():
+        cells = np.flatnonzero(alike)
         run = np.cumsum(np.diff(cells, prepend=cells[0] - 1) != 1)
-        _sort_again(arrangement, keys, score, cells[np.isin(run, run[swapped])])
-        this = _true_scores(arrangement, keys, score, cells)
-        following = _true_scores(arrangement, keys, score, cells + 1)
-    return np.asarray(cells[this == following])
+        _sort_again(found, cells[np.isin(run, run[false[cells]])])
+    return tied
 
 
-def _sort_again(arrangement: Arrangement, keys: KeyArray, score: FloatArray, cells: IntArray) -> None:
-    """Sort runs of equal prefixes, given by all their cells but the last, by true score, then by place."""
+def _sort_again(found: SortedDocuments, cells: IntArray) -> None:
+    """Sort runs of equal prefixes, given by all their cells but the last, by true score, then by rank among equals."""
     members = np.union1d(cells, cells + 1)
-    flat = keys.ravel()
-    words = flat[members]
-    falling = -_true_scores(arrangement, keys, score, members)
-    order = np.lexsort((words, falling, words >> np.uint64(arrangement.tail_bits), members // keys.shape[1]))
-    flat[members] = words[order]
+    query, rank = np.divmod(members, found.width)
+    words = found.keys[query, rank]
+    order = np.lexsort((words, -found.scores(query, rank), words >> found.arrangement.tail_bits, query))
+    found.keys[query, rank] = words[order]
 
 
-def _true_scores(arrangement: Arrangement, keys: KeyArray, score: FloatArray, cells: IntArray) -> FloatArray:
-    """Scores of the documents that stand in the given cells after the sort."""
-    width = keys.shape[1]
-    place = _places(arrangement, keys.ravel()[cells])
-    return np.asarray(score.ravel()[cells // width * width + place])
+def _rows(arrangement: Arrangement, keys: KeyArray, query: IntArray) -> IntArray:
+    """Rows of the input that the keys stand for; of padding, some row."""
+    return arrangement.row_of(query, _cells(arrangement, keys, query))
 
 
-def _places(arrangement: Arrangement, keys: KeyArray) -> IntArray:
-    mask = np.uint64(2**arrangement.place_bits - 1)
-    place: IntArray = (keys >> np.uint64(arrangement.grade_bits) & mask).astype(np.intp)
-    return place
+def _cells(arrangement: Arrangement, keys: KeyArray, query: IntArray) -> IntArray:
+    """Where the documents were laid out; padding has some cell."""
+    rank = keys >> arrangement.grade_bits
+    rank &= 2**arrangement.place_bits - 1
+    np.minimum(rank, arrangement.width - 1, out=rank)
+    return rank if arrangement.place is None else arrangement.place[query, rank].astype(np.intp)

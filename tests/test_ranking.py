@@ -224,14 +224,17 @@ def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 3, 10])
-def test_the_two_ways_to_grow_a_tie_agree(depth: int) -> None:
+def test_the_three_ways_to_grow_a_tie_agree(depth: int) -> None:
     rng = np.random.default_rng(depth)
-    size = rng.integers(depth, 60, 30)
     stop = np.array([0.0, 1 / 16, 3 / 16, 15 / 16, 1.0])
-    ties = [np.sort(rng.choice(stop[: rng.integers(1, 6)], n)) for n in size]
-    begins, never = np.cumsum(size) - size, np.array([(t == 0).sum() for t in ties])
+    ties = [np.sort(rng.choice(stop[: rng.integers(1, 6)], n)) for n in rng.integers(depth, 60, 30)]
+    ties.sort(key=np.count_nonzero, reverse=True)
+    size, never = np.array([len(t) for t in ties]), np.array([(t == 0).sum() for t in ties])
+    begins = np.cumsum(size) - size
     count = np.array([[(t == p).sum() for p in stop[1:]] for t in ties])
     by_document = stops._by_document(np.concatenate(ties), begins, never, size, depth)
+    by_polynomial = stops._by_polynomial(np.concatenate(ties), begins, never, size, depth)
+    np.testing.assert_allclose(by_polynomial, by_document, rtol=1e-13, atol=1e-300)
     np.testing.assert_allclose(stops._by_grade(stop[1:], count, never, depth), by_document, rtol=1e-13, atol=1e-300)
 
 

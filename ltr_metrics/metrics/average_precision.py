@@ -10,10 +10,12 @@ import numpy as np
 
 from ltr_metrics.blocks import Block
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, TiedPlaces
+from ltr_metrics.ranking import Ranking, TiedPlaces, running
+
+FAR = 100  # times a tie's size: from so far down on, the closed form of its sum would lose two digits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +57,15 @@ class MAP(BinaryMetric, RankMetric):
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         if self.denominator != "hits":
-            return super().at_cutoffs(ranking, cutoffs)
+            limited = [k for k in cutoffs if k is not None]
+            values = dict(zip(limited, super().at_cutoffs(ranking, limited), strict=True)) if limited else {}
+            if None in cutoffs:
+                values[None] = self._sum_of_all(ranking) / self.divisor(ranking.block, None)
+            return [values[k] for k in cutoffs]
         # What divides depends on the ranking here: a random number where a tie spans the cutoff.
         depths = [ranking.depth(k) for k in cutoffs]
-        sums = np.cumsum(self.contributions(ranking, max(depths)), axis=1)
-        hits = np.cumsum(ranking.at_least_as_laid_out(self.relevant(ranking.queries), max(depths)), axis=1)
+        sums = running(np.add, self.contributions(ranking, max(depths)))
+        hits = np.cumsum(ranking.at_least(self.lowest(ranking.queries), max(depths)), axis=1)
         values = [sums[:, depth - 1] / np.maximum(hits[:, depth - 1], 1) for depth in depths]
         if ranking.ties is not None:
             for value, depth in zip(values, depths, strict=True):
@@ -68,23 +74,37 @@ class MAP(BinaryMetric, RankMetric):
         return [value + undefined for value in values]
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        chosen = self.relevant(ranking.queries)
-        relevant = ranking.at_least_as_laid_out(chosen, depth)
-        hits = np.cumsum(relevant, axis=1, dtype=np.int32)
-        adds = (hits * relevant) / np.arange(1.0, depth + 1)
+        relevant = ranking.at_least(self.lowest(ranking.queries), depth)
+        hits = running(np.add, relevant.astype(np.float64))
+        adds = hits * relevant / np.arange(1.0, depth + 1)
         if ranking.ties is not None:
             tied = ranking.tied_places(depth)
-            ranking.replace_tied(adds, tied, self._tied(ranking, tied, hits, chosen, depth))
+            tied.show(self._tied(ranking, tied, hits, depth), adds)
         return adds
 
-    @staticmethod
-    def _tied(ranking: Ranking, tied: TiedPlaces, hits: AnyArray, chosen: BoolArray, depth: int) -> FloatArray:
+    def _sum_of_all(self, ranking: Ranking) -> FloatArray:
+        """Sum over the whole list: from relevant document to relevant document, and from tie to tie."""
+        lowest, n_queries = self.lowest(ranking.queries), len(ranking.n_ranked)
+        if ranking.ties is not None:
+            among, ties = ranking.among_ties(lowest), ranking.ties
+            harmonic = ranking.block.once("harmonic", lambda: harmonic_numbers(ranking.width))
+            of_ties = sum_of_tie(ties.first, ties.size, among.in_tie, among.above_tie, harmonic)
+            alone = _sum_by_query(among.row, among.nth / among.rank, n_queries)
+            return alone + _sum_by_query(ties.row, of_ties, n_queries)
+        sums = np.zeros(n_queries)
+        relevant = ranking.block.at_least(lowest)
+        if len(relevant.nth):
+            sums[relevant.found] = np.add.reduceat(relevant.nth / ranking.ranks_at_least(lowest), relevant.begin)
+        return sums
+
+    def _tied(self, ranking: Ranking, tied: TiedPlaces, hits: AnyArray, depth: int) -> FloatArray:
         """Return what place j of a tie adds on average: (r/m) (b + 1 + (j-1) (r-1)/(m-1)) / rank."""
         ties = tied.ties
-        r = ranking.tie_sums(chosen.astype(np.float64), depth)
+        r = ranking.tie_sums(self.relevant(ranking.queries).astype(np.float64), depth)
         b = np.where(ties.first > 0, hits[ties.row, ties.first - 1], 0)
         share, others = r / ties.size, (r - 1) / (ties.size - 1)
-        return np.asarray(share[tied.tie] * (b[tied.tie] + 1 + tied.place * others[tied.tie]) / (tied.column + 1))
+        rank = ties.first[tied.tie] + tied.place + 1
+        return np.asarray(share[tied.tie] * (b[tied.tie] + 1 + tied.place * others[tied.tie]) / rank)
 
     def _replace_spanned(
         self, value: FloatArray, ranking: Ranking, sums: FloatArray, hits: AnyArray, depth: int
@@ -104,6 +124,44 @@ class MAP(BinaryMetric, RankMetric):
         if k is None or self.denominator == "relevant":
             return n_relevant
         return np.where(np.isnan(n_relevant), np.nan, np.minimum(n_relevant, k) if self.denominator == "min" else k)
+
+
+def _sum_by_query(query: IntArray, values: FloatArray, n_queries: int) -> FloatArray:
+    """Sum values that stand query after query, each query's in the order that they would be summed in alone."""
+    sums = np.zeros(n_queries)
+    begins = np.flatnonzero(np.diff(query, prepend=-1))
+    if len(begins):
+        sums[query[begins]] = np.add.reduceat(values, begins)
+    return sums
+
+
+def sum_of_tie(c: IntArray, m: IntArray, r: IntArray, b: IntArray, harmonic: FloatArray) -> FloatArray:
+    r"""Sum over the places of a tie of m documents, r of them relevant, that stands below c documents, b of them relevant.
+
+    With q = (r-1)/(m-1), the sum over j of (r/m) (b + 1 + (j-1) q) / (c + j) is (r/m) (m q + (b + 1 - (c+1) q) d), where d is the
+    sum of 1/(c + j), from the harmonic numbers. Far down the list the two terms nearly cancel; there the sum is taken place by place.
+    """
+    last = c + m
+    sums, rest = harmonic
+    d = (sums[last] - sums[c]) + (rest[last] - rest[c])
+    size, q = m.astype(np.float64), (r - 1) / (m - 1)
+    total = size * q + (b + 1 - (c + 1) * q) * d
+    far = np.flatnonzero(last > (FAR + 1) * size)
+    if len(far):
+        begins = np.cumsum(m[far]) - m[far]
+        tie = np.repeat(far, m[far])
+        j = np.arange(len(tie)) - np.repeat(begins, m[far])
+        total[far] = np.add.reduceat((b[tie] + 1 + j * q[tie]) / (c[tie] + 1 + j), begins)
+    return np.asarray(total * (r / size))
+
+
+def harmonic_numbers(n: int) -> FloatArray:
+    """Sums of 1/i up to 0, 1, ..., n, and below each what rounding took from it: their differences keep all digits."""
+    terms = np.concatenate(([0.0], 1 / np.arange(1.0, n + 1)))
+    sums = np.cumsum(terms)
+    before = np.concatenate(([0.0], sums[:-1]))
+    added = sums - before
+    return np.stack((sums, np.cumsum((before - (sums - added)) + (terms - added))))
 
 
 def _expected_over_hits(

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from ltr_metrics.blocks import Block
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, FloatArray, require_option
 from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import Ranking
+from ltr_metrics.ranking import Ranking, running
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,9 @@ class Metric:
     COMPLETED_BY: ClassVar[str] = ""  # prefix of a convention's fields that complete a name, if it is not the name
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {}  # further names that are parsed, with the parameters each fixes
     POSITIONAL: ClassVar[str | None] = None  # the parameter that stands in brackets without its name
+    OF_GRADES_ALONE: ClassVar[bool] = (
+        True  # with a cutoff: it asks for the grades of the first k ranks and for ties, not for rows
+    )
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -39,6 +43,10 @@ class Metric:
 
     def __str__(self) -> str:
         """Return the canonical name, which `metric` reads back."""
+        return self._canonical
+
+    @cached_property
+    def _canonical(self) -> str:
         name, parameters = self._spelled()
         inside = ",".join(
             spell(value) if key == self.POSITIONAL else f"{key}={spell(value)}" for key, value in parameters.items()
@@ -123,12 +131,12 @@ class RankMetric(Metric):
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
-        running = np.cumsum(self.contributions(ranking, max(depths)), axis=1)
+        sums = running(np.add, self.contributions(ranking, max(depths)))
         block, family = ranking.block, self.family()
         # A metric of one's own may divide by 0: 0 / 0 is undefined, and x / 0 is refused by whoever evaluates.
         with np.errstate(divide="ignore", invalid="ignore"):
             return [
-                running[:, depth - 1] / block.once((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
+                sums[:, depth - 1] / block.once((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
                 for k, depth in zip(cutoffs, depths, strict=True)
             ]
 

@@ -14,7 +14,7 @@ from ltr_metrics.metrics.base import RankMetric, is_number, require_parameter
 from ltr_metrics.metrics.stops import NEGLIGIBLE_LOG, expected_stops
 from ltr_metrics.metrics.tables import as_table, of_table
 from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import Ranking
+from ltr_metrics.ranking import Ranking, running
 
 HIGHEST_GRADE = 1000  # 2^-1000 is still a float64 with all its digits
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # p_rel of the grades 0 to 4
@@ -46,13 +46,13 @@ class CascadeMetric(RankMetric):
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         stop = self.stop(ranking.queries)
         stops = ranking.as_laid_out(stop, depth)
-        goes_on = np.cumprod(1 - stops, axis=1)
+        goes_on = running(np.multiply, 1 - stops)
         stops[:, 1:] *= goes_on[:, :-1]
         if ranking.ties is not None:
             tied = ranking.tied_places(depth)
             arrives = np.where(tied.ties.first > 0, goes_on[tied.ties.row, tied.ties.first - 1], 1.0)
-            stops_in_tie = expected_stops(tied, ranking.tied_values(stop, depth), self.last_of_worth(depth))
-            ranking.replace_tied(stops, tied, arrives[tied.tie] * stops_in_tie)
+            stops_in_tie = expected_stops(tied, ranking.tied_grades(depth), stop, self.last_of_worth(depth))
+            tied.show(arrives[tied.tie] * stops_in_tie, stops)
         stops *= self.worth(depth)
         return stops
 

@@ -11,7 +11,7 @@ from ltr_metrics.blocks import Block
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking
+from ltr_metrics.ranking import Ranking, running
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,5 +141,5 @@ class RPrec(BinaryMetric):
     def values(self, ranking: Ranking) -> FloatArray:
         n_relevant = self.n_relevant(ranking.block)
         last = np.clip(np.nan_to_num(n_relevant), 1, ranking.width).astype(np.intp)
-        found = np.cumsum(self.contributions(ranking, int(last.max())), axis=1)
+        found = running(np.add, self.contributions(ranking, int(last.max())))
         return np.asarray(found[np.arange(len(last)), last - 1] / n_relevant)

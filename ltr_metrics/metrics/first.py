@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ltr_metrics.inputs import BoolArray, FloatArray, IntArray
+from ltr_metrics.inputs import FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking
+from ltr_metrics.ranking import Ranking, TiedPlaces, Ties
 
 
 class DecidingTies(NamedTuple):
@@ -22,6 +22,11 @@ class DecidingTies(NamedTuple):
     size: IntArray
     relevant: FloatArray  # relevant documents in the tie
 
+    def above_rank(self, depth: int) -> DecidingTies:
+        """Those that begin within the first ``depth`` ranks."""
+        chosen = self.above < depth
+        return DecidingTies(*(column[chosen] for column in self))
+
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRelevant(BinaryMetric, RankMetric):
@@ -29,14 +34,13 @@ class FirstRelevant(BinaryMetric, RankMetric):
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
-        chosen = self.relevant(ranking.queries)
-        relevant = ranking.at_least_as_laid_out(chosen, max(depths))
-        first = relevant.argmax(axis=1)
-        found = relevant[np.arange(len(first)), first]
-        values = [np.where(found & (first < depth), self.at_rank(first + 1.0), 0.0) for depth in depths]
+        lowest = self.lowest(ranking.queries)
+        first = ranking.first_at_least(lowest)
+        values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
         if ranking.ties is not None:
+            deciding = _deciding_ties(ranking, ranking.ties, lowest, first)
             for value, depth in zip(values, depths, strict=True):
-                ties = _deciding_ties(ranking, chosen, first, found, depth)
+                ties = deciding.above_rank(depth)
                 if len(ties.row):
                     value[ties.row] = self.expected_in(ties, depth)
         return [self.where_defined(value, ranking) for value in values]
@@ -54,11 +58,22 @@ class FirstRelevant(BinaryMetric, RankMetric):
         return value
 
 
-def _deciding_ties(ranking: Ranking, chosen: BoolArray, first: IntArray, found: BoolArray, depth: int) -> DecidingTies:
-    ties = ranking.tied_places(depth).ties
-    relevant = ranking.tie_sums(chosen.astype(np.float64), depth)
-    decides = (relevant > 0) & ~(found[ties.row] & (first[ties.row] < ties.first))
-    return DecidingTies(ties.row[decides], ties.first[decides], ties.size[decides], relevant[decides])
+def _deciding_ties(ranking: Ranking, ties: Ties, lowest: int, first: FloatArray) -> DecidingTies:
+    """Find them from the first relevant document of each query, tied ones in some order.
+
+    Where the first ranks alone are looked at, it may also stand below them, in a tie that begins above.
+    """
+    rank, last = first[ties.row], ties.first + ties.size
+    ties = ties.chosen(
+        np.flatnonzero((rank > ties.first) & ((rank <= last) | (np.isinf(rank) & (last > ranking.width))))
+    )
+    relevant = np.zeros(len(ties.row))
+    if len(ties.row):
+        tied = TiedPlaces.of(ties, ranking.width)
+        is_relevant = ranking.grades_at(ties.at[tied.tie] + tied.place) >= lowest
+        relevant = np.add.reduceat(is_relevant, tied.begins, dtype=np.float64)
+    found = relevant > 0
+    return DecidingTies(ties.row[found], ties.first[found], ties.size[found], relevant[found])
 
 
 @dataclass(frozen=True, kw_only=True)

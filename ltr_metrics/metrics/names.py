@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
+from functools import lru_cache
 from typing import Any
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -170,6 +171,11 @@ def parse(name: str) -> ParsedName:
     """Take a name apart, without filling in what it leaves open."""
     if not isinstance(name, str):
         raise LtrTypeError(f"A metric must be given by name or as a metric object. Got {name!r}.")
+    return _parse(name)
+
+
+@lru_cache(maxsize=1_000)
+def _parse(name: str) -> ParsedName:
     form = _FORM.fullmatch(name)
     if form is None:
         hint = " XGBoost's suffix '-' is no_relevant=0 here." if name.endswith("-") else ""

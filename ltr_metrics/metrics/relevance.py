@@ -53,11 +53,18 @@ class BinaryMetric(Metric):
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:
         """Return one flag for each distinct grade."""
+        return np.arange(1, len(queries.grades) + 1) >= self.lowest(queries)
+
+    def lowest(self, queries: LabelledQueries) -> int:
+        """Return the grade index from which on a document is relevant; one more than there are if none is."""
+        return queries.once(("lowest", self.rel), lambda: self._lowest(queries))
+
+    def _lowest(self, queries: LabelledQueries) -> int:
         above = isinstance(self.rel, str) and self.rel != "binary"
         limit = float(str(self.rel)[1:]) if above else 1.0 if self.rel in (None, "binary") else float(self.rel)
         if queries.single_precision:  # hosts keep labels as float32: a label .7 is to reach rel=0.7 there as well
             limit = float(np.float32(limit))
-        return queries.grades > limit if above else queries.grades >= limit
+        return int(np.searchsorted(queries.grades, limit, side="right" if above else "left")) + 1
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         """Return 1 for a relevant document and 0 for another, by rank; of a tie, the share that is relevant."""

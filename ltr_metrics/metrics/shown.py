@@ -20,6 +20,8 @@ from ltr_metrics.ranking import Ranking
 class ShareOfShown(RankMetric):
     """A mean over the documents that are shown: the first min(k, n). Undefined where no document has a rank."""
 
+    OF_GRADES_ALONE: ClassVar[bool] = False
+
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         shown = block.n_ranked if k is None else np.minimum(block.n_ranked, k)
         return np.where(shown > 0, shown, np.nan)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from ltr_metrics.inputs import FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.ranking import TiedPlaces
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
-CELLS_OF_A_RECURSION = 2_000_000
-GRADES_WORTH_COUNTING = 32
+CELLS_OF_A_RECURSION = 50_000
+PLACES_OF_A_CLASS = 16  # ties that need fewer places than this are not told apart
+GRADES_A_DOCUMENT = 3  # to add all documents of a grade takes as long, at each place, as three documents more
+LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are float64
 
 
-def expected_stops(tied: TiedPlaces, stop: FloatArray, depth: int) -> FloatArray:
+def expected_stops(tied: TiedPlaces, grade: AnyArray, stop: FloatArray, depth: int) -> FloatArray:
     """Return the probability to stop at each place of a tie, for one who arrives at the tie, over all its orders.
 
-    ``stop`` has for each tied document the probability to stop there, lowest first within a tie. Let S_j be the mean, over
-    all j documents of the tie, of the product of 1 - p (one goes on past j places), and T_j the probability to stop at
-    place j. The tie grows by a document at a time, which is equally likely to stand at each place; with the t-th
+    ``grade`` has the grade index of each tied document, ascending within a tie, and ``stop`` the probability to stop at each
+    distinct grade, which rises with it. Let S_j be the mean, over all j documents of the tie, of the product of 1 - p (one goes
+    on past j places), and T_j the probability to stop at place j. The tie grows by a document at a time, which is equally
+    likely to stand at each place; with the t-th
 
         T_j <- T_j (t-j)/t + T_{j-1} (1-p_t) (j-1)/t + S_{j-1} p_t / t
         S_j <- S_j (t-j)/t + S_{j-1} (1-p_t) j/t
@@ -27,59 +31,90 @@ def expected_stops(tied: TiedPlaces, stop: FloatArray, depth: int) -> FloatArray
     where all terms are positive, so that no digit is lost. Documents at which nobody stops come first and leave S = 1 and
     T = 0; large ties grow by a grade at a time instead. Places beyond the depth, or that nobody reaches, stay 0.
     """
-    ties = tied.ties
-    stops = np.zeros(len(stop))
+    stops = np.zeros(len(grade))
     if not len(stops):
         return stops
-    never = np.add.reduceat((stop == 0.0).astype(np.intp), tied.begins)
-    mean = np.minimum(np.add.reduceat(stop, tied.begins) / ties.size, 1.0)
+    of_document, begins, size = stop[grade - 1], tied.begins, tied.ties.size
+    never = np.add.reduceat(of_document == 0.0, begins, dtype=np.intp)
+    to_add = size - never
+    mean = np.minimum(np.add.reduceat(of_document, begins) / size, 1.0)
     with np.errstate(
         divide="ignore", over="ignore"
     ):  # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
         reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
-    within = np.minimum(ties.size, depth - ties.first)
+    within = np.minimum(size, depth - tied.ties.first)
     places = np.maximum(np.minimum(within, reached), 1).astype(np.intp)
-    of_grade, count = _count_grades(tied, stop)
-    for chosen in _of_like_size(places):
-        depth = int(places[chosen].max())
-        if count is not None and len(of_grade) * depth < count[chosen].sum(axis=1).max():
-            at = _by_grade(of_grade, count[chosen], never[chosen], depth)
+    for chosen in _of_like_size(places, to_add):
+        deepest, most = int(places[chosen].max()), int(to_add[chosen].max())
+        if GRADES_A_DOCUMENT * np.count_nonzero(stop) * deepest < most:
+            count = _count_grades(tied, grade, len(stop))[chosen]
+            at = _by_grade(stop[stop > 0], count[:, stop > 0], never[chosen], deepest)
         else:
-            at = _by_document(stop, tied.begins[chosen], never[chosen], ties.size[chosen], depth)
-        j = np.arange(depth)
+            grow = _by_polynomial if _fits(deepest, int(size[chosen].max())) else _by_document
+            at = grow(of_document, begins[chosen], never[chosen], size[chosen], deepest)
+        j = np.arange(deepest)
         shown = j < places[chosen][:, None]
-        stops[(tied.begins[chosen][:, None] + j)[shown]] = at[shown]
+        stops[(begins[chosen][:, None] + j)[shown]] = at[shown]
     return stops
 
 
-def _count_grades(tied: TiedPlaces, stop: FloatArray) -> tuple[FloatArray, IntArray | None]:
-    """Distinct probabilities above 0 and how often each tie has them, (ties x grades); None if they are too many."""
-    of_grade, grade = np.unique(stop, return_inverse=True)
-    if len(of_grade) > GRADES_WORTH_COUNTING:
-        return of_grade, None
-    shape = (len(tied.begins), len(of_grade))
-    count = np.bincount(tied.tie * shape[1] + grade, minlength=shape[0] * shape[1]).reshape(shape)
-    above_zero = of_grade > 0
-    return of_grade[above_zero], count[:, above_zero]
+def _count_grades(tied: TiedPlaces, grade: AnyArray, n_grades: int) -> IntArray:
+    """How many documents of each grade each tie has, (ties x grades)."""
+    n_ties = len(tied.begins)
+    return np.bincount(tied.tie * n_grades + (grade - 1), minlength=n_ties * n_grades).reshape(n_ties, n_grades)
 
 
-def _of_like_size(places: IntArray) -> Iterator[IntArray]:
-    """Yield ties that need about as many places, where a matrix over all of them would waste too much."""
-    if len(places) * int(places.max()) <= CELLS_OF_A_RECURSION // 10:
-        yield np.arange(len(places))
-        return
-    size_class = np.frexp(places)[1]
-    order = np.argsort(size_class, kind="stable")
+def _of_like_size(places: IntArray, to_add: IntArray) -> Iterator[IntArray]:
+    """Yield ties that need about as many places and steps, few enough for their matrices to stay in the cache."""
+    size_class = np.frexp(places // PLACES_OF_A_CLASS)[1]
+    order = np.lexsort(
+        (-to_add, size_class)
+    )  # within a class most documents to add first: the rest drop out from the end
     for members in np.split(order, np.flatnonzero(np.diff(size_class[order])) + 1):
         at_once = max(1, CELLS_OF_A_RECURSION // int(places[members].max() + 1))
         for first in range(0, len(members), at_once):
             yield members[first : first + at_once]
 
 
+def _fits(places: int, size: int) -> bool:
+    """Whether the number of ways to fill the places, at most size^places / places!, is a float64."""
+    return size <= LARGEST_BINOMIAL_ROW or places * np.log(size) - math.lgamma(places + 1) < 700
+
+
+def _by_polynomial(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
+    """T_1 ... T_places of each tie, those with most documents to add first, (ties x places).
+
+    They are sums over sets of documents, divided at the end by how many sets there are. Let E_j be the sum, over all j documents, of the product of their 1 - p, and F_j the sum, over all documents and j - 1 others, of
+    p of the one times the product of 1 - p of the others. A document more changes them to
+
+        F_j <- F_j + (1-p) F_{j-1} + p E_{j-1}
+        E_j <- E_j + (1-p) E_{j-1}
+    """
+    to_add = size - never
+    e = _binomials(never, places)  # of documents with 1 - p = 1
+    f = np.zeros_like(e)
+    first = begins + never
+    for step, n in enumerate(np.searchsorted(-to_add, -np.arange(int(to_add[0])), side="left").tolist()):
+        p = stop[first[:n] + step]
+        goes_on = 1 - p
+        of_others = f[:-1, :n] * goes_on
+        f[:, :n] += e[:, :n] * p
+        f[1:, :n] += of_others
+        e[1:, :n] += e[:-1, :n] * goes_on
+    f /= np.maximum(size * _binomials(size - 1, places), 1)
+    return f.T
+
+
+def _binomials(n: IntArray, places: int) -> FloatArray:
+    """How many ways there are to choose 0, 1, ... of n, (places x n)."""
+    ways = np.ones((places, len(n)))
+    for chosen in range(1, places):
+        ways[chosen] = ways[chosen - 1] * np.maximum(n - chosen + 1, 0) / chosen
+    return ways
+
+
 def _by_document(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
-    """T_1 ... T_places of each tie, (ties x places)."""
-    order = np.argsort(never - size, kind="stable")  # most documents to add first: the rest drop out from the end
-    begins, never, size = begins[order], never[order], size[order]
+    """T_1 ... T_places of each tie, those with most documents to add first, (ties x places)."""
     j = np.arange(1.0, places + 1)
     before = (j - 1 <= never[:, None]).astype(np.float64)  # S_0 ... S_{places-1}
     at = np.zeros_like(before)  # T_1 ... T_places
@@ -94,9 +129,7 @@ def _by_document(stop: FloatArray, begins: IntArray, never: IntArray, size: IntA
         shifted = before[:n, :-1] * ((1 - p) * j[:-1] / t)
         before[:n, 1:] *= np.maximum(t - j[:-1], 0) / t
         before[:n, 1:] += shifted
-    result = np.empty_like(at)
-    result[order] = at
-    return result
+    return at
 
 
 def _by_grade(stop: FloatArray, count: IntArray, never: IntArray, places: int) -> FloatArray:
