@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ KeyArray = npt.NDArray[np.int64]
 
 CELLS_IN_A_BLOCK = 48_000  # 64-bit matrices of this size stay in a core's own cache
 CELLS_IN_A_SHARED_BLOCK = 400_000  # several threads rather need calls that are long, for they take turns between them
-CELLS_WORTH_A_BLOCK = 8_000  # a block above this is closed rather than padded by more than a quarter
+CELLS_WORTH_A_BLOCK = 24_000  # a block above this is closed rather than padded by more than a quarter
 CELLS_IN_A_BATCH = 250_000  # enough for a call on the first ranks to be worth its while
 BELOW_INFINITY = 0x7FF8 << 48  # as a sort key, in which higher is worse
 GRADE_BITS_AT_MOST = 8  # of the sort key; with more distinct grades they are looked up after the sort
@@ -151,8 +150,7 @@ class UpperGrades(NamedTuple):
         return cls(found, begin[found], nth, above)
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Some blocks, and all their queries together as one, whose first ranks alone are looked at."""
 
     blocks: list[Block]
@@ -167,8 +165,7 @@ class Batch:
         return cls(blocks, Block(blocks[0].queries, members, blocks[0].begin))
 
 
-@dataclass(frozen=True, eq=False)
-class Arrangement:
+class Arrangement(NamedTuple):
     """A block's ranked documents and the order in which equal scores are to stand.
 
     The ranked rows of all queries stand one query after the other. A query of the block is a window of them, as wide as the

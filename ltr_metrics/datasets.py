@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,10 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.grouping import as_ids, group_by_ids
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, as_vector, refuse_different_indexes, take_rows
 
-Seed = int | np.random.Generator | None
+if TYPE_CHECKING:
+    Seed = (
+        int | np.random.Generator | None
+    )  # NumPy imports its random numbers when they are first named, and takes its time
 
 GRADE_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # of grades 0 to 4, as in MSLR-WEB10K
 DOCUMENTS_SPREAD = 0.5  # of the logarithm of the number of documents

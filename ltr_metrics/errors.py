@@ -5,13 +5,11 @@ Every error says what is wrong, where (row, query, file and line), the rule, the
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
 
-PACKAGE = str(Path(__file__).parent / "_")[:-1]  # with the separator at its end
+PACKAGE = __file__.removesuffix("errors.py")  # with the separator at its end
 
 
 class LtrError(Exception):
@@ -54,6 +52,8 @@ def warn(message: str) -> None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """' Did you mean ...?', or an empty string when nothing is near."""
+    import difflib  # for those alone who have made a mistake
+
     by_lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(repr(by_lower[name]) for name in near)}?" if near else ""

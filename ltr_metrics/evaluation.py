@@ -147,9 +147,9 @@ def evaluate(
     convention : str or Convention, optional
         Another system's choices for what the names and the two options above leave open.
     n_threads : int, optional
-        Threads to take, never more than the process may use. Default: one for each half a million rows, and one alone in a
-        worker (a thread, or a process that multiprocessing or joblib started); ``OMP_NUM_THREADS`` is heeded. The values do not
-        depend on it. A metric of your own may then be called from several threads at a time.
+        Threads to take at most: more than one for each half a million rows do not pay, and it is never more than the process may
+        use. Default: one alone in a worker (a thread, or a process that multiprocessing or joblib started), and no more than
+        ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own may be called from several threads at a time.
 
     Returns
     -------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -43,8 +42,7 @@ def join(batch: Batch, tops: Sequence[Ranking]) -> Ranking:
     return Ranking(batch.together, FirstRanks(grades.T, np.concatenate(of_tied)), Ties.together(ties))
 
 
-@dataclass(frozen=True, eq=False)
-class Ties:
+class Ties(NamedTuple):
     """Runs of two or more documents with equal scores, in the order of queries and ranks."""
 
     row: IntArray  # query of each tie, within the block
@@ -65,8 +63,7 @@ class Ties:
     @classmethod
     def together(cls, parts: Sequence[Ties]) -> Ties:
         """Join the ties of several rankings."""
-        rows = ((ties.row, ties.first, ties.size, ties.at) for ties in parts)
-        return cls(*map(np.concatenate, zip(*rows, strict=True)))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def above(self, depth: int) -> Ties:
         """Those that begin within the first ``depth`` ranks."""
@@ -78,8 +75,7 @@ class Ties:
         return Ties(self.row[chosen], self.first[chosen], self.size[chosen], self.at[chosen])
 
 
-@dataclass(frozen=True, eq=False)
-class TiedPlaces:
+class TiedPlaces(NamedTuple):
     """The documents of the ties that begin above a depth, one entry a document: what stands where is open."""
 
     ties: Ties
@@ -114,15 +110,14 @@ class TiedPlaces:
 class AmongTies(NamedTuple):
     """The ranked documents from some grade on, where some scores are shared."""
 
-    in_tie: IntArray  # how many each tie holds
-    above_tie: IntArray  # how many of its query stand above each tie
+    in_tie: AnyArray  # how many each tie holds
+    above_tie: AnyArray  # how many of its query stand above each tie
     row: IntArray  # of those that share their score with none: query within the block
-    nth: IntArray  # how many of the query stand there or above
+    nth: AnyArray  # how many of the query stand there or above
     rank: IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class FirstRanks:
+class FirstRanks(NamedTuple):
     """Grades of the first ranks of some blocks, and of all documents of the ties that begin there."""
 
     grades: AnyArray  # (queries x depth) grade indexes; laid out by rank, so that what is done rank by rank is fast
@@ -131,7 +126,7 @@ class FirstRanks:
     @property
     def width(self) -> int:
         """Ranks that are there."""
-        return self.grades.shape[1]
+        return int(self.grades.shape[1])
 
     def grade_indexes(self, depth: int) -> AnyArray:
         """Return the grade indexes of the first ranks, (queries x depth)."""
@@ -278,7 +273,8 @@ class Ranking(Memo):
 
     def among_ties(self, lowest: int) -> AmongTies:
         """Count these documents tie by tie, and list those that share their scores with none."""
-        assert self.ties is not None and isinstance(self._documents, SortedDocuments)
+        assert self.ties is not None
+        assert isinstance(self._documents, SortedDocuments)
         flags, with_next = self.at_least(lowest, self.width).ravel(), self._documents.tied
         assert with_next is not None
         counted = np.cumsum(flags, dtype=np.int32)
@@ -302,7 +298,7 @@ class Ranking(Memo):
         known = self._memo.get("grades")
         if known is None or known.shape[1] < depth:
             known = self._memo["grades"] = self._documents.grade_indexes(depth)
-        return known[:, :depth]  # type: ignore[no-any-return]
+        return known[:, :depth]
 
     def grades_at(self, at: IntArray) -> AnyArray:
         """Return the grade indexes of documents of ties, given as `Ties.at` counts them."""

@@ -10,7 +10,7 @@ document id. For "mean" any order will do; ascending grades suit the cascade's r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,7 @@ class NotANumberError(Exception):
     """A score is NaN; the caller, who has all rows, says where."""
 
 
-@dataclass(frozen=True, eq=False)
-class SortedDocuments:
+class SortedDocuments(NamedTuple):
     """A block's documents, best first, as sorted words."""
 
     arrangement: Arrangement
@@ -92,7 +91,7 @@ def sort_documents(block: Block, scores: AnyArray, ties: str) -> SortedDocuments
     alike = _alike(keys, _tail_mask(arrangement))
     if not alike.any():
         return found
-    return replace(found, tied=alike if exact else _settle(found, alike, words))
+    return found._replace(tied=alike if exact else _settle(found, alike, words))
 
 
 def _rising_words(arrangement: Arrangement, scores: AnyArray) -> tuple[KeyArray, KeyArray]:
@@ -110,7 +109,7 @@ def _rising_words(arrangement: Arrangement, scores: AnyArray) -> tuple[KeyArray,
 
 
 def _tail_mask(arrangement: Arrangement) -> int:
-    return 2**arrangement.tail_bits - 1
+    return (1 << arrangement.tail_bits) - 1
 
 
 def _alike(words: KeyArray, low_bits: int) -> BoolArray:

@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -22,17 +21,17 @@ CGROUP_LIMITS = (
 
 
 def n_threads_for(n_rows: int, asked: int | None) -> int:
-    """Return how many threads to take, at most as many as the process may use at once.
+    """Return how many threads to take: as many as pay, at most those asked for and those that the process may use at once.
 
     Left to itself, it is one in a worker (a thread, or a process of multiprocessing or joblib), for those who started it
     share the processors out already, and no more than ``OMP_NUM_THREADS`` says.
     """
+    worth = max(1, n_rows // ROWS_WORTH_A_THREAD)
     if asked is not None:
         if not is_count(asked):
             raise LtrValueError(f"n_threads must be a whole number, 1 or more, or None. Got {asked!r}.")
-        return 1 if asked == 1 else min(int(asked), usable_processors())
-    worth = n_rows // ROWS_WORTH_A_THREAD
-    if worth <= 1 or _in_a_worker():
+        return 1 if worth == 1 or asked == 1 else min(int(asked), worth, usable_processors())
+    if worth == 1 or _in_a_worker():
         return 1
     return min(worth, usable_processors(), _openmp_limit())
 
@@ -46,6 +45,8 @@ def usable_processors() -> int:
 @cache
 def _quota() -> int:
     """Whole processors' worth of time that a control group allows, rounded up; a very high number without one."""
+    from pathlib import Path  # which takes its time to import
+
     try:
         new, *old = map(Path, CGROUP_LIMITS)
         quota, period = new.read_text().split() if new.exists() else (one.read_text().strip() for one in old)

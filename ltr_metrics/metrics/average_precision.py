@@ -56,13 +56,18 @@ class MAP(BinaryMetric, RankMetric):
             raise LtrValueError("map(denominator=cutoff) needs a cutoff: write map(denominator=cutoff)@10.")
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
-        if self.denominator != "hits":
-            limited = [k for k in cutoffs if k is not None]
-            values = dict(zip(limited, super().at_cutoffs(ranking, limited), strict=True)) if limited else {}
-            if None in cutoffs:
-                values[None] = self._sum_of_all(ranking) / self.divisor(ranking.block, None)
-            return [values[k] for k in cutoffs]
-        # What divides depends on the ranking here: a random number where a tie spans the cutoff.
+        if self.denominator == "hits":
+            return self._over_hits(ranking, cutoffs)
+        limited = [k for k in cutoffs if k is not None]
+        values: dict[int | None, FloatArray] = {}
+        if limited:
+            values.update(zip(limited, super().at_cutoffs(ranking, limited), strict=True))
+        if None in cutoffs:
+            values[None] = self._sum_of_all(ranking) / self.divisor(ranking.block, None)
+        return [values[k] for k in cutoffs]
+
+    def _over_hits(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
+        """Divide by what depends on the ranking: a random number where a tie spans the cutoff."""
         depths = [ranking.depth(k) for k in cutoffs]
         sums = running(np.add, self.contributions(ranking, max(depths)))
         hits = np.cumsum(ranking.at_least(self.lowest(ranking.queries), max(depths)), axis=1)
@@ -156,7 +161,7 @@ def sum_of_tie(c: IntArray, m: IntArray, r: IntArray, b: IntArray, harmonic: Flo
 
 
 def harmonic_numbers(n: int) -> FloatArray:
-    """Sums of 1/i up to 0, 1, ..., n, and below each what rounding took from it: their differences keep all digits."""
+    """Return the sums of 1/i up to 0, 1, ..., n, and below each what rounding took from it: their differences keep all digits."""
     terms = np.concatenate(([0.0], 1 / np.arange(1.0, n + 1)))
     sums = np.cumsum(terms)
     before = np.concatenate(([0.0], sums[:-1]))

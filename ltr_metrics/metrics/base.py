@@ -25,7 +25,10 @@ from ltr_metrics.ranking import Ranking, running
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """Base of all metrics: a frozen dataclass whose fields are its parameters and become part of its name."""
+    """Base of all metrics: a frozen dataclass whose fields are its parameters and become part of its name.
+
+    Here, classes that add no field go without the decorator, each of which costs half a millisecond of the import.
+    """
 
     NAME: ClassVar[str]  # of the canonical name
     COMPLETED_BY: ClassVar[str] = ""  # prefix of a convention's fields that complete a name, if it is not the name

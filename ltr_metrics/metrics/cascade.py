@@ -20,7 +20,6 @@ HIGHEST_GRADE = 1000  # 2^-1000 is still a float64 with all its digits
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # p_rel of the grades 0 to 4
 
 
-@dataclass(frozen=True, kw_only=True)
 class CascadeMetric(RankMetric):
     """Sum over ranks of (probability to stop at this rank) times (what stopping there is worth)."""
 

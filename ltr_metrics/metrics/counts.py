@@ -115,7 +115,6 @@ class F1(BinaryMetric, RankMetric):
         return np.asarray(((block.n_ranked if k is None else k) + self.n_relevant(block)) / 2)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RPrec(BinaryMetric):
     r"""R-precision: the share of relevant documents among the first R; higher is better, from 0 to 1.
 

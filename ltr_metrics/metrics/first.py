@@ -25,7 +25,7 @@ class DecidingTies(NamedTuple):
     def above_rank(self, depth: int) -> DecidingTies:
         """Those that begin within the first ``depth`` ranks."""
         chosen = self.above < depth
-        return DecidingTies(*(column[chosen] for column in self))
+        return DecidingTies(self.row[chosen], self.above[chosen], self.size[chosen], self.relevant[chosen])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,6 @@ def _deciding_ties(ranking: Ranking, ties: Ties, lowest: int, first: FloatArray)
     return DecidingTies(ties.row[found], ties.first[found], ties.size[found], relevant[found])
 
 
-@dataclass(frozen=True, kw_only=True)
 class MRR(FirstRelevant):
     r"""Mean reciprocal rank (per query: reciprocal rank); higher is better, from 0 to 1.
 
@@ -120,7 +119,6 @@ class MRR(FirstRelevant):
         return np.asarray(value + self.n_relevant(ranking.block) * 0.0)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Hit(FirstRelevant):
     r"""Hit, or success: whether any of the first k documents is relevant; higher is better, 0 or 1.
 

@@ -21,7 +21,6 @@ Gain = str | tuple[float, ...] | Callable[[FloatArray], FloatArray]
 Discount = str | Callable[[FloatArray], FloatArray]
 
 
-@dataclass(frozen=True, kw_only=True)
 class CG(RankMetric):
     r"""Cumulative gain: the sum of the first k grades; higher is better, from 0 without an upper limit.
 

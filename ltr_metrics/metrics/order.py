@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from ltr_metrics.metrics.base import Metric
 from ltr_metrics.ranking import Ranking
 
 
-@dataclass(frozen=True, kw_only=True)
 class PairAccuracy(Metric):
     r"""Share of the pairs of different grade that the scores order rightly; higher is better, from 0 to 1 (random: 0.5).
 
@@ -38,7 +36,6 @@ class PairAccuracy(Metric):
         return np.asarray((pairs.right + 0.5 * open_) / of_different_grade)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Kendall(Metric):
     r"""Kendall's tau-b between grades and scores; higher is better, from -1 to 1 (random: 0).
 
@@ -71,7 +68,6 @@ class Kendall(Metric):
         return np.asarray(np.clip(tau, -1, 1))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Spearman(Metric):
     r"""Spearman's rank correlation between grades and scores; higher is better, from -1 to 1 (random: 0).
 

@@ -16,7 +16,6 @@ from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShareOfShown(RankMetric):
     """A mean over the documents that are shown: the first min(k, n). Undefined where no document has a rank."""
 
@@ -27,7 +26,6 @@ class ShareOfShown(RankMetric):
         return np.where(shown > 0, shown, np.nan)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Judged(ShareOfShown):
     r"""Share of the first k documents that is judged; from 0 to 1, and low values make the other metrics doubtful.
 
