@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-oldest lint format clean
+.PHONY: help demo test test-oldest bench guard lint format clean
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,6 +17,12 @@ test: .venv/test  ## run all tests, the docstrings' and the README's examples am
 test-oldest: .venv/oldest  ## the same with the oldest versions that pyproject.toml allows
 	.venv-oldest/bin/python -m pytest --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric  # shows eval_X
 
+bench: .venv/bench  ## measure against the peers; BENCH=--quick takes under a minute
+	$(BIN)/python -m benchmarks $(BENCH)
+
+guard: .venv/test  ## fail if evaluating has become slow or large, told against np.sort in the same run
+	$(BIN)/python -m benchmarks.guard
+
 lint: .venv/test  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -27,7 +33,7 @@ format: .venv/test  ## let ruff format and mend what it can
 	$(BIN)/ruff format .
 
 clean:  ## remove what the other commands made
-	rm -rf .venv .venv-oldest demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest demo_output bench_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/demo: pyproject.toml | .venv/made
 	$(INSTALL) -e '.[lightgbm,sklearn,report]'
@@ -35,6 +41,10 @@ clean:  ## remove what the other commands made
 
 .venv/test: pyproject.toml | .venv/made
 	$(INSTALL) -e '.[test,lint]'
+	@touch $@
+
+.venv/bench: pyproject.toml | .venv/made
+	$(INSTALL) -e '.[bench]'
 	@touch $@
 
 .venv/oldest: pyproject.toml .ci/oldest.py | .venv/made

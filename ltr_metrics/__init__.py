@@ -1,9 +1,7 @@
 """Ranking evaluation for people who train rankers with LightGBM, XGBoost and scikit-learn."""
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import importlib
+import typing
 
 from ltr_metrics.conventions import CONVENTIONS, Convention
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, LtrWarning, MissingExtraError
@@ -37,12 +35,12 @@ from ltr_metrics.metrics import (
 )
 from ltr_metrics.ranking import Ranking
 from ltr_metrics.result import Evaluation
+from ltr_metrics.tie_audit import TieAudit, TieRange, tie_audit
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from ltr_metrics.datasets import make_ranking, train_test_split
     from ltr_metrics.explain import Explanation, explain_difference
     from ltr_metrics.log import PerQueryLog
-    from ltr_metrics.tie_audit import TieAudit, TieRange, tie_audit
 
 __version__ = "0.1.0"
 
@@ -95,25 +93,22 @@ __all__ = [
     "train_test_split",
 ]
 
-# Imported when they are first asked for, so that `import ltr_metrics` costs next to nothing beside NumPy.
+# Imported when they are first asked for, so that `import ltr_metrics` costs little beside NumPy.
 _HOME = {
     "make_ranking": "datasets",
     "train_test_split": "datasets",
     "Explanation": "explain",
     "explain_difference": "explain",
     "PerQueryLog": "log",
-    "TieAudit": "tie_audit",
-    "TieRange": "tie_audit",
-    "tie_audit": "tie_audit",
 }
 
+if not typing.TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return found
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+        return found
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

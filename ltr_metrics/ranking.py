@@ -336,3 +336,8 @@ def running(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
     for rank in range(1, by_rank.shape[1]):
         operation(done[:, rank - 1], by_rank[:, rank], out=done[:, rank])
     return done
+
+
+def totals(matrix: FloatArray) -> FloatArray:
+    """Sum each row from left to right, so that zeros behind it, which are there for longer neighbours, change no digit."""
+    return running(np.add, matrix)[:, -1]

@@ -123,24 +123,34 @@ def _alike(words: KeyArray, low_bits: int) -> BoolArray:
 
 def _settle(found: SortedDocuments, alike: BoolArray, words: KeyArray) -> BoolArray:
     """Put documents right whose scores differ only in dropped bits; return which cells tie with the next one."""
-    arrangement = found.arrangement
-    if np.count_nonzero(alike) * CELLS_A_LOOK_UP < alike.size:
-        query, rank = np.nonzero(alike)
-        if (found.scores(query, rank) == found.scores(query, rank + 1)).all():
-            return alike
-    words.ravel()[arrangement.padding] = arrangement.padding_keys
+    cells = np.flatnonzero(alike)
+    if len(cells) * CELLS_A_LOOK_UP < alike.size:
+        same = _same_scores(found, cells)
+        if not same.all():
+            _sort_again(found, cells, ~same)
+            alike.ravel()[cells] = _same_scores(found, cells)
+        return alike
+    words.ravel()[found.arrangement.padding] = found.arrangement.padding_keys
     words.sort(axis=1)  # the prefixes stand as in the keys, so equal words stand where equal scores do
     tied = _alike(words, 0)
-    false = (alike & ~tied).ravel()
-    if false.any():
-        cells = np.flatnonzero(alike)
-        run = np.cumsum(np.diff(cells, prepend=cells[0] - 1) != 1)
-        _sort_again(found, cells[np.isin(run, run[false[cells]])])
+    different = ~tied.ravel()[cells]
+    if different.any():
+        _sort_again(found, cells, different)
     return tied
 
 
-def _sort_again(found: SortedDocuments, cells: IntArray) -> None:
-    """Sort runs of equal prefixes, given by all their cells but the last, by true score, then by rank among equals."""
+def _same_scores(found: SortedDocuments, cells: IntArray) -> BoolArray:
+    query, rank = np.divmod(cells, found.width)
+    return np.asarray(found.scores(query, rank) == found.scores(query, rank + 1))
+
+
+def _sort_again(found: SortedDocuments, cells: IntArray, different: BoolArray) -> None:
+    """Sort the runs of equal prefixes in which scores differ by true score, then by rank among equals.
+
+    ``cells`` are those of all runs but the last of each, and ``different`` tells which have another score than the next.
+    """
+    run = np.cumsum(np.diff(cells, prepend=cells[0] - 1) != 1)
+    cells = cells[np.isin(run, run[different])]
     members = np.union1d(cells, cells + 1)
     query, rank = np.divmod(members, found.width)
     words = found.keys[query, rank]

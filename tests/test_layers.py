@@ -16,7 +16,7 @@ PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
     ("errors",),
     ("inputs", "memo"),
-    ("grouping", "standard_error"),
+    ("grouping", "standard_error", "threads"),
     ("datasets", "io", "models"),
     ("rows",),
     ("per_query",),
@@ -25,7 +25,7 @@ FLOORS = (
     ("sorting",),
     ("ranking",),
     ("metrics",),
-    ("conventions",),
+    ("conventions", "values"),
     ("result",),
     ("evaluation",),
     ("log", "tie_audit"),
@@ -84,6 +84,18 @@ def test_the_core_loads_neither_hosts_nor_tables() -> None:
     assert third_party <= {"ltr_metrics", "numpy", "cython_runtime"}
 
 
+def test_the_import_leaves_to_later_what_is_rarely_used() -> None:
+    loaded = run("import sys, ltr_metrics; print(*sys.modules)").split()
+    late = {"ltr_metrics.log", "ltr_metrics.datasets", "ltr_metrics.explain", "json", "difflib", "concurrent.futures"}
+    assert not late & set(loaded)
+    assert (
+        run("import ltr_metrics as ltr; print(ltr.PerQueryLog.__name__, 'make_ranking' in dir(ltr))")
+        == "PerQueryLog True\n"
+    )
+    with pytest.raises(AttributeError, match="has no attribute 'evaluat'"):
+        _ = ltr.evaluat  # type: ignore[attr-defined]
+
+
 def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
     assert (
         run("import sys, ltr_metrics.lightgbm; print('lightgbm' in sys.modules, 'sklearn' in sys.modules)").split()
@@ -118,7 +130,7 @@ def test_the_command_without_its_extra_exits_with_2() -> None:
 
 
 def test_public_names_are_documented() -> None:
-    public = {name for name, thing in vars(ltr).items() if not name.startswith("_") and not inspect.ismodule(thing)}
+    public = {name for name in dir(ltr) if not name.startswith("_") and not inspect.ismodule(getattr(ltr, name))}
     assert public == set(ltr.__all__)
     for name in ltr.__all__:
         assert getattr(ltr, name).__doc__

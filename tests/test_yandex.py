@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def test_equals_a_plain_loop(rows: tuple[np.ndarray, ...], name: str) -> None:
     result = ltr.evaluate(y, score, qid=qid, metrics=name, ties="stable")
     assert result.n_queries == 666
     metric = ltr.metric(name)
-    parameters = {key: value for key, value in vars(metric).items() if key != "k"}
+    parameters = {key: value for key, value in asdict(metric).items() if key != "k"}
     for query, value in zip(result.qid, result.per_query[name], strict=True):
         of_query = qid == query
         expected = reference.value(

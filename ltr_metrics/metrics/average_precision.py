@@ -13,7 +13,7 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, TiedPlaces, running
+from ltr_metrics.ranking import Ranking, TiedPlaces, running, totals
 
 FAR = 100  # times a tie's size: from so far down on, the closed form of its sum would lose two digits
 
@@ -179,13 +179,13 @@ def _expected_over_hits(
     """
     j = np.arange(1.0, t.max() + 1)
     inverse_rank = np.where(j <= t[:, None], 1 / (above[:, None] + j), 0.0)
-    first, second = inverse_rank.sum(axis=1), (inverse_rank * (j - 1)).sum(axis=1)
+    first, second = totals(inverse_rank), totals(inverse_rank * (j - 1))
     probability = hypergeometric(m, r, t)
     h = np.arange(probability.shape[1])
     others = np.maximum(h - 1, 0) / np.maximum(t - 1, 1)[:, None]
     in_tie = h / t[:, None] * ((b[:, None] + 1) * first[:, None] + others * second[:, None])
     ratio = (sum_above[:, None] + in_tie) / np.maximum(b[:, None] + h, 1)
-    return np.asarray((probability * ratio).sum(axis=1))
+    return totals(probability * ratio)
 
 
 def hypergeometric(m: IntArray, r: FloatArray, t: IntArray) -> FloatArray:
@@ -206,4 +206,4 @@ def hypergeometric(m: IntArray, r: FloatArray, t: IntArray) -> FloatArray:
         downwards = np.where((h < mode) & (h >= lowest), 1 / to_next, 1.0)
     weight = np.cumprod(upwards, axis=1) * np.cumprod(downwards[:, ::-1], axis=1)[:, ::-1]
     weight[(h < lowest) | (h > highest)] = 0.0
-    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+    return np.asarray(weight / totals(weight)[:, None])

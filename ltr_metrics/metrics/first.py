@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics.inputs import FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, TiedPlaces, Ties
+from ltr_metrics.ranking import Ranking, TiedPlaces, Ties, totals
 
 
 class DecidingTies(NamedTuple):
@@ -113,7 +113,7 @@ class MRR(FirstRelevant):
         step[:, :1] = r / m
         step[:, 1:] = np.where(j[1:] < m, np.maximum(step[:, 1:], 0), 0)
         rank = above + j + 1.0
-        return np.asarray(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0).sum(axis=1))
+        return totals(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))
 
     def where_defined(self, value: FloatArray, ranking: Ranking) -> FloatArray:
         return np.asarray(value + self.n_relevant(ranking.block) * 0.0)
@@ -154,4 +154,4 @@ class Hit(FirstRelevant):
         j = np.arange(int(shown.max()))
         share = np.where(j < shown, r / np.maximum(m - j, 1), 0.0)
         with np.errstate(divide="ignore"):
-            return np.asarray(-np.expm1(np.log1p(-share).sum(axis=1)))
+            return np.asarray(-np.expm1(totals(np.log1p(-share))))

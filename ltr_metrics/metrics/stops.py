@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ltr_metrics.ranking import TiedPlaces
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_OF_A_RECURSION = 50_000
-PLACES_OF_A_CLASS = 16  # ties that need fewer places than this are not told apart
+PLACES = 10  # as many as are usually asked for; ties that need fewer are not told apart
 GRADES_A_DOCUMENT = 3  # to add all documents of a grade takes as long, at each place, as three documents more
 LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are float64
 
@@ -44,13 +44,12 @@ def expected_stops(tied: TiedPlaces, grade: AnyArray, stop: FloatArray, depth: i
         reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
     within = np.minimum(size, depth - tied.ties.first)
     places = np.maximum(np.minimum(within, reached), 1).astype(np.intp)
-    for chosen in _of_like_size(places, to_add):
-        deepest, most = int(places[chosen].max()), int(to_add[chosen].max())
-        if GRADES_A_DOCUMENT * np.count_nonzero(stop) * deepest < most:
+    grades = np.flatnonzero(stop)
+    for deepest, grow, chosen in _alike(places, size, to_add, len(grades)):
+        if grow is _by_grade:
             count = _count_grades(tied, grade, len(stop))[chosen]
-            at = _by_grade(stop[stop > 0], count[:, stop > 0], never[chosen], deepest)
+            at = _by_grade(stop[grades], count[:, grades], never[chosen], deepest)
         else:
-            grow = _by_polynomial if _fits(deepest, int(size[chosen].max())) else _by_document
             at = grow(of_document, begins[chosen], never[chosen], size[chosen], deepest)
         j = np.arange(deepest)
         shown = j < places[chosen][:, None]
@@ -58,27 +57,33 @@ def expected_stops(tied: TiedPlaces, grade: AnyArray, stop: FloatArray, depth: i
     return stops
 
 
+def _alike(
+    places: IntArray, size: IntArray, to_add: IntArray, n_grades: int
+) -> Iterator[tuple[int, Callable[..., FloatArray], IntArray]]:
+    """Yield ties that need about as many places, and how to grow them: few enough for their matrices to stay in the cache.
+
+    What becomes of a tie depends on itself alone, so that its digits do not depend on its neighbours.
+    """
+    depth = PLACES * 2 ** np.ceil(np.log2(np.maximum(places / PLACES, 1))).astype(np.intp)
+    for deepest in np.unique(depth).tolist():
+        of_depth = depth == deepest
+        # The number of ways to fill the places, at most size^places / places!, is to be a float64.
+        fits = (size <= LARGEST_BINOMIAL_ROW) | (deepest * np.log(size) - math.lgamma(deepest + 1) < 700)
+        large = GRADES_A_DOCUMENT * n_grades * deepest < to_add
+        for grow, members in ((_by_grade, large), (_by_polynomial, fits & ~large), (_by_document, ~fits & ~large)):
+            chosen = np.flatnonzero(members & of_depth)
+            chosen = chosen[
+                np.argsort(-to_add[chosen], kind="stable")
+            ]  # most to add first: the rest drop out from the end
+            at_once = max(1, CELLS_OF_A_RECURSION // (deepest + 1))
+            for first in range(0, len(chosen), at_once):
+                yield deepest, grow, chosen[first : first + at_once]
+
+
 def _count_grades(tied: TiedPlaces, grade: AnyArray, n_grades: int) -> IntArray:
     """How many documents of each grade each tie has, (ties x grades)."""
     n_ties = len(tied.begins)
     return np.bincount(tied.tie * n_grades + (grade - 1), minlength=n_ties * n_grades).reshape(n_ties, n_grades)
-
-
-def _of_like_size(places: IntArray, to_add: IntArray) -> Iterator[IntArray]:
-    """Yield ties that need about as many places and steps, few enough for their matrices to stay in the cache."""
-    size_class = np.frexp(places // PLACES_OF_A_CLASS)[1]
-    order = np.lexsort(
-        (-to_add, size_class)
-    )  # within a class most documents to add first: the rest drop out from the end
-    for members in np.split(order, np.flatnonzero(np.diff(size_class[order])) + 1):
-        at_once = max(1, CELLS_OF_A_RECURSION // int(places[members].max() + 1))
-        for first in range(0, len(members), at_once):
-            yield members[first : first + at_once]
-
-
-def _fits(places: int, size: int) -> bool:
-    """Whether the number of ways to fill the places, at most size^places / places!, is a float64."""
-    return size <= LARGEST_BINOMIAL_ROW or places * np.log(size) - math.lgamma(places + 1) < 700
 
 
 def _by_polynomial(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:

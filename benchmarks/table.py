@@ -1,0 +1,125 @@
+"""The results of a run as text and Markdown. Renders only: everything is in the dictionary that the JSON holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tabulate import tabulate
+
+from benchmarks.figures import Figure, Row
+from benchmarks.shapes import MSLR
+from benchmarks.targets import TARGETS
+
+HEADINGS = ("measure", "what", "rows", "threads", "ours", "other", "is", "ratio", "", "quartiles", "to reach", "")
+ALIGNED = ("left", "left", "right", "right", "right", "right", "left", "left", "right", "left", "left", "left")
+SHORT_HEADINGS = ("what", "rows", "threads", "ours", "other", "ratio", "to reach")
+UNITS = {"s/row": (1e9, " ns"), "B/row": (1.0, " B"), "x": (1.0, "x")}
+
+
+def as_text(results: dict[str, Any]) -> str:
+    """Render every row, for a terminal."""
+    lines = list(map(_cells, rows_of(results)))
+    tables = [tabulate(lines, HEADINGS, colalign=ALIGNED, disable_numparse=True)] if lines else []
+    return "\n\n".join([*tables, *_notes(results)])
+
+
+def as_markdown(results: dict[str, Any]) -> str:
+    """Render every row."""
+    return "\n\n".join([_markdown(map(_cells, rows_of(results)), HEADINGS), *_notes(results)])
+
+
+def as_short_markdown(results: dict[str, Any]) -> str:
+    """Render one row a target: of those that have it, the one that is farthest from it."""
+    worst: dict[str, Row] = {}
+    for row in rows_of(results):
+        if row.target is not None and row.margin is not None:
+            known = worst.setdefault(row.target.name, row)
+            if known.margin is not None and row.margin < known.margin:
+                worst[row.target.name] = row
+    return "\n\n".join([_markdown(map(_short_cells, worst.values()), SHORT_HEADINGS), *_notes(results)])
+
+
+def rows_of(results: dict[str, Any]) -> list[Row]:
+    """Read the rows of a run."""
+    return [Row.from_dict(row) for row in results["rows"]]
+
+
+def origin(results: dict[str, Any]) -> str:
+    """Return when, on what and with which versions a run was made."""
+    machine = results["machine"]
+    packages = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    return (
+        f"Medians of a {results['effort']} run on {results['date']}: {machine['cpu']}, {machine['cores']} cores, "
+        f"{' '.join(machine['simd'])}, {machine['system']}, Python {machine['python']}, {packages}."
+    )
+
+
+def reached(results: dict[str, Any]) -> str:
+    """Count the rows that reach their target, and name the targets that no row has."""
+    judged = [(row, row.target.name) for row in rows_of(results) if row.target is not None]
+    unmeasured = [name for name in TARGETS if name not in {target for _, target in judged}]
+    without = f" Not measured in this run: {'; '.join(unmeasured)}." if unmeasured else ""
+    return f"{sum(row.met is True for row, _ in judged)} of {len(judged)} rows with a target reach it.{without}"
+
+
+def shown(figure: Figure) -> str:
+    """Return a figure's median in a unit that suits it."""
+    return _value(figure.median, figure.unit)
+
+
+def subject(row: Row) -> str:
+    """Return what a row is about, with its data where they are not simply the MSLR shape."""
+    data = row.data.removeprefix(MSLR).lstrip(", ")
+    return f"{row.what} ({data})" if data else row.what
+
+
+def _notes(results: dict[str, Any]) -> Iterator[str]:
+    yield f"Data: the {MSLR} where nothing else is said. {reached(results)}"
+    if results["missing"]:
+        yield "Missing: " + "; ".join(f"{what}: {why}" for what, why in results["missing"]) + "."
+    yield origin(results)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    result = row.result
+    return (
+        row.measure,
+        subject(row),
+        f"{row.rows:,}" if row.rows else "",
+        str(row.threads or ""),
+        shown(row.ours),
+        "" if row.other is None else shown(row.other),
+        "" if row.other is None else row.other.of,
+        result.of,
+        shown(result),
+        "" if result.n == 1 else f"{_value(result.low, result.unit)} to {_value(result.high, result.unit)}",
+        "" if row.target is None else f"at {row.target.at} {_value(row.target.value, result.unit)}",
+        {True: "met", False: "NOT MET", None: ""}[row.met],
+    )
+
+
+def _short_cells(row: Row) -> tuple[str, ...]:
+    _, what, rows, threads, ours, other, whose, _, result, _, to_reach, met = _cells(row)
+    return (
+        what,
+        rows,
+        threads,
+        ours,
+        f"{other} {whose}".strip(),
+        f"**{result}**",
+        to_reach + ("" if met == "met" else ": not met"),
+    )
+
+
+def _markdown(lines: Iterator[tuple[str, ...]], headings: tuple[str, ...]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, ("---",) * len(headings), *lines))
+
+
+def _value(value: float, unit: str) -> str:
+    if unit == "s":
+        factor, name = (1.0, " s") if abs(value) >= 1 else (1e3, " ms") if abs(value) >= 1e-3 else (1e6, " us")
+    else:
+        factor, name = UNITS[unit]
+    digits = f"{value * factor:,.0f}" if abs(value * factor) >= 100 else f"{value * factor:.3g}"  # no exponents
+    return digits + name

@@ -1,0 +1,185 @@
+"""Threads and neighbours change no digit; threads are never more than the process may use, and stay out of workers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from table import TABLE, Entry
+
+import ltr_metrics as ltr
+from ltr_metrics import blocks, threads
+from ltr_metrics.threads import n_threads_for, usable_processors
+
+pytestmark = pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let few rows be worth a thread, and cut them into many batches."""
+    monkeypatch.setattr(threads, "ROWS_WORTH_A_THREAD", 10)
+    monkeypatch.setattr(threads, "usable_processors", lambda: 4)
+    monkeypatch.setattr(blocks, "CELLS_IN_A_SHARED_BLOCK", 300)
+    monkeypatch.setattr(blocks, "CELLS_IN_A_BATCH", 900)
+
+
+def rows(entry: Entry, rounded: bool) -> tuple[dict[str, object], np.ndarray]:
+    """Queries of 1 to 150 documents, scattered, some of whose documents have no rank."""
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, rng.choice([6, 40, 150], 60) + 1)
+    n = int(sizes.sum())
+    order = rng.permutation(n)
+    grades, score = rng.choice(5, n, p=[0.5, 0.3, 0.1, 0.05, 0.05]), rng.normal(size=n)
+    score[:20] = [0.0, -0.0, np.inf, -np.inf] * 5
+    data = {
+        "y_true": entry.labels(grades.astype(float)),
+        "qid": np.repeat(np.arange(60), sizes)[order],
+        "retrieved": rng.random(n) < 0.95,
+        "judged": (rng.random(n) < 0.8) | (grades > 0),
+        "docid": rng.permutation(n).astype(str),
+        "columns": {"margin": rng.normal(size=n)},
+    }
+    return data, np.round(2 * score) if rounded else score
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("rounded", [True, False], ids=["ties", "distinct"])
+@pytest.mark.parametrize("entry", TABLE, ids=str)
+def test_values_are_the_same_to_the_last_bit(entry: Entry, rounded: bool) -> None:
+    data, score = rows(entry, rounded)
+    queries = ltr.Queries(**data)
+    for ties in ("mean", "stable", "docid"):
+        one = queries.evaluate(score, entry.metrics(), ties=ties, n_threads=1)
+        for n_threads in (2, 100):
+            many = queries.evaluate(score, entry.metrics(), ties=ties, n_threads=n_threads)
+            for name, values in one.per_query.items():
+                np.testing.assert_array_equal(many.per_query[name], values, err_msg=f"{name} {ties}")
+            assert many.mean == one.mean or np.isnan(list(one.mean.values())).any()
+
+
+@pytest.mark.parametrize("rounded", [True, False], ids=["ties", "distinct"])
+@pytest.mark.parametrize("entry", TABLE, ids=str)
+def test_a_query_scores_the_same_alone(entry: Entry, rounded: bool) -> None:
+    data, score = rows(entry, rounded)
+    together = ltr.evaluate(y_score=score, metrics=entry.metrics(), **data)
+    for at, qid in enumerate(together.qid[:25]):
+        own = data["qid"] == qid
+        of_query = {name: values[own] for name, values in data.items() if name != "columns"}
+        columns = {"margin": data["columns"]["margin"][own]}
+        if not of_query["retrieved"].any():
+            continue
+        alone = ltr.evaluate(y_score=score[own], metrics=entry.metrics(), columns=columns, **of_query)
+        for name, values in alone.per_query.items():
+            np.testing.assert_array_equal(values[0], together.per_query[name][at], err_msg=name)
+
+
+@pytest.mark.usefixtures("eager")
+def test_errors_come_out_of_threads_as_they_are() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=80, random_state=0)
+    score = X[:, 0].copy()
+    score[17] = np.nan
+    with pytest.raises(ltr.LtrValueError, match=r"got nan at row 17 \(query \d+\), 1 in all"):
+        ltr.evaluate(y, score, qid=qid, n_threads=3)
+
+    def fails(ranking: ltr.Ranking) -> np.ndarray:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ltr.evaluate(y, X[:, 0], qid=qid, metrics=fails, n_threads=3)
+
+
+@pytest.mark.parametrize("asked", [0, -1, 1.5, "2", True])
+def test_what_is_no_number_of_threads(asked: object) -> None:
+    with pytest.raises(ltr.LtrValueError, match="n_threads must be a whole number, 1 or more, or None. Got"):
+        ltr.evaluate([1, 0], [1, 2], group=[2], n_threads=asked)
+
+
+def test_as_many_as_pay_and_as_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    assert [n_threads_for(n, None) for n in (10, 900_000, 1_000_000, 3_000_000, 10**8)] == [1, 1, 2, 6, 8]
+    assert [n_threads_for(10**8, asked) for asked in (1, 3, np.int64(4), 100)] == [1, 3, 4, 8]
+    assert n_threads_for(10, 4) == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "2,1")
+    assert n_threads_for(10**8, None) == 2
+    assert n_threads_for(10**8, 3) == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert n_threads_for(10**8, None) == 8
+
+
+def test_a_container_quota_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
+    files = [tmp_path / name for name in ("cpu.max", "quota", "period")]
+    monkeypatch.setattr(threads, "CGROUP_LIMITS", tuple(map(str, files)))
+
+    def usable(*contents: str | None) -> int:
+        for file, content in zip(files, contents, strict=True):
+            file.unlink(missing_ok=True)
+            if content is not None:
+                file.write_text(content + "\n")
+        threads._quota.cache_clear()
+        return usable_processors()
+
+    assert usable("150000 100000", None, None) == 2
+    assert usable("50000 100000", None, None) == 1
+    assert usable("max 100000", None, None) == 6
+    assert usable(None, "300000", "100000") == 3
+    assert usable(None, "-1", "100000") == 6
+    assert usable(None, None, None) == 6
+    threads._quota.cache_clear()
+
+
+def test_one_alone_in_a_thread_that_somebody_else_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "usable_processors", lambda: 8)
+    found: list[int] = []
+    worker = threading.Thread(target=lambda: found.append(n_threads_for(10**8, None)))
+    worker.start()
+    worker.join()
+    assert found == [1]
+
+
+IN_WORKERS = """
+import sys
+import numpy as np
+import ltr_metrics as ltr
+from ltr_metrics import threads
+
+threads.ROWS_WORTH_A_THREAD = 10
+X, y, qid = ltr.make_ranking(n_queries=50, random_state=0)
+
+def of_worker(n_threads):
+    threads.ROWS_WORTH_A_THREAD = 10
+    chosen = threads.n_threads_for(10**8, None)
+    return chosen, ltr.evaluate(y, X[:, 0], qid=qid, n_threads=n_threads).mean
+
+if __name__ == "__main__":
+    here = ltr.evaluate(y, X[:, 0], qid=qid, n_threads=2).mean  # threads have run before the fork
+    if sys.argv[1] == "joblib":
+        import joblib
+        results = joblib.Parallel(n_jobs=2)(joblib.delayed(of_worker)(n) for n in (None, 2))
+    else:
+        import multiprocessing
+        with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+            results = pool.map(of_worker, [None, 2])
+    assert [mean for _, mean in results] == [here, here], results
+    print(*(chosen for chosen, _ in results))
+"""
+
+
+@pytest.mark.parametrize("kind", ["fork", "spawn", "joblib"])
+def test_one_alone_in_a_process_that_somebody_else_started(kind: str, tmp_path: Path) -> None:
+    if kind == "fork" and sys.platform == "win32":
+        pytest.skip("Windows has no fork")
+    script = tmp_path / "in_workers.py"
+    script.write_text(IN_WORKERS)
+    environment = {**os.environ, "PYTHONPATH": str(Path(ltr.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, str(script), kind], capture_output=True, text=True, check=False, env=environment, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1", "1"]
