@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,23 @@ def resolve(
     convention: str | Convention | None = None,
 ) -> Request:
     """Complete names and options: an explicit value wins, then the convention's, then the default."""
+    if isinstance(metrics, (list, tuple)) and set(map(type, metrics)) == {str} and isinstance(convention, str | None):
+        options = (ties, no_relevant, convention)
+        if set(map(type, options)) <= {str, float, int, type(None)}:
+            return _resolve_names(tuple(metrics), *options)  # again and again the same, in a loop
+    return _resolve(metrics, ties, no_relevant, convention)
+
+
+@lru_cache(maxsize=100, typed=True)
+def _resolve_names(
+    names: tuple[str, ...], ties: str | None, no_relevant: str | float | None, convention: str | None
+) -> Request:
+    return _resolve(names, ties, no_relevant, convention)
+
+
+def _resolve(
+    metrics: Metrics | None, ties: str | None, no_relevant: str | float | None, convention: str | Convention | None
+) -> Request:
     chosen, by_default = _convention(convention), metrics is None
     if metrics is None:
         metrics = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]

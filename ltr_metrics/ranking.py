@@ -75,32 +75,46 @@ class Ties(NamedTuple):
         return Ties(self.row[chosen], self.first[chosen], self.size[chosen], self.at[chosen])
 
 
-class TiedPlaces(NamedTuple):
-    """The documents of the ties that begin above a depth, one entry a document: what stands where is open."""
+class TiedDocuments(NamedTuple):
+    """The documents of ties, one entry a document: what stands where is open."""
 
     ties: Ties
     tie: IntArray  # which tie
     place: IntArray  # place within the tie, from 0
     begins: IntArray  # first entry of each tie
-    within: IntArray  # documents of each tie whose rank is within the depth
-    shown: IntArray  # the entries of these
-    row: IntArray  # and the cells of these
-    column: IntArray
 
     @classmethod
-    def of(cls, ties: Ties, depth: int) -> TiedPlaces:
+    def of(cls, ties: Ties) -> TiedDocuments:
         """List the documents of ties."""
         tie = np.repeat(np.arange(len(ties.size)), ties.size)
         begins = np.cumsum(ties.size) - ties.size
-        place = np.arange(len(tie)) - begins[tie]
-        column = ties.first[tie] + place
-        shown = np.flatnonzero(column < depth)
-        within = np.minimum(ties.size, depth - ties.first)
-        return cls(ties, tie, place, begins, within, shown, np.repeat(ties.row, within), column[shown])
+        return cls(ties, tie, np.arange(len(tie)) - begins[tie], begins)
+
+    @property
+    def at(self) -> IntArray:
+        """Where they are, for those who keep their grades."""
+        return self.ties.at[self.tie] + self.place
+
+
+class ShownPlaces(NamedTuple):
+    """The places of ties whose rank is within a depth."""
+
+    within: IntArray  # how many of each tie
+    entries: IntArray  # the entries of the `TiedDocuments` that stand there
+    row: IntArray  # and their cells
+    column: IntArray
+
+    @classmethod
+    def of(cls, tied: TiedDocuments, depth: int) -> ShownPlaces:
+        """List the places, of ties that begin above the depth."""
+        column = tied.ties.first[tied.tie] + tied.place
+        entries = np.flatnonzero(column < depth)
+        within = np.minimum(tied.ties.size, depth - tied.ties.first)
+        return cls(within, entries, np.repeat(tied.ties.row, within), column[entries])
 
     def show(self, of_documents: FloatArray, by_rank: FloatArray) -> None:
-        """Write values, one for each entry, over the cells of a (queries x depth) matrix."""
-        by_rank[self.row, self.column] = of_documents[self.shown]
+        """Write values, one for each of the `TiedDocuments`, over the cells of a (queries x depth) matrix."""
+        by_rank[self.row, self.column] = of_documents[self.entries]
 
     def show_each(self, of_ties: FloatArray, by_rank: FloatArray) -> None:
         """Write values, one for each tie, over the cells of a (queries x depth) matrix."""
@@ -206,12 +220,13 @@ class Ranking(Memo):
         depth = self.depth(depth)
         ranked = self.as_laid_out(values, depth)
         if self.ties is not None:
-            tied = self.tied_places(depth)
+            tied = self.tied_documents(depth)
             mean = self.tie_sums(values, depth) / tied.ties.size
             grade = self.tied_grades(depth)
             lowest, highest = grade[tied.begins], grade[tied.begins + tied.ties.size - 1]
             # The mean of equal values is that value: rounding is not to lift a perfect ranking above 1.
-            tied.show_each(np.where(lowest == highest, with_no_document(values)[lowest], mean), ranked)
+            mean = np.where(lowest == highest, with_no_document(values)[lowest], mean)
+            self.tied_places(depth).show_each(mean, ranked)
         return ranked
 
     def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
@@ -220,11 +235,11 @@ class Ranking(Memo):
         ranked = values[self._documents.rows(query, np.arange(depth))]
         ranked[np.arange(depth) >= self.n_ranked[:, None]] = 0.0
         if self.ties is not None:
-            tied = self.tied_places(depth)
+            tied = self.tied_documents(depth)
             if tied.begins.size:
                 column = tied.ties.first[tied.tie] + tied.place
                 sums = np.add.reduceat(values[self._documents.rows(tied.ties.row[tied.tie], column)], tied.begins)
-                tied.show_each(sums / tied.ties.size, ranked)
+                self.tied_places(depth).show_each(sums / tied.ties.size, ranked)
         return ranked
 
     def count(self, chosen: BoolArray) -> IntArray:
@@ -261,7 +276,7 @@ class Ranking(Memo):
         grades = np.ascontiguousarray(self.grade_indexes(depth).T).T
         if self.ties is None or not len(self.tied_grades(depth)):
             return Ranking(self.block, FirstRanks(grades, grades[:0, 0]), None)
-        tied = self.tied_places(depth)
+        tied = self.tied_documents(depth)
         ties = Ties(tied.ties.row, tied.ties.first, tied.ties.size, tied.begins)
         return Ranking(self.block, FirstRanks(grades, self.tied_grades(depth)), ties)
 
@@ -304,24 +319,27 @@ class Ranking(Memo):
         """Return the grade indexes of documents of ties, given as `Ties.at` counts them."""
         return self._documents.grades_at(at)
 
-    def tied_places(self, depth: int) -> TiedPlaces:
-        """Every document of the ties that begin above ``depth``."""
+    def tied_documents(self, depth: int) -> TiedDocuments:
+        """Return every document of the ties that begin above ``depth``."""
         assert self.ties is not None
         ties = self.ties
-        return self.once(("tied places", depth), lambda: TiedPlaces.of(ties.above(depth), depth))
+        return self.once(("tied documents", depth), lambda: TiedDocuments.of(ties.above(depth)))
+
+    def tied_places(self, depth: int) -> ShownPlaces:
+        """Return the places within ``depth`` of the ties that begin above it."""
+        return self.once(("tied places", depth), lambda: ShownPlaces.of(self.tied_documents(depth), depth))
 
     def tied_grades(self, depth: int) -> AnyArray:
-        """Grade indexes of the documents of `tied_places`, ascending within a tie."""
-        tied = self.tied_places(depth)
-        return self.once(("tied grades", depth), lambda: self._documents.grades_at(tied.ties.at[tied.tie] + tied.place))
+        """Grade indexes of the `tied_documents`, ascending within a tie."""
+        return self.once(("tied grades", depth), lambda: self._documents.grades_at(self.tied_documents(depth).at))
 
     def tied_values(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return a value for each distinct grade, for the documents of `tied_places`."""
+        """Return a value for each distinct grade, for the `tied_documents`."""
         return np.asarray(with_no_document(values)[self.tied_grades(depth)])
 
     def tie_sums(self, values: FloatArray, depth: int) -> FloatArray:
         """Sum of a value for each distinct grade over the whole of each tie that begins above ``depth``."""
-        tied = self.tied_places(depth)
+        tied = self.tied_documents(depth)
         if not tied.begins.size:
             return np.zeros(0)
         return np.asarray(np.add.reduceat(self.tied_values(values, depth), tied.begins))

@@ -131,7 +131,7 @@ class Evaluation:
         return cls(
             mean=ByMetric({name: mean(of_query, weight) for name, of_query in values.items()}, asked),
             per_query=ByMetric(values, asked),
-            n_undefined=ByMetric({name: int(np.isnan(v).sum()) for name, v in values.items()}, asked),
+            n_undefined=ByMetric({name: int(np.count_nonzero(np.isnan(v))) for name, v in values.items()}, asked),
             weight=weight,
             **fields,
         )
@@ -222,6 +222,8 @@ def table_of(data: Any, columns: Any = None) -> pandas.DataFrame:
 
 def mean(values: FloatArray, weight: FloatArray | None) -> float:
     """Weighted mean of the values that are not NaN; NaN if their weights sum to 0."""
+    if weight is None and len(values) and not np.isnan(of_all := float(values.mean())):
+        return of_all
     defined = ~np.isnan(values)
     if weight is None:
         return float(values[defined].mean()) if defined.any() else float("nan")

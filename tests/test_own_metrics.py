@@ -213,3 +213,29 @@ def test_what_lies_above_all_ties_can_be_read() -> None:
 
 def first_grade(ranking: ltr.Ranking) -> np.ndarray:
     return ranking.by_rank(ranking.queries.grades, 1)[:, 0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRow(ltr.RankMetric):
+    """Whether the first document is the first row of the input."""
+
+    NAME: ClassVar[str] = "first_row"
+
+    def contributions(self, ranking: ltr.Ranking, depth: int) -> np.ndarray:
+        return ranking.expected_of_rows((np.arange(ranking.queries.n_rows) == 0).astype(float), depth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRowToo(FirstRow):
+    OF_GRADES_ALONE: ClassVar[bool] = False
+
+
+def test_a_metric_with_a_cutoff_says_if_it_looks_at_rows() -> None:
+    y, s = [3, 0, 0, 4], [2, 1, 1, 5]
+    assert ltr.evaluate(y, s, group=[4], metrics=[FirstRow()])["first_row"] == 1
+    assert ltr.evaluate(y, s, group=[4], metrics=[FirstRowToo(k=1), FirstRowToo(k=2)]).mean == {
+        "first_row@1": 0.0,
+        "first_row@2": 1.0,
+    }
+    with pytest.raises(ltr.LtrTypeError, match="set OF_GRADES_ALONE = False in its class"):
+        ltr.evaluate(y, s, group=[4], metrics=[FirstRow(k=1)])

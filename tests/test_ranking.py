@@ -351,3 +351,36 @@ def test_rank_correlation_of_a_million_documents_keeps_its_digits() -> None:
     d = y.astype(object) - np.argsort(np.argsort(s)).astype(object)
     exact = 1 - Fraction(6 * int((d * d).sum()), n * (n * n - 1))
     assert ltr.evaluate(y, s, group=[n], metrics="rho")["rho"] == pytest.approx(float(exact), rel=1e-14)
+
+
+@pytest.mark.parametrize("above", [0, 1, 7, 99, 100, 101, 5_000, 10**6])
+@pytest.mark.parametrize(("size", "relevant"), [(2, 1), (2, 2), (3, 1), (50, 49), (50, 50), (700, 3), (700, 699)])
+def test_average_precision_of_a_tie_in_closed_form(above: int, size: int, relevant: int) -> None:
+    """Against fractions, near the top of the list and far down it, where the closed form would lose digits."""
+    for hits_above in {0, above // 2, above}:
+        expected = Fraction(0)
+        for place in range(1, size + 1):
+            others = Fraction((place - 1) * (relevant - 1), size - 1)
+            expected += Fraction(relevant, size) * (hits_above + 1 + others) / (above + place)
+        c, m, r, b = (np.array([one]) for one in (above, size, relevant, hits_above))
+        harmonic = average_precision.harmonic_numbers(above + size)
+        got = average_precision.sum_of_tie(c, m, r, b, harmonic)[0]
+        assert got == pytest.approx(float(expected), rel=1e-13, abs=0)
+        if relevant == size and hits_above == above:
+            assert got == size  # a perfect ranking is exactly 1
+
+
+def test_false_neighbours_in_a_long_list_are_put_right_one_by_one() -> None:
+    """So few of them that their scores are looked up, among ties that are true."""
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=50_000)
+    score[:200] = score[200:400]  # ties
+    near = rng.choice(np.arange(400, 50_000), 300, replace=False)
+    score[near[:150]] = np.nextafter(score[near[150:]], np.inf)
+    y = rng.integers(0, 5, len(score)).astype(float)
+    order = np.lexsort((np.arange(len(score)), -score))
+    result = ltr.evaluate(y, score, group=[len(y)], metrics=["dcg_lin", "mrr(rel=4)"], ties="stable")
+    assert result["dcg_lin"] == pytest.approx(reference.dcg(y[order].tolist(), y.tolist(), None, "linear"), rel=1e-12)
+    audit = ltr.tie_audit(y, score, group=[len(y)], metrics=["dcg_lin"])["dcg_lin"]
+    assert audit.worst < audit.stable < audit.best
+    assert audit.worst < audit.mean < audit.best

@@ -13,7 +13,7 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, TiedPlaces, running, totals
+from ltr_metrics.ranking import Ranking, TiedDocuments, running, totals
 
 FAR = 100  # times a tie's size: from so far down on, the closed form of its sum would lose two digits
 
@@ -83,8 +83,8 @@ class MAP(BinaryMetric, RankMetric):
         hits = running(np.add, relevant.astype(np.float64))
         adds = hits * relevant / np.arange(1.0, depth + 1)
         if ranking.ties is not None:
-            tied = ranking.tied_places(depth)
-            tied.show(self._tied(ranking, tied, hits, depth), adds)
+            of_documents = self._tied(ranking, ranking.tied_documents(depth), hits, depth)
+            ranking.tied_places(depth).show(of_documents, adds)
         return adds
 
     def _sum_of_all(self, ranking: Ranking) -> FloatArray:
@@ -102,7 +102,7 @@ class MAP(BinaryMetric, RankMetric):
             sums[relevant.found] = np.add.reduceat(relevant.nth / ranking.ranks_at_least(lowest), relevant.begin)
         return sums
 
-    def _tied(self, ranking: Ranking, tied: TiedPlaces, hits: AnyArray, depth: int) -> FloatArray:
+    def _tied(self, ranking: Ranking, tied: TiedDocuments, hits: AnyArray, depth: int) -> FloatArray:
         """Return what place j of a tie adds on average: (r/m) (b + 1 + (j-1) (r-1)/(m-1)) / rank."""
         ties = tied.ties
         r = ranking.tie_sums(self.relevant(ranking.queries).astype(np.float64), depth)
@@ -115,7 +115,7 @@ class MAP(BinaryMetric, RankMetric):
         self, value: FloatArray, ranking: Ranking, sums: FloatArray, hits: AnyArray, depth: int
     ) -> None:
         """Put the expected value where a tie spans the cutoff, so that the number of hits is open."""
-        ties = ranking.tied_places(depth).ties
+        ties = ranking.tied_documents(depth).ties
         spans = ties.first + ties.size > depth
         row, above, m = ties.row[spans], ties.first[spans], ties.size[spans]
         r = ranking.tie_sums(self.relevant(ranking.queries).astype(np.float64), depth)[spans]
@@ -134,8 +134,8 @@ class MAP(BinaryMetric, RankMetric):
 def _sum_by_query(query: IntArray, values: FloatArray, n_queries: int) -> FloatArray:
     """Sum values that stand query after query, each query's in the order that they would be summed in alone."""
     sums = np.zeros(n_queries)
-    begins = np.flatnonzero(np.diff(query, prepend=-1))
-    if len(begins):
+    if len(query):
+        begins = np.flatnonzero(np.concatenate(([True], query[1:] != query[:-1])))
         sums[query[begins]] = np.add.reduceat(values, begins)
     return sums
 
@@ -206,4 +206,4 @@ def hypergeometric(m: IntArray, r: FloatArray, t: IntArray) -> FloatArray:
         downwards = np.where((h < mode) & (h >= lowest), 1 / to_next, 1.0)
     weight = np.cumprod(upwards, axis=1) * np.cumprod(downwards[:, ::-1], axis=1)[:, ::-1]
     weight[(h < lowest) | (h > highest)] = 0.0
-    return np.asarray(weight / totals(weight)[:, None])
+    return np.asarray(weight / totals(np.asarray(weight))[:, None])

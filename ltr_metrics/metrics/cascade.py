@@ -48,10 +48,10 @@ class CascadeMetric(RankMetric):
         goes_on = running(np.multiply, 1 - stops)
         stops[:, 1:] *= goes_on[:, :-1]
         if ranking.ties is not None:
-            tied = ranking.tied_places(depth)
+            tied = ranking.tied_documents(depth)
             arrives = np.where(tied.ties.first > 0, goes_on[tied.ties.row, tied.ties.first - 1], 1.0)
             stops_in_tie = expected_stops(tied, ranking.tied_grades(depth), stop, self.last_of_worth(depth))
-            tied.show(arrives[tied.tie] * stops_in_tie, stops)
+            ranking.tied_places(depth).show(arrives[tied.tie] * stops_in_tie, stops)
         stops *= self.worth(depth)
         return stops
 

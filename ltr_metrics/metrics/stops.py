@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
-from ltr_metrics.ranking import TiedPlaces
+from ltr_metrics.ranking import TiedDocuments
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_OF_A_RECURSION = 50_000
@@ -17,7 +17,7 @@ GRADES_A_DOCUMENT = 3  # to add all documents of a grade takes as long, at each 
 LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are float64
 
 
-def expected_stops(tied: TiedPlaces, grade: AnyArray, stop: FloatArray, depth: int) -> FloatArray:
+def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth: int) -> FloatArray:
     """Return the probability to stop at each place of a tie, for one who arrives at the tie, over all its orders.
 
     ``grade`` has the grade index of each tied document, ascending within a tie, and ``stop`` the probability to stop at each
@@ -64,9 +64,9 @@ def _alike(
 
     What becomes of a tie depends on itself alone, so that its digits do not depend on its neighbours.
     """
-    depth = PLACES * 2 ** np.ceil(np.log2(np.maximum(places / PLACES, 1))).astype(np.intp)
-    for deepest in np.unique(depth).tolist():
-        of_depth = depth == deepest
+    deepest, least = PLACES, 0
+    while least < places.max():
+        of_depth = (places > least) & (places <= deepest)
         # The number of ways to fill the places, at most size^places / places!, is to be a float64.
         fits = (size <= LARGEST_BINOMIAL_ROW) | (deepest * np.log(size) - math.lgamma(deepest + 1) < 700)
         large = GRADES_A_DOCUMENT * n_grades * deepest < to_add
@@ -78,9 +78,10 @@ def _alike(
             at_once = max(1, CELLS_OF_A_RECURSION // (deepest + 1))
             for first in range(0, len(chosen), at_once):
                 yield deepest, grow, chosen[first : first + at_once]
+        deepest, least = 2 * deepest, deepest
 
 
-def _count_grades(tied: TiedPlaces, grade: AnyArray, n_grades: int) -> IntArray:
+def _count_grades(tied: TiedDocuments, grade: AnyArray, n_grades: int) -> IntArray:
     """How many documents of each grade each tie has, (ties x grades)."""
     n_ties = len(tied.begins)
     return np.bincount(tied.tie * n_grades + (grade - 1), minlength=n_ties * n_grades).reshape(n_ties, n_grades)
