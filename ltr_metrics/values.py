@@ -50,7 +50,7 @@ def values_of(
     except NotANumberError:
         queries.refuse_nan_scores(scores)
         raise
-    place = queries.once(("place in blocks", len(batches)), lambda: _places(queries, batches))
+    place = queries.once("place in blocks", lambda: _places(queries, batches))  # the same however they are cut
     values = by_block.take(place, axis=1)
     _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))
@@ -70,11 +70,11 @@ def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family]]:
 
 def _fill(by_block: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
     """Write the values of a ranking's queries."""
-    begin = ranking.block.begin
+    own = slice(ranking.block.begin, ranking.block.begin + len(ranking.block.members))
     for family in families:
         found = family.metrics[0].at_cutoffs(ranking, [metric.cutoff for metric in family.metrics])
         for at, values in zip(family.at, found, strict=True):
-            by_block[at, begin : begin + len(values)] = values
+            by_block[at, own] = values
 
 
 def _each(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:

@@ -249,6 +249,18 @@ def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> Non
         np.testing.assert_allclose(apart.per_query[name], values, rtol=1e-15)
 
 
+@pytest.mark.parametrize("table", [(0.5, 0.0, 1.0), (0.3, 0.1, 0.0), (0.0, 0.2, 0.1)])
+@pytest.mark.parametrize("copies", [1, 40])
+def test_probabilities_that_fall_as_the_grade_rises(table: tuple[float, ...], copies: int) -> None:
+    y = np.array([0, 1, 2, 1, 0] * copies)
+    metric = ltr.PFound(p_rel=table, p_break=0.1, k=2)
+    p, m = np.array(table)[y], len(y)
+    both = (1 - p)[:, None] * p
+    expected = p.mean() + 0.9 * (both.sum() - both.trace()) / (m * (m - 1))
+    got = ltr.evaluate(y, np.zeros(m), group=[m], metrics=metric)[metric]
+    assert got == pytest.approx(expected, rel=1e-13)
+
+
 def test_a_perfect_ranking_of_tied_fractional_labels_scores_exactly_one() -> None:
     y = [0.1] * 3 + [0.7] * 7
     assert ltr.evaluate(y, y, group=[10], metrics=["ndcg_lin"])["ndcg_lin"] == 1.0

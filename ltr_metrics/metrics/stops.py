@@ -21,7 +21,7 @@ def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth
     """Return the probability to stop at each place of a tie, for one who arrives at the tie, over all its orders.
 
     ``grade`` has the grade index of each tied document, ascending within a tie, and ``stop`` the probability to stop at each
-    distinct grade, which rises with it. Let S_j be the mean, over all j documents of the tie, of the product of 1 - p (one goes
+    distinct grade. Let S_j be the mean, over all j documents of the tie, of the product of 1 - p (one goes
     on past j places), and T_j the probability to stop at place j. The tie grows by a document at a time, which is equally
     likely to stand at each place; with the t-th
 
@@ -35,12 +35,13 @@ def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth
     if not len(stops):
         return stops
     of_document, begins, size = stop[grade - 1], tied.begins, tied.ties.size
+    if (np.diff(stop) < 0).any():  # a table may give a higher grade a lower one
+        of_document = of_document[np.lexsort((of_document, tied.tie))]
     never = np.add.reduceat(of_document == 0.0, begins, dtype=np.intp)
     to_add = size - never
     mean = np.minimum(np.add.reduceat(of_document, begins) / size, 1.0)
-    with np.errstate(
-        divide="ignore", over="ignore"
-    ):  # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
+    with np.errstate(divide="ignore", over="ignore"):
+        # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
         reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
     within = np.minimum(size, depth - tied.ties.first)
     places = np.maximum(np.minimum(within, reached), 1).astype(np.intp)
@@ -72,9 +73,10 @@ def _alike(
         large = GRADES_A_DOCUMENT * n_grades * deepest < to_add
         for grow, members in ((_by_grade, large), (_by_polynomial, fits & ~large), (_by_document, ~fits & ~large)):
             chosen = np.flatnonzero(members & of_depth)
-            chosen = chosen[
-                np.argsort(-to_add[chosen], kind="stable")
-            ]  # most to add first: the rest drop out from the end
+            most_first = np.argsort(
+                -to_add[chosen], kind="stable"
+            )  # so that those which are done drop out from the end
+            chosen = chosen[most_first]
             at_once = max(1, CELLS_OF_A_RECURSION // (deepest + 1))
             for first in range(0, len(chosen), at_once):
                 yield deepest, grow, chosen[first : first + at_once]
