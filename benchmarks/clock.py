@@ -17,11 +17,21 @@ Times = Mapping[str, FloatArray]
 
 @dataclass(frozen=True)
 class Pace:
-    """How often to repeat: until the seconds are used up, within two numbers of rounds."""
+    """How often to repeat: until the seconds are used up, within two numbers of rounds.
+
+    Attributes
+    ----------
+    seconds : float
+    at_least, at_most : int
+        Rounds.
+    warm : bool
+        Whether each contender runs once uncounted before it is counted, so that none starts with caches which another has filled.
+    """
 
     seconds: float
     at_least: int
     at_most: int = 101
+    warm: bool = True
 
 
 def side_by_side(
@@ -42,7 +52,7 @@ def side_by_side(
     names = list(contenders)
 
     def one_round() -> dict[str, float]:
-        return {name: _seconds(contenders[name], before.get(name)) for name in names}
+        return {name: _seconds(contenders[name], before.get(name), pace.warm) for name in names}
 
     rounds: list[dict[str, float]] = []
     with _without_garbage_collection():
@@ -54,9 +64,13 @@ def side_by_side(
     return {name: np.array([of_round[name] for of_round in rounds]) for name in contenders}
 
 
-def _seconds(run: Callable[[], object], before: Callable[[], object] | None) -> float:
+def _seconds(run: Callable[[], object], before: Callable[[], object] | None, warm: bool) -> float:
     if before is not None:
         before()
+    if warm:
+        run()
+        if before is not None:
+            before()
     start = perf_counter()
     run()
     return perf_counter() - start

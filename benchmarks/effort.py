@@ -48,7 +48,7 @@ class Effort:
 FULL = Effort(
     name="full",
     pace=Pace(seconds=5, at_least=9),
-    slow=Pace(seconds=20, at_least=7),
+    slow=Pace(seconds=20, at_least=7, warm=False),
     queries=2_000,
     many_queries=20_000,
     rows=(1e5, 1e6, 1e7),
@@ -61,7 +61,7 @@ FULL = Effort(
 QUICK = Effort(
     name="quick",
     pace=Pace(seconds=0.3, at_least=2),
-    slow=Pace(seconds=0.5, at_least=2),
+    slow=Pace(seconds=0.5, at_least=2, warm=False),
     queries=2_000,
     many_queries=None,
     rows=(1e5, 1e6),

@@ -25,6 +25,7 @@ CELLS_IN_A_BLOCK = 48_000  # 64-bit matrices of this size stay in a core's own c
 CELLS_IN_A_SHARED_BLOCK = 400_000  # several threads rather need calls that are long, for they take turns between them
 CELLS_WORTH_A_BLOCK = 24_000  # a block above this is closed rather than padded by more than a quarter
 CELLS_IN_A_BATCH = 250_000  # enough for a call on the first ranks to be worth its while
+QUERIES_IN_A_BATCH = 8_000  # the first ranks of so many fill the cache
 BELOW_INFINITY = 0x7FF8 << 48  # as a sort key, in which higher is worse
 GRADE_BITS_AT_MOST = 8  # of the sort key; with more distinct grades they are looked up after the sort
 
@@ -47,7 +48,7 @@ def _batches(queries: LabelledQueries, at_most: int) -> Iterator[Batch]:
         blocks.append(Block(queries, members, begin))
         begin += len(members)
         cells += len(members) * blocks[-1].width
-        if cells >= CELLS_IN_A_BATCH:
+        if cells >= CELLS_IN_A_BATCH or begin - blocks[0].begin >= QUERIES_IN_A_BATCH:
             yield Batch.of(blocks)
             blocks, cells = [], 0
     if blocks:

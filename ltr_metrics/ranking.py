@@ -121,16 +121,6 @@ class ShownPlaces(NamedTuple):
         by_rank[self.row, self.column] = np.repeat(of_ties, self.within)
 
 
-class AmongTies(NamedTuple):
-    """The ranked documents from some grade on, where some scores are shared."""
-
-    in_tie: AnyArray  # how many each tie holds
-    above_tie: AnyArray  # how many of its query stand above each tie
-    row: IntArray  # of those that share their score with none: query within the block
-    nth: AnyArray  # how many of the query stand there or above
-    rank: IntArray
-
-
 class FirstRanks(NamedTuple):
     """Grades of the first ranks of some blocks, and of all documents of the ties that begin there."""
 
@@ -280,33 +270,31 @@ class Ranking(Memo):
         ties = Ties(tied.ties.row, tied.ties.first, tied.ties.size, tied.begins)
         return Ranking(self.block, FirstRanks(grades, self.tied_grades(depth)), ties)
 
-    def ranks_at_least(self, lowest: int) -> IntArray:
-        """Ranks of all ranked documents of a grade index of at least this, as `Block.at_least` counts them, tied ones in some order."""
-        cells = np.flatnonzero(self.at_least(lowest, self.width))
-        cells -= self.block.at_least(lowest).above
-        return cells
+    def cells_at_least(self, lowest: int) -> IntArray:
+        """Flat cells of all ranked documents of a grade index of at least this, as `Block.at_least` counts them, tied ones in some order."""
+        return np.flatnonzero(self.at_least(lowest, self.width))
 
-    def among_ties(self, lowest: int) -> AmongTies:
-        """Count these documents tie by tie, and list those that share their scores with none."""
+    def is_tied(self, cells: IntArray) -> BoolArray:
+        """Whether the documents in some flat cells share their scores."""
+        with_next = self._tied_with_next()
+        tied = with_next.copy()
+        tied[1:] |= with_next[:-1]
+        return tied[cells]
+
+    def in_ties(self, lowest: int) -> tuple[AnyArray, AnyArray]:
+        """Count these documents tie by tie: how many each holds, and how many of its query stand above it."""
         assert self.ties is not None
-        assert isinstance(self._documents, SortedDocuments)
-        flags, with_next = self.at_least(lowest, self.width).ravel(), self._documents.tied
-        assert with_next is not None
+        flags = self.at_least(lowest, self.width).ravel()
         counted = np.cumsum(flags, dtype=np.int32)
         above_query = np.concatenate(([0], counted[self.width - 1 :: self.width]))
         begin = self.ties.at
         above = counted[begin] - flags[begin]
-        alone = flags & ~with_next.ravel()
-        alone[1:] &= ~with_next.ravel()[:-1]
-        cells = np.flatnonzero(alone)
-        row = cells // self.width
-        return AmongTies(
-            in_tie=counted[begin + self.ties.size - 1] - above,
-            above_tie=above - above_query[self.ties.row],
-            row=row,
-            nth=counted[cells] - above_query[row],
-            rank=cells - row * self.width + 1,
-        )
+        return counted[begin + self.ties.size - 1] - above, above - above_query[self.ties.row]
+
+    def _tied_with_next(self) -> BoolArray:
+        assert isinstance(self._documents, SortedDocuments)
+        assert self._documents.tied is not None
+        return self._documents.tied.ravel()
 
     def grade_indexes(self, depth: int) -> AnyArray:
         """Return the grade indexes of the first ranks, tied documents in some order, in a small integer type."""

@@ -115,15 +115,16 @@ def test_the_bare_sort_sorts_and_is_refilled() -> None:
 # the clock
 
 
-def test_contenders_take_turns_in_alternating_order() -> None:
+@pytest.mark.parametrize("warm", [True, False])
+def test_contenders_take_turns_in_alternating_order(warm: bool) -> None:
     calls: list[str] = []
     times = side_by_side(
         {"ours": lambda: calls.append("ours"), "theirs": lambda: calls.append("theirs")},
-        Pace(seconds=0, at_least=2),
+        Pace(seconds=0, at_least=2, warm=warm),
         {"theirs": lambda: calls.append("before theirs")},
     )
-    forth, back = ["ours", "before theirs", "theirs"], ["before theirs", "theirs", "ours"]
-    assert calls == [*forth, *back, *forth]
+    ours, theirs = ["ours"] * (1 + warm), ["before theirs", "theirs"] * (1 + warm)
+    assert calls == [*ours, *theirs, *theirs, *ours, *ours, *theirs]
     assert {name: len(seconds) for name, seconds in times.items()} == {"ours": 2, "theirs": 2}
     assert list(times) == ["ours", "theirs"]
 

@@ -89,17 +89,19 @@ class MAP(BinaryMetric, RankMetric):
 
     def _sum_of_all(self, ranking: Ranking) -> FloatArray:
         """Sum over the whole list: from relevant document to relevant document, and from tie to tie."""
-        lowest, n_queries = self.lowest(ranking.queries), len(ranking.n_ranked)
+        lowest, sums = self.lowest(ranking.queries), np.zeros(len(ranking.n_ranked))
+        relevant, cells = ranking.block.at_least(lowest), ranking.cells_at_least(lowest)
+        adds = relevant.nth / (cells - relevant.above)
         if ranking.ties is not None:
-            among, ties = ranking.among_ties(lowest), ranking.ties
+            adds[ranking.is_tied(cells)] = 0.0
+        if len(adds):
+            sums[relevant.found] = np.add.reduceat(adds, relevant.begin)
+        if ranking.ties is not None and len(ranking.ties.row):
+            ties = ranking.ties
             harmonic = ranking.block.once("harmonic", lambda: harmonic_numbers(ranking.width))
-            of_ties = sum_of_tie(ties.first, ties.size, among.in_tie, among.above_tie, harmonic)
-            alone = _sum_by_query(among.row, among.nth / among.rank, n_queries)
-            return alone + _sum_by_query(ties.row, of_ties, n_queries)
-        sums = np.zeros(n_queries)
-        relevant = ranking.block.at_least(lowest)
-        if len(relevant.nth):
-            sums[relevant.found] = np.add.reduceat(relevant.nth / ranking.ranks_at_least(lowest), relevant.begin)
+            of_ties = sum_of_tie(ties.first, ties.size, *ranking.in_ties(lowest), harmonic)
+            begins = np.flatnonzero(np.concatenate(([True], ties.row[1:] != ties.row[:-1])))
+            sums[ties.row[begins]] += np.add.reduceat(of_ties, begins)
         return sums
 
     def _tied(self, ranking: Ranking, tied: TiedDocuments, hits: AnyArray, depth: int) -> FloatArray:
@@ -129,15 +131,6 @@ class MAP(BinaryMetric, RankMetric):
         if k is None or self.denominator == "relevant":
             return n_relevant
         return np.where(np.isnan(n_relevant), np.nan, np.minimum(n_relevant, k) if self.denominator == "min" else k)
-
-
-def _sum_by_query(query: IntArray, values: FloatArray, n_queries: int) -> FloatArray:
-    """Sum values that stand query after query, each query's in the order that they would be summed in alone."""
-    sums = np.zeros(n_queries)
-    if len(query):
-        begins = np.flatnonzero(np.concatenate(([True], query[1:] != query[:-1])))
-        sums[query[begins]] = np.add.reduceat(values, begins)
-    return sums
 
 
 def sum_of_tie(c: IntArray, m: IntArray, r: IntArray, b: IntArray, harmonic: FloatArray) -> FloatArray:
