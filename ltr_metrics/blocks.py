@@ -21,10 +21,10 @@ from ltr_metrics.queries import LabelledQueries
 
 KeyArray = npt.NDArray[np.int64]
 
-CELLS_IN_A_BLOCK = 48_000  # 64-bit matrices of this size stay in a core's own cache
+CELLS_IN_A_BLOCK = 96_000  # a 64-bit matrix of this size still fits a core's own cache
 CELLS_IN_A_SHARED_BLOCK = 400_000  # several threads rather need calls that are long, for they take turns between them
 CELLS_WORTH_A_BLOCK = 24_000  # a block above this is closed rather than padded by more than a quarter
-CELLS_IN_A_BATCH = 250_000  # enough for a call on the first ranks to be worth its while
+CELLS_IN_A_BATCH = 300_000  # enough for a call on the first ranks to be worth its while
 QUERIES_IN_A_BATCH = 8_000  # the first ranks of so many fill the cache
 BELOW_INFINITY = 0x7FF8 << 48  # as a sort key, in which higher is worse
 GRADE_BITS_AT_MOST = 8  # of the sort key; with more distinct grades they are looked up after the sort
@@ -137,7 +137,7 @@ class UpperGrades(NamedTuple):
     found: IntArray  # queries that have any
     begin: IntArray  # where those of each of these begin
     nth: FloatArray  # 1, 2, ... within each query
-    above: IntArray  # what a document's flat cell in the (queries x width) matrix is more than its rank
+    above: FloatArray  # what a document's flat cell in the (queries x width) matrix is more than its rank
 
     @classmethod
     def of(cls, block: Block, lowest: int) -> UpperGrades:
@@ -146,7 +146,7 @@ class UpperGrades(NamedTuple):
         count = block.queries.count_ranked(chosen)[block.members]
         begin = np.cumsum(count) - count
         nth = np.arange(1.0, count.sum() + 1) - np.repeat(begin, count)
-        above = np.repeat(np.arange(len(count)) * block.width - 1, count)
+        above = np.repeat(np.arange(len(count)) * float(block.width) - 1, count)
         found = np.flatnonzero(count)
         return cls(found, begin[found], nth, above)
 

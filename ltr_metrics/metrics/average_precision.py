@@ -91,7 +91,9 @@ class MAP(BinaryMetric, RankMetric):
         """Sum over the whole list: from relevant document to relevant document, and from tie to tie."""
         lowest, sums = self.lowest(ranking.queries), np.zeros(len(ranking.n_ranked))
         relevant, cells = ranking.block.at_least(lowest), ranking.cells_at_least(lowest)
-        adds = relevant.nth / (cells - relevant.above)
+        rank = cells.astype(np.float64)
+        rank -= relevant.above
+        adds = np.divide(relevant.nth, rank, out=rank)
         if ranking.ties is not None:
             adds[ranking.is_tied(cells)] = 0.0
         if len(adds):

@@ -76,6 +76,10 @@ class Metric:
 
     def family(self) -> tuple[Any, ...]:
         """Equal for metrics that differ in nothing but the cutoff, which are computed together."""
+        return self._family
+
+    @cached_property
+    def _family(self) -> tuple[Any, ...]:
         return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != "k"))
 
     def check(self, queries: LabelledQueries) -> None:
