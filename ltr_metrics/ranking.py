@@ -65,6 +65,18 @@ class Ties(NamedTuple):
         """Join the ties of several rankings."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
+    @property
+    def begins(self) -> IntArray:
+        """Where the documents of each tie begin, if those of all ties are listed one tie after the other."""
+        return np.cumsum(self.size) - self.size
+
+    @property
+    def documents(self) -> IntArray:
+        """List them so, each by where it is for those who keep the grades."""
+        of_tie = np.repeat(self.at - self.begins, self.size)
+        of_tie += np.arange(len(of_tie))
+        return of_tie
+
     def above(self, depth: int) -> Ties:
         """Those that begin within the first ``depth`` ranks."""
         chosen = self.first < depth
@@ -86,14 +98,8 @@ class TiedDocuments(NamedTuple):
     @classmethod
     def of(cls, ties: Ties) -> TiedDocuments:
         """List the documents of ties."""
-        tie = np.repeat(np.arange(len(ties.size)), ties.size)
-        begins = np.cumsum(ties.size) - ties.size
-        return cls(ties, tie, np.arange(len(tie)) - begins[tie], begins)
-
-    @property
-    def at(self) -> IntArray:
-        """Where they are, for those who keep their grades."""
-        return self.ties.at[self.tie] + self.place
+        tie, begins = np.repeat(np.arange(len(ties.size)), ties.size), ties.begins
+        return cls(ties, tie, np.arange(len(tie)) - np.repeat(begins, ties.size), begins)
 
 
 class ShownPlaces(NamedTuple):
@@ -266,8 +272,8 @@ class Ranking(Memo):
         grades = np.ascontiguousarray(self.grade_indexes(depth).T).T
         if self.ties is None or not len(self.tied_grades(depth)):
             return Ranking(self.block, FirstRanks(grades, grades[:0, 0]), None)
-        tied = self.tied_documents(depth)
-        ties = Ties(tied.ties.row, tied.ties.first, tied.ties.size, tied.begins)
+        above = self.ties_above(depth)
+        ties = Ties(above.row, above.first, above.size, above.begins)
         return Ranking(self.block, FirstRanks(grades, self.tied_grades(depth)), ties)
 
     def cells_at_least(self, lowest: int) -> IntArray:
@@ -307,11 +313,15 @@ class Ranking(Memo):
         """Return the grade indexes of documents of ties, given as `Ties.at` counts them."""
         return self._documents.grades_at(at)
 
-    def tied_documents(self, depth: int) -> TiedDocuments:
-        """Return every document of the ties that begin above ``depth``."""
+    def ties_above(self, depth: int) -> Ties:
+        """Return the ties that begin above ``depth``."""
         assert self.ties is not None
         ties = self.ties
-        return self.once(("tied documents", depth), lambda: TiedDocuments.of(ties.above(depth)))
+        return self.once(("ties", depth), lambda: ties.above(depth))
+
+    def tied_documents(self, depth: int) -> TiedDocuments:
+        """Return every document of the ties that begin above ``depth``."""
+        return self.once(("tied documents", depth), lambda: TiedDocuments.of(self.ties_above(depth)))
 
     def tied_places(self, depth: int) -> ShownPlaces:
         """Return the places within ``depth`` of the ties that begin above it."""
@@ -319,7 +329,7 @@ class Ranking(Memo):
 
     def tied_grades(self, depth: int) -> AnyArray:
         """Grade indexes of the `tied_documents`, ascending within a tie."""
-        return self.once(("tied grades", depth), lambda: self._documents.grades_at(self.tied_documents(depth).at))
+        return self.once(("tied grades", depth), lambda: self._documents.grades_at(self.ties_above(depth).documents))
 
     def tied_values(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each distinct grade, for the `tied_documents`."""

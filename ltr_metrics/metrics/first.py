@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics.inputs import FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, TiedDocuments, Ties, totals
+from ltr_metrics.ranking import Ranking, Ties, totals
 
 
 class DecidingTies(NamedTuple):
@@ -69,9 +69,7 @@ def _deciding_ties(ranking: Ranking, ties: Ties, lowest: int, first: FloatArray)
     )
     relevant = np.zeros(len(ties.row))
     if len(ties.row):
-        tied = TiedDocuments.of(ties)
-        is_relevant = ranking.grades_at(tied.at) >= lowest
-        relevant = np.add.reduceat(is_relevant, tied.begins, dtype=np.float64)
+        relevant = np.add.reduceat(ranking.grades_at(ties.documents) >= lowest, ties.begins, dtype=np.float64)
     found = relevant > 0
     return DecidingTies(ties.row[found], ties.first[found], ties.size[found], relevant[found])
 
