@@ -58,11 +58,9 @@ class Target:
     at: str
     value: float
 
-    def margin(self, value: float) -> float:
-        """Return by what factor a value is on the right side, below 1 on the wrong one."""
-        if self.at == "least":
-            return value / self.value
-        return self.value / value if value > 0 else np.inf
+    def met_by(self, value: float) -> bool:
+        """Whether a value is on the right side."""
+        return value >= self.value if self.at == "least" else value <= self.value
 
 
 @dataclass(frozen=True)
@@ -95,14 +93,9 @@ class Row:
     target: Target | None = None
 
     @property
-    def margin(self) -> float | None:
-        """By what factor the result is on the right side of the target."""
-        return None if self.target is None else self.target.margin(self.result.median)
-
-    @property
     def met(self) -> bool | None:
         """Whether the target is reached; None without one."""
-        return None if self.margin is None else self.margin >= 1
+        return None if self.target is None else self.target.met_by(self.result.median)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

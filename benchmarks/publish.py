@@ -22,7 +22,7 @@ def as_json(results: dict[str, Any]) -> str:
 
 
 def block_of(page: Path, results: dict[str, Any]) -> str:
-    """Return what a page has between the comments: the README a row a target, other pages every row."""
+    """Return what a page has between the comments: the README the rows with a target, other pages every row."""
     picture = "benchmarks/results.png" if page.parent == ROOT else "../benchmarks/results.png"
     table = as_short_markdown(results) if page.parent == ROOT else as_markdown(results)
     return f"{BEGIN}\n![Ratios to peers and to limits, with what is to be reached]({picture})\n\n{table}\n{END}"
