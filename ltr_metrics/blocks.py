@@ -21,7 +21,7 @@ from ltr_metrics.queries import LabelledQueries
 
 KeyArray = npt.NDArray[np.int64]
 
-CELLS_IN_A_BLOCK = 96_000  # a 64-bit matrix of this size still fits a core's own cache
+CELLS_IN_A_BLOCK = 48_000  # 64-bit matrices of this size stay in a core's own cache, and malloc keeps what it gets back
 CELLS_IN_A_SHARED_BLOCK = 400_000  # several threads rather need calls that are long, for they take turns between them
 CELLS_WORTH_A_BLOCK = 24_000  # a block above this is closed rather than padded by more than a quarter
 CELLS_IN_A_BATCH = 300_000  # enough for a call on the first ranks to be worth its while

@@ -34,7 +34,7 @@ def join(batch: Batch, tops: Sequence[Ranking]) -> Ranking:
         grades[: len(shown), query : query + shown.shape[1]] = shown
         if top.ties is not None:
             ties.append(Ties(top.ties.row + query, top.ties.first, top.ties.size, top.ties.at + document))
-            of_tied.append(top.tied_grades(top.width))
+            of_tied.append(top.grades_at(top.ties.documents))
             document += len(of_tied[-1])
         query += shown.shape[1]
     if not ties:
@@ -270,11 +270,16 @@ class Ranking(Memo):
         """Return the ranking of the first ranks, which keeps no more than is needed of them."""
         depth = self.depth(depth)
         grades = np.ascontiguousarray(self.grade_indexes(depth).T).T
-        if self.ties is None or not len(self.tied_grades(depth)):
-            return Ranking(self.block, FirstRanks(grades, grades[:0, 0]), None)
-        above = self.ties_above(depth)
+        none: AnyArray = grades[:0, 0]
+        if self.ties is None:
+            return Ranking(self.block, FirstRanks(grades, none), None)
+        above = self.ties.above(depth)
+        lowest, highest = self.grades_at(above.at), self.grades_at(above.at + above.size - 1)
+        above = above.chosen(np.flatnonzero(lowest != highest))  # where all grades are equal, so are all orders
+        if not len(above.row):
+            return Ranking(self.block, FirstRanks(grades, none), None)
         ties = Ties(above.row, above.first, above.size, above.begins)
-        return Ranking(self.block, FirstRanks(grades, self.tied_grades(depth)), ties)
+        return Ranking(self.block, FirstRanks(grades, self.grades_at(above.documents)), ties)
 
     def cells_at_least(self, lowest: int) -> IntArray:
         """Flat cells of all ranked documents of a grade index of at least this, as `Block.at_least` counts them, tied ones in some order."""
