@@ -233,16 +233,16 @@ def _arrange(block: Block, order: str) -> Arrangement:
         place = place.astype(np.min_scalar_type(width))
     padding = np.flatnonzero(~inside)
     place_bits = max(1, (width - 1).bit_length())
+    tail_bits = place_bits + grade_bits
+    tail_type = np.int64 if tail_bits > 32 else np.min_scalar_type(2**tail_bits - 1)  # int64 mixes with no uint64
     return Arrangement(
         rows=rows,
         begin=begin,
         width=width,
         n_ranked=n_ranked,
-        tail=(rank << grade_bits | grades if grade_bits else np.ascontiguousarray(rank)).astype(
-            np.min_scalar_type(2 ** (place_bits + grade_bits))
-        ),
+        tail=(rank << grade_bits | grades if grade_bits else rank).astype(tail_type),
         padding=padding,
-        padding_keys=BELOW_INFINITY + (padding % width << place_bits + grade_bits),
+        padding_keys=BELOW_INFINITY + (padding % width << tail_bits),
         place=place,
         place_bits=place_bits,
         grade_bits=grade_bits,

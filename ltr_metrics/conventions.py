@@ -185,23 +185,6 @@ def resolve(
     convention: str | Convention | None = None,
 ) -> Request:
     """Complete names and options: an explicit value wins, then the convention's, then the default."""
-    if isinstance(metrics, (list, tuple)) and set(map(type, metrics)) == {str} and isinstance(convention, str | None):
-        options = (ties, no_relevant, convention)
-        if set(map(type, options)) <= {str, float, int, type(None)}:
-            return _resolve_names(tuple(metrics), *options)  # again and again the same, in a loop
-    return _resolve(metrics, ties, no_relevant, convention)
-
-
-@lru_cache(maxsize=100, typed=True)
-def _resolve_names(
-    names: tuple[str, ...], ties: str | None, no_relevant: str | float | None, convention: str | None
-) -> Request:
-    return _resolve(names, ties, no_relevant, convention)
-
-
-def _resolve(
-    metrics: Metrics | None, ties: str | None, no_relevant: str | float | None, convention: str | Convention | None
-) -> Request:
     chosen, by_default = _convention(convention), metrics is None
     if metrics is None:
         metrics = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
@@ -212,7 +195,7 @@ def _resolve(
     complete: dict[str, Metric] = {}
     asked: dict[str, str] = {}
     for item in metrics:
-        made = _complete(item, chosen) if isinstance(item, str) else metric(item)
+        made = _completed(item, chosen) if isinstance(item, str) else metric(item)
         if complete.setdefault(str(made), made) != made:
             raise LtrValueError(
                 f"Two different metrics are both named {str(made)!r}: give their functions different names."
@@ -259,6 +242,19 @@ def _convention(convention: str | Convention | None) -> Convention:
 
 def _has(convention: Convention, cls: type[Metric]) -> bool:
     return convention.metrics is None or cls.NAME in convention.metrics or cls in OF_ANY_RANKING
+
+
+def _completed(name: str, convention: Convention) -> Metric:
+    """Complete a name, which loops ask for again and again."""
+    try:
+        return _known_complete(name, convention)
+    except TypeError:  # a convention whose gain is a list has no hash
+        return _complete(name, convention)
+
+
+@lru_cache(maxsize=1_000)
+def _known_complete(name: str, convention: Convention) -> Metric:
+    return _complete(name, convention)
 
 
 def _complete(name: str, convention: Convention) -> Metric:

@@ -148,16 +148,14 @@ class FirstRanks(NamedTuple):
 
     def rows(self, query: IntArray, rank: IntArray) -> IntArray:
         """Refuse to say which rows these were."""
-        raise _NOT_KEPT
+        raise LtrTypeError(_NOT_KEPT)
 
     def scores(self, query: IntArray, rank: IntArray) -> FloatArray:
         """Refuse to say what their scores were."""
-        raise _NOT_KEPT
+        raise LtrTypeError(_NOT_KEPT)
 
 
-_NOT_KEPT = LtrTypeError(
-    "A metric with a cutoff that looks at rows or at all documents must say so: set OF_GRADES_ALONE = False in its class."
-)
+_NOT_KEPT = "A metric with a cutoff that looks at rows or at all documents must say so: set OF_GRADES_ALONE = False in its class."
 
 
 class Ranking(Memo):

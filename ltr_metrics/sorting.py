@@ -167,5 +167,4 @@ def _cells(arrangement: Arrangement, keys: KeyArray, query: IntArray) -> IntArra
     """Where the documents were laid out; padding has some cell."""
     rank = keys >> arrangement.grade_bits
     rank &= 2**arrangement.place_bits - 1
-    np.minimum(rank, arrangement.width - 1, out=rank)
     return rank if arrangement.place is None else arrangement.place[query, rank].astype(np.intp)

@@ -10,7 +10,7 @@ import numpy as np
 from ltr_metrics.blocks import Batch, batches_of
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking, join, rank
 from ltr_metrics.sorting import NotANumberError
@@ -61,11 +61,16 @@ def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family]]:
     whole: dict[object, Family] = {}
     first: dict[object, Family] = {}
     for at, metric in enumerate(metrics):
-        shallow = metric.OF_GRADES_ALONE and metric.cutoff is not None and metric.cutoff <= FIRST_RANKS
-        family = (first if shallow else whole).setdefault(metric.family(), Family([], []))
+        family = (first if _is_shallow(metric) else whole).setdefault(metric.family(), Family([], []))
         family.metrics.append(metric)
         family.at.append(at)
     return list(whole.values()), list(first.values())
+
+
+def _is_shallow(metric: Metric) -> bool:
+    return (
+        isinstance(metric, RankMetric) and metric.OF_GRADES_ALONE and metric.k is not None and metric.k <= FIRST_RANKS
+    )
 
 
 def _fill(by_block: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:

@@ -118,3 +118,20 @@ def test_a_convention_of_ones_own() -> None:
 def test_fields_that_cannot_be_are_refused_at_once(field: str, value: object, message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         dataclasses.replace(ltr.CONVENTIONS["letor"], name="mine", **{field: value})
+
+
+def test_a_convention_that_is_replaced_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    y, s, group = [0, 0, 1, 0], [1, 2, 3, 4], [2, 2]
+    monkeypatch.setitem(ltr.CONVENTIONS, "mine", ltr.Convention(name="mine", ndcg_gain="linear"))
+    assert list(ltr.evaluate(y, s, group=group, metrics=["ndcg"], convention="mine").mean) == ["ndcg_lin"]
+    monkeypatch.setitem(ltr.CONVENTIONS, "mine", ltr.Convention(name="mine", ndcg_gain=[0, 1, 2, 3, 4]))
+    assert list(ltr.evaluate(y, s, group=group, metrics=["ndcg"], convention="mine").mean) == ["ndcg(gain=[0,1,2,3,4])"]
+    monkeypatch.delitem(ltr.CONVENTIONS, "mine")
+    with pytest.raises(ltr.LtrValueError, match="There is no convention 'mine'"):
+        ltr.evaluate(y, s, group=group, metrics=["ndcg"], convention="mine")
+
+
+def test_true_is_no_value_for_an_undefined_one_also_after_1() -> None:
+    assert ltr.evaluate([0, 0], [1, 2], group=[2], metrics=["mrr"], no_relevant=1)["mrr"] == 1
+    with pytest.raises(ltr.LtrValueError, match="no_relevant must be"):
+        ltr.evaluate([0, 0], [1, 2], group=[2], metrics=["mrr"], no_relevant=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -239,3 +241,31 @@ def test_a_metric_with_a_cutoff_says_if_it_looks_at_rows() -> None:
     }
     with pytest.raises(ltr.LtrTypeError, match="set OF_GRADES_ALONE = False in its class"):
         ltr.evaluate(y, s, group=[4], metrics=[FirstRow(k=1)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Depth(ltr.Metric):
+    """No RankMetric, so that its k is a parameter like any other."""
+
+    NAME: ClassVar[str] = "depth"
+    k: float = 1
+
+    def values(self, ranking: ltr.Ranking) -> np.ndarray:
+        return np.full(len(ranking.n_ranked), float(self.k))
+
+
+def test_a_metric_that_is_no_rank_metric_has_its_own_k() -> None:
+    result = ltr.evaluate([1, 0], [1, 2], group=[2], metrics=[Depth(k=1), Depth(k=5), Depth(k=0.5)])
+    assert list(result.mean.values()) == [1, 5, 0.5]
+
+
+def test_what_a_metric_is_refused_for_is_not_kept_alive() -> None:
+    kept = []
+    for _ in range(3):
+        queries = ltr.Queries([3, 0, 0, 4], group=[4])
+        kept.append(weakref.ref(queries))
+        with pytest.raises(ltr.LtrTypeError):
+            queries.evaluate([2, 1, 1, 5], [FirstRow(k=1)])
+        del queries
+    gc.collect()
+    assert [one() for one in kept] == [None] * 3

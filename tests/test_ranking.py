@@ -396,3 +396,92 @@ def test_false_neighbours_in_a_long_list_are_put_right_one_by_one() -> None:
     audit = ltr.tie_audit(y, score, group=[len(y)], metrics=["dcg_lin"])["dcg_lin"]
     assert audit.worst < audit.stable < audit.best
     assert audit.worst < audit.mean < audit.best
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("ties", ["mean", "stable", "worst", "best"])
+def test_the_lowest_score_in_a_window_that_begins_before_its_query(dtype: type, ties: str) -> None:
+    """The last query's window begins within the query before it, so that padding comes first."""
+    y, score = [1, 0, 0, 0, 1], np.array([3, 2, 1, 5, -np.inf], dtype=dtype)
+    for k in (None, 2):
+        metrics = [ltr.MRR(k=k), ltr.MAP(k=k)]
+        result = ltr.evaluate(y, score, group=[3, 2], metrics=metrics, ties=ties)
+        assert [result.per_query[metric].tolist() for metric in metrics] == [[1, 0.5], [1, 0.5]]
+
+
+def test_a_false_neighbour_between_two_documents_that_tie() -> None:
+    n = 2_000
+    score, y = np.arange(n, 0, -1.0), np.zeros(n)
+    score[:3], y[:3] = [5e3, np.nextafter(5e3, 1e4), 5e3], [0, 1, 2]
+    got = ltr.evaluate(y, score, group=[n], metrics=["dcg_lin", "mrr(rel=2)", "mrr(rel=2)@2"])
+    assert got["dcg_lin"] == pytest.approx(1 + 1 / math.log2(3) + 1 / 2, rel=1e-14)
+    assert got["mrr(rel=2)"] == pytest.approx(5 / 12)
+    assert got["mrr(rel=2)@2"] == pytest.approx(1 / 4)
+
+
+def test_a_tie_ends_with_its_query() -> None:
+    y = np.array([[0, 1, 2], [2, 0, 0], [1, 1, 0]])
+    together = ltr.evaluate(y.ravel(), np.zeros(9), group=[3, 3, 3], metrics=METRICS)
+    for at, of_query in enumerate(y):
+        alone = ltr.evaluate(of_query, np.zeros(3), group=[3], metrics=METRICS)
+        assert [values[0] for values in alone.per_query.values()] == [v[at] for v in together.per_query.values()]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 31, 32])
+def test_a_tie_that_begins_above_the_cutoff_and_ends_below_it(k: int) -> None:
+    for size in range(k, k + 4):
+        y = [0] * (size - 1) + [1]
+        for metric, expected in ((ltr.MRR(k=k), sum(1 / i for i in range(1, k + 1)) / size), (ltr.Hit(k=k), k / size)):
+            assert ltr.evaluate(y, [0] * size, group=[size], metrics=metric)[metric] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("k", [10, 11, 12, 20, 21, 22, 41, 81])
+def test_each_place_of_a_tie_is_filled(k: int) -> None:
+    p, err, pfound = 0.01, ltr.ERR(k=k, p="label"), ltr.PFound(k=k, p_break=0.0)
+    got = ltr.evaluate(np.full(100, p), np.zeros(100), group=[100], metrics=err)[err]
+    assert got == pytest.approx(sum(p * (1 - p) ** (j - 1) / j for j in range(1, k + 1)), rel=1e-13)
+    y = np.array([0.01, 0.02, 0.03, 0.04, 0.05] * 20)
+    symmetric = np.zeros(k + 1)
+    symmetric[0] = 1
+    for goes_on in 1 - y:
+        symmetric[1:] += goes_on * symmetric[:-1]
+    got = ltr.evaluate(y, np.zeros(100), group=[100], metrics=pfound)[pfound]
+    assert got == pytest.approx(1 - symmetric[k] / math.comb(100, k), rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [999, 1000, 1001, 1140, 1200])
+def test_the_longest_rows_of_pascals_triangle(n: int) -> None:
+    y, err = 1e-4 * (1 + np.arange(n) % 50), ltr.ERR(p="label")
+    at = stops._by_document(np.sort(y), np.array([0]), np.array([0]), np.array([n]), n)[0]
+    got = ltr.evaluate(y, np.zeros(n), group=[n], metrics=err)[err]
+    assert got == pytest.approx((at / np.arange(1, n + 1)).sum(), rel=1e-12)
+
+
+def test_who_gets_deep_into_a_tie_is_not_left_out() -> None:
+    metric = ltr.PFound(p_rel=(0.0, 0.5), p_break=0.0)
+    assert ltr.evaluate(np.ones(500), np.zeros(500), group=[500], metrics=metric)[metric] == pytest.approx(1, rel=1e-15)
+
+
+def test_the_grades_of_neighbours_change_no_digit_of_a_large_tie() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        n = int(rng.integers(31, 400))
+        y = rng.integers(0, 2, n) * int(rng.integers(1, 5))
+        for name in ("err@10", "pfound(p_rel=yandex)@10"):
+            alone = ltr.evaluate(y, np.zeros(n), group=[n], metrics=name).per_query[name][0]
+            beside = ltr.evaluate(np.r_[y, np.arange(5)], np.zeros(n + 5), group=[n, 5], metrics=name)
+            assert beside.per_query[name][0] == alone
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_query_whose_ranks_and_grades_fill_half_the_key(dtype: type) -> None:
+    n = 2**23 + 2
+    rng = np.random.default_rng(0)
+    y, score = (
+        rng.integers(0, 200, n),
+        rng.permutation(n).astype(dtype),
+    )  # float32 holds these, and neighbours are an ulp apart
+    got = ltr.evaluate(y, score, group=[n], metrics=["cg@10", "mrr(rel=199)"], ties="stable")
+    best = np.argsort(-score.astype(np.float64))[:3_000]
+    assert got["cg@10"] == y[best[:10]].sum()
+    assert got["mrr(rel=199)"] == 1 / (1 + (y[best] == 199).argmax())

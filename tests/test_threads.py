@@ -105,6 +105,7 @@ def test_as_many_as_pay_and_as_the_process_may_use(monkeypatch: pytest.MonkeyPat
     assert [n_threads_for(n, None) for n in (10, 900_000, 1_000_000, 3_000_000, 10**8)] == [1, 1, 2, 6, 8]
     assert [n_threads_for(10**8, asked) for asked in (1, 3, np.int64(4), 100)] == [1, 3, 4, 8]
     assert n_threads_for(10, 4) == 1
+    assert n_threads_for(1_000_000, 8) == 2
     monkeypatch.setenv("OMP_NUM_THREADS", "2,1")
     assert n_threads_for(10**8, None) == 2
     assert n_threads_for(10**8, 3) == 3

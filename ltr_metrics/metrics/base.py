@@ -75,12 +75,13 @@ class Metric:
         return re.sub(r"[^\w.]+", "-", spelled).replace("-_", "_").strip("-")
 
     def family(self) -> tuple[Any, ...]:
-        """Equal for metrics that differ in nothing but the cutoff, which are computed together."""
+        """Equal for metrics that are computed together: of one class, and `RankMetric` leaves out the cutoff."""
         return self._family
 
     @cached_property
     def _family(self) -> tuple[Any, ...]:
-        return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != "k"))
+        together = "k" if isinstance(self, RankMetric) else None
+        return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != together))
 
     def check(self, queries: LabelledQueries) -> None:
         """Raise an error if the labels are not what this metric is defined on."""

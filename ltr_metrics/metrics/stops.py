@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.ranking import TiedDocuments
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
@@ -35,6 +35,7 @@ def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth
     if not len(stops):
         return stops
     of_document, begins, size = stop[grade - 1], tied.begins, tied.ties.size
+    n_grades = _count_distinct(grade, of_document > 0, begins)
     if (np.diff(stop) < 0).any():  # a table may give a higher grade a lower one
         of_document = of_document[np.lexsort((of_document, tied.tie))]
     never = np.add.reduceat(of_document == 0.0, begins, dtype=np.intp)
@@ -45,11 +46,11 @@ def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth
         reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
     within = np.minimum(size, depth - tied.ties.first)
     places = np.maximum(np.minimum(within, reached), 1).astype(np.intp)
-    grades = np.flatnonzero(stop)
-    for deepest, grow, chosen in _alike(places, size, to_add, len(grades)):
+    for deepest, grow, chosen in _alike(places, size, to_add, n_grades, len(stop)):
         if grow is _by_grade:
-            count = _count_grades(tied, grade, len(stop))[chosen]
-            at = _by_grade(stop[grades], count[:, grades], never[chosen], deepest)
+            count = _count_grades(grade, begins[chosen], size[chosen], len(stop))
+            found = np.flatnonzero(count.any(axis=0) & (stop > 0))
+            at = _by_grade(stop[found], count[:, found], never[chosen], deepest)
         else:
             at = grow(of_document, begins[chosen], never[chosen], size[chosen], deepest)
         j = np.arange(deepest)
@@ -59,7 +60,7 @@ def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth
 
 
 def _alike(
-    places: IntArray, size: IntArray, to_add: IntArray, n_grades: int
+    places: IntArray, size: IntArray, to_add: IntArray, n_grades: IntArray, n_columns: int
 ) -> Iterator[tuple[int, Callable[..., FloatArray], IntArray]]:
     """Yield ties that need about as many places, and how to grow them: few enough for their matrices to stay in the cache.
 
@@ -73,20 +74,28 @@ def _alike(
         large = GRADES_A_DOCUMENT * n_grades * deepest < to_add
         for grow, members in ((_by_grade, large), (_by_polynomial, fits & ~large), (_by_document, ~fits & ~large)):
             chosen = np.flatnonzero(members & of_depth)
-            most_first = np.argsort(
-                -to_add[chosen], kind="stable"
-            )  # so that those which are done drop out from the end
+            most_first = np.argsort(-to_add[chosen], kind="stable")  # so that those which are done drop out at the end
             chosen = chosen[most_first]
-            at_once = max(1, CELLS_OF_A_RECURSION // (deepest + 1))
+            at_once = max(1, CELLS_OF_A_RECURSION // max(deepest + 1, n_columns if grow is _by_grade else 0))
             for first in range(0, len(chosen), at_once):
                 yield deepest, grow, chosen[first : first + at_once]
         deepest, least = 2 * deepest, deepest
 
 
-def _count_grades(tied: TiedDocuments, grade: AnyArray, n_grades: int) -> IntArray:
-    """How many documents of each grade each tie has, (ties x grades)."""
-    n_ties = len(tied.begins)
-    return np.bincount(tied.tie * n_grades + (grade - 1), minlength=n_ties * n_grades).reshape(n_ties, n_grades)
+def _count_distinct(grade: AnyArray, counts: BoolArray, begins: IntArray) -> IntArray:
+    """How many distinct grades each tie has among the documents that count; grades ascend within a tie."""
+    other = np.ones(len(grade), dtype=np.bool_)
+    np.not_equal(grade[1:], grade[:-1], out=other[1:])
+    other[begins] = True
+    return np.add.reduceat(other & counts, begins, dtype=np.intp)
+
+
+def _count_grades(grade: AnyArray, begins: IntArray, size: IntArray, n_grades: int) -> IntArray:
+    """How many documents of each grade some ties have, (ties x grades)."""
+    tie = np.repeat(np.arange(len(size)), size)
+    document = np.arange(len(tie)) + np.repeat(begins - (np.cumsum(size) - size), size)
+    cells = np.bincount(tie * n_grades + (grade[document] - 1), minlength=len(size) * n_grades)
+    return cells.reshape(len(size), n_grades)
 
 
 def _by_polynomial(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
