@@ -22,7 +22,7 @@ FLOORS = (
     ("per_query",),
     ("queries",),
     ("blocks",),
-    ("sorting",),
+    ("sorting", "ties"),
     ("ranking",),
     ("metrics",),
     ("conventions", "values"),

@@ -13,7 +13,8 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, TiedDocuments, running, totals
+from ltr_metrics.ranking import Ranking, running, totals
+from ltr_metrics.ties import TiedDocuments
 
 FAR = 100  # times a tie's size: from so far down on, the closed form of its sum would lose two digits
 

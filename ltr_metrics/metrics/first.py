@@ -11,7 +11,8 @@ import numpy as np
 from ltr_metrics.inputs import FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, Ties, totals
+from ltr_metrics.ranking import Ranking, totals
+from ltr_metrics.ties import Ties
 
 
 class DecidingTies(NamedTuple):
