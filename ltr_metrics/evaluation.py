@@ -9,6 +9,7 @@ import numpy as np
 
 from ltr_metrics.conventions import Convention, Metrics, Policy, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.fingerprint import Fingerprint
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.result import Evaluation
@@ -207,6 +208,7 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
         weight=queries.weight,
         policy=request.policy,
         segments=queries.segments,
+        fingerprint=Fingerprint.of(queries),
     )
 
 

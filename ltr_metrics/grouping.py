@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,11 +94,26 @@ def _missing(ids: AnyArray) -> BoolArray:
     return np.zeros(len(ids), dtype=np.bool_)
 
 
-def label_codes(values: Any, name: str) -> tuple[AnyArray, IntArray]:
-    """Return the distinct labels in order of first appearance and, for each entry, the position of its label among them."""
+def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
+    """Return the distinct labels and, for each entry, the position of its label among them.
+
+    They stand in order of first appearance, or as ``ascending`` has them: by default what an ordered categorical says.
+    """
     labels = as_ids(values, name)
     _refuse_missing(labels, name, what="a label", unit="entry")
-    return _codes_by_first_appearance(labels, name)
+    distinct, code = _codes_by_first_appearance(labels, name)
+    ascending = ordered_categories(values) if ascending is None else ascending
+    if ascending is None:
+        return distinct, code
+    place = {label: at for at, label in enumerate(ascending)}
+    order = np.argsort([place[label] for label in distinct.tolist()])
+    return distinct[order], np.argsort(order)[code]
+
+
+def ordered_categories(values: Any) -> list[Hashable] | None:
+    """Return the labels, ascending, of pandas' ordered categoricals and of `bins`; None of anything else."""
+    found = getattr(values, "cat", values)  # where a pandas Series has them
+    return list(found.categories) if getattr(found, "ordered", None) is True else None
 
 
 def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntArray]:
@@ -123,7 +139,7 @@ def group_by_sizes(group: Any, n_rows: int) -> Grouping:
     if total != n_rows:
         raise LtrValueError(
             f"group must hold the sizes of the queries in row order and add up to the rows: its {len(sizes)} sizes add up "
-            f"to {total}, y_true has {n_rows} rows." + (" One id a row goes into qid." if len(sizes) == n_rows else "")
+            f"to {total}, there are {n_rows} rows." + (" One id a row goes into qid." if len(sizes) == n_rows else "")
         )
     return Grouping(np.arange(len(sizes)), None, sizes)
 

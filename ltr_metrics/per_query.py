@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.grouping import label_codes
+from ltr_metrics.grouping import label_codes, ordered_categories
 from ltr_metrics.inputs import FloatArray, IntArray, as_numbers, has_named_columns, named_columns, pandas_index
 from ltr_metrics.rows import GroupedRows
 
@@ -61,15 +61,16 @@ def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
                 'A mapping for by names segmentations, {"device": [...]}, each with one label a query or a row. For labels by query id '
                 "pass a pandas Series with the ids as its index."
             )
-        return {name: _segments(rows, f"by[{name!r}]", labels) for name, labels in named_columns(by, "by").items()}
-    return {None: _segments(rows, "by", by)}
+        return {name: labels_of(rows, f"by[{name!r}]", labels) for name, labels in named_columns(by, "by").items()}
+    return {None: labels_of(rows, "by", by)}
 
 
-def _segments(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable], IntArray]:
-    """Return the segments, in order of first appearance, and the position among them of each query's."""
+def labels_of(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable], IntArray]:
+    """Return the distinct labels, in order of first appearance or as a categorical has them, and the position among them of each query's."""
+    ascending = ordered_categories(labels)
     if _is_by_id(rows, name, labels) and len(labels) != rows.n_rows:
         labels = rows.by_query_id(name, labels)
-    distinct, code = label_codes(labels, name)
+    distinct, code = label_codes(labels, name, ascending)
     if len(code) == rows.n_rows:
         rows.refuse_other_index(name, labels)
         code = _constant_code(rows, name, distinct.tolist(), code)

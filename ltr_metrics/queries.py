@@ -72,10 +72,8 @@ class LabelledQueries(GroupedRows):
             raise LtrValueError("retrieved is False in every row: there is no ranking to evaluate.")
         self.grades, self.grade_index = _distinct_grades(labels)
         self.n_documents = self.sizes
-        if (
-            require_option("unjudged", "zero" if unjudged is None else unjudged, UNJUDGED) == "drop"
-            and self.judged is not None
-        ):
+        self.unjudged = require_option("unjudged", "zero" if unjudged is None else unjudged, UNJUDGED)
+        if self.unjudged == "drop" and self.judged is not None:
             self._drop_unjudged(labels, self.judged)
         self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
         self.weight: FloatArray | None = weights(self, query_weight, sample_weight)

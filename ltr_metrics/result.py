@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
@@ -10,16 +11,17 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 import numpy as np
 
 from ltr_metrics.conventions import Policy, name_of
-from ltr_metrics.errors import LtrKeyError, MissingExtraError, did_you_mean
+from ltr_metrics.errors import LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
+from ltr_metrics.fingerprint import Fingerprint
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.per_query import Segmentations
+from ltr_metrics.plain import PlainId, none_if_nan, plain_id, plain_ids
 
 if TYPE_CHECKING:
     import pandas
 
 V = TypeVar("V")
-PlainId = str | int | float | bool
 
 
 class ByMetric(dict[str, V], Generic[V]):
@@ -94,6 +96,7 @@ class Evaluation:
     weight: FloatArray | None
     policy: Policy
     segments: Segmentations = field(default_factory=dict, repr=False)
+    fingerprint: Fingerprint | None = field(default=None, repr=False)
 
     @cached_property
     def by(self) -> Segments:
@@ -121,6 +124,40 @@ class Evaluation:
             n_relevant=self.n_relevant[chosen],
             weight=weight,
             policy=self.policy,
+            fingerprint=None if self.fingerprint is None else self.fingerprint.subset(chosen),
+        )
+
+    def with_values(self, values: Mapping[str, FloatArray]) -> Evaluation:
+        """Return an evaluation of the same queries under the same options with other values."""
+        same = ("qid", "n_documents", "n_relevant", "weight", "policy", "segments", "fingerprint")
+        return Evaluation.of(values, self.per_query.asked, **{name: getattr(self, name) for name in same})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file, whole or not at all, that `load_result` reads: tomorrow's baseline.
+
+        It has a row a query: ``qid``, ``documents``, ``relevant``, the metrics, the weight, a fingerprint of the judged documents; and in its
+        metadata the options and the versions of this package, NumPy and Python.
+
+        Raises
+        ------
+        MissingExtraError
+            If pyarrow is not installed.
+        OSError
+            If the file cannot be written; one that was there is then left as it was.
+        """
+        from ltr_metrics import saved
+
+        saved.save(
+            path,
+            self.per_query,
+            asked=self.per_query.asked,
+            qid=self.qid,
+            n_documents=self.n_documents,
+            n_relevant=self.n_relevant,
+            weight=self.weight,
+            policy=self.policy,
+            segments=self.segments,
+            fingerprint=self.fingerprint,
         )
 
     @classmethod
@@ -211,6 +248,80 @@ class Evaluation:
         return lines
 
 
+def load_result(path: str | os.PathLike[str]) -> Evaluation:
+    """Read what `Evaluation.save` wrote.
+
+    Ids and labels of segments that are neither numbers nor text come back as text.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Evaluation
+        With the same values, to the bit.
+
+    Raises
+    ------
+    LtrValueError
+        If the file is damaged, cut off, of another kind or of another format.
+    FileNotFoundError
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import ltr_metrics as ltr
+    >>> result = ltr.evaluate([1, 0, 0, 2], [0.2, 0.8, 0.1, 0.7], qid=["a", "a", "b", "b"], metrics=["mrr"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "production.parquet"
+    >>> result.save(path)
+    >>> ltr.load_result(path).per_query["mrr"]
+    array([0.5, 1. ])
+    """
+    from ltr_metrics import saved  # and json, which few need
+
+    fields = saved.load(path)
+    return Evaluation.of(fields.pop("values"), fields.pop("asked"), **fields)
+
+
+def joined(parts: Iterable[Evaluation]) -> Evaluation:
+    """Return one evaluation of the queries of all parts, which have the same metrics and options and no query in common.
+
+    Of an iterator one part is held at a time, without its labels.
+    """
+    of_part: list[dict[str, Any]] = []
+    segments: dict[str | None, tuple[dict[Hashable, int], list[IntArray]]] = {}
+    unjudged = None
+    for part in parts:
+        one = {name: getattr(part, name) for name in ("qid", "n_documents", "n_relevant", "weight")}
+        if part.fingerprint is not None:
+            one["fingerprint"], unjudged = part.fingerprint.of_query, unjudged or part.fingerprint.unjudged
+        of_part.append(one | {"values": dict(part.per_query)})
+        for name, (labels, code) in part.segments.items():
+            place, codes = segments.setdefault(name, ({}, []))
+            codes.append(np.array([place.setdefault(label, len(place)) for label in labels], dtype=np.intp)[code])
+        policy, asked = part.policy, part.per_query.asked
+    if not of_part:
+        raise LtrValueError("There is no evaluation to join.")
+
+    def column(name: str) -> Any:
+        values: list[Any] = [one.get(name) for one in of_part]
+        return None if any(v is None for v in values) else np.concatenate(values)
+
+    fingerprint = column("fingerprint")
+    return Evaluation.of(
+        {metric: np.concatenate([one["values"][metric] for one in of_part]) for metric in of_part[0]["values"]},
+        asked,
+        qid=column("qid"),
+        n_documents=column("n_documents"),
+        n_relevant=column("n_relevant"),
+        weight=column("weight"),
+        policy=policy,
+        segments={name: (list(place), np.concatenate(codes)) for name, (place, codes) in segments.items()},
+        fingerprint=None if fingerprint is None else Fingerprint(lambda: fingerprint, unjudged),
+    )
+
+
 def table_of(data: Any, columns: Any = None) -> pandas.DataFrame:
     """Return a DataFrame, or say what is missing."""
     try:
@@ -229,21 +340,3 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
         return float(values[defined].mean()) if defined.any() else float("nan")
     total = weight[defined].sum()
     return float((weight[defined] * values[defined]).sum() / total) if total > 0 else float("nan")
-
-
-def plain_ids(qid: AnyArray) -> list[PlainId]:
-    """Return the ids as JSON has them."""
-    return list(map(plain_id, (qid.astype(str) if qid.dtype.kind in "mM" else qid).tolist()))
-
-
-def plain_id(value: object) -> PlainId:
-    """Return what JSON has for an id."""
-    value = value.item() if isinstance(value, np.generic) else value  # as columns of mixed kinds have them
-    if isinstance(value, (bool, str, int)) or (isinstance(value, float) and np.isfinite(value)):
-        return value
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def none_if_nan(value: float) -> float | None:
-    """Return what JSON has for a number."""
-    return None if np.isnan(value) else value

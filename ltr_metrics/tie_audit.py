@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ltr_metrics.blocks import blocks_of
-from ltr_metrics.conventions import Convention, Metrics, resolve
-from ltr_metrics.evaluation import queries_from
+from ltr_metrics.conventions import Convention, Metrics, Request, resolve
+from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.inputs import AnyArray, BoolArray
+from ltr_metrics.plain import none_if_nan
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import rank
-from ltr_metrics.result import ByMetric, none_if_nan, table_of
+from ltr_metrics.result import ByMetric, table_of
 
 if TYPE_CHECKING:
     import pandas
@@ -116,10 +117,14 @@ def tie_audit(
     >>> audit["mrr"].worst, audit["mrr"].mean, audit["mrr"].best, audit["mrr"].n_tied_queries
     (0.75, 0.875, 1.0, 1)
     """
-    queries = queries_from(y_true, data, "tie_audit")
+    request = resolve(metrics, no_relevant=no_relevant, convention=convention)
+    return tie_audit_of(queries_from(y_true, data, "tie_audit"), y_score, request)
+
+
+def tie_audit_of(queries: Queries, y_score: Any, request: Request) -> TieAudit:
+    """Do what `tie_audit` does for queries that are laid out and names that are resolved already."""
     results = {
-        ties: queries.answer(y_score, resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention))
-        for ties in POLICIES
+        ties: queries.answer(y_score, replace(request, policy=replace(request.policy, ties=ties))) for ties in POLICIES
     }
     tied, constant = tied_queries(queries, queries.scores(y_score))
     worst, best = results["worst"].per_query, results["best"].per_query
@@ -137,6 +142,7 @@ def tie_audit(
 def tied_queries(queries: LabelledQueries, scores: AnyArray) -> tuple[BoolArray, BoolArray]:
     """Return which queries hold a tie, and in which of them one tie holds all the ranked documents."""
     tied, constant = (np.zeros(queries.n_queries, dtype=np.bool_) for _ in range(2))
+    scores = np.ascontiguousarray(scores)
     for block in blocks_of(queries):
         ties = rank(block, scores, "mean").ties
         if ties is not None:

@@ -27,7 +27,7 @@ BAD = {
     "negative label": ({"y_true": [0, -1, 2, 0]}, r"must not be negative: got -1.0 at row 1 \(query 0\).*Shift"),
     "score too short": ({"y_score": [0.1, 0.2, 0.3]}, r"y_score must have one entry a row.*3 entries for 4 rows"),
     "qid too long": ({"group": None, "qid": [1, 1, 2, 2, 2]}, r"qid must have one entry a row.*5 entries for 4"),
-    "sizes": ({"group": [2, 3]}, r"group must hold the sizes.*2 sizes add up to 5, y_true has 4 rows"),
+    "sizes": ({"group": [2, 3]}, r"group must hold the sizes.*2 sizes add up to 5, there are 4 rows"),
     "ids as sizes": ({"group": [7, 7, 9, 9]}, r"4 sizes add up to 32.*One id a row goes into qid"),
     "empty query": ({"group": [2, 0, 2]}, r"at least 1: got 0 for query 1. Leave empty queries out"),
     "fractional size": ({"group": [2.5, 1.5]}, r"whole sizes.*got 2.5 for query 0"),

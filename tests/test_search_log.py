@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 import ltr_metrics as ltr
 from ltr_metrics.conventions import resolve
 from ltr_metrics.log.parameters import as_text, plain
-from ltr_metrics.result import plain_ids
+from ltr_metrics.plain import plain_ids
 from ltr_metrics.standard_error import standard_error
 
 X, Y, QID = ltr.make_ranking(n_queries=30, documents=6, random_state=0)

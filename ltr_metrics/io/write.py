@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write text to a file under another name first, so that no half-written file is ever seen.
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write text (as UTF-8) or bytes to a file under another name first, so that no half-written file is ever seen.
 
     Raises
     ------
@@ -20,8 +20,8 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} into.")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         umask = os.umask(0)
         os.umask(umask)
         Path(name).chmod(0o666 & ~umask)  # mkstemp makes files that only their owner can read

@@ -16,7 +16,8 @@ from ltr_metrics.log.matching import places_of
 from ltr_metrics.log.parameters import Parameters, varying
 from ltr_metrics.log.scores import Score, weight_of
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.result import Evaluation, PlainId, mean
+from ltr_metrics.plain import PlainId
+from ltr_metrics.result import Evaluation, mean
 from ltr_metrics.standard_error import counting, standard_error
 
 WIDTH = 100  # of the parameters in one line

@@ -20,7 +20,8 @@ from ltr_metrics.conventions import Policy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.log.parameters import Parameters, plain
-from ltr_metrics.result import Evaluation, PlainId, plain_id
+from ltr_metrics.plain import PlainId, plain_id
+from ltr_metrics.result import Evaluation
 
 SUFFIX = ".scores.npz"
 FORMAT = 1

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ltr_metrics.change import Change, change_of
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.grouping import label_codes
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, require_option
@@ -22,28 +23,12 @@ from ltr_metrics.standard_error import counting, standard_error
 RULES = ("max", "one_se")
 
 
-class Change(NamedTuple):
-    """How the queries fared between two rounds; a query that a metric leaves out is in none of the three."""
-
-    improved: AnyArray  # ids, largest gain first
-    worsened: AnyArray  # ids, largest loss first
-    unchanged: AnyArray
-    difference: FloatArray  # after - before, one a query in the order of `PerQueryLog.qid`
-
-
 def change(values: FloatArray, qid: AnyArray, before: int, after: int) -> Change:
     """Return how the queries fared between two rounds."""
     for round_ in (before, after):
         if not isinstance(round_, (int, np.integer)) or not -len(values) <= round_ < len(values):
             raise LtrValueError(f"There are {len(values)} rounds in the log, counted from 0; got round {round_!r}.")
-    difference = values[after] - values[before]
-    by_gain = np.argsort(-difference, kind="stable")
-    return Change(
-        improved=qid[by_gain[difference[by_gain] > 0]],
-        worsened=qid[by_gain[::-1][difference[by_gain[::-1]] < 0]],
-        unchanged=qid[difference == 0],
-        difference=difference,
-    )
+    return change_of(values[after] - values[before], qid)
 
 
 def segment_curves(values: FloatArray, weight: FloatArray | None, by: Any) -> dict[Hashable, FloatArray]:

@@ -1,0 +1,84 @@
+"""Which data an evaluation is of: one number a query, equal for the same judged documents in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.inputs import AnyArray, BoolArray
+from ltr_metrics.queries import LabelledQueries
+
+
+class Fingerprint:
+    """Fingerprints of the queries of an evaluation, computed when they are first asked for.
+
+    A query's is a sum over its judged documents of a hash of the grade: the same for the same documents in another order,
+    another one if a document is there twice or has another grade. Documents that nobody judged do not count, so that TREC
+    runs, each of which retrieves documents of its own, are of the same data.
+
+    Attributes
+    ----------
+    of_query : ndarray of uint64
+    unjudged : str or None
+        What became of documents that nobody judged; None where all are judged.
+    """
+
+    def __init__(self, compute: Callable[[], AnyArray], unjudged: str | None) -> None:
+        self._compute = compute
+        self._of_query: AnyArray | None = None
+        self.unjudged = unjudged
+
+    @classmethod
+    def of(cls, queries: LabelledQueries) -> Fingerprint:
+        """Remember what is needed of the labels, a byte or so a row, and not the queries with all that they prepared."""
+        grades, index, judged = queries.grades, queries.grade_index, queries.judged
+        order, starts = queries.order, queries.starts
+
+        def compute() -> AnyArray:
+            hashes = np.concatenate((np.zeros(1, dtype=np.uint64), _hash(grades)))[index]
+            if judged is not None:
+                hashes[~judged] = 0
+            return np.add.reduceat(hashes if order is None else hashes[order], starts)
+
+        return cls(compute, None if judged is None else queries.unjudged)
+
+    @property
+    def of_query(self) -> AnyArray:
+        """One number a query; the labels are let go."""
+        if self._of_query is None:
+            self._of_query, self._compute = self._compute(), _let_go
+        return self._of_query
+
+    def subset(self, chosen: AnyArray) -> Fingerprint:
+        """Return the fingerprints of some of the queries, by flag or position."""
+        return Fingerprint(lambda: self.of_query[chosen], self.unjudged)
+
+    def of_all(self, ids: Iterable[object]) -> str:
+        """Return one short text for all queries, whatever their order."""
+        import hashlib  # for files alone
+
+        lines = sorted(f"{name!r} {number}" for name, number in zip(ids, self.of_query.tolist(), strict=True))
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_of_query": self.of_query, "_compute": _let_go, "unjudged": self.unjudged}
+
+
+def _let_go() -> AnyArray:
+    raise RuntimeError("The labels are gone; their fingerprints were computed before.")
+
+
+def _hash(grades: AnyArray) -> AnyArray:
+    """Mix the bits of numbers so that sums of them tell collections apart (the finalizer of splitmix64, Steele et al. 2014)."""
+    bits = grades.astype(np.float64).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: AnyArray = bits ^ (bits >> np.uint64(31))
+    return mixed
+
+
+def differing(one: Fingerprint, other: Fingerprint) -> BoolArray:
+    """Return which queries are not the same data."""
+    return np.asarray(one.of_query != other.of_query)

@@ -1,0 +1,27 @@
+"""What JSON has for ids and numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ltr_metrics.inputs import AnyArray
+
+PlainId = str | int | float | bool
+
+
+def plain_ids(qid: AnyArray) -> list[PlainId]:
+    """Return the ids as JSON has them."""
+    return list(map(plain_id, (qid.astype(str) if qid.dtype.kind in "mM" else qid).tolist()))
+
+
+def plain_id(value: object) -> PlainId:
+    """Return what JSON has for an id."""
+    value = value.item() if isinstance(value, np.generic) else value  # as columns of mixed kinds have them
+    if isinstance(value, (bool, str, int)) or (isinstance(value, float) and np.isfinite(value)):
+        return value
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def none_if_nan(value: float) -> float | None:
+    """Return what JSON has for a number."""
+    return None if np.isnan(value) else value

@@ -1,0 +1,219 @@
+"""Saved results: back to the bit, whole or not at all, and tied to the data that they are of."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ltr_metrics as ltr
+from ltr_metrics.fingerprint import Fingerprint, differing
+from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.result import joined
+
+
+def evaluated(n_queries: int = 60, seed: int = 0, **options: Any) -> ltr.Evaluation:
+    X, y, qid = ltr.make_ranking(n_queries, random_state=seed)
+    return ltr.evaluate(y, X[:, 0], qid=qid, **options)
+
+
+def assert_same(one: ltr.Evaluation, other: ltr.Evaluation) -> None:
+    assert list(one.per_query) == list(other.per_query)
+    for name, values in one.per_query.items():
+        assert values.tobytes() == other.per_query[name].tobytes()
+    assert one.mean == other.mean or any(np.isnan(v) for v in one.mean.values())
+    assert one.n_undefined == other.n_undefined
+    assert one.plain_qid == other.plain_qid
+    assert one.n_documents.tolist() == other.n_documents.tolist()
+    assert one.n_relevant.tolist() == other.n_relevant.tolist()
+    assert (one.weight is None) == (other.weight is None)
+    assert one.weight is None or one.weight.tolist() == other.weight.tolist()
+    assert one.policy == other.policy
+
+
+def test_a_result_comes_back_as_it_was(tmp_path: Path) -> None:
+    X, y, qid = ltr.make_ranking(40, random_state=0)
+    by = {"half": qid % 2, "device": np.where(qid % 3, "phone", "desk")}
+    result = ltr.evaluate(
+        y,
+        X[:, 0],
+        qid=qid,
+        metrics=["ndcg@10", "map@10"],
+        convention="trec_eval",
+        ties="mean",
+        sample_weight=y + 1,
+        by=by,
+    )
+    result.save(tmp_path / "r.parquet")
+    back = ltr.load_result(tmp_path / "r.parquet")
+    assert_same(result, back)
+    assert back["map@10"] == result["map@10"]  # the name as asked for, which the convention completed
+    assert back.by["device"]["phone"]["map@10"] == result.by["device"]["phone"]["map@10"]
+    assert str(back) == str(result)
+    assert back.fingerprint is not None
+    assert result.fingerprint is not None
+    assert not differing(back.fingerprint, result.fingerprint).any()
+
+
+IDS: list[Sequence[Any]] = [
+    ["a", 7, 7.5, "7"],
+    ["x", "y", "z", "ä<"],
+    [True, False],
+    np.array([2**63 + 1, 5], dtype=np.uint64),
+    np.array([1.5, 2.5]),
+    np.array(["a", "b"], dtype=object),
+    [10**30, 3],
+]
+
+
+@pytest.mark.parametrize("ids", IDS, ids=str)
+def test_ids_come_back_apart(ids: Sequence[Any], tmp_path: Path) -> None:
+    result = ltr.evaluate([1] * len(ids), [1] * len(ids), qid=ids, metrics="mrr")
+    result.save(tmp_path / "r.parquet")
+    back = ltr.load_result(tmp_path / "r.parquet")
+    assert back.plain_qid == result.plain_qid
+    assert list(map(type, back.plain_qid)) == list(map(type, result.plain_qid))
+
+
+def test_anybody_can_read_the_table_and_the_header(tmp_path: Path) -> None:
+    result = evaluated(metrics=["ndcg@10", "mrr"])
+    result.save(tmp_path / "r.parquet")
+    table = pq.read_table(tmp_path / "r.parquet")
+    assert table.column_names == ["qid", "documents", "relevant", "fingerprint", "ndcg_exp@10", "mrr"]
+    header = json.loads(table.schema.metadata[b"ltr_metrics"])
+    assert header["versions"]["ltr_metrics"] == ltr.__version__
+    assert header["versions"]["numpy"] == np.__version__
+    assert header["policy"]["ties"] == "mean"
+    assert len(header["data"]) == 16
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def of_another_kind(path: Path) -> None:
+    path.write_text("qid,label\n1,2\n")
+
+
+def without_header(path: Path) -> None:
+    pq.write_table(pa.table({"qid": [1], "mrr": [0.5]}), path)
+
+
+def of_another_format(path: Path) -> None:
+    table = pq.read_table(path)
+    header = json.loads(table.schema.metadata[b"ltr_metrics"]) | {"format": 99}
+    pq.write_table(table.replace_schema_metadata({b"ltr_metrics": json.dumps(header).encode()}), path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (truncated, "no readable result"),
+        (emptied, "no readable result"),
+        (of_another_kind, "no readable result"),
+        (without_header, "lacks the header"),
+        (of_another_format, "has the format 99"),
+    ],
+)
+def test_what_is_no_saved_result_is_refused(damage: Any, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    evaluated().save(path)
+    damage(path)
+    with pytest.raises(ltr.LtrValueError, match=message) as error:
+        ltr.load_result(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_missing_file_and_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no saved result"):
+        ltr.load_result(tmp_path / "r.parquet")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        evaluated().save(tmp_path / "nowhere" / "r.parquet")
+
+
+@pytest.mark.parametrize("name", ["qid", "weight", "by:0"])
+def test_a_metric_named_like_a_column_of_the_file(name: str, tmp_path: Path) -> None:
+    result = evaluated().with_values({name: np.zeros(60)})
+    with pytest.raises(ltr.LtrValueError, match="cannot be saved"):
+        result.save(tmp_path / "r.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+# -- fingerprints -----------------------------------------------------------------------------------------------------
+
+
+def prints(y: Any, qid: Any, **options: Any) -> dict[Any, int]:
+    queries = LabelledQueries(y, qid=qid, **options)
+    return dict(zip(queries.qid.tolist(), Fingerprint.of(queries).of_query.tolist(), strict=True))
+
+
+@given(st.data())
+def test_the_order_of_rows_makes_no_difference_and_a_grade_does(data: st.DataObject) -> None:
+    y = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 4.0]), min_size=2, max_size=12))
+    qid = data.draw(st.lists(st.integers(0, 3), min_size=len(y), max_size=len(y)))
+    order = data.draw(st.permutations(range(len(y))))
+    before = prints(y, qid)
+    assert prints([y[i] for i in order], [qid[i] for i in order]) == before
+    row = data.draw(st.integers(0, len(y) - 1))
+    changed = prints([*y[:row], 3.0, *y[row + 1 :]], qid)
+    assert {q for q in before if before[q] != changed[q]} == {qid[row]}
+    doubled = prints([*y, y[row]], [*qid, qid[row]])
+    assert {q for q in before if before[q] != doubled[q]} == {qid[row]}
+
+
+def test_documents_that_nobody_judged_and_what_was_retrieved_make_none() -> None:
+    judged = prints([1, 0, 2], [1, 1, 1])
+    assert prints([1, 0, 2, 0], [1] * 4, judged=[True, True, True, False]) == judged
+    assert prints([1, 0, 2], [1, 1, 1], retrieved=[True, False, True]) == judged
+    assert prints([1, 0, 2, 0], [1] * 4) != judged
+
+
+def test_a_fingerprint_lets_go_of_the_labels_and_survives_copies() -> None:
+    result = evaluated()
+    assert result.fingerprint is not None
+    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), result.subset(np.arange(60))):
+        assert not differing(other.fingerprint, result.fingerprint).any()
+    text = result.fingerprint.of_all(result.plain_qid)
+    backwards = result.subset(np.arange(60)[::-1])
+    assert backwards.fingerprint is not None
+    assert backwards.fingerprint.of_all(backwards.plain_qid) == text
+    assert evaluated(seed=1).fingerprint.of_all(result.plain_qid) != text  # type: ignore[union-attr]
+
+
+# -- joining ----------------------------------------------------------------------------------------------------------
+
+
+def test_parts_joined_are_the_whole() -> None:
+    X, y, qid = ltr.make_ranking(50, random_state=3)
+    weight = np.random.default_rng(0).random(len(y))
+    whole = ltr.evaluate(y, X[:, 0], qid=qid, sample_weight=weight, by=qid % 4)
+
+    def parts() -> Any:
+        for part in np.array_split(np.unique(qid), 7):
+            rows = np.isin(qid, part)
+            yield ltr.evaluate(y[rows], X[rows, 0], qid=qid[rows], sample_weight=weight[rows], by=qid[rows] % 4)
+
+    together = joined(parts())
+    assert_same(together, whole)
+    assert {label: part["map"] for label, part in together.by.items()} == {
+        label: part["map"] for label, part in whole.by.items()
+    }
+    assert together.fingerprint is not None
+    assert whole.fingerprint is not None
+    assert not differing(together.fingerprint, whole.fingerprint).any()
+    with pytest.raises(ltr.LtrValueError, match="no evaluation to join"):
+        joined([])
