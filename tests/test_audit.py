@@ -1,0 +1,198 @@
+"""What to know of data and scores before one believes a number."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Data, data, random_data
+
+import ltr_metrics as ltr
+from ltr_metrics.data_audit import audit
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.io import read_letor
+
+METRICS = ["ndcg@10", "mrr"]
+
+
+def facts_by_loop(made: Data, docid: list[str]) -> dict[str, Any]:
+    ends = np.cumsum(made.group)
+    of_query = [(made.y[end - n : end], docid[end - n : end]) for end, n in zip(ends, made.group, strict=True)]
+    extra = [len(ids) - len(set(ids)) for _, ids in of_query]
+    return {
+        "n_rows": len(made.y),
+        "n_queries": len(made.group),
+        "documents_a_query": {"min": min(made.group), "median": np.median(made.group), "max": max(made.group)},
+        "n_one_document": sum(len(y) == 1 for y, _ in of_query),
+        "n_no_relevant": sum(max(y) < 1 for y, _ in of_query),
+        "n_one_grade": sum(len(set(y.tolist())) == 1 for y, _ in of_query),
+        "grades": dict(sorted(Counter(made.y.tolist()).items())),
+        "repeated": (sum(extra), sum(n > 0 for n in extra)),
+    }
+
+
+@given(data(), st.data())
+def test_facts_of_the_data(made: Data, draw: st.DataObject) -> None:
+    docid = draw.draw(st.lists(st.sampled_from("abcd"), min_size=len(made.y), max_size=len(made.y)))
+    expected = facts_by_loop(made, docid)
+    order = draw.draw(st.permutations(range(len(made.y))))  # rows of a query need not stand together
+    found = audit(
+        made.y[order],
+        {"m": made.score[order]},
+        qid=made.qid[order],
+        docid=[docid[row] for row in order],
+        metrics="p@1",
+    ).data
+    repeated = found.repeated
+    assert repeated is not None
+    assert (repeated["n_rows"], repeated["n_queries"]) == expected.pop("repeated")
+    for name, value in expected.items():
+        assert getattr(found, name) == value, name
+    if repeated["n_rows"]:
+        ids = [one for one, query in zip(docid, made.qid, strict=True) if query == repeated["qid"]]
+        assert ids.count(repeated["docid"]) > 1
+    else:
+        assert repeated["qid"] is repeated["docid"] is None
+
+
+@given(data(), st.sampled_from([None, "lightgbm"]))
+def test_each_model_is_that_of_tie_audit(made: Data, convention: str | None) -> None:
+    metric = "ndcg@3"
+    models = {"one": made.score, "other": -made.score, "none": np.zeros(len(made.y))}
+    found = audit(made.y, models, group=made.group, metrics=metric, convention=convention)
+    assert list(found.models) == list(models)
+    for name, scores in models.items():
+        alone = ltr.tie_audit(made.y, scores, group=made.group, metrics=metric, convention=convention)
+        model = found.models[name]
+        assert str(model.ties) == str(alone)
+        assert model.n_tied_queries == alone[metric].n_tied_queries
+        assert model.n_constant_queries == alone.n_constant_queries
+        assert model.judged is None
+    assert found.models["none"].n_constant_queries == found.models["none"].n_tied_queries == (made.group > 1).sum()
+
+
+def test_what_nobody_judged() -> None:
+    made = random_data(1)
+    judged = made.columns["judged"]
+    found = audit(made.y, {"m": made.score}, group=made.group, judged=judged, k=3, metrics="mrr")
+    expected = ltr.evaluate(made.y, made.score, group=made.group, judged=judged, metrics="judged@3")["judged@3"]
+    assert found.models["m"].judged == expected < 1
+    assert found.data.n_unjudged == (~judged).sum() > 0
+    assert f"judged@3 {expected:.4f}" in str(found)
+    assert "not judged" in str(found)
+
+
+def test_the_condensed_list_has_fewer_documents() -> None:
+    #   condensed: 1, 0 | 2       | nothing
+    y = [1, 0, 0,         2, 0,     0]  # fmt: skip
+    judged = [1, 1, 0,    1, 0,     0]  # fmt: skip
+    options: dict[str, Any] = {"group": [3, 2, 1], "judged": judged, "metrics": "mrr"}
+    found = audit(y, {"m": range(6)}, unjudged="drop", **options).data
+    assert found.documents_a_query == {"min": 0, "median": 1, "max": 2}
+    assert (found.n_one_document, found.n_one_grade, found.n_no_relevant) == (1, 2, 1)
+    assert found.grades == {0: 1, 1: 1, 2: 1}
+    whole = audit(y, {"m": range(6)}, **options).data
+    assert (whole.n_one_document, whole.n_one_grade, whole.documents_a_query["max"]) == (1, 1, 3)
+
+
+def test_what_was_not_retrieved_has_no_rank() -> None:
+    found = audit([1, 0, 1, 0], {"m": [1, 1, 1, 1]}, group=[2, 2], retrieved=[1, 0, 1, 1], metrics="mrr")
+    assert found.data.documents_a_query == {"min": 1, "median": 1.5, "max": 2}
+    assert found.data.n_one_document == 1
+    assert found.models["m"].n_tied_queries == 1
+
+
+def test_repeated_documents_are_named() -> None:
+    y, s = [1, 0, 0, 0, 1], {"m": [1, 2, 3, 4, 5]}
+    found = audit(y, s, qid=[7, 7, 8, 8, 8], docid=[1, 2, 3, 1, 3], metrics="mrr")
+    assert found.data.repeated == {"n_rows": 1, "n_queries": 1, "qid": 8, "docid": "3"}
+    assert "1 rows repeat a document of their query, in 1 queries: first 3 in query 8" in str(found)
+    without = audit(y, s, qid=[7, 7, 8, 8, 8], docid=[1, 2, 1, 2, 3], metrics="mrr")
+    assert without.data.repeated is not None
+    assert without.data.repeated["n_rows"] == 0
+    assert "repeat" not in str(without)
+
+
+def test_tables_views_and_iterators() -> None:
+    made = random_data(2)
+    matrix = np.column_stack([made.score, -made.score])
+    assert not matrix[:, 0].flags.c_contiguous
+    frame = pd.DataFrame({"up": made.score, "down": -made.score})
+    of_table = audit(made.y, frame, group=made.group, metrics=iter(METRICS))
+    of_views = audit(made.y, {"up": matrix[:, 0], "down": matrix[:, 1]}, group=made.group, metrics=METRICS)
+    assert of_table.to_dict() == of_views.to_dict()
+    assert list(of_table.models["up"].ties) == ["ndcg_exp@10", "mrr"]
+
+
+def test_as_table_dict_and_text() -> None:
+    found = audit([1, 0, 0, 0], {"a": [1, 1, 2, 3], "b": [1, 2, 1, 1]}, group=[2, 2], metrics=METRICS, no_relevant=0)
+    frame = found.to_pandas()
+    assert frame["model"].tolist() == ["a", "a", "b", "b"]
+    assert frame.columns.tolist()[:4] == ["model", "metric", "worst", "mean"]
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["data"]["grades"] == {"0": 3, "1": 1}
+    assert plain["models"]["a"]["ties"]["mrr"]["best"] == 0.5
+    assert plain["models"]["b"]["judged"] is None
+    text = str(found).splitlines()
+    assert text[0] == "2 queries of 2 to 2 ranked documents, median 2; 4 rows"
+    assert text[2].split()[-3:] == ["1", "queries", "50.0%"]
+    assert "a: ties in 50.0% of the queries, one score for all documents in 50.0%" in text
+    undefined = audit([0, 0], {"a": [1, 2]}, group=[2], metrics=METRICS)
+    assert json.loads(json.dumps(undefined.to_dict(), allow_nan=False))["models"]["a"]["ties"]["mrr"]["mean"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scores": {}}, "scores must name at least one model"),
+        ({"k": 0}, "k must be a whole number"),
+        ({"scores": {"good": [1, 2], "bad": [1, np.nan]}}, r"bad: y_score must not be NaN: got nan at row 1"),
+        ({"scores": {"short": [1]}}, "short: y_score must have one entry a row"),
+        ({"metrics": "ndgc"}, "^(?!m: )"),
+        ({"y_true": [1, -1]}, "^y_true must not be negative"),
+        ({"y_true": [9, 0], "metrics": "err@10"}, "^m: err"),
+    ],
+)
+def test_bad_values(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(LtrValueError, match=message):
+        audit(**({"y_true": [1, 0], "scores": {"m": [1, 2]}, "group": [2], "metrics": "mrr"} | options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scores": [1, 2]}, "scores must map names to columns"),
+        ({"group": None}, "exactly one of qid"),
+        ({"docids": [1, 2]}, "audit has no option 'docids'. Did you mean 'docid'"),
+        ({"scores": {"m": ["a", "b"]}}, "m: y_score must be numbers"),
+    ],
+)
+def test_bad_types(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(LtrTypeError, match=message):
+        audit(**({"y_true": [1, 0], "scores": {"m": [1, 2]}, "group": [2], "metrics": "mrr"} | options))
+
+
+def test_on_real_data(data: Path) -> None:
+    """MQ2008: 220 of the 784 queries have no relevant document; BM25 (feature 25) is tied nearly everywhere."""
+    read = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+    found = audit(
+        read.y, {"bm25": read.X[:, 24], "lmir": read.X[:, 39]}, qid=read.qid, docid=read.docid, metrics=METRICS
+    )
+    assert (found.data.n_rows, found.data.n_queries, found.data.n_no_relevant) == (15211, 784, 220)
+    assert found.data.repeated is not None
+    assert found.data.repeated["n_rows"] == 0
+    tied = {
+        name: sum(
+            len(np.unique(scores[read.qid == query])) < (read.qid == query).sum() for query in np.unique(read.qid)
+        )
+        for name, scores in (("bm25", read.X[:, 24]), ("lmir", read.X[:, 39]))
+    }
+    assert {name: model.n_tied_queries for name, model in found.models.items()} == tied
+    assert tied["bm25"] > 700 > tied["lmir"]

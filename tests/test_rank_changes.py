@@ -1,0 +1,249 @@
+"""Ranks of the relevant documents under two rankings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import rankdata
+from strategies import SCORES, random_data
+
+import ltr_metrics as ltr
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.io import read_letor
+from ltr_metrics.shift.rank_changes import RankChanges, rank_changes, rank_changes_of
+
+
+def mean_ranks(scores: np.ndarray, qid: np.ndarray, retrieved: np.ndarray) -> np.ndarray:
+    """SciPy's ranks, query by query; -0.0 is 0.0."""
+    ranks = np.full(len(scores), np.inf)
+    for query in set(qid.tolist()):
+        rows = np.flatnonzero((qid == query) & retrieved)
+        ranks[rows] = rankdata(-(scores[rows] + 0.0), method="average")
+    return ranks
+
+
+@st.composite
+def judged_pairs(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
+    n = draw(st.integers(1, 20))
+    column = lambda values: np.array(draw(st.lists(values, min_size=n, max_size=n)))  # noqa: E731
+    in_a, in_b = column(st.booleans()), column(st.booleans())
+    in_a[draw(st.integers(0, n - 1))] = in_b[draw(st.integers(0, n - 1))] = True
+    return column(st.integers(0, 3)), column(SCORES), column(SCORES), column(st.integers(0, 3)), in_a, in_b
+
+
+def assert_right(
+    found: RankChanges, y: np.ndarray, a: np.ndarray, b: np.ndarray, qid: np.ndarray, rel: float, k: int
+) -> None:
+    """``a`` and ``b`` are ranks, infinite where there is none."""
+    assert sorted(found.row.tolist()) == np.flatnonzero(y >= rel).tolist()
+    np.testing.assert_array_equal(found.rank_a, a[found.row])
+    np.testing.assert_array_equal(found.rank_b, b[found.row])
+    np.testing.assert_array_equal(found.grade, y[found.row])
+    np.testing.assert_array_equal(found.qid, qid[found.row])
+    size = [0 if one == other else abs(one - other) for one, other in zip(found.rank_a, found.rank_b, strict=True)]
+    assert list(zip(size, -found.row, strict=True)) == sorted(zip(size, -found.row, strict=True), reverse=True)
+    for grade, moves in [(None, found.moves), *found.by_grade.items()]:
+        pairs = [(a[row], b[row]) for row in found.row if grade is None or y[row] == grade]
+        assert moves.documents == len(pairs)
+        assert moves.up == sum(after < before for before, after in pairs)
+        assert moves.down == sum(after > before for before, after in pairs)
+        assert moves.stayed == sum(after == before for before, after in pairs)
+        assert moves.into_top == sum(after <= k < before for before, after in pairs)
+        assert moves.out_of_top == sum(before <= k < after for before, after in pairs)
+        finite = [pair for pair in pairs if np.isfinite(pair).all()] or [(np.nan, np.nan)]
+        np.testing.assert_allclose([moves.mean_rank_a, moves.mean_rank_b], np.mean(finite, axis=0))
+    assert list(found.by_grade) == sorted(set(y[found.row].tolist()), reverse=True)
+
+
+@given(judged_pairs(), st.integers(1, 5), st.sampled_from([1, 2]))
+def test_against_ranks_of_scipy(columns: tuple[np.ndarray, ...], k: int, rel: int) -> None:
+    y, a, b, qid, in_a, in_b = columns
+    everything = np.ones(len(y), dtype=bool)
+    whole = [mean_ranks(scores, qid, everything) for scores in (a, b)]
+    assert_right(rank_changes(y, a, b, qid=qid, k=k, rel=rel), y, *whole, qid, rel, k)
+    found = rank_changes(y, a, b, qid=qid, k=k, rel=rel, retrieved_a=in_a, retrieved_b=in_b)
+    assert_right(found, y, mean_ranks(a, qid, in_a), mean_ranks(b, qid, in_b), qid, rel, k)
+
+
+@given(judged_pairs())
+def test_the_other_way_round(columns: tuple[np.ndarray, ...]) -> None:
+    y, a, b, qid, in_a, in_b = columns
+    there = rank_changes(y, a, b, qid=qid, k=2, retrieved_a=in_a, retrieved_b=in_b)
+    back = rank_changes(y, b, a, qid=qid, k=2, retrieved_a=in_b, retrieved_b=in_a)
+    np.testing.assert_array_equal(there.row, back.row)
+    np.testing.assert_array_equal(there.change, -back.change)
+    one, other = there.moves, back.moves
+    assert (one.up, one.down, one.stayed) == (other.down, other.up, other.stayed)
+    assert (one.into_top, one.out_of_top) == (other.out_of_top, other.into_top)
+    np.testing.assert_array_equal(there.matrix((1, 2, 4)).counts, back.matrix((1, 2, 4)).counts.T)
+
+
+@given(judged_pairs(), st.lists(st.integers(1, 12), min_size=1, unique=True).map(sorted))
+def test_the_matrix_counts_every_document_once(columns: tuple[np.ndarray, ...], edges: list[int]) -> None:
+    y, a, b, qid, in_a, in_b = columns
+    for options in ({}, {"retrieved_a": in_a, "retrieved_b": in_b}):
+        found = rank_changes(y, a, b, qid=qid, **options)
+        matrix = found.matrix(edges)
+        assert matrix.counts.shape == (len(matrix.buckets),) * 2
+
+        def bucket(rank: float) -> str:
+            if rank == np.inf:
+                return "no rank"
+            begin = 1
+            for end in edges:
+                if rank <= end:
+                    return f"{begin}-{end}" if end > begin else f"{end}"
+                begin = end + 1
+            return f"{begin}+"
+
+        expected = np.zeros_like(matrix.counts)
+        for before, after in zip(found.rank_a, found.rank_b, strict=True):
+            expected[matrix.buckets.index(bucket(before)), matrix.buckets.index(bucket(after))] += 1
+        np.testing.assert_array_equal(matrix.counts, expected)
+
+
+def test_by_hand() -> None:
+    #        query x                 | query y
+    y = [2, 0, 1, 1,                  1, 0]  # fmt: skip
+    a = [1, 4, 3, 3,                  1, 2]  # fmt: skip
+    b = [9, 1, 2, 3,                  1, 2]  # fmt: skip
+    found = rank_changes(y, a, b, qid=[*"xxxxyy"], docid=[*"ABCDEF"], k=2)
+    assert found.docid is not None
+    assert found.docid.tolist() == ["A", "C", "D", "E"]  # by -3, +0.5, -0.5 and 0
+    assert found.rank_a.tolist() == [4, 2.5, 2.5, 2]
+    assert found.rank_b.tolist() == [1, 3, 2, 2]
+    assert found.change.tolist() == [-3, 0.5, -0.5, 0]
+    assert found.moves == (4, 2.75, 2, 2, 1, 1, 2, 0)
+    assert found.by_grade[2.0] == (1, 4, 1, 1, 0, 0, 1, 0)
+    assert len(found) == 4
+
+
+def test_a_document_that_one_ranking_lost() -> None:
+    #                                both  | lost | won | in none
+    found = rank_changes(
+        [1, 1, 1, 1], [4, 3, 2, 1], [4, 3, 2, 1], group=[4], k=9, retrieved_a=[1, 1, 0, 0], retrieved_b=[1, 0, 1, 0]
+    )
+    assert found.row.tolist() == [1, 2, 0, 3]
+    assert found.change.tolist() == [np.inf, -np.inf, 0, 0]
+    assert found.moves == (4, 1, 1, 1, 1, 2, 1, 1)
+    assert found.matrix((1,)).buckets == ["1", "2+", "no rank"]
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["rank_b"] == [None, 2, 1, None]
+
+
+def test_the_mean_rank_of_a_first_relevant_document_is_that_of_evaluate() -> None:
+    """In queries of one relevant document and no ties the reciprocal rank is 1 over the rank here."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(1, 30, 50)
+    first = np.cumsum(group) - group
+    y = np.zeros(group.sum())
+    y[first + rng.integers(0, group)] = 1
+    a, b = rng.normal(size=(2, len(y)))
+    found = rank_changes(y, a, b, group=group)
+    by_row = np.argsort(found.row)
+    for scores, ranks in ((a, found.rank_a), (b, found.rank_b)):
+        mrr = ltr.evaluate(y, scores, group=group, metrics=["mrr"]).per_query["mrr"]
+        np.testing.assert_allclose(1 / ranks[by_row], mrr)
+
+
+def test_relevance_is_that_of_the_metrics() -> None:
+    shares = {"y_true": [0.2, 0.7, 1], "a": [1, 2, 3], "b": [1, 2, 3], "group": [3]}
+    with pytest.raises(LtrValueError, match=r"rank_changes must know.*0.2 at row 0.*rank_changes\(rel=0.5\)"):
+        rank_changes(**shares)
+    assert len(rank_changes(**shares, rel=0.7)) == 2
+    assert len(rank_changes(**shares, rel=">0.7")) == 1
+    assert len(rank_changes(**(shares | {"y_true": np.float32(shares["y_true"])}), rel=0.7)) == 2
+
+
+def test_labels_that_are_laid_out_already() -> None:
+    made = random_data(4)
+    a, b, retrieved = made.score, np.sin(made.score * 40), made.columns["judged"]
+    queries = ltr.Queries(made.y, group=made.group, retrieved=retrieved)
+    expected = rank_changes(made.y, a, b, group=made.group, k=3, retrieved_a=retrieved, retrieved_b=retrieved)
+    assert rank_changes_of(queries, a, b, k=3).to_dict() == expected.to_dict()
+
+
+def test_no_relevant_document() -> None:
+    found = rank_changes([0, 0], [1, 2], [1, 2], group=[2])
+    assert len(found) == 0
+    assert np.isnan(found.moves.mean_rank_a)
+    assert found.by_grade == {}
+    assert found.matrix().counts.sum() == 0
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["moves"]["mean_rank_b"] is None
+    assert "nan" in str(found)
+    assert found.to_pandas().empty
+
+
+def test_judged() -> None:
+    found = rank_changes([np.nan, 1], [1, 2], [2, 1], group=[2], judged=[False, True])
+    assert found.rank_b.tolist() == [2]
+
+
+def test_as_table_dict_and_text() -> None:
+    made = random_data(0)
+    found = rank_changes(made.y, made.score, -made.score, group=made.group, docid=np.arange(len(made.y)))
+    frame = found.to_pandas()
+    assert frame.columns.tolist() == ["qid", "docid", "row", "grade", "rank_a", "rank_b", "change"]
+    assert frame["change"].abs().is_monotonic_decreasing
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["moves"]["up"] == found.moves.up
+    assert [part["grade"] for part in plain["by_grade"]] == [4, 3, 2, 1]
+    assert plain["docid"] == [str(row) for row in plain["row"]]
+    lines = str(found).splitlines()
+    assert lines[0].split()[:2] == ["grade", "documents"]
+    assert [line.split()[0] for line in lines[1:]] == ["all", "4", "3", "2", "1"]
+    matrix = found.matrix((1, 3, 10))
+    table = matrix.to_pandas()
+    assert table.index.tolist() == table.columns.tolist() == matrix.buckets == ["1", "2-3", "4-10", "11+"]
+    assert table.loc["1", "4-10"] == matrix.counts[0, 2]
+    assert str(matrix).splitlines()[2].split() == ["2-3", *map(str, matrix.counts[1])]
+    no_ids = rank_changes(made.y, made.score, -made.score, group=made.group)
+    assert "docid" not in no_ids.to_pandas()
+    assert no_ids.to_dict()["docid"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be a whole number"),
+        ({"rel": 0}, "rel of rank_changes must be a number above 0"),
+        ({"a": [1, np.nan, 2]}, r"a must not be NaN: got nan at row 1 \(query 7\)"),
+        ({"b": [1, 2]}, "b must have one entry a row like y_true: got 2 entries for 3 rows"),
+        ({"y_true": [1, -1, 0]}, "y_true must not be negative"),
+        ({"docid": ["a", None, "b"]}, "docid must have an id in every row"),
+        ({"retrieved_a": [0, 0, 0]}, "retrieved_a is False in every row"),
+    ],
+)
+def test_bad_values(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(LtrValueError, match=message):
+        rank_changes(**({"y_true": [1, 0, 1], "a": [3, 2, 1], "b": [1, 2, 3], "qid": [7, 7, 8]} | options))
+
+
+@pytest.mark.parametrize("edges", [(), (3, 1), (1, 1), (0, 1), (1.5, 2), (True, 2)])
+def test_bad_edges(edges: tuple[float, ...]) -> None:
+    with pytest.raises(LtrValueError, match="edges must be whole numbers from 1 on that rise"):
+        rank_changes([1], [1], [1], group=[1]).matrix(edges)  # type: ignore[arg-type]
+
+
+def test_neither_qid_nor_group() -> None:
+    with pytest.raises(LtrTypeError, match="exactly one of qid"):
+        rank_changes([1], [1], [1])
+
+
+def test_on_real_rankings(data: Path) -> None:
+    """BM25 (feature 25) and LMIR.JM (feature 40) on MQ2008; SciPy ranks."""
+    read = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+    a, b = read.X[:, 24], read.X[:, 39]
+    found = rank_changes(read.y, a, b, qid=read.qid, docid=read.docid)
+    everything = np.ones(len(a), dtype=bool)
+    ranks = [mean_ranks(scores, read.qid, everything) for scores in (a, b)]
+    assert_right(found, read.y, *ranks, read.qid, 1, 10)
+    assert found.docid is not None
+    assert found.docid.tolist() == [str(read.docid[row]) for row in found.row]
+    assert found.moves.documents == 2932
+    assert found.matrix().counts.sum() == 2932
