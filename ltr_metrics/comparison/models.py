@@ -1,0 +1,209 @@
+"""What may be compared, to evaluations of the same queries in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.comparison.positions import Positions
+from ltr_metrics.conventions import Metrics, Request, resolve
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.evaluation import Queries, queries_from
+from ltr_metrics.fingerprint import differing
+from ltr_metrics.inputs import AnyArray, FloatArray, same_arrays
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.names import metric
+from ltr_metrics.per_query import segmentations, weights
+from ltr_metrics.result import Evaluation
+from ltr_metrics.rows import GroupedRows
+
+MOST_NAMED = 3  # queries in one message
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What one model's rankings are worth, averaged over its seeds where it has several."""
+
+    evaluation: Evaluation
+    seeds: dict[str, FloatArray]  # metric -> mean of each seed; empty for a model without seeds
+
+
+def models_from(
+    given: Mapping[str, Any],
+    y_true: Any,
+    data: dict[str, Any],
+    metrics: Metrics | None,
+    options: dict[str, Any],
+    n_threads: int | None,
+) -> tuple[dict[str, Model], GroupedRows]:
+    """Evaluate what is not evaluated yet, bring all into one order of queries, and refuse what cannot be compared.
+
+    The second value knows the queries: of results, each as a row.
+    """
+    rows: GroupedRows
+    if not isinstance(given, Mapping) or len(given) < 2:
+        found = f"{len(given)}" if isinstance(given, Mapping) else f"a {type(given).__name__}"
+        raise LtrTypeError(f'compare needs two models or more by name, {{"base": ..., "new": ...}}. Got {found}.')
+    runs = {str(name): _runs(str(name), model) for name, model in given.items()}
+    evaluated = [run for of_model in runs.values() for run in of_model if isinstance(run, Evaluation)]
+    if len(evaluated) == sum(map(len, runs.values())):
+        reference, names, rows = _of_results(evaluated[0], y_true, data, metrics, options)
+    else:
+        if y_true is None:
+            raise LtrTypeError("y_true is needed with scores; only models that are evaluated already go without it.")
+        request = resolve(_names_of(evaluated) if metrics is None else metrics, **options)
+        rows = queries = queries_from(y_true, data, "compare")
+        runs = {
+            name: [_evaluated(name, run, queries, y_true, data, request, n_threads) for run in of_model]
+            for name, of_model in runs.items()
+        }
+        reference = next(run for of_model in runs.values() for run in of_model if run.qid is queries.qid)
+        names = [str(one) for one in request.metrics]
+    explicit = data.get("query_weight") is not None or data.get("sample_weight") is not None
+    models = {}
+    for name, of_model in runs.items():
+        aligned = [_aligned(f"The result of {name!r}", run, reference, names, explicit) for run in of_model]
+        models[name] = _averaged(aligned, names)
+    return models, rows
+
+
+def _runs(name: str, model: Any) -> list[Any]:
+    """Return the runs of a model: one, or one a seed."""
+    several = (isinstance(model, np.ndarray) and model.ndim == 2) or (
+        isinstance(model, (list, tuple))
+        and any(isinstance(run, (Evaluation, Positions)) or np.ndim(run) > 0 for run in model)
+    )
+    if several and len({np.shape(run) for run in model if not isinstance(run, (Evaluation, Positions))}) > 1:
+        raise LtrValueError(f"{name}: the seeds of a model must have one score a row each; their lengths differ.")
+    return list(model) if several else [model]
+
+
+def _names_of(evaluated: list[Evaluation]) -> list[Metric] | None:
+    """Return the metrics of the first result that is evaluated already, complete, so that no convention changes them."""
+    return [metric(name) for name in evaluated[0].per_query] if evaluated else None
+
+
+def _evaluated(
+    name: str,
+    run: Any,
+    queries: Queries,
+    y_true: Any,
+    data: dict[str, Any],
+    request: Request,
+    n_threads: int | None,
+) -> Evaluation:
+    if isinstance(run, Evaluation):
+        return run
+    try:
+        if isinstance(run, Positions):
+            run, shown = run.as_scores(queries, "places")
+            if not shown.all():
+                retrieved = shown if queries.retrieved is None else shown & queries.retrieved
+                of_shown = queries_from(y_true, data | {"retrieved": retrieved}, "compare")
+                return replace(of_shown.answer(run, request, n_threads), qid=queries.qid)
+        return queries.answer(run, request, n_threads)
+    except (LtrValueError, LtrTypeError) as error:  # with several models one wants to know which
+        raise type(error)(f"{name}: {error}") from error
+
+
+def _of_results(
+    first: Evaluation, y_true: Any, data: dict[str, Any], metrics: Metrics | None, options: dict[str, Any]
+) -> tuple[Evaluation, list[str], GroupedRows]:
+    """Return what results are compared with, under weights and segments that are given now, and the metrics' names."""
+    if y_true is not None:
+        raise LtrTypeError("All models are evaluated already, so y_true has no part in this: leave it out.")
+    superfluous = [name for name, value in options.items() if value is not None]
+    superfluous += [name for name, value in data.items() if value is not None and name not in ("query_weight", "by")]
+    if superfluous:
+        raise LtrTypeError(
+            f"{superfluous[0]} has no part in a comparison of models that are evaluated already: leave it out, or pass scores."
+        )
+    asked = list(first.per_query) if metrics is None else [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    if not isinstance(asked, Iterable):
+        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
+    names = list(dict.fromkeys(first.per_query.canonical(one) for one in asked))
+    rows = GroupedRows(first.n_queries, first.qid, None, {})  # a row a query
+    if data.get("query_weight") is not None:
+        first = replace(first, weight=weights(rows, data["query_weight"], None))
+    if data.get("by") is not None:
+        first = replace(first, segments=segmentations(rows, data["by"]))
+    return first, names, rows
+
+
+def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str], explicit_weights: bool) -> Evaluation:
+    """Return a run's values in the order of the reference, with its weights; refuse other data and other options."""
+    for name in names:
+        if name not in run.per_query:
+            raise LtrValueError(
+                f"{who} lacks {name}; it has {', '.join(run.per_query)}. Name those that all have: metrics=."
+            )
+        _refuse_other_options(who, run, reference, name)
+    if run.qid is not reference.qid and run.plain_qid != reference.plain_qid:
+        run = run.subset(_places(who, run, reference))
+    _refuse_other_data(who, run, reference)
+    if not explicit_weights and not same_arrays(run.weight, reference.weight):
+        raise LtrValueError(
+            f"{who} has other query weights than the rest, which has {'none' if reference.weight is None else 'its own'}. Pass the "
+            "weights that all are to be compared with: query_weight=."
+        )
+    return reference.with_values({name: run.per_query[name] for name in names})
+
+
+def _refuse_other_options(who: str, run: Evaluation, reference: Evaluation, name: str) -> None:
+    unjudged = [None if one.fingerprint is None else one.fingerprint.unjudged for one in (run, reference)]
+    options = {
+        "ties": (run.policy.ties, reference.policy.ties),
+        "no_relevant": tuple(one.policy.no_relevant_for(name) for one in (run, reference)),
+        "unjudged": tuple(unjudged) if None not in unjudged else (None, None),
+    }
+    for option, (one, other) in options.items():
+        if one != other:
+            raise LtrValueError(
+                f"{who} was evaluated with {option}={one!r}, the rest with {option}={other!r} (in {name}): these numbers are not "
+                "comparable. Evaluate both with the same options."
+            )
+
+
+def _places(who: str, run: Evaluation, reference: Evaluation) -> AnyArray:
+    place = {name: i for i, name in enumerate(run.plain_qid)}
+    here = set(reference.plain_qid)
+    missing = [name for name in reference.plain_qid if name not in place]
+    further = [name for name in run.plain_qid if name not in here]
+    if missing or further:
+        what = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(further)} besides"] * bool(further)
+        raise LtrValueError(
+            f"{who} is of other queries than the rest: of {reference.n_queries:,} it {' and '.join(what)}. Compare models on the same queries."
+        )
+    return np.array([place[name] for name in reference.plain_qid], dtype=np.intp)
+
+
+def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None:
+    if run.fingerprint is not None and reference.fingerprint is not None:
+        other = np.flatnonzero(differing(run.fingerprint, reference.fingerprint))
+    else:  # results that a search has logged keep counts alone
+        other = np.flatnonzero((run.n_documents != reference.n_documents) | (run.n_relevant != reference.n_relevant))
+    if len(other):
+        query = int(other[0])
+        counts = [
+            f"{one.n_documents[query]:,} documents, {one.n_relevant[query]:,} relevant" for one in (run, reference)
+        ]
+        raise LtrValueError(
+            f"{who} is of other data than the rest: the judged documents or their grades differ in {_some(reference.qid[other].tolist())} "
+            f"(query {reference.plain_qid[query]!r}: {counts[0]} here, {counts[1]} there). Evaluate both on the same data."
+        )
+
+
+def _some(names: list[Any]) -> str:
+    shown = ", ".join(map(repr, names[:MOST_NAMED]))
+    what = "query" if len(names) == 1 else f"{len(names):,} queries:"
+    return f"{what} {shown}" + (", ..." if len(names) > MOST_NAMED else "")
+
+
+def _averaged(runs: list[Evaluation], names: list[str]) -> Model:
+    if len(runs) == 1:
+        return Model(runs[0], {})
+    values = {name: np.mean([run.per_query[name] for run in runs], axis=0) for name in names}
+    return Model(runs[0].with_values(values), {name: np.array([run.mean[name] for run in runs]) for name in names})

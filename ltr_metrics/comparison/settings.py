@@ -1,0 +1,56 @@
+"""How a comparison is made: checked once, kept with the result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrTypeError
+from ltr_metrics.inference import CORRECTIONS, INTERVALS, TESTS
+from ltr_metrics.inference.options import require_fraction, require_n_resamples
+from ltr_metrics.inputs import require_option
+
+CORRECTION_OVER = ("models", "all")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of `ltr_metrics.compare`; ``seed`` is what its ``random_state`` came to, so that a run can be repeated."""
+
+    test: str
+    correction: str
+    correction_over: str
+    interval: str
+    confidence: float
+    power: float
+    n_resamples: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        require_option("test", self.test, TESTS)
+        require_option("correction", self.correction, CORRECTIONS)
+        require_option("correction_over", self.correction_over, CORRECTION_OVER)
+        require_option("interval", self.interval, INTERVALS)
+        require_fraction("confidence", self.confidence, 0.95)
+        require_fraction("power", self.power, 0.8)
+        require_n_resamples(self.n_resamples)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return asdict(self)
+
+
+def seed_from(random_state: Any) -> int:
+    """Return a number that repeats the resampling: the one given, one drawn from a generator, or a new one."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        draw = random_state.integers if isinstance(random_state, np.random.Generator) else random_state.randint
+        return int(draw(2**31))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise LtrTypeError(
+        f"random_state must be a whole number of at least 0, a NumPy generator, or None. Got {random_state!r}."
+    )

@@ -1,0 +1,101 @@
+"""A comparison as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TESTS = {
+    "randomization": "paired randomization test",
+    "t": "paired t-test",
+    "wilcoxon": "Wilcoxon signed-rank test",
+    "sign": "sign test",
+}
+INTERVALS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
+HEADER = ("metric", "model", "mean", "difference", "interval", "p", "adjusted", "effect", "+/=/-", "mde", "queries")
+
+
+def as_text(comparison: dict[str, Any]) -> str:
+    """Return a table with a line for each metric and model, one of segments if there are any, and what the columns are."""
+    parts = [_aligned([HEADER, *map(cells, comparison["rows"])])]
+    for segment in comparison["segments"]:
+        label = str(segment["segment"]) if segment["name"] is None else f"{segment['name']}={segment['segment']}"
+        parts.append(f"{label}, {segment['n_queries']:,} queries\n" + _aligned([HEADER, *map(cells, segment["rows"])]))
+    return "\n\n".join([*parts, foot(comparison)])
+
+
+def cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the shown values of one difference."""
+    return (
+        row["metric"],
+        row["model"],
+        shown(row["mean"]),
+        signed(row["difference"]),
+        f"[{signed(row['ci_low'])}, {signed(row['ci_high'])}]",
+        p_shown(row["p_value"]),
+        p_shown(row["p_adjusted"]),
+        signed(row["effect_size"], 2),
+        f"{row['wins']:,}/{row['ties']:,}/{row['losses']:,}",
+        shown(row["mde"]),
+        f"{row['n_queries']:,}",
+    )
+
+
+def foot(comparison: dict[str, Any]) -> str:
+    """Return what was done, in a sentence or two."""
+    settings = comparison["settings"]
+    over = "the models of each metric" if settings["correction_over"] == "models" else "all metrics and models"
+    corrected = (
+        "not corrected" if settings["correction"] == "none" else f"adjusted by {settings['correction']} over {over}"
+    )
+    sentences = (
+        f"Differences to {comparison['baseline']} over {comparison['n_queries']:,} queries.",
+        f"Interval: {settings['confidence']:.0%}, {INTERVALS[settings['interval']]}.",
+        f"p: {TESTS[settings['test']]}, {corrected}; {settings['n_resamples']:,} resamples, random state {settings['seed']}.",
+        "+/=/-: queries that gain, stay, lose.",
+        f"mde: the difference that so many queries would show with {settings['power']:.0%} power.",
+    )
+    lines = [" ".join(sentences)]
+    if comparison["n_clusters"] is not None:
+        lines.append(f"Resampled by cluster, {comparison['n_clusters']:,} of them.")
+    if comparison["weighted"]:
+        effective = comparison["rows"][0]["n_effective"]
+        unit = "queries" if comparison["n_clusters"] is None else "clusters"
+        lines.append(f"Weighted by query: as good as {effective:,.0f} {unit} of equal weight. Without weights:")
+        for row in comparison["rows"]:
+            plain = row["plain"]
+            lines.append(
+                f"  {row['metric']} {row['model']}: {signed(plain['difference'])} [{signed(plain['ci_low'])}, {signed(plain['ci_high'])}], "
+                f"p {p_shown(plain['p_value'])}"
+            )
+    for model, of_metric in comparison["seeds"].items():
+        n_seeds = len(next(iter(of_metric.values())))
+        spread = ", ".join(f"{metric} {min(means):.4f} to {max(means):.4f}" for metric, means in of_metric.items())
+        lines.append(
+            f"{model} is the mean of {n_seeds} seeds, whose means are {spread}. The intervals are of these seeds."
+        )
+    return "\n".join(lines)
+
+
+def shown(value: float | None, digits: int = 4) -> str:
+    """Return a number, or a dash for none."""
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """Return a number with its sign, or a dash for none."""
+    return "-" if value is None else f"{value:+.{digits}f}"
+
+
+def p_shown(value: float | None) -> str:
+    """Return a p-value as people write it."""
+    return "-" if value is None else "<.0001" if value < 0.00005 else f"{value:.4f}"
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        left = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
+        right = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        lines.append("  ".join([*left, *right]))
+    return "\n".join(lines)

@@ -1,0 +1,458 @@
+"""Comparisons: the right pairs, refusals of what cannot be paired, and the same numbers as the statistics' own libraries."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import ltr_metrics as ltr
+from ltr_metrics.comparison.result import COLUMNS
+from ltr_metrics.inference import correct
+
+METRICS = ["ndcg@10", "map", "err@10"]
+FEW = {"n_resamples": 400}
+
+
+class Case:
+    """Synthetic queries and three models."""
+
+    def __init__(self, n_queries: int = 80, seed: int = 0) -> None:
+        X, self.y, self.qid = ltr.make_ranking(n_queries, documents=12, random_state=seed)
+        noise = np.random.default_rng(seed)
+        self.models = {
+            "base": X[:, 0],
+            "new": X[:, 0] + 0.5 * X[:, 1],
+            "random": noise.normal(size=len(self.y)),
+        }
+
+    def compare(self, *names: str, **options: Any) -> ltr.Comparison:
+        models = {name: self.models[name] for name in names or self.models}
+        return ltr.compare(models, self.y, **{"qid": self.qid, "metrics": METRICS} | FEW | options)
+
+    def evaluate(self, name: str, **options: Any) -> ltr.Evaluation:
+        return ltr.evaluate(self.y, self.models[name], **{"qid": self.qid, "metrics": METRICS} | options)
+
+
+@pytest.fixture
+def case() -> Case:
+    return Case()
+
+
+def difference(case: Case, metric: str, model: str) -> np.ndarray:
+    return case.evaluate(model).per_query[metric] - case.evaluate("base").per_query[metric]
+
+
+# -- the numbers ------------------------------------------------------------------------------------------------------
+
+
+def test_means_differences_and_counts_are_those_of_the_evaluations(case: Case) -> None:
+    comparison = case.compare()
+    assert [(row.metric, row.model) for row in comparison.rows] == [
+        (metric, model) for metric in ("ndcg_exp@10", "map", "err@10") for model in ("new", "random")
+    ]
+    for row in comparison.rows:
+        d = difference(case, row.metric, row.model)
+        d = d[~np.isnan(d)]
+        assert row.mean == case.evaluate(row.model)[row.metric]
+        assert row.baseline_mean == case.evaluate("base")[row.metric]
+        assert row.difference == pytest.approx(d.mean(), abs=1e-15)
+        assert row.difference == pytest.approx(row.mean - row.baseline_mean, abs=1e-14)
+        assert row.effect_size == pytest.approx(d.mean() / d.std(ddof=1), rel=1e-12)
+        assert (row.n_queries, row.n_undefined) == (len(d), 80 - len(d))
+        assert row.wins + row.ties + row.losses == len(d)
+        assert row.wins == (d > 1e-12).sum()
+        assert row.n_effective == len(d)
+        assert row.plain is None
+        assert row.ci_low < row.difference < row.ci_high
+    assert comparison["err@10", "new"].n_undefined == 0 < comparison["map", "new"].n_undefined
+
+
+def test_t_wilcoxon_and_sign_are_scipys(case: Case) -> None:
+    d = difference(case, "ndcg@10", "new")
+    d = d[~np.isnan(d)]
+    d[np.abs(d) < 1e-12] = 0
+    assert case.compare(test="t")["ndcg@10", "new"].p_value == pytest.approx(stats.ttest_1samp(d, 0).pvalue, rel=1e-9)
+    assert case.compare(test="wilcoxon")["ndcg@10", "new"].p_value == pytest.approx(stats.wilcoxon(d).pvalue, rel=1e-6)
+    by_sign = stats.binomtest(int((d > 0).sum()), int((d != 0).sum())).pvalue
+    assert case.compare(test="sign")["ndcg@10", "new"].p_value == pytest.approx(by_sign, rel=1e-9)
+
+
+def test_few_queries_are_permuted_exactly() -> None:
+    case = Case(12)
+    d = difference(case, "err@10", "random")
+    by_scipy = stats.permutation_test(
+        (d, np.zeros_like(d)), lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=np.inf
+    )
+    row = case.compare()["err@10", "random"]
+    assert row.exact
+    assert row.p_value == pytest.approx(by_scipy.pvalue, rel=1e-12)
+
+
+def test_p_values_are_corrected_within_each_metric_or_over_all(case: Case) -> None:
+    within, over_all = case.compare(), case.compare(correction_over="all", correction="bonferroni")
+    for metric in ("ndcg_exp@10", "map", "err@10"):
+        raw = np.array([within[metric, model].p_value for model in ("new", "random")])
+        adjusted = [within[metric, model].p_adjusted for model in ("new", "random")]
+        assert adjusted == pytest.approx(correct(raw, "holm"))
+    for row in over_all.rows:
+        assert row.p_adjusted == pytest.approx(min(1, 6 * row.p_value))
+    assert [row.p_adjusted for row in case.compare(correction="none").rows] == [row.p_value for row in within.rows]
+
+
+def test_the_same_random_state_gives_the_same_and_another_another(case: Case) -> None:
+    assert case.compare().to_dict() == case.compare().to_dict()
+    assert case.compare(random_state=1).to_dict() != case.compare().to_dict()
+    of_generator = case.compare(random_state=np.random.default_rng(5))
+    again = case.compare(random_state=of_generator.settings.seed)
+    assert again.to_dict() == of_generator.to_dict()
+    unseeded = case.compare(random_state=None)
+    assert case.compare(random_state=unseeded.settings.seed).rows == unseeded.rows
+
+
+def test_a_rows_numbers_do_not_depend_on_the_other_models_and_metrics(case: Case) -> None:
+    alone = case.compare("base", "new", metrics="map")["map"]
+    among = case.compare()["map", "new"]
+    assert dataclasses.replace(among, p_adjusted=alone.p_adjusted) == alone
+
+
+def test_a_model_against_itself() -> None:
+    case = Case(30)
+    row = ltr.compare({"a": case.models["base"], "b": case.models["base"] * 2}, case.y, qid=case.qid, metrics="map")[
+        "map"
+    ]
+    assert (row.difference, row.ci_low, row.ci_high, row.p_value, row.effect_size, row.mde) == (0, 0, 0, 1, 0, 0)
+    assert (row.wins, row.losses, row.ties) == (0, 0, row.n_queries)
+
+
+def test_sums_in_another_order_are_no_difference() -> None:
+    comparison = Case(30).compare("base", "new", metrics="map")
+    base = comparison.evaluations["base"]
+    nearly = base.with_values({"map": base.per_query["map"] * (1 + 3e-16)})
+    row = ltr.compare({"a": base, "b": nearly}, metrics="map", **FEW)["map"]
+    assert (row.wins, row.losses) == (0, 0)
+
+
+# -- weights, clusters, segments ------------------------------------------------------------------------------------------
+
+
+def test_weights_count_everywhere_and_the_plain_numbers_stand_beside(case: Case) -> None:
+    weight = np.random.default_rng(1).pareto(1.5, 80) + 0.1
+    comparison, plain = case.compare(query_weight=weight), case.compare()
+    for row in comparison.rows:
+        d = difference(case, row.metric, row.model)
+        defined = ~np.isnan(d)
+        w = weight[defined]
+        assert row.difference == pytest.approx(w @ d[defined] / w.sum(), abs=1e-14)
+        assert row.n_effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
+        assert row.plain == dataclasses.replace(plain[row.metric, row.model], p_adjusted=row.plain.p_adjusted)
+        assert row.ci_low != row.plain.ci_low
+    table = comparison.to_pandas()
+    assert {"n_effective", "plain_difference", "plain_p_value"} <= set(table.columns)
+    assert f"as good as {comparison.rows[0].n_effective:,.0f} queries" in str(comparison)
+
+
+def test_equal_weights_change_nothing_but_say_so(case: Case) -> None:
+    row, plain = case.compare(query_weight=np.full(80, 3.0))["map", "new"], case.compare()["map", "new"]
+    for name in ("difference", "ci_low", "ci_high", "p_value", "mde", "effect_size", "n_effective"):
+        assert getattr(row, name) == pytest.approx(getattr(plain, name), rel=1e-9)
+
+
+def test_clusters_widen_the_interval_of_queries_that_are_copies() -> None:
+    case = Case(30)
+    copies = 6
+    y, models = np.tile(case.y, copies), {name: np.tile(s, copies) for name, s in case.models.items()}
+    qid = np.repeat(np.arange(copies), len(case.y)) * 1000 + np.tile(case.qid, copies)
+    text = pd.Series({int(q): f"text {q % 1000}" for q in np.unique(qid)})
+    options = {"qid": qid, "metrics": "err@10", "test": "t"}
+    naive, clustered = ltr.compare(models, y, **options), ltr.compare(models, y, cluster=text, **options)
+    once = ltr.compare(case.models, case.y, qid=case.qid, metrics="err@10", test="t")
+    for model in ("new", "random"):
+        assert clustered["err@10", model].p_value == pytest.approx(once["err@10", model].p_value, rel=1e-6)
+        assert clustered["err@10", model].mde == pytest.approx(once["err@10", model].mde, rel=1e-6)
+        width, narrow = (c["err@10", model].ci_high - c["err@10", model].ci_low for c in (clustered, naive))
+        assert width / narrow == pytest.approx(np.sqrt(copies), rel=0.15)
+    by_row = ltr.compare(models, y, cluster=[f"text {q % 1000}" for q in qid], **options)
+    assert by_row.rows == clustered.rows
+    assert "by cluster, 30 of them" in str(clustered)
+
+
+def test_segments_are_compared_as_if_they_were_alone(case: Case) -> None:
+    device = np.where(np.arange(80) % 3, "phone", "desk")
+    comparison = case.compare(by=device, cluster=np.arange(80) // 2)
+    chosen = np.isin(case.qid, comparison.qid[device == "desk"])
+    alone = ltr.compare(
+        {name: scores[chosen] for name, scores in case.models.items()},
+        case.y[chosen],
+        qid=case.qid[chosen],
+        metrics=METRICS,
+        cluster=(np.arange(80) // 2)[device == "desk"],
+        **FEW,
+    )
+    assert comparison.by["desk"].rows == alone.rows
+    assert [(part["segment"], part["n_queries"]) for part in comparison.to_dict()["segments"]] == [
+        ("desk", 27),
+        ("phone", 53),
+    ]
+    with pytest.raises(ltr.LtrKeyError, match="no segment 'phoone'.*'phone'"):
+        comparison.by["phoone"]
+
+
+def test_a_segment_of_one_query_has_a_difference_and_nothing_more(case: Case) -> None:
+    lonely = case.compare(by=np.arange(80) == 0, metrics="err@10").by[True]["err@10", "new"]
+    assert np.isfinite(lonely.difference)
+    assert np.isnan([lonely.ci_low, lonely.ci_high, lonely.p_value, lonely.mde]).all()
+    assert json.loads(json.dumps(case.compare(by=np.arange(80) == 0).to_dict(), allow_nan=False))
+
+
+# -- what can be compared ----------------------------------------------------------------------------------------------
+
+
+def test_positions_are_rankings(case: Case) -> None:
+    places = np.empty(len(case.y))
+    for query in np.unique(case.qid):
+        rows = np.flatnonzero(case.qid == query)
+        places[rows[np.argsort(-case.models["new"][rows], kind="stable")]] = np.arange(len(rows)) + 1
+    as_places = ltr.compare(
+        {"base": case.models["base"], "new": ltr.Positions(places)}, case.y, qid=case.qid, metrics=METRICS, **FEW
+    )
+    assert as_places.rows == case.compare("base", "new").rows
+
+
+def test_documents_that_were_not_shown_have_no_rank_but_count() -> None:
+    y, qid = [2, 1, 0, 1, 0, 1], [1, 1, 1, 2, 2, 2]
+    live = ltr.Positions([2, np.nan, 1, 1, 2, np.nan])
+    comparison = ltr.compare({"live": live, "new": [3, 2, 1, 3, 2, 1]}, y, qid=qid, metrics=["recall@3", "mrr"])
+    assert comparison.evaluations["live"].per_query["recall@3"].tolist() == [0.5, 0.5]
+    assert comparison.evaluations["live"].per_query["mrr"].tolist() == [0.5, 1]
+    assert comparison.evaluations["new"].per_query["recall@3"].tolist() == [1, 1]
+
+
+def test_seeds_are_averaged_query_by_query(case: Case) -> None:
+    rng = np.random.default_rng(0)
+    seeds = [case.models["new"] + rng.normal(scale=0.3, size=len(case.y)) for _ in range(4)]
+    comparison = ltr.compare(
+        {"base": case.models["base"], "new": seeds}, case.y, qid=case.qid, metrics=["map", "err@10"], **FEW
+    )
+    results = [ltr.evaluate(case.y, one, qid=case.qid, metrics=["map", "err@10"]) for one in seeds]
+    assert comparison["map"].mean == pytest.approx(np.mean([one["map"] for one in results]), abs=1e-14)
+    assert comparison.seeds["new"]["map"].tolist() == [one["map"] for one in results]
+    as_results = ltr.compare({"base": case.evaluate("base"), "new": results}, metrics=["map", "err@10"], **FEW)
+    assert as_results.rows == comparison.rows
+    as_matrix = ltr.compare(
+        {"base": case.models["base"], "new": np.array(seeds)}, case.y, qid=case.qid, metrics=["map", "err@10"], **FEW
+    )
+    assert as_matrix.rows == comparison.rows
+    assert "new is the mean of 4 seeds" in str(comparison)
+
+
+def test_a_saved_result_is_a_baseline_whatever_its_order(case: Case, tmp_path: Path) -> None:
+    backwards = np.arange(len(case.y))[::-1]
+    saved = ltr.evaluate(case.y[backwards], case.models["base"][backwards], qid=case.qid[backwards], metrics=METRICS)
+    saved.save(tmp_path / "live.parquet")
+    live = ltr.load_result(tmp_path / "live.parquet")
+    expected = case.compare("base", "new").rows
+    mixed = ltr.compare({"base": live, "new": case.models["new"]}, case.y, qid=case.qid, **FEW)
+    assert mixed.rows == expected
+    assert mixed.qid.tolist() == list(dict.fromkeys(case.qid.tolist()))
+    among_results = ltr.compare({"base": live, "new": case.evaluate("new")}, **FEW)
+    assert [(row.metric, row.difference) for row in among_results.rows] == [
+        (row.metric, pytest.approx(row.difference, abs=1e-15)) for row in expected
+    ]
+    one = ltr.compare({"base": live, "new": case.evaluate("new")}, metrics="ndcg@10", **FEW)
+    assert one.metrics == ["ndcg_exp@10"]
+
+
+def test_results_may_get_weights_and_segments_when_they_are_compared(case: Case) -> None:
+    weight = np.arange(80) + 1.0
+    results = {name: case.evaluate(name) for name in ("base", "new")}
+    of_results = ltr.compare(results, query_weight=weight, by=np.arange(80) % 2, **FEW)
+    of_scores = case.compare("base", "new", query_weight=weight, by=np.arange(80) % 2)
+    assert of_results.rows == of_scores.rows
+    assert of_results.by[1].rows == of_scores.by[1].rows
+
+
+def test_a_convention_holds_for_results_too(case: Case) -> None:
+    live = case.evaluate("base", metrics=["map@10"], convention="trec_eval", ties="mean")
+    mixed = ltr.compare(
+        {"live": live, "new": case.models["new"]},
+        case.y,
+        qid=case.qid,
+        metrics="map@10",
+        convention="trec_eval",
+        ties="mean",
+        **FEW,
+    )
+    assert mixed.metrics == ["map(denominator=relevant)@10"]
+    assert mixed["map@10"].mean == case.evaluate("new", metrics="map@10", convention="trec_eval", ties="mean")["map@10"]
+    assert ltr.compare({"live": live, "new": live}, metrics="map@10", **FEW).metrics == mixed.metrics
+
+
+def changed_grade(case: Case) -> ltr.Evaluation:
+    case.y[0] += 1
+    return case.evaluate("base")
+
+
+def one_query_less(case: Case) -> ltr.Evaluation:
+    return case.evaluate("base").subset(np.arange(80) != 7)
+
+
+def other_ids(case: Case) -> ltr.Evaluation:
+    case.qid = case.qid + 1
+    return case.evaluate("base")
+
+
+UNLIKE: list[tuple[Callable[[Case], ltr.Evaluation], str]] = [
+    (changed_grade, r"judged documents or their grades differ in query"),
+    (one_query_less, r"of other queries than the rest.*lacks query 8"),
+    (other_ids, r"lacks query 1 and has query 81 besides"),
+    (lambda case: case.evaluate("base", ties="stable"), r"ties='stable', the rest with ties='mean'"),
+    (lambda case: case.evaluate("base", no_relevant=0), r"no_relevant=0.0, the rest with no_relevant='skip'"),
+    (lambda case: case.evaluate("base", metrics=["map", "mrr"]), r"lacks ndcg_exp@10; it has map, mrr"),
+    (
+        lambda case: case.evaluate("base", query_weight=np.arange(80)),
+        r"other query weights than the rest, which has none",
+    ),
+]
+
+
+@pytest.mark.parametrize(("other", "message"), UNLIKE)
+def test_results_of_other_data_or_options_are_refused(
+    other: Callable[[Case], ltr.Evaluation], message: str, case: Case
+) -> None:
+    result = other(Case())
+    with pytest.raises(ltr.LtrValueError, match=message) as error:
+        ltr.compare({"new": case.models["new"], "live": result}, case.y, qid=case.qid, metrics=METRICS)
+    assert "'live'" in str(error.value)
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.compare({"new": case.evaluate("new"), "live": result}, metrics=METRICS)
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"models": {}}, "at least|two models or more"),
+    ({"models": [1, 2]}, "two models or more by name.*list"),
+    ({"baseline": "bsae"}, "no model 'bsae'.*Did you mean 'base'"),
+    ({"test": "ttest"}, "test must be one of"),
+    ({"interval": "normal"}, "interval must be one of"),
+    ({"correction": "fdr"}, "correction must be one of"),
+    ({"correction_over": "metrics"}, "correction_over must be one of"),
+    ({"confidence": 95}, "confidence must be a number between 0 and 1"),
+    ({"power": 0}, "power must be"),
+    ({"n_resamples": 10}, "n_resamples must be a whole number, 100 or more"),
+    ({"random_state": "x"}, "random_state must be"),
+    ({"random_state": -1}, "random_state must be"),
+    ({"cluster": [1, 2]}, "cluster must have one label a query"),
+    ({"quid": [1]}, "compare has no option 'quid'.*Did you mean"),
+    ({"query_weight": np.arange(80), "test": "sign"}, "no version with weights"),
+    ({"metrics": "ndgc@10"}, "ndcg"),
+    ({"y_true": None}, "y_true is needed"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_bad_input(change: dict[str, Any], message: str, case: Case) -> None:
+    arguments = {"models": case.models, "y_true": case.y, "qid": case.qid, "metrics": METRICS} | change
+    with pytest.raises(ltr.LtrError, match=message):
+        ltr.compare(arguments.pop("models"), arguments.pop("y_true"), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([1, 1, 2, 1], "live: .*two documents.*one place"),
+        ([1, -2, 1, 2], "whole numbers, 0 or more"),
+        ([1, 1.5, 1, 2], "whole numbers"),
+        ([np.nan] * 4, "all places are NaN"),
+        ([1, 2], "4 rows|length"),
+    ],
+)
+def test_places_that_are_none(places: list[float], message: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.compare({"live": ltr.Positions(places), "new": [1, 2, 3, 4]}, [1, 0, 0, 1], group=[2, 2], metrics="mrr")
+
+
+def test_a_models_error_names_the_model(case: Case) -> None:
+    case.models["new"] = case.models["new"].copy()
+    case.models["new"][5] = np.nan
+    with pytest.raises(ltr.LtrValueError, match="new: y_score must not be NaN"):
+        case.compare()
+
+
+def test_one_query_cannot_be_compared() -> None:
+    with pytest.raises(ltr.LtrValueError, match="one query only"):
+        ltr.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], group=[2], metrics="mrr")
+
+
+def test_what_has_no_part_among_results_is_refused(case: Case) -> None:
+    results = {name: case.evaluate(name) for name in ("base", "new")}
+    for option in ({"ties": "mean"}, {"qid": case.qid}, {"convention": "lightgbm"}):
+        with pytest.raises(ltr.LtrTypeError, match="has no part in a comparison"):
+            ltr.compare(results, **option)
+    with pytest.raises(ltr.LtrTypeError, match="y_true has no part"):
+        ltr.compare(results, case.y)
+    with pytest.raises(ltr.LtrValueError, match="'base' lacks mrr; it has ndcg_exp@10"):
+        ltr.compare(results, metrics="mrr")
+
+
+# -- what comes out --------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_the_promised_columns(case: Case) -> None:
+    table = case.compare().to_pandas()
+    assert tuple(table.columns) == COLUMNS
+    assert len(table) == 6
+    assert set(table.baseline) == {"base"}
+
+
+def test_asking_for_what_is_not_there(case: Case) -> None:
+    comparison = case.compare()
+    with pytest.raises(ltr.LtrKeyError, match="Which model.*None.*'new', 'random'"):
+        comparison["map"]
+    with pytest.raises(ltr.LtrKeyError, match="Did you mean 'random'"):
+        comparison["map", "randon"]
+    with pytest.raises(ltr.LtrKeyError, match="'mrr' was not evaluated"):
+        comparison["mrr", "new"]
+
+
+def test_changes_are_sorted_and_complete(case: Case) -> None:
+    comparison = case.compare()
+    change = comparison.changes("map", "new")
+    row = comparison["map", "new"]
+    assert (len(change.improved), len(change.unchanged), len(change.worsened)) == (row.wins, row.ties, row.losses)
+    place = {query: i for i, query in enumerate(comparison.qid.tolist())}
+    gains = [change.difference[place[query]] for query in change.improved.tolist()]
+    losses = [change.difference[place[query]] for query in change.worsened.tolist()]
+    assert gains == sorted(gains, reverse=True)
+    assert losses == sorted(losses)
+
+
+def test_the_text_says_what_was_done(case: Case) -> None:
+    text = str(case.compare(test="wilcoxon", interval="percentile", by=case.evaluate("base").n_documents > 10))
+    assert "Wilcoxon signed-rank test, adjusted by holm over the models of each metric" in text
+    assert "95%, percentile bootstrap" in text
+    assert "True, " in text
+    assert max(map(len, text.splitlines()[:7])) < 140
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 40))
+def test_swapping_the_models_changes_the_sign_alone(seed: int, n_queries: int) -> None:
+    case = Case(n_queries, seed)
+    models = {"base": case.models["base"], "new": case.models["new"]}
+    options = {"qid": case.qid, "metrics": ["err@10", "precision@5"], "interval": "percentile"} | FEW
+    forth = ltr.compare(models, case.y, baseline="base", **options)
+    back = ltr.compare(models, case.y, baseline="new", **options)
+    for one, other in zip(forth.rows, back.rows, strict=True):
+        assert one.difference == pytest.approx(-other.difference, abs=1e-15)
+        assert one.p_value == other.p_value
+        assert (one.wins, one.losses) == (other.losses, other.wins)
+        assert one.ci_low == pytest.approx(-other.ci_high, abs=1e-12)
