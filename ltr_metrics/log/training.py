@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics.change import Change
 from ltr_metrics.conventions import Request
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, same_arrays
-from ltr_metrics.log.rounds import BestRound, Change, best_round, change, segment_curves
+from ltr_metrics.log.learning import LearningCurve, learning_curve
+from ltr_metrics.log.rounds import BestRound, best_round, change, segment_curves
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import ByMetric, Evaluation
 
@@ -152,6 +154,65 @@ class TrainingLog:
         curves = self._of(data)
         name = ByMetric(curves.rounds, curves.asked).canonical(metric)
         return best_round(self.values(data, name), curves.weight, metric=name, rule=rule, confidence=confidence)
+
+    def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
+        """Return the mean of each round with its interval, the best round, its plateau, and the queries that are overfit.
+
+        The interval is over queries, by Student's t: where the mean of other queries would be. Rounds are judged on the same queries,
+        so two of them may well be told apart although their intervals overlap; the plateau is paired, as in `best_round`.
+
+        A query is overfit if it loses for good after the best round: no round of the later half of those after it comes back to the
+        query's value at the best round. The best round is chosen for its high mean, so that a little more queries lose than gain
+        after it by chance alone: many more losses than gains are what overfitting looks like.
+
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+        metric : str or Metric
+            One of which higher is better, as all of this package are.
+        confidence : float, default 0.95
+            Of the intervals, and of the plateau.
+
+        Returns
+        -------
+        LearningCurve
+            ``mean``, ``low``, ``high``, ``best``, ``plateau``, ``overfit`` (ids), ``loss``, ``n_lasting_gains``, `to_dict`.
+
+        Raises
+        ------
+        LtrValueError
+            If a round has fewer than two queries that the metric is defined for.
+        MissingExtraError
+            If SciPy is not installed.
+
+        Examples
+        --------
+        >>> import lightgbm as lgb, ltr_metrics as ltr
+        >>> from ltr_metrics.lightgbm import feval
+        >>> X, y, qid = ltr.make_ranking(n_queries=80, random_state=0)
+        >>> X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(X, y, qid, test_size=0.5, random_state=0)
+        >>> train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+        >>> valid = lgb.Dataset(X_valid, y_valid, group=ltr.qid_to_group(qid_valid), reference=train)
+        >>> log = ltr.PerQueryLog()
+        >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
+        >>> booster = lgb.train(params, train, 30, valid_sets=[valid], feval=feval("ndcg@10", log=log))
+        >>> curve = log.learning_curve(valid, "ndcg@10")
+        >>> bool(curve.low[curve.best] < curve.mean[curve.best] < curve.high[curve.best])
+        True
+        >>> set(curve.overfit) <= set(log.changes(valid, "ndcg@10", before=curve.best, after=-1).worsened)
+        True
+        """
+        curves = self._of(data)
+        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
+        return learning_curve(
+            self.values(data, name),
+            curves.weight,
+            curves.qid,
+            metric=name,
+            data=self._name_of(curves),
+            confidence=confidence,
+        )
 
     def record(
         self, data: Any, result: Evaluation, request: Request, *, name: str | None = None, training: Any = None

@@ -1,6 +1,31 @@
-"""The post-training report: one plain dict first (`summarize`), then its renderings (`text`)."""
+"""The post-training report: one plain dict first (`summarize`), then its renderings; pictures in scikit-learn's form."""
 
+from ltr_metrics.report.figures import Figure, figures_of
+from ltr_metrics.report.html import as_html
+from ltr_metrics.report.plots import (
+    ComparisonDisplay,
+    DifferencesDisplay,
+    LearningCurveDisplay,
+    MetricOverKDisplay,
+    SegmentsDisplay,
+)
 from ltr_metrics.report.summarize import Report, summarize
 from ltr_metrics.report.text import as_json, as_latex, as_markdown, as_per_query_csv, as_text
 
-__all__ = ["Report", "as_json", "as_latex", "as_markdown", "as_per_query_csv", "as_text", "summarize"]
+__all__ = [
+    "ComparisonDisplay",
+    "DifferencesDisplay",
+    "Figure",
+    "LearningCurveDisplay",
+    "MetricOverKDisplay",
+    "Report",
+    "SegmentsDisplay",
+    "as_html",
+    "as_json",
+    "as_latex",
+    "as_markdown",
+    "as_per_query_csv",
+    "as_text",
+    "figures_of",
+    "summarize",
+]

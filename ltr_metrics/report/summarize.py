@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ltr_metrics.comparison import Comparison, compare
 from ltr_metrics.conventions import Metrics, Request, resolve
+from ltr_metrics.data_audit import audit_of
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import AnyArray
+from ltr_metrics.log.learning import LearningCurve
+from ltr_metrics.report.curves import curves
+from ltr_metrics.report.differences import changes, shifts
 from ltr_metrics.result import Evaluation
+from ltr_metrics.saved import versions
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+CONFIDENCE = 0.95  # of intervals where no comparison has one
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +30,7 @@ class Report:
 
     summary: dict[str, Any]
     evaluations: dict[str, Evaluation]
+    comparison: Comparison | None = None
 
 
 def summarize(
@@ -30,11 +38,16 @@ def summarize(
     scores: Mapping[str, Any],
     metrics: Metrics | None = None,
     *,
+    baseline: str | None = None,
+    comparing: Mapping[str, Any] | None = None,
+    complete: bool = False,
+    learning: Mapping[str, Sequence[LearningCurve]] | None = None,
+    k: int = 10,
     source: str = "",
     origins: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Report:
-    """Evaluate models, each on the same queries.
+    """Evaluate models, each on the same queries, and say how they differ.
 
     Parameters
     ----------
@@ -44,6 +57,17 @@ def summarize(
         One score vector a model.
     metrics : str, Metric, or several of them, optional
         As for `ltr_metrics.evaluate`.
+    baseline : str, optional
+        Compare the others with this model; `ltr_metrics.compare` says how. Default: no comparison.
+    comparing : mapping, optional
+        Options of `ltr_metrics.compare`: ``test``, ``correction``, ``confidence``, ``cluster``, ...
+    complete : bool, default False
+        Add what a report has beyond the numbers: the metrics at every cutoff, the queries that gain and lose most, the ranks of relevant
+        documents, churn, and the audit.
+    learning : mapping of str to list of LearningCurve, optional
+        Of a model's training, as `PerQueryLog.learning_curve` gives them.
+    k : int, default 10
+        Cutoff of churn, rank changes and the share that is judged.
     source : str, optional
         What the data are, for the heading.
     origins : mapping of str to str, optional
@@ -55,7 +79,8 @@ def summarize(
     -------
     Report
         ``summary`` has ``data``, ``options`` and, under ``models``, for each model and metric ``mean``, ``quantiles`` over
-        queries, ``n_queries`` and ``n_undefined`` (left out).
+        queries, ``n_queries`` and ``n_undefined`` (left out); ``comparison`` is that of `ltr_metrics.Comparison.to_dict`. What was
+        not asked for is None or empty.
 
     Examples
     --------
@@ -72,6 +97,7 @@ def summarize(
     of_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
     evaluations = {name: _evaluate(of_model[name], name, column, request) for name, column in scores.items()}
     described, policy = of_model[next(iter(scores))], request.policy
+    comparison = None if baseline is None else compare(evaluations, baseline=baseline, **(comparing or {}))
     summary = {
         "data": _describe(described, source),
         "options": {
@@ -89,8 +115,32 @@ def summarize(
         "segments": [
             {"model": name} | part for name, result in evaluations.items() for part in result.segments_to_dicts()
         ],
+        "comparison": None if comparison is None else comparison.to_dict(),
+        "learning": [
+            {"model": name} | curve.to_dict() for name, of_model in (learning or {}).items() for curve in of_model
+        ],
+        "versions": versions(),
     }
-    return Report(summary, evaluations)
+    further = _further(of_model, scores, request, comparison, k) if complete else NOTHING_FURTHER
+    return Report(summary | further, evaluations, comparison)
+
+
+NOTHING_FURTHER: dict[str, Any] = {"changes": [], "curves": [], "churn": [], "rank_changes": [], "audit": None}
+
+
+def _further(
+    queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, comparison: Comparison | None, k: int
+) -> dict[str, Any]:
+    """Return what a report has beyond the numbers."""
+    confidence = CONFIDENCE if comparison is None else comparison.settings.confidence
+    churned, moved = ([], []) if comparison is None else shifts(queries, scores, comparison.baseline, k)
+    return {
+        "changes": [] if comparison is None else changes(comparison),
+        "curves": curves(queries, scores, request, confidence),
+        "churn": churned,
+        "rank_changes": moved,
+        "audit": audit_of(queries, scores, request, k).to_dict(),
+    }
 
 
 def _evaluate(queries: Queries, name: str, scores: Any, request: Request) -> Evaluation:

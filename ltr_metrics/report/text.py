@@ -3,63 +3,141 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ltr_metrics.comparison.table import HEADER, cells, foot, shown, signed
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.report.summarize import QUANTILES, Report
 
 MOST_GRADES_SHOWN = 10
+SHIFTS = (
+    "overlap: share of the first {k} that both show; changed, reordered: share of queries whose first {k} are other documents, or in "
+    "another order; rbo: rank-biased overlap of the whole lists; up, down, into, out of: relevant documents."
+)
 FOOT = "q5 ... q95: quantiles over queries{}. Left out: queries for which the metric is undefined."
 
 
+class Table(NamedTuple):
+    """A table of text, and what stands below it."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    foot: str = ""
+
+
 def as_text(report: Report) -> str:
-    """Return a heading, a table with a line for each metric and model, and one of segments if there are any."""
-    tables = _tables(report, "simple")
+    """Return a heading and the tables, of which the means have a line for each metric and model."""
     heading = "\n".join(f"{name:<11}{line}" for name, line in _heading(report.summary).items())
-    return "\n\n".join([heading, *tables, _foot(report)]) + "\n"
+    parts = [f"{table.title}\n\n{_rendered(table, 'simple')}\n\n{table.foot}".strip() for table in _tables(report)]
+    return "\n\n".join([heading, *parts]) + "\n"
 
 
 def as_markdown(report: Report) -> str:
     """Return the same in Markdown."""
-    heading = "\n".join(f"- {name}: {line}" for name, line in _heading(report.summary).items())
-    return "\n\n".join([heading, *_tables(report, "github"), _foot(report)]) + "\n"
+    heading = "\n".join(f"- {name}: {_in_markdown(line)}" for name, line in _heading(report.summary).items())
+    parts = []
+    for table in _tables(report):
+        escaped = table._replace(rows=[[_in_markdown(cell) for cell in row] for row in table.rows])
+        title = [f"## {table.title}"] if table.title else []
+        parts += [*title, _rendered(escaped, "github"), _in_markdown(table.foot).replace("\n", "  \n")]
+    return "\n\n".join([heading, *filter(None, parts)]) + "\n"
 
 
 def as_latex(report: Report) -> str:
     """Return the tables in LaTeX, for the package booktabs; the heading stands above them as comments."""
-    heading = "\n".join(f"% {name}: {line}" for name, line in _heading(report.summary).items())
-    return "\n\n".join([heading, *_tables(report, "latex_booktabs"), f"% {_foot(report)}"]) + "\n"
+    comments = [f"{name}: {line}" for name, line in _heading(report.summary).items()]
+    parts = ["\n".join(map(_latex_comment, comments))]
+    for table in _tables(report):
+        around = [_latex_comment(text) for text in (table.title, table.foot) if text]
+        parts.append("\n".join([*around, _rendered(table, "latex_booktabs")]))
+    return "\n\n".join(parts) + "\n"
 
 
-def _foot(report: Report) -> str:
-    return FOOT.format(", which know no weights" if report.summary["options"]["weighted"] else "")
+def _latex_comment(text: str) -> str:
+    return "\n".join(f"% {line}" for line in text.splitlines())
 
 
-def _tables(report: Report, form: str) -> list[str]:
+def _in_markdown(text: str) -> str:
+    """Escape what Markdown, or the HTML in it, would take for its own."""
+    return re.sub(r"([\\`*_\[\]<>&|])", r"\\\1", text)
+
+
+def _rendered(table: Table, form: str) -> str:
     try:
         from tabulate import tabulate
     except ImportError as error:
         raise MissingExtraError("tabulate", "report") from error
-    tables = [_means(report.summary)]
-    if report.summary["segments"]:
-        tables.append(_segments(report.summary))
-    if form == "github":
-        tables = [(header, [[cell.replace("|", r"\|") for cell in row] for row in rows]) for header, rows in tables]
-    return [
-        tabulate(
-            rows,
-            header,
-            tablefmt=form,
-            disable_numparse=True,
-            colalign=("left", "left", *("right",) * (len(header) - 2)),
-        )
-        for header, rows in tables
+    left = ("left", "left", *("right",) * (len(table.header) - 2))
+    return str(tabulate(table.rows, table.header, tablefmt=form, disable_numparse=True, colalign=left))
+
+
+def _tables(report: Report) -> list[Table]:
+    summary = report.summary
+    made = [_means(summary)]
+    if summary["comparison"] is not None:
+        made += _differences(summary["comparison"])
+    if summary["segments"]:
+        made.append(_segments(summary))
+    made += [_largest(one) for one in summary["changes"] if one["metric"] == summary["changes"][0]["metric"]]
+    if summary["churn"]:
+        made.append(_shifts(summary))
+    return made
+
+
+def _differences(comparison: dict[str, Any]) -> list[Table]:
+    made = [Table("Differences", HEADER, list(map(cells, comparison["rows"])), foot(comparison))]
+    for part in comparison["segments"]:
+        title = f"Differences in {_segment(part)}, {part['n_queries']:,} queries"
+        made.append(Table(title, HEADER, list(map(cells, part["rows"]))))
+    return made
+
+
+def _largest(change: dict[str, Any]) -> Table:
+    lines = [
+        [
+            str(one["qid"]),
+            *(f"{one[name]:,}" for name in ("documents", "relevant")),
+            *(shown(one[name]) for name in ("baseline", "value")),
+            signed(one["difference"]),
+        ]
+        for one in [*change["improved"], *change["worsened"][::-1]]
     ]
+    title = f"Queries that gain and lose most in {change['metric']}, {change['model']}"
+    return Table(title, ("query", "documents", "relevant", change["baseline"], change["model"], "difference"), lines)
 
 
-def _means(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+def _shifts(summary: dict[str, Any]) -> Table:
+    k = summary["churn"][0]["k"]
+    header = (
+        "model",
+        "baseline",
+        f"overlap@{k}",
+        f"changed@{k}",
+        f"reordered@{k}",
+        "rbo",
+        "up",
+        "down",
+        f"into {k}",
+        f"out of {k}",
+    )
+    rows = [
+        [one["model"], one["baseline"], *(shown(one[name]) for name in ("overlap", "changed", "reordered", "rbo"))]
+        + [f"{moved[name]:,}" for name in ("up", "down", "into_top", "out_of_top")]
+        for one, moved in zip(summary["churn"], summary["rank_changes"], strict=True)
+    ]
+    return Table("What changes on the page", header, rows, SHIFTS.format(k=k))
+
+
+def _segment(part: dict[str, Any]) -> str:
+    return str(part["segment"]) if part["name"] is None else f"{part['name']}={part['segment']}"
+
+
+def _means(summary: dict[str, Any]) -> Table:
     models = summary["models"]
     mean = "weighted mean" if summary["options"]["weighted"] else "mean"
     quantiles = [f"q{level:.0%}"[:-1] for level in QUANTILES]
@@ -67,28 +145,29 @@ def _means(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     for metric in next(iter(models.values())):
         for number, (model, of_metric) in enumerate(models.items()):
             line = of_metric[metric]
-            shown = [_shown(value) for value in (line["mean"], *line["quantiles"].values())]
+            values = [shown(value) for value in (line["mean"], *line["quantiles"].values())]
             queries = [f"{line['n_queries']:,}", f"{line['n_undefined']:,}"]
-            rows.append(["" if number else metric, model, *shown, *queries])
-    return ["metric", "model", mean, *quantiles, "queries", "left out"], rows
+            rows.append(["" if number else metric, model, *values, *queries])
+    weights = ", which know no weights" if summary["options"]["weighted"] else ""
+    return Table("", ["metric", "model", mean, *quantiles, "queries", "left out"], rows, FOOT.format(weights))
 
 
-def _segments(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+def _segments(summary: dict[str, Any]) -> Table:
     by_segment: dict[Any, list[dict[str, Any]]] = {}  # the models of one segment stand together
     for part in summary["segments"]:
         by_segment.setdefault((part["name"], part["segment"]), []).append(part)
     metrics = list(summary["segments"][0]["mean"])
     rows = [
         [
-            str(part["segment"]) if part["name"] is None else f"{part['name']}={part['segment']}",
+            _segment(part),
             part["model"],
             f"{part['n_queries']:,}",
-            *(_shown(part["mean"][metric]) for metric in metrics),
+            *(shown(part["mean"][metric]) for metric in metrics),
         ]
         for parts in by_segment.values()
         for part in parts
     ]
-    return ["segment", "model", "all queries", *metrics], rows
+    return Table("", ["segment", "model", "all queries", *metrics], rows)
 
 
 def as_json(report: Report) -> str:
@@ -132,7 +211,3 @@ def _heading(summary: dict[str, Any]) -> dict[str, str]:
         + (", means weighted by query" if options["weighted"] else ""),
     }
     return {name: line for name, line in lines.items() if line}
-
-
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"

@@ -1,0 +1,67 @@
+"""A metric at every cutoff up to the one that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.conventions import Request
+from ltr_metrics.evaluation import Queries
+from ltr_metrics.mean_interval import mean_interval
+from ltr_metrics.metrics.base import RankMetric
+from ltr_metrics.plain import none_if_nan
+
+MOST_CUTOFFS = 20  # on one curve; beyond, cutoffs are spread evenly on a logarithmic scale
+
+
+def curves(
+    queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, confidence: float
+) -> list[dict[str, Any]]:
+    """Return, for each family of metrics that have a cutoff, its mean at each cutoff and an interval of the mean."""
+    found = []
+    for family in _deepest_of_each_family(request):
+        cutoffs = _cutoffs(family.k or 1)
+        one = _at_cutoffs(family, cutoffs, request)
+        of_model, n_queries = {}, 0
+        for name, of_rows in scores.items():
+            result = queries[name].answer(of_rows, one)
+            n_queries = result.n_queries - next(reversed(result.n_undefined.values()))
+            intervals = [mean_interval(values, result.weight, confidence) for values in result.per_query.values()]
+            of_model[name] = {
+                key: [none_if_nan(getattr(interval, key)) for interval in intervals] for key in ("mean", "low", "high")
+            }
+        found.append(
+            {
+                "metric": str(family).rpartition("@")[0],
+                "k": cutoffs,
+                "n_queries": n_queries,
+                "confidence": confidence,
+                "models": of_model,
+            }
+        )
+    return found
+
+
+def _deepest_of_each_family(request: Request) -> list[RankMetric]:
+    families: dict[object, RankMetric] = {}
+    for metric in request.metrics:
+        if isinstance(metric, RankMetric) and (metric.k or 0) > 1:
+            known = families.setdefault(metric.family(), metric)
+            families[metric.family()] = max(known, metric, key=lambda one: one.k or 0)
+    return list(families.values())
+
+
+def _at_cutoffs(family: RankMetric, cutoffs: list[int], request: Request) -> Request:
+    metrics = tuple(replace(family, k=k) for k in cutoffs)
+    undefined = request.policy.no_relevant_for(str(family))
+    policy = replace(request.policy, no_relevant_of={str(metric): undefined for metric in metrics})
+    return replace(request, metrics=metrics, asked={str(metric): str(metric) for metric in metrics}, policy=policy)
+
+
+def _cutoffs(deepest: int) -> list[int]:
+    if deepest <= MOST_CUTOFFS:
+        return list(range(1, deepest + 1))
+    return sorted({round(k) for k in np.geomspace(1, deepest, MOST_CUTOFFS).tolist()})

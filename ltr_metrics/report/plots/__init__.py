@@ -1,0 +1,15 @@
+"""Pictures in scikit-learn's form: made by ``from_...``, drawn by ``plot``; Matplotlib is imported by ``plot`` alone."""
+
+from ltr_metrics.report.plots.comparison import ComparisonDisplay
+from ltr_metrics.report.plots.differences import DifferencesDisplay
+from ltr_metrics.report.plots.learning import LearningCurveDisplay
+from ltr_metrics.report.plots.over_k import MetricOverKDisplay
+from ltr_metrics.report.plots.segments import SegmentsDisplay
+
+__all__ = [
+    "ComparisonDisplay",
+    "DifferencesDisplay",
+    "LearningCurveDisplay",
+    "MetricOverKDisplay",
+    "SegmentsDisplay",
+]

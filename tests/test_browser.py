@@ -1,0 +1,248 @@
+"""The HTML report in Chromium: it renders, asks for nothing, sorts, filters, prints, and shows markup in names as text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_report import EVIL, SCRIPT, made_report, small_report
+from selenium import webdriver
+from selenium.common.exceptions import NoAlertPresentException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.select import Select
+
+from ltr_metrics.report.html import as_html
+
+CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage"
+)
+N_QUERIES = 30_000
+METRICS = ["ndcg@1", "ndcg@3", "ndcg@10", "map", "mrr"]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """A browser with a profile of its own; absent, the tests are skipped, but on CI they fail."""
+    if not (CHROMIUM.exists() and DRIVER.exists()):
+        absent = f"no browser: {CHROMIUM} and {DRIVER} are wanted (Debian: apt-get install chromium chromium-driver)"
+        pytest.fail(absent) if os.environ.get("CI") else pytest.skip(absent)
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for flag in [*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    reports = {
+        "usual": made_report(),
+        "evil": made_report(models=EVIL[:4], qid=EVIL, labels=EVIL[:4], source=EVIL[8], weighted=True),
+        "small": small_report(),
+        "large": made_report(n_queries=N_QUERIES, metrics=METRICS),
+    }
+    for name, report in reports.items():
+        (folder / f"{name}.html").write_text(as_html(report), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in reports}
+
+
+def opened(browser: webdriver.Chrome, page: Path, width: int = 1400) -> webdriver.Chrome:
+    """Open a page afresh, with the logs empty."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    browser.get("about:blank")
+    for log in ("browser", "performance"):
+        browser.get_log(log)
+    browser.get(page.as_uri())
+    return browser
+
+
+def column(browser: webdriver.Chrome, name: str) -> list[str]:
+    """Cells of a column as shown, top to bottom."""
+    names = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, "#query-table thead button bdi")]
+    place = names.index(name) + 1
+    script = "return [...document.querySelectorAll(arguments[0])].map((cell) => cell.textContent)"
+    return browser.execute_script(script, f"#query-table tbody tr > :nth-child({place})")
+
+
+def head(browser: webdriver.Chrome, name: str) -> Any:
+    cells = browser.find_elements(By.CSS_SELECTOR, "#query-table thead th[aria-sort]")
+    return next(cell for cell in cells if cell.find_element(By.TAG_NAME, "bdi").text == name)
+
+
+def click(browser: webdriver.Chrome, name: str) -> str | None:
+    """Sort by a column and return its `aria-sort`."""
+    browser.execute_script("arguments[0].click()", head(browser, name).find_element(By.TAG_NAME, "button"))
+    return head(browser, name).get_attribute("aria-sort")
+
+
+def note(browser: webdriver.Chrome) -> str:
+    return browser.find_element(By.ID, "shown").text
+
+
+@pytest.mark.parametrize("name", ["usual", "evil", "small", "large"])
+def test_it_renders_without_errors_and_asks_for_nothing(
+    browser: webdriver.Chrome, pages: dict[str, Path], name: str
+) -> None:
+    opened(browser, pages[name])
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    requests = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+    assert requests
+    assert set(requests) - {"data:,"} == {pages[name].as_uri()}
+    assert browser.title.startswith("Ranking report: ")
+    assert browser.find_element(By.ID, "per-query").is_displayed()
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#query-table tbody tr")) == (3 if name == "small" else 50)
+
+
+def test_the_sections_are_there(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["usual"])
+    shown = [heading.text for heading in browser.find_elements(By.TAG_NAME, "h2")]
+    assert [shown[0], shown[-2], shown[-1]] == ["Verdict", "Every query", "How it was made"]
+    drawn = browser.find_elements(By.CSS_SELECTOR, "figure svg")
+    assert drawn
+    assert all(svg.size["height"] > 100 for svg in drawn)
+
+
+@pytest.mark.parametrize("name", ["usual", "large"])
+def test_a_click_on_a_header_sorts_and_another_turns_round(
+    browser: webdriver.Chrome, pages: dict[str, Path], name: str
+) -> None:
+    opened(browser, pages[name])
+    before = column(browser, "qid")
+    assert click(browser, "xgboost − bm25") == "ascending"
+    rising = [float(text) for text in column(browser, "xgboost − bm25")]
+    assert rising == sorted(rising)
+    assert rising[0] < 0
+    assert click(browser, "xgboost − bm25") == "descending"
+    falling = [float(text) for text in column(browser, "xgboost − bm25")]
+    assert falling == sorted(falling, reverse=True)
+    assert falling[0] > 0
+    sorted_ones = browser.find_elements(By.CSS_SELECTOR, "#query-table [aria-sort]:not([aria-sort='none'])")
+    assert len(sorted_ones) == 1
+    browser.find_element(By.ID, "last").click()
+    assert set(column(browser, "xgboost − bm25")[-3:]) == {"–"}  # missing values stand last whichever way
+    browser.find_element(By.ID, "reset").click()
+    assert column(browser, "qid") == before
+
+
+def test_sorting_is_stable_and_text_sorts_by_the_numbers_in_it(
+    browser: webdriver.Chrome, pages: dict[str, Path]
+) -> None:
+    opened(browser, pages["usual"])
+    assert click(browser, "size") == "ascending"
+    assert column(browser, "qid")[:3] == ["q0", "q2", "q4"]
+    click(browser, "size")
+    assert column(browser, "qid")[:3] == ["q1", "q3", "q5"]
+    click(browser, "qid")
+    assert column(browser, "qid")[:3] == ["q0", "q1", "q2"]
+    click(browser, "qid")
+    assert column(browser, "qid")[:3] == ["q119", "q118", "q117"]
+
+
+def test_a_filter_reduces_and_the_count_says_so(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["large"])
+    assert note(browser) == "Rows 1 to 50 of all 30,000 queries."
+    browser.find_element(By.ID, "find").send_keys("Q2999")
+    assert note(browser) == "Rows 1 to 11 of 11 of 30,000 queries."
+    assert set(column(browser, "qid")) == {"q2999", *(f"q2999{i}" for i in range(10))}
+    browser.find_element(By.ID, "find").send_keys("no such query")
+    assert note(browser) == "Rows 0 to 0 of 0 of 30,000 queries."
+    browser.find_element(By.ID, "reset").click()
+    Select(browser.find_element(By.ID, "where-column")).select_by_visible_text("lightgbm − bm25")
+    Select(browser.find_element(By.ID, "where-sign")).select_by_value("<")
+    browser.find_element(By.ID, "where-value").send_keys("-0.5")
+    losing = column(browser, "lightgbm − bm25")
+    assert losing
+    assert all(float(text) < -0.5 for text in losing)
+    Select(browser.find_element(By.ID, "where-sign")).select_by_value("missing")
+    assert set(column(browser, "lightgbm − bm25")) == {"–"}
+
+
+def test_pages_turn_and_metrics_change(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["large"])
+    browser.find_element(By.ID, "next").click()
+    assert column(browser, "qid")[0] == "q50"
+    browser.find_element(By.ID, "last").click()
+    assert column(browser, "qid")[-1] == "q29999"
+    assert not browser.find_element(By.ID, "next").is_enabled()
+    Select(browser.find_element(By.ID, "per-page")).select_by_visible_text("250")
+    assert len(column(browser, "qid")) == 250
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#query-table thead th.metric")) == 1
+    Select(browser.find_element(By.ID, "metric")).select_by_visible_text("all")
+    groups = browser.find_elements(By.CSS_SELECTOR, "#query-table thead th.metric")
+    assert [group.text for group in groups] == ["ndcg_exp@1", "ndcg_exp@3", "ndcg_exp@10", "map", "mrr"]
+
+
+def test_markup_in_names_is_text(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["evil"])
+    with pytest.raises(NoAlertPresentException):
+        _ = browser.switch_to.alert
+    assert column(browser, "qid")[: len(EVIL)] == list(EVIL)
+    assert SCRIPT in browser.find_element(By.CSS_SELECTOR, "#query-table tbody").text
+    assert browser.find_elements(By.TAG_NAME, "img") == []
+    assert len(browser.find_elements(By.TAG_NAME, "script")) == 2
+    assert SCRIPT in browser.find_element(By.TAG_NAME, "h1").text
+    click(browser, SCRIPT)  # a model's name at the head of a column
+    browser.find_element(By.ID, "find").send_keys("<script>alert(1)")
+    assert column(browser, "qid")
+    with pytest.raises(NoAlertPresentException):
+        _ = browser.switch_to.alert
+
+
+def test_dark_is_dark(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["usual"])
+    grounds = {}
+    for scheme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        grounds[scheme] = [int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert min(grounds["light"]) > 200
+    assert max(grounds["dark"]) < 60
+
+
+@pytest.mark.parametrize("width", [360, 400, 800, 1400, 1600])
+@pytest.mark.parametrize("name", ["usual", "evil", "large"])
+def test_the_page_never_scrolls_sideways(
+    browser: webdriver.Chrome, pages: dict[str, Path], name: str, width: int
+) -> None:
+    opened(browser, pages[name], width)
+    browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("name", ["usual", "evil"])
+def test_it_prints(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
+    opened(browser, pages[name])
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
+    assert base64.b64decode(printed["data"]).startswith(b"%PDF-")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not browser.find_element(By.TAG_NAME, "nav").is_displayed()
+    assert not browser.find_element(By.ID, "find").is_displayed()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_it_tells_readers_without_scripts(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        opened(browser, pages["usual"])
+        assert "needs JavaScript" in browser.find_element(By.TAG_NAME, "noscript").text
+        assert not browser.find_element(By.ID, "per-query").is_displayed()
+        assert browser.find_element(By.CSS_SELECTOR, "#comparison-caption").is_displayed()
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

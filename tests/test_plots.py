@@ -1,0 +1,669 @@
+"""Pictures: the data behind the artists, and what stands in the SVG; not how it looks."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from scipy import stats
+
+import ltr_metrics as ltr
+from ltr_metrics.conventions import resolve
+from ltr_metrics.log.learning import LearningCurve, learning_curve
+from ltr_metrics.report.figures import figures_of
+from ltr_metrics.report.plots import (
+    ComparisonDisplay,
+    DifferencesDisplay,
+    LearningCurveDisplay,
+    MetricOverKDisplay,
+    SegmentsDisplay,
+)
+from ltr_metrics.report.plots.differences import MOST_DRAWN
+from ltr_metrics.report.plots.style import COLORS, columns, series, shown, told_apart, wrapped
+from ltr_metrics.report.plots.svg import svg_of
+
+mpl.use("Agg")
+ODD = ('$\\alpha_b$ <b>&"x"\'', "_private", "модель " * 12, "a\nb\x00\udc80", "100%", "{x}", "#010203", "url(#x)")
+BASE = "base $x_1$"
+
+
+@dataclass
+class Report:
+    """What figures are made of."""
+
+    summary: dict[str, Any]
+    evaluations: dict[str, ltr.Evaluation]
+    comparison: ltr.Comparison | None
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close what a test leaves open."""
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+X, Y, QID = ltr.make_ranking(n_queries=40, documents=12, random_state=0)
+MARKET = np.array(["de", "fr & <it>", "$a$"])[np.unique(QID, return_inverse=True)[1] % 3]
+CUTOFFS = [f"ndcg@{k}" for k in (1, 2, 3, 5, 10)]
+
+
+def compared(
+    names: tuple[str, ...] = (BASE, "new"), metrics: Any = ("ndcg@10", "map"), **options: Any
+) -> ltr.Comparison:
+    rng = np.random.default_rng(0)
+    models = {name: X[:, 0] + 0.5 * rng.normal(size=len(Y)) for name in names}
+    return ltr.compare(models, Y, qid=QID, metrics=list(metrics), n_resamples=200, **options)
+
+
+def report_of(comparison: ltr.Comparison | None, result: ltr.Evaluation | None = None) -> Report:
+    rounds = np.random.default_rng(1).random((7, 30))
+    curves = [
+        learning_curve(rounds / n, None, np.arange(30), metric="mrr", data=data, confidence=0.95)
+        for n, data in ((1, "training"), (2, "valid <0>"))
+    ]
+    evaluations = {"alone": result} if comparison is None else comparison.evaluations
+    evaluated = {"a": ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS)}
+    first = next(iter(evaluations.values()))
+    assert first is not None
+    summary = {
+        "options": {"weighted": first.weight is not None},
+        "curves": [MetricOverKDisplay.from_result(evaluated, "ndcg").to_dict()],
+        "segments": first.segments_to_dicts(),
+        "learning": [{"model": "new"} | curve.to_dict() for curve in curves],
+    }
+    return Report(json.loads(json.dumps(summary)), evaluations, comparison)  # type: ignore[arg-type]
+
+
+def texts(ax: Any) -> list[str]:
+    legend = ax.get_legend()
+    return [] if legend is None else [text.get_text() for text in legend.get_texts()]
+
+
+# Over k
+
+
+def test_a_curve_is_the_means_with_students_interval() -> None:
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=[*reversed(CUTOFFS), "map", "ndcg"])
+    display = MetricOverKDisplay.from_result(result, "ndcg", confidence=0.9)
+    assert (display.metric, display.k.tolist()) == ("ndcg_exp", [1, 2, 3, 5, 10])
+    assert display.plot() is display
+    x, y = display.lines_[""].get_data()
+    assert x.tolist() == [1, 2, 3, 5, 10]
+    for k, mean, low, high in zip(x, y, display.curves[""].low, display.curves[""].high, strict=True):
+        values = result.per_query[f"ndcg@{k}"]
+        values = values[~np.isnan(values)]
+        assert mean == result[f"ndcg@{k}"]
+        np.testing.assert_allclose(
+            (low, high), stats.t.interval(0.9, len(values) - 1, values.mean(), stats.sem(values))
+        )
+    band = display.bands_[""].get_paths()[0].vertices
+    assert band[:, 1].min() == pytest.approx(display.curves[""].low.min())
+    assert band[:, 1].max() == pytest.approx(display.curves[""].high.max())
+    n = int((~np.isnan(result.per_query["ndcg@1"])).sum())
+    assert display.ax_.get_xlabel() == "cutoff k"
+    assert display.ax_.get_ylabel() == f"ndcg_exp@k, mean over {n} queries"
+    assert texts(display.ax_) == ["90% interval"]
+
+
+@pytest.mark.parametrize("asked", ["ndcg", "ndcg@5", "ndcg_exp", ltr.NDCG(k=3), ltr.NDCG()])
+def test_a_family_may_be_asked_for_by_any_of_its_names(asked: Any) -> None:
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=[*CUTOFFS, "ndcg_lin@1", "ndcg_lin@2", "precision@3"])
+    assert MetricOverKDisplay.from_result(result, asked).metric == "ndcg_exp"
+    assert MetricOverKDisplay.from_result(result, "ndcg_lin").k.tolist() == [1, 2]
+
+
+def test_a_convention_decides_what_a_family_is() -> None:
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS, convention="sklearn")
+    assert MetricOverKDisplay.from_result(result, "ndcg").metric == next(iter(result.mean)).rpartition("@")[0]
+
+
+def test_what_is_no_curve_is_refused() -> None:
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=[*CUTOFFS, "precision@3", "map"])
+    with pytest.raises(
+        ltr.LtrValueError, match=r"two cutoffs or more, and precision was evaluated at one.*range\(1, 21\)"
+    ):
+        MetricOverKDisplay.from_result(result, "precision")
+    with pytest.raises(ltr.LtrKeyError, match="'map' was not evaluated at a cutoff.*here: ndcg_exp, precision"):
+        MetricOverKDisplay.from_result(result, "map")
+    other = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS[:3])
+    with pytest.raises(ltr.LtrValueError, match=r"same cutoffs: 'a' has \[1, 2, 3, 5, 10\], 'b' has \[1, 2, 3\]"):
+        MetricOverKDisplay.from_result({"a": result, "b": other}, "ndcg")
+    with pytest.raises(ltr.LtrValueError, match="no result to draw"):
+        MetricOverKDisplay.from_result({}, "ndcg")
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "ndcg@7", ltr.NDCG()])
+def test_scores_are_evaluated_at_each_cutoff(metric: Any) -> None:
+    queries = ltr.Queries(Y, qid=QID)
+    display = MetricOverKDisplay.from_scores(queries, {"a": X[:, 0], "b": X[:, 1]}, metric, k=[1, 4], ties="worst")
+    want = [queries.evaluate(X[:, 1], f"ndcg@{k}", ties="worst")[f"ndcg@{k}"] for k in (1, 4)]
+    assert display.curves["b"].mean.tolist() == want
+    assert texts(display.plot().ax_) == ["a", "b", "95% interval"]
+    with pytest.raises(ltr.LtrValueError, match="nothing to draw"):
+        MetricOverKDisplay.from_scores(queries, {}, metric)
+
+
+def test_differences_over_k_are_those_of_the_comparison() -> None:
+    comparison = compared(metrics=CUTOFFS)
+    means = MetricOverKDisplay.from_comparison(comparison, "ndcg")
+    assert list(means.curves) == [BASE, "new"]
+    display = MetricOverKDisplay.from_comparison(comparison, "ndcg", difference=True).plot()
+    rows = [comparison[name, "new"] for name in CUTOFFS]
+    assert display.lines_["new"].get_ydata().tolist() == [row.difference for row in rows]
+    assert display.curves["new"].low.tolist() == [row.ci_low for row in rows]
+    assert display.curves["new"].high.tolist() == [row.ci_high for row in rows]
+    n = rows[0].n_queries
+    assert display.ax_.get_ylabel() == f"difference in ndcg_exp@k,\nnew - {BASE}, mean over {n} queries"
+    assert any(list(line.get_ydata()) == [0, 0] for line in display.ax_.lines)
+
+
+def test_uneven_cutoffs_are_all_marked() -> None:
+    queries = ltr.Queries(Y, qid=QID)
+    display = MetricOverKDisplay.from_scores(queries, {"a": X[:, 0]}, "precision", k=[1, 2, 10, 1000]).plot()
+    assert display.ax_.get_xscale() == "log"
+    assert [tick.get_text() for tick in display.ax_.get_xticklabels()] == ["1", "2", "10", "1,000"]
+    even = MetricOverKDisplay.from_scores(queries, {"a": X[:, 0]}, "precision", k=range(1, 21)).plot()
+    assert even.ax_.get_xscale() == "linear"
+
+
+def test_a_curve_that_is_written_is_read() -> None:
+    weight = np.arange(1.0, 41)
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS, query_weight=weight)
+    display = MetricOverKDisplay.from_result({"a": result}, "ndcg")
+    plain = json.loads(json.dumps(display.to_dict(), allow_nan=False))
+    assert MetricOverKDisplay.from_dict(plain).to_dict() == plain
+    assert "weighted mean over" in display.plot().ax_.get_ylabel()
+
+
+# Differences of the single queries
+
+
+def test_all_differences_are_drawn_from_the_largest() -> None:
+    comparison = compared()
+    display = DifferencesDisplay.from_comparison(comparison, "ndcg@10").plot()
+    row, difference = comparison["ndcg@10"], comparison.differences("ndcg@10")
+    assert (display.wins, display.ties, display.losses) == (row.wins, row.ties, row.losses)
+    gains = display.gains_.get_paths()[0].vertices
+    want = np.sort(difference[difference > 0])[::-1]
+    assert set(np.unique(gains[:, 1])) == {0.0, *want}
+    assert (gains[:, 0].min(), gains[:, 0].max()) == (0, row.wins)
+    lost = display.losses_.get_paths()[0].vertices
+    assert set(np.unique(lost[:, 1])) == {0.0, *difference[difference < 0]}
+    assert (lost[:, 0].min(), lost[:, 0].max()) == (row.wins + row.ties, row.n_queries)
+    assert display.line_.get_ydata() == [row.difference, row.difference]
+    corners = display.band_.get_path().vertices if hasattr(display.band_, "get_xy") else None
+    assert corners is not None
+    extent = display.band_.get_extents().transformed(display.ax_.transData.inverted())
+    np.testing.assert_allclose((extent.y0, extent.y1), (row.ci_low, row.ci_high))
+    assert texts(display.ax_) == [
+        f"{row.wins} gain",
+        f"{row.ties} tied",
+        f"{row.losses} lose",
+        f"mean {row.difference:+.4f}",
+        f"95% [{row.ci_low:+.4f}, {row.ci_high:+.4f}]",
+    ]
+    left_out = f"; {row.n_undefined} left out" if row.n_undefined else ""
+    assert display.ax_.get_xlabel() == f"{row.n_queries} queries, largest gain to largest loss{left_out}"
+    assert display.ax_.get_ylabel() == f"difference in ndcg_exp@10,\nnew - {BASE}"
+
+
+def differences(values: Any, **more: Any) -> DifferencesDisplay:
+    named = {"metric": "mrr", "model": "new", "baseline": "base", "confidence": 0.95}
+    return DifferencesDisplay(difference=np.array(values, dtype=float), mean=0.0, low=-0.1, high=0.1, **named | more)
+
+
+def test_of_many_queries_no_more_is_drawn_than_can_be_seen() -> None:
+    values = np.random.default_rng(0).normal(size=30_000).round(3)
+    display = differences(values, n_undefined=1_234).plot()
+    gains = display.gains_.get_paths()[0].vertices
+    assert len(gains) < 5 * MOST_DRAWN
+    assert gains[:, 1].max() == values.max()
+    assert gains[:, 0].max() == display.wins
+    assert display.losses_.get_paths()[0].vertices[:, 1].min() == values.min()
+    assert texts(display.ax_)[1] == f"{display.ties:,} tied"
+    assert display.ax_.get_xlabel() == "30,000 queries, largest gain to largest loss; 1,234 left out"
+
+
+@pytest.mark.parametrize("values", [[0.0], [0.5], [-0.5], [0.0, 0.0, 0.0], []])
+def test_there_may_be_no_gain_and_no_loss(values: list[float]) -> None:
+    display = differences(values).plot()
+    display.figure_.canvas.draw()
+    assert display.wins + display.ties + display.losses == len(values)
+
+
+# Forests
+
+
+def test_segments_are_those_of_the_result() -> None:
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=["ndcg@10", "map"], by=MARKET)
+    display = SegmentsDisplay.from_result({"a": result, "b": result}, "ndcg@10").plot()
+    assert [row.label for row in display.rows] == [*map(str, result.by), "all queries"]
+    wanted = [part["ndcg@10"] for part in (*result.by.values(), result)]
+    assert display.points_["a"].get_xdata().tolist() == wanted
+    assert (
+        display.points_["a"].get_ydata() < display.points_["b"].get_ydata()
+    ).all()  # which is below: the axis points down
+    for segment, part in zip(display.intervals_["b"].get_segments(), (*result.by.values(), result), strict=True):
+        values = part.per_query["ndcg@10"]
+        values = values[~np.isnan(values)]
+        interval = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+        np.testing.assert_allclose(segment[:, 0], interval)
+    ticks = [tick.get_text().splitlines() for tick in display.ax_.get_yticklabels()]
+    n = [int((~np.isnan(part.per_query["ndcg@10"])).sum()) for part in (*result.by.values(), result)]
+    assert ticks == [[row.label, f"{many} queries"] for row, many in zip(display.rows, n, strict=True)]
+    assert display.ax_.get_ylim()[0] > display.ax_.get_ylim()[1]
+    assert texts(display.ax_) == ["a", "b"]
+
+
+def test_several_segmentations_and_a_segment_of_one_query() -> None:
+    first = np.where(QID[0] == QID, "one", "rest")
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics="precision@5", by={"size": first, "market": MARKET})
+    display = SegmentsDisplay.from_result(result, "precision@5").plot()
+    assert [row.label for row in display.rows][:3] == ["size=one", "size=rest", "market=de"]
+    assert display.rows[0].n_queries == (1, 1)
+    assert np.isnan(display.rows[0].points[""].low)
+    assert len(display.intervals_[""].get_segments()) == len(display.rows) - 1
+    assert display.ax_.get_yticklabels()[0].get_text() == "size=one\n1 query"
+    assert display.legend_ is None
+
+
+def test_segments_of_a_comparison() -> None:
+    comparison = compared((BASE, "new", "other"), by=MARKET)
+    display = SegmentsDisplay.from_comparison(comparison, "map", "other").plot()
+    parts = [part for _, _, part in comparison.segments()]
+    assert display.points_["other"].get_xdata().tolist() == [
+        part["map", "other"].difference for part in (*parts, comparison)
+    ]
+    low = [segment[0, 0] for segment in display.intervals_["other"].get_segments()]
+    assert low == [part["map", "other"].ci_low for part in (*parts, comparison)]
+    assert display.ax_.get_xlabel().startswith(f"difference in map, other - {BASE},")
+    assert list(SegmentsDisplay.from_comparison(comparison, "map").plot().points_) == ["new", "other"]
+    with pytest.raises(ltr.LtrKeyError, match="'othr'"):
+        SegmentsDisplay.from_comparison(comparison, "map", "othr")
+    for make in (
+        lambda: SegmentsDisplay.from_comparison(compared(), "map"),
+        lambda: SegmentsDisplay.from_result(compared().evaluations, "map"),
+    ):
+        with pytest.raises(ltr.LtrValueError, match="no segments to draw"):
+            make()
+
+
+def test_a_comparison_is_drawn_metric_by_metric() -> None:
+    comparison = compared((BASE, "new", "other"))
+    display = ComparisonDisplay.from_comparison(comparison).plot()
+    for model in ("new", "other"):
+        rows = [comparison[metric, model] for metric in comparison.metrics]
+        assert display.points_[model].get_xdata().tolist() == [row.difference for row in rows]
+        ends = [segment[:, 0].tolist() for segment in display.intervals_[model].get_segments()]
+        assert ends == [[row.ci_low, row.ci_high] for row in rows]
+    left, right = sorted(display.ax_.get_xlim())
+    assert left < 0 < right
+    assert any(list(line.get_xdata()) == [0, 0] for line in display.ax_.lines)
+    assert display.ax_.get_xlabel() == f"difference, model - {BASE}\nmean over queries, 95% interval (BCa bootstrap)"
+    one = ComparisonDisplay.from_comparison(comparison, "map").plot()
+    assert [row.label for row in one.rows] == ["map"]
+    with pytest.raises(ltr.LtrValueError, match="no metric to draw"):
+        ComparisonDisplay.from_comparison(comparison, [])
+
+
+def test_weights_are_said() -> None:
+    comparison = compared(query_weight=np.arange(1.0, 41), by=MARKET)
+    displays: list[Any] = [
+        ComparisonDisplay.from_comparison(comparison),
+        SegmentsDisplay.from_comparison(comparison, "map"),
+        SegmentsDisplay.from_result(comparison.evaluations, "map"),
+    ]
+    for display in displays:
+        assert "weighted mean over queries" in display.plot().ax_.get_xlabel()
+    assert texts(DifferencesDisplay.from_comparison(comparison, "map").plot().ax_)[3].startswith("weighted mean")
+
+
+# Learning curves
+
+
+class Host:
+    """A host's data set."""
+
+
+def log_of(names: tuple[str, ...] = ("training", "valid")) -> tuple[ltr.PerQueryLog, list[Host]]:
+    rng, log, hosts = np.random.default_rng(0), ltr.PerQueryLog(), [Host() for _ in names]
+    queries, request = ltr.Queries(Y, qid=QID), resolve(["ndcg@5"])
+    for round_ in range(9):
+        for name, host in zip(names, hosts, strict=True):
+            scores = Y + rng.normal(0, 1 + abs(round_ - 4), len(Y))
+            log.record(host, queries.answer(scores, request), request, name=name)
+    return log, hosts
+
+
+def test_learning_curves_are_those_of_the_log() -> None:
+    log, hosts = log_of()
+    display = LearningCurveDisplay.from_log(log, ["valid", hosts[0]], "ndcg@5").plot()
+    assert list(display.curves) == ["valid", "training"]
+    curve = log.learning_curve("valid", "ndcg@5")
+    x, y = display.lines_["valid"].get_data()
+    assert x.tolist() == list(range(9))
+    assert y.tolist() == curve.mean.tolist()
+    assert display.best_["valid"].get_xydata().tolist() == [[curve.best, curve.mean[curve.best]]]
+    band = display.bands_["valid"].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == pytest.approx((curve.low.min(), curve.high.max()))
+    covered = {
+        round_
+        for segment in display.plateaus_["valid"].get_segments()
+        for round_ in range(9)
+        if segment[0, 0] < round_ < segment[1, 0]
+    }
+    assert covered == set(curve.plateau.tolist())
+    assert texts(display.ax_)[0] == f"valid, {curve.n_queries} queries"
+    assert texts(display.ax_)[3] == f"best: {curve.best}, {display.curves['training'].best}"
+    assert display.ax_.get_ylabel() == "ndcg_exp@5, mean over queries"
+
+
+def test_one_picture_has_one_metric() -> None:
+    log, _ = log_of()
+    curve = log.learning_curve("valid", "ndcg@5")
+    other = LearningCurve.from_dict(curve.to_dict() | {"confidence": 0.9})
+    for curves in ({}, {"a": curve, "b": other}):
+        with pytest.raises(ltr.LtrValueError, match="One picture shows one metric at one confidence"):
+            LearningCurveDisplay(curves=curves)
+
+
+# What all have in common
+
+
+@cache
+def all_displays(names: tuple[str, ...] = (BASE, "new"), market: tuple[str, ...] = ("de", "fr")) -> list[Any]:
+    label = np.array(market)[np.unique(QID, return_inverse=True)[1] % len(market)]
+    comparison = compared(names, ["ndcg@1", "ndcg@5", "map"], by=label)
+    log, _ = log_of((names[0], "valid"))
+    return [
+        MetricOverKDisplay.from_comparison(comparison, "ndcg"),
+        MetricOverKDisplay.from_comparison(comparison, "ndcg", difference=True),
+        DifferencesDisplay.from_comparison(comparison, "map", names[1]),
+        SegmentsDisplay.from_result(comparison.evaluations, "map"),
+        SegmentsDisplay.from_comparison(comparison, "map"),
+        ComparisonDisplay.from_comparison(comparison, "map"),
+        LearningCurveDisplay.from_log(log, [names[0], "valid"], "ndcg@5"),
+    ]
+
+
+def test_given_axes_are_drawn_into_and_pyplot_left_alone() -> None:
+    from matplotlib import pyplot
+    from matplotlib.figure import Figure
+
+    for display in all_displays():
+        ax = Figure().subplots()
+        assert display.plot(ax=ax) is display
+        assert (display.ax_, display.figure_) == (ax, ax.figure)
+        assert not pyplot.get_fignums()
+        display.plot()
+        assert display.ax_ is not ax
+        assert pyplot.get_fignums()
+        pyplot.close("all")
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background", {"text.parse_math": True, "font.size": 16}])
+def test_odd_names_are_drawn_as_they_are(style: Any) -> None:
+    with mpl.style.context(style):
+        for display in all_displays(ODD, (ODD[0], ODD[2])):
+            display.plot()
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Glyph .* missing from font")
+                display.figure_.canvas.draw()
+            legend = display.ax_.get_legend()
+            named = [
+                *legend.get_texts(),
+                *display.ax_.get_yticklabels(),
+                display.ax_.xaxis.label,
+                display.ax_.yaxis.label,
+            ]
+            assert not any(text.get_parse_math() for text in named if "$" in text.get_text())
+            if isinstance(display, SegmentsDisplay):
+                assert named[len(texts(display.ax_))].get_text().startswith('$\\alpha_b$ <b>&"x"\'\n')
+            if not isinstance(display, (DifferencesDisplay, LearningCurveDisplay)):
+                assert "_private" in texts(display.ax_)
+                assert "a b\ufffd\ufffd" in texts(display.ax_)
+
+
+def test_nothing_sticks_out() -> None:
+    names = ("base", *(f"lambdarank_with_many_leaves_and_{i}" for i in range(11)))
+    for display in [*all_displays(), *all_displays(names)]:
+        display.plot()
+        display.figure_.canvas.draw()
+        box = display.figure_.get_tightbbox()
+        width, height = display.size
+        assert box.x0 >= -0.01
+        assert box.y0 >= -0.01
+        assert box.x1 <= width + 0.01
+        assert box.y1 <= height + 0.01
+        inside = display.ax_.get_window_extent().transformed(display.figure_.transFigure.inverted())
+        assert inside.width > 0.4
+        ticks = [label.get_window_extent() for label in display.ax_.get_xticklabels() if label.get_text()]
+        shown_ticks = [box for box in ticks if box.width > 0]
+        assert not any(a.x1 > b.x0 for a, b in itertools.pairwise(shown_ticks))
+
+
+def contrast(one: float, other: float) -> float:
+    light, dark = max(one, other), min(one, other)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of sRGB, WCAG 2.1."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+@pytest.mark.parametrize("color", COLORS)
+def test_colours_are_seen_on_white_and_on_near_black(color: str) -> None:
+    for page in ("#ffffff", "#121212"):
+        assert contrast(luminance(color), luminance(page)) >= 3
+
+
+def test_series_differ_in_marker_and_dash_too() -> None:
+    looks = [series(i) for i in range(300)]
+    assert len({str(look) for look in looks}) == 300
+    first = looks[:4]
+    assert len({str(look.linestyle) for look in first}) == len({look.marker for look in first}) == 4
+
+
+def test_a_model_looks_the_same_in_all_pictures() -> None:
+    comparison = compared((BASE, "new", "other"), [*CUTOFFS, "map"], by=MARKET)
+    looks: dict[str, set[tuple[str, str]]] = {"new": set(), "other": set()}
+    drawn = [
+        MetricOverKDisplay.from_comparison(comparison, "ndcg").plot().lines_,
+        MetricOverKDisplay.from_comparison(comparison, "ndcg", difference=True).plot().lines_,
+        SegmentsDisplay.from_result(comparison.evaluations, "map").plot().points_,
+        SegmentsDisplay.from_comparison(comparison, "map").plot().points_,
+        ComparisonDisplay.from_comparison(comparison).plot().points_,
+    ]
+    for lines in drawn:
+        for model, seen in looks.items():
+            seen.add((lines[model].get_color(), lines[model].get_marker()))
+    assert len(looks["new"]) == len(looks["other"]) == 1
+    assert looks["new"] != looks["other"]
+
+
+def test_the_baseline_is_the_first_of_a_reports_curves() -> None:
+    comparison = compared(("new", "other", BASE), CUTOFFS, baseline=BASE)
+    report = report_of(comparison)
+    of_others = {name: comparison.evaluations[name] for name in ("new", "other", BASE)}
+    report.summary["curves"] = [MetricOverKDisplay.from_result(of_others, "ndcg").to_dict()]
+    found = {figure.name: figure.svg for figure in figures_of(report)}["over-k-1"]  # type: ignore[arg-type]
+    lines = ["".join(e.itertext()) for e in ElementTree.fromstring(found).iter() if e.tag.endswith("text")]
+    assert lines[-4:] == [BASE, "new", "other", "95% interval"]
+
+
+def test_names_are_shortened_and_told_apart() -> None:
+    assert shown("short") == "short"
+    for name in ("a" * 100, "模" * 100, "é\u0301" * 60, "ab模" * 30):
+        assert columns(shown(name, 21)) <= 21
+        assert all(columns(line) <= 11 for line in wrapped(shown(name, 40), 11).split("\n"))
+    assert told_apart(["x" * 50, "x" * 51, "y"], 9) == ["xxxx…xxxx (1)", "xxxx…xxxx (2)", "y"]
+    assert wrapped("one two three", 7) == "one two\nthree" or wrapped("one two three", 7) == "one\ntwo\nthree"
+    assert "".join(wrapped("a-b_c" * 20, 10).split("\n")) == "a-b_c" * 20
+
+
+def test_without_matplotlib_all_but_drawing_works() -> None:
+    program = """
+import sys
+sys.modules["matplotlib"] = None
+import numpy as np
+from ltr_metrics.report.plots import DifferencesDisplay
+from ltr_metrics.report.plots.svg import svg_of
+shown = DifferencesDisplay(difference=np.array([0.5]), mean=0.1, low=0, high=1, metric="mrr", model="a", baseline="b", confidence=0.95)
+print(shown.wins)
+for draw in (shown.plot, lambda: svg_of(shown, "a")):
+    try:
+        draw()
+    except ImportError as error:
+        print(type(error).__name__, error)
+"""
+    lines = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    assert lines[0] == "1"
+    assert lines[1] == lines[2]
+    assert (
+        lines[1]
+        == "MissingExtraError matplotlib is needed here and is not installed: pip install 'ltr_metrics[report]'"
+    )
+
+
+# Figures of a report
+
+
+@pytest.fixture(scope="module")
+def figures() -> list[Any]:
+    market = np.array([ODD[0], "\U0001f600 ok"])[np.unique(QID, return_inverse=True)[1] % 2]
+    return figures_of(report_of(compared(ODD, by=market)))  # type: ignore[arg-type]
+
+
+def test_a_report_has_its_pictures(figures: list[Any]) -> None:
+    single = [f"differences-{i}" for i in range(1, len(ODD))]
+    assert [f.name for f in figures] == ["comparison-1", "over-k-1", *single, "segments-1", "segments-2", "learning-1"]
+    assert all(f.title and f.caption for f in figures)
+    assert "gain" in figures[2].caption
+    assert "tied" in figures[2].caption
+    assert ODD[0] in figures[0].title  # as given: the page escapes
+
+
+def test_every_svg_stands_alone_in_a_page(figures: list[Any]) -> None:
+    ids: list[str] = []
+    for figure in figures:
+        assert "\udc80" not in figure.svg.partition("</title>")[2]
+        root = ElementTree.fromstring(figure.svg)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert re.fullmatch(r"0 0 [\d.]+ [\d.]+", root.get("viewBox"))
+        assert "width" not in root.attrib
+        assert "height" not in root.attrib
+        own = [element.get("id") for element in root.iter() if element.get("id")]
+        ids += own
+        for element in root.iter():
+            assert element.tag.rpartition("}")[2] in {
+                *("svg", "g", "path", "defs", "use", "text", "tspan", "clipPath", "rect", "pattern", "title"),
+            }
+            for key, value in element.attrib.items():
+                assert not key.lower().startswith("on")
+                assert "://" not in value
+                for referred in re.findall(r"url\(([^)]*)\)", value):
+                    assert referred[1:] in own
+                if key.rpartition("}")[2] == "href":
+                    assert value[1:] in own
+    assert len(ids) == len(set(ids))
+    assert all(re.match(r"[a-z]+(-k)?-\d+-", one) for one in ids)
+
+
+def test_text_is_text_and_ink_is_the_pages(figures: list[Any]) -> None:
+    for figure in figures:
+        root = ElementTree.fromstring(figure.svg)
+        styles = " ".join(element.get("style", "") for element in root.iter())
+        assert "currentColor" in styles
+        assert "#010203" not in styles
+        assert not re.search(r"(fill|stroke): #(000000|ffffff)", styles)
+        for element in root.iter("{http://www.w3.org/2000/svg}text"):
+            assert "currentColor" in (element.get("style") or "")
+    all_text = {
+        "".join(e.itertext()) for f in figures for e in ElementTree.fromstring(f.svg).iter() if e.tag.endswith("text")
+    }
+    assert {"_private", "100%", "{x}", "#010203", "url(#x)", "a b\ufffd\ufffd"} <= all_text
+    assert any('$\\alpha_b$ <b>&"x"\'' in text for text in all_text)
+    assert "&lt;b&gt;&amp;" in figures[0].svg
+    assert "<b>" not in figures[0].svg
+
+
+def test_equal_reports_have_equal_pictures() -> None:
+    comparison = compared(by=MARKET)
+    first = figures_of(report_of(comparison))  # type: ignore[arg-type]
+    with mpl.rc_context({"font.size": 30, "lines.linewidth": 9, "text.usetex": True, "axes.facecolor": "red"}):
+        second = figures_of(report_of(comparison))  # type: ignore[arg-type]
+    assert first == second
+    assert mpl.rcParams["svg.fonttype"] == "path"
+
+
+def test_one_model_has_no_comparison() -> None:
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=["ndcg@10"], by=MARKET)
+    found = figures_of(report_of(None, result))  # type: ignore[arg-type]
+    assert [f.name for f in found] == ["over-k-1", "segments-1", "learning-1"]
+    empty = Report(
+        {"options": {"weighted": False}, "curves": None, "segments": [], "learning": None}, {"a": result}, None
+    )
+    assert figures_of(empty) == []  # type: ignore[arg-type]
+
+
+def test_metrics_of_another_scale_have_their_own_axis() -> None:
+    comparison = compared(metrics=["map", "cg", ltr.DCG(gain=(0, 10, 100, 1000, 10_000)), "ndcg@10"])
+    large = comparison.metrics[2]
+    assert comparison["cg"].difference == 0  # of the whole list, whatever the ranking
+    assert abs(comparison[large].ci_high) > 10 * max(abs(comparison[one].ci_high) for one in ("map", "ndcg@10"))
+    titles = [f.title for f in figures_of(report_of(comparison)) if f.name.startswith("comparison")]  # type: ignore[arg-type]
+    assert titles == [f"Difference to {BASE} in map, cg, ndcg_exp@10", f"Difference to {BASE} in {large}"]
+
+
+def test_of_many_segments_the_largest_are_shown() -> None:
+    label = np.array([f"s{i % 35}" for i in range(40)])[np.unique(QID, return_inverse=True)[1]]
+    comparison = compared(metrics=["precision@5"], by=label)
+    found = {f.name: f for f in figures_of(report_of(comparison))}  # type: ignore[arg-type]
+    for name in ("segments-1", "segments-2"):
+        assert found[name].caption.endswith("Shown are the 30 largest of 35 segments.")
+        lines = [
+            "".join(e.itertext()) for e in ElementTree.fromstring(found[name].svg).iter() if e.tag.endswith("text")
+        ]
+        segments = [line for line in lines if re.fullmatch(r"s\d+", line)]
+        assert len(segments) == 30
+        assert {f"s{i}" for i in range(5)} <= set(segments)  # of two queries each
+
+
+def test_mq2008(data: Path) -> None:
+    """Three of the real features against each other, by the number of documents."""
+    from ltr_metrics.io import read_letor
+
+    path = next(data.rglob("S5.txt.xz"))
+    read = read_letor(path)
+    comparison = ltr.compare(
+        {"BM25": read.X[:, 24], "TF": read.X[:, 0], "PageRank": read.X[:, 40]},
+        read.y,
+        qid=read.qid,
+        metrics=["ndcg@10", "map"],
+        n_resamples=500,
+    )
+    display = DifferencesDisplay.from_comparison(comparison, "map", "TF")
+    assert display.wins + display.ties + display.losses == comparison["map", "TF"].n_queries == 105
+    assert display.n_undefined == 51
+    assert svg_of(display, "one").startswith("<svg")
