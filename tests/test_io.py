@@ -10,10 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import feather, ipc
 
 import ltr_metrics as ltr
-from ltr_metrics.io import compressed, read_letor, read_table, write_whole
+from ltr_metrics.io import compressed, read_letor, read_scores, read_table, write_whole
+from ltr_metrics.io.table import is_table
 
 GOOD = "2 qid:7 1:0.5 3:-1e-3 # docid = GX1 inc = 1\n0 qid:7 2:.25 #docid = GX2\n1.5 qid:10 1:1 2:2 3:3 # docid = GX3\n"
 
@@ -92,7 +96,7 @@ BAD = {
     "zero": ("0 qid:1 1:1\n0 qid:1 0:1\n", r"data.txt:2:9: feature numbers start at 1.*zero_based=True"),
     "mixed": ("0 qid:1 1:1\n0 1:1\n", r"data.txt:2: either every line has a qid: or none. This one lacks it"),
     "mixed the other way": ("0 1:1\n0 qid:1 1:1\n", r"data.txt:2: .*This one has it"),
-    "empty id": ("0 qid: 1:1\n", r"qid: must be followed by the query's id"),
+    "empty id": ("0 qid:1 1:1\n0 qid: 1:1\n", r"data.txt:2: qid: must be followed by the query's id"),
     "no id": ("0 1:1\n", r"data.txt:1: the lines have no qid:.*data.txt.query or data.txt.group"),
     "empty": ("", r"data.txt has no document"),
     "comments alone": ("# nothing\n\n", r"data.txt has no document"),
@@ -136,7 +140,7 @@ def test_ids_beyond_ascii_are_text_in_utf_8(tmp_path: Path) -> None:
     assert read.docid.tolist() == ["naïve"]
     for text in ("1 qid:café 1:2\n", "1 qid:a 1:2 # docid = café\n"):
         (tmp_path / "latin.txt").write_bytes(text.encode("latin-1"))
-        with pytest.raises(ltr.LtrValueError, match=r"latin.txt must be UTF-8 text"):
+        with pytest.raises(ltr.LtrValueError, match=r"latin.txt:1: ids must be UTF-8 text"):
             read_letor(tmp_path / "latin.txt")
 
 
@@ -176,12 +180,236 @@ def test_tables_that_are_refused(tmp_path: Path) -> None:
         read_table(write(tmp_path, "qid,label\n1,0,5\n", "a.csv"))  # a line longer than the header
     with pytest.raises(ltr.LtrValueError, match=r"a.parquet cannot be read as parquet"):
         read_table(write(tmp_path, "no parquet", "a.parquet"))
-    with pytest.raises(ltr.LtrValueError, match=r"must end in .parquet, .csv or .tsv"):
+    with pytest.raises(ltr.LtrValueError, match=r"must end in .parquet, .arrow, .feather, .npz, .csv or .tsv"):
         read_table(write(tmp_path, "x", "a.xlsx"))
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "absent.csv")
     with pytest.raises(ltr.LtrValueError, match="at least one file"):
         read_table([])
+
+
+FRAME = pd.DataFrame(
+    {"qid": ["007", "7", "7"], "label": [1, 0, 2], "score": [0.5, 0.1, 1], "flag": [True, False, True]}
+)
+
+
+def arrow_files(folder: Path) -> dict[str, Path]:
+    """Every form that Arrow and polars write."""
+    table = pa.Table.from_pandas(FRAME, preserve_index=False)
+    for name, new in (("file.arrow", ipc.new_file), ("stream.arrow", ipc.new_stream)):
+        with new(folder / name, table.schema) as file:
+            file.write_table(table, max_chunksize=2)
+    feather.write_feather(table, folder / "lz4.feather", compression="lz4")
+    pl.from_arrow(table).write_ipc(folder / "polars.arrow")
+    pl.from_arrow(table).write_ipc_stream(folder / "polars_stream.arrow")
+    (folder / "file.arrow.gz").write_bytes(gzip.compress((folder / "file.arrow").read_bytes()))
+    (folder / "stream.arrow.xz").write_bytes(lzma.compress((folder / "stream.arrow").read_bytes()))
+    return {path.name: path for path in folder.iterdir()}
+
+
+def test_arrow(tmp_path: Path) -> None:
+    for name, path in arrow_files(tmp_path).items():
+        assert is_table(path)
+        read = read_table(path, columns=["score"])
+        assert read.to_dict("list") == FRAME.to_dict("list"), name
+    assert len(read_table([tmp_path / "file.arrow", tmp_path / "lz4.feather"])) == 6
+    assert is_table("A.ARROW.GZ")
+    assert not is_table("a.npy")
+
+
+def test_arrow_that_is_cut_off_or_empty(tmp_path: Path) -> None:
+    for name, path in arrow_files(tmp_path).items():
+        content = path.read_bytes()
+        for end in (0, 3, len(content) // 2, len(content) - 8, len(content) - 1):
+            path.write_bytes(content[:end])
+            message = r"cannot be read as (arrow|feather).*" + ("The file is empty" if end == 0 else "")
+            with pytest.raises(ltr.LtrValueError, match=rf"{name} {message}"):
+                read_table(path)
+    with ipc.new_file(path, pa.schema({"qid": pa.int64(), "label": pa.int64()})):
+        pass
+    path.rename(tmp_path / "none.arrow")
+    with pytest.raises(ltr.LtrValueError, match=r"none.arrow has no row"):
+        read_table(tmp_path / "none.arrow")
+    (tmp_path / "old.feather").write_bytes(b"FEA1 and more")
+    with pytest.raises(ltr.LtrValueError, match=r"old.feather cannot be read as feather: .*version 1"):
+        read_table(tmp_path / "old.feather")
+
+
+def test_npz(tmp_path: Path) -> None:
+    columns = {name: FRAME[name].to_numpy() for name in ("label", "score", "flag")}
+    columns |= {"qid": np.array(["007", "7", "7"]), "big_endian": np.arange(3, dtype=">i4")}
+    for name, save in (("a.npz", np.savez), ("b.npz", np.savez_compressed)):
+        save(tmp_path / name, **columns)
+        read = read_table(tmp_path / name, columns=["score"])
+        assert read[list(FRAME)].to_dict("list") == FRAME.to_dict("list")
+        assert read["big_endian"].tolist() == [0, 1, 2]
+    (tmp_path / "a.npz.xz").write_bytes(lzma.compress((tmp_path / "a.npz").read_bytes()))
+    assert len(read_table([tmp_path / "a.npz.xz", tmp_path / "b.npz"])) == 6
+
+
+NPZ: dict[str, tuple[dict[str, object], str]] = {
+    "lengths": ({"label": [1, 2]}, r"one entry a row, of which there is one number: got .*2 in label"),
+    "matrix": ({"X": np.zeros((3, 2))}, r"the array 'X' must be one-dimensional, a column. Got shape \(3, 2\)"),
+    "number": ({"X": 1.0}, r"the array 'X' must be one-dimensional.*\(\)"),
+    "complex": ({"X": np.zeros(3, complex)}, r"'X' must hold numbers, text or times. Got dtype complex128"),
+    "objects": ({"X": np.array([None, 1, "a"], object)}, r"cannot be read as npz: .*pickle"),
+}
+
+
+@pytest.mark.parametrize("case", NPZ)
+def test_npz_that_is_refused(tmp_path: Path, case: str) -> None:
+    changed, message = NPZ[case]
+    np.savez(tmp_path / "a.npz", **({"qid": [1, 1, 2], "label": [0, 1, 0]} | changed))  # type: ignore[arg-type]
+    with pytest.raises(ltr.LtrError, match=rf"a.npz.*{message}"):
+        read_table(tmp_path / "a.npz")
+
+
+def test_npz_that_is_cut_off_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, qid=np.arange(1000) // 9, label=np.arange(1000) % 3)
+    content = path.read_bytes()
+    damaged = bytearray(content)
+    damaged[100:400] = bytes(300)
+    for one in (b"", content[:100], content[: len(content) // 2], content[:-1], bytes(damaged), b"qid,label\n1,0\n"):
+        path.write_bytes(one)
+        with pytest.raises(ltr.LtrValueError, match=r"a.npz cannot be read as npz"):
+            read_table(path)
+    with path.open("wb") as file:
+        np.save(file, np.arange(3))
+    with pytest.raises(ltr.LtrValueError, match=r"a.npz cannot be read as npz: it holds one array without a name"):
+        read_table(path)
+    np.savez(path, qid=[1], grade=[0])
+    with pytest.raises(ltr.LtrKeyError, match=r"a.npz has no column 'label'. It has qid, grade"):
+        read_table(path)
+    np.savez(path, qid=[], label=[])
+    with pytest.raises(ltr.LtrValueError, match=r"a.npz has no row"):
+        read_table(path)
+
+
+def test_columns_of_csv_that_stay_text(tmp_path: Path) -> None:
+    path = write(tmp_path, "qid,label,docid,score\n1,0,007,1\n1,1,7,2\n", "a.csv")
+    assert read_table(path)["docid"].tolist() == [7, 7]
+    assert read_table(path, text=["docid"])["docid"].tolist() == ["007", "7"]
+    assert read_table(path, text=["docid"])["score"].tolist() == [1, 2]
+
+
+# -- scores alone -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", ">f8", "int8", "bool"])
+def test_scores_of_npy(tmp_path: Path, dtype: str) -> None:
+    scores = np.array([0.1, -3, 7]).astype(dtype)
+    np.save(tmp_path / "a.npy", scores)
+    found = read_scores(tmp_path / "a.npy")
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, scores.astype(np.float64))
+    (tmp_path / "a.npy.gz").write_bytes(gzip.compress((tmp_path / "a.npy").read_bytes()))
+    np.testing.assert_array_equal(read_scores(tmp_path / "a.npy.gz"), found)
+
+
+def test_scores_of_text_keep_every_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(0).normal(size=300) * 10.0 ** np.arange(-150, 150)
+    text = "".join(f"{score!r}\n" for score in scores.tolist())
+    for name in ("a.txt", "a.csv"):
+        np.testing.assert_array_equal(read_scores(write(tmp_path, text, name)), scores)
+    for name, opened in (("a.txt.gz", gzip.open), ("a.csv.xz", lzma.open)):
+        with opened(tmp_path / name, "wb") as file:
+            file.write(text.encode())
+        np.testing.assert_array_equal(read_scores(tmp_path / name), scores)
+    monkeypatch.setattr(compressed, "BYTES_AT_ONCE", 50)
+    np.testing.assert_array_equal(read_scores(tmp_path / "a.txt"), scores)
+    special = read_scores(write(tmp_path, " 1\r\n-inf\r\n\tnan \r\n9007199254740992\r\n+.5\r\n\r\n \r\n"))
+    np.testing.assert_array_equal(special, [1, -np.inf, np.nan, 2.0**53, 0.5])
+
+
+SCORES: dict[str, tuple[str, str]] = {
+    "header": ("score\n1\n", r"data.txt:1: a line must hold one number. Got 'score'. Drop the header"),
+    "text": ("1\n2\nx\n", r"data.txt:3: a line must hold one number. Got 'x'"),
+    "two": ("1\n1,2\n", r"data.txt:2: .* Got '1,2'"),
+    "two by space": ("1\n1 2\n", r"data.txt:2: .* Got '1 2'"),
+    "underscore": ("1\n1_0\n", r"data.txt:2: .* Got '1_0'"),
+    "blank": ("1\n\n2\n", r"data.txt:2: a score must stand in every line. This one is blank"),
+    "blank at first": ("\n2\n", r"data.txt:1: a score must stand in every line"),
+    "inexact": (
+        "1\n9007199254740993\n",
+        r"data.txt:2: scores must not be integers beyond 2\*\*53.*Got 9007199254740993",
+    ),
+    "inexact below": ("1\n-9007199254740993\n", r"data.txt:2: scores must not be integers beyond"),
+    "empty": ("", r"data.txt has no score"),
+    "blank lines": ("\n\n", r"data.txt has no score"),
+    "binary": ("1\n\x00\x01\n", r"data.txt:2: a line must hold one number"),
+}
+
+
+@pytest.mark.parametrize("bytes_at_once", [1, 1 << 22])
+@pytest.mark.parametrize("case", SCORES)
+def test_what_is_no_scores_is_refused(
+    tmp_path: Path, case: str, bytes_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compressed, "BYTES_AT_ONCE", bytes_at_once)
+    text, message = SCORES[case]
+    with pytest.raises(ltr.LtrValueError, match=message):
+        read_scores(write(tmp_path, text))
+
+
+def test_npy_that_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(1000.0))
+    content = path.read_bytes()
+    for one in (b"", content[:50], content[:-1], b"1\n2\n"):
+        path.write_bytes(one)
+        with pytest.raises(ltr.LtrValueError, match=r"a.npy cannot be read as npy"):
+            read_scores(path)
+    for array, message in (
+        (np.zeros((3, 1)), r"The scores of .*a.npy must be one-dimensional"),
+        (np.array(["a"]), r"The scores of .*a.npy must be numbers"),
+        (np.array([2**53 + 1]), r"a.npy must not hold integers beyond 2\*\*53"),
+        (np.zeros(0), r"a.npy has no score"),
+    ):
+        np.save(path, array)
+        with pytest.raises(ltr.LtrError, match=message):
+            read_scores(path)
+    np.save(path, np.array([1, None], object))
+    with pytest.raises(ltr.LtrValueError, match=r"a.npy cannot be read as npy: .*pickle"):
+        read_scores(path)
+    with path.open("wb") as file:
+        np.savez(file, a=[1.0])
+    with pytest.raises(ltr.LtrValueError, match=r"a.npy cannot be read as npy: it holds arrays by name"):
+        read_scores(path)
+    with pytest.raises(ltr.LtrValueError, match=r"must end in .npy, .txt or .csv"):
+        read_scores(tmp_path / "a.parquet")
+    for name in ("absent.npy", "absent.txt"):
+        with pytest.raises(FileNotFoundError):
+            read_scores(tmp_path / name)
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(b"0.123456789\n" * 1000)[:-10])
+    with pytest.raises(ltr.LtrValueError, match=r"cut.txt.gz is damaged or cut off"):
+        read_scores(tmp_path / "cut.txt.gz")
+
+
+# -- labels of LETOR --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", ["-1", "nan", "inf"])
+def test_labels_that_are_no_grades(tmp_path: Path, label: str) -> None:
+    path = write(tmp_path, f"# heading\n1 qid:1 1:1\n{label} qid:1 1:2\n")
+    np.testing.assert_array_equal(read_letor(path).y, [1, float(label)])  # -1 marks what nobody judged
+    with pytest.raises(ltr.LtrValueError, match=rf"data.txt:3:1: a grade must be finite and not negative. Got {label}"):
+        read_letor(path, graded=True)
+
+
+@pytest.mark.parametrize("ending", ["gz", "xz", "bz2"])
+def test_letor_that_is_cut_off_in_the_middle(tmp_path: Path, ending: str) -> None:
+    content = {"gz": gzip, "xz": lzma, "bz2": bz2}[ending].compress(GOOD.encode() * 1000)
+    path = tmp_path / f"cut.txt.{ending}"
+    for end in (0, 5, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:end])
+        with pytest.raises(
+            ltr.LtrValueError, match=rf"cut.txt.{ending} (is damaged or cut off after line|has no document)"
+        ):
+            read_letor(path)
+    plain = write(tmp_path, GOOD[: GOOD.index(" 1:1 2:2") + 6])
+    with pytest.raises(ltr.LtrValueError, match=r"data.txt:3:16: a feature must have the form number:value. Got '2'"):
+        read_letor(plain)
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, is_count
 from ltr_metrics.io.compressed import blocks_of_lines, without_compression
 
 PathLike = str | os.PathLike[str]
@@ -47,7 +47,11 @@ class LetorData:
 
 
 def read_letor(
-    paths: PathLike | Iterable[PathLike], *, n_features: int | None = None, zero_based: bool = False
+    paths: PathLike | Iterable[PathLike],
+    *,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    graded: bool = False,
 ) -> LetorData:
     r"""Read LETOR or svmlight files, one after the other.
 
@@ -63,6 +67,9 @@ def read_letor(
         Columns of X; default: the highest feature number that occurs.
     zero_based : bool, default False
         Whether feature numbers start at 0.
+    graded : bool, default False
+        Whether every label must be a grade, finite and not negative, as an evaluation wants it: what is none is then an error
+        here, with its line. Some files mark with -1 what nobody judged.
 
     Returns
     -------
@@ -86,9 +93,8 @@ def read_letor(
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    if n_features is not None and not (isinstance(n_features, int) and n_features >= 1):
-        raise LtrValueError(f"n_features must be a whole number of at least 1. Got {n_features!r}.")
-    files = [_read_file(Path(path), zero_based) for path in paths]
+    require_n_features(n_features)
+    files = [_read_file(Path(path), zero_based, graded) for path in paths]
     if not files:
         raise LtrValueError("read_letor needs at least one file. Got none.")
     highest = max(int(file.column.max(initial=-1)) for file in files) + 1
@@ -109,6 +115,12 @@ def read_letor(
     )
 
 
+def require_n_features(n_features: object) -> None:
+    """Refuse what is no number of features."""
+    if n_features is not None and not is_count(n_features):
+        raise LtrValueError(f"n_features must be a whole number of at least 1. Got {n_features!r}.")
+
+
 @dataclass(frozen=True, eq=False)
 class _File:
     path: Path
@@ -122,10 +134,7 @@ class _File:
 
 
 def _join_ids(files: list[_File]) -> AnyArray:
-    if len({file.named for file in files}) > 1:
-        raise LtrValueError(
-            "Some of the files have qid: in their lines and some only sizes beside them; read them apart."
-        )
+    require_alike([file.named for file in files])
     if files[0].named:
         return np.concatenate([file.qid for file in files])
     offset, ids = 0, []
@@ -135,41 +144,75 @@ def _join_ids(files: list[_File]) -> AnyArray:
     return np.concatenate(ids)
 
 
-def _read_file(path: Path, zero_based: bool) -> _File:
-    parts = [_parse(lines, path, lines_before, zero_based) for lines, lines_before in blocks_of_lines(path)]
-    if not any(part.y.size for part in parts):
-        raise LtrValueError(f"{path} has no document: every line is blank or a comment.")
+def require_alike(named: Iterable[bool]) -> None:
+    """Refuse files of which some name their queries and some do not."""
+    if len(set(named)) > 1:
+        raise LtrValueError(
+            "Some of the files have qid: in their lines and some only sizes beside them; read them apart."
+        )
+
+
+def _read_file(path: Path, zero_based: bool, graded: bool) -> _File:
+    parts = list(read_lines(path, zero_based, graded))
     y = np.concatenate([part.y for part in parts])
-    names = [name for part in parts for name in part.qid]
-    docid = [name for part in parts for name in part.docid]
+    names = [name for part in parts for name in part.qid or ()]
+    docid = None if any(part.docid is None for part in parts) else [d for part in parts for d in part.docid or ()]
     offset = np.cumsum([0, *(len(part.y) for part in parts)])
     return _File(
         path=path,
         y=y,
-        qid=_ids(names, path) if names[0] is not None else _ids_from_sizes(path, len(y)),
-        named=names[0] is not None,
-        docid=None if None in docid else np.array([_text(d, path) for d in docid if d is not None]),
+        qid=ids_of_text(np.array(names)) if names else _ids_from_sizes(path, len(y)),
+        named=bool(names),
+        docid=None if docid is None else np.array(docid),
         row=np.concatenate([part.row + first for part, first in zip(parts, offset, strict=False)]),
         column=np.concatenate([part.column for part in parts]),
         value=np.concatenate([part.value for part in parts]),
     )
 
 
+def read_lines(path: Path, zero_based: bool, graded: bool) -> Iterator[Lines]:
+    """Yield the documents of a file, some thousands at a time; a file without a document is an error."""
+    named = None
+    for lines, lines_before in blocks_of_lines(path):
+        part = _parse(lines, path, lines_before, zero_based, named)
+        if not part.y.size:
+            continue
+        if graded:
+            _refuse_labels(part, path)
+        named = part.qid is not None
+        yield part
+    if named is None:
+        raise LtrValueError(f"{path} has no document: every line is blank or a comment.")
+
+
+def _refuse_labels(part: Lines, path: Path) -> None:
+    bad = ~(np.isfinite(part.y) & (part.y >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise LtrValueError(
+            f"{path}:{part.number[row]}:1: a grade must be finite and not negative. Got {part.y[row]:g}. Drop lines without a judgement, "
+            "or shift the grades so that the lowest is 0."
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class _Lines:
+class Lines:
+    """The documents of some lines: an entry a document, and a (row, column, value) for each feature that is there."""
+
     y: FloatArray
-    qid: list[bytes | None]
-    docid: list[bytes | None]
+    qid: list[str] | None  # None where the lines name no query
+    docid: list[str] | None  # None where a line names no document
+    number: IntArray  # of the line in its file, from 1 on
     row: IntArray
     column: IntArray
     value: FloatArray
 
 
-def _parse(lines: list[bytes], path: Path, lines_before: int, zero_based: bool) -> _Lines:
+def _parse(lines: list[bytes], path: Path, lines_before: int, zero_based: bool, named_before: bool | None) -> Lines:
     """Split lines by the interpreter and their numbers, which are many, by NumPy."""
     labels: list[bytes] = []
-    qid: list[bytes | None] = []
-    docid: list[bytes | None] = []
+    qid: list[bytes] = []
+    docid: list[bytes] = []
     features: list[bytes] = []
     number: list[int] = []
     for at, line in enumerate(lines, start=lines_before + 1):
@@ -178,16 +221,22 @@ def _parse(lines: list[bytes], path: Path, lines_before: int, zero_based: bool) 
         if not words:
             continue
         named = len(words) > 1 and words[1].startswith(b"qid:")
-        labels.append(words[0])
-        qid.append(words[1][4:] if named else None)
-        found = _DOCID.search(comment)
-        docid.append(found[1] if found else None)
-        features.append(b" ".join(words[2:] if named else words[1:]))
-        number.append(at)
-        if (qid[-1] is None) != (qid[0] is None):
+        if named_before is None:
+            named_before = named
+        if named != named_before:
             raise LtrValueError(
                 f"{path}:{at}: either every line has a qid: or none. This one {'has' if named else 'lacks'} it."
             )
+        if named:
+            qid.append(words[1][4:])
+            if not qid[-1]:
+                raise LtrValueError(f"{path}:{at}: qid: must be followed by the query's id. This one is empty.")
+        labels.append(words[0])
+        found = _DOCID.search(comment)
+        if found:
+            docid.append(found[1])
+        features.append(b" ".join(words[2:] if named else words[1:]))
+        number.append(at)
     count = np.array([pairs.count(b":") for pairs in features], dtype=np.intp)
     text = b" ".join(filter(None, features))
     values = _numbers(text.replace(b":", b" "))
@@ -202,7 +251,15 @@ def _parse(lines: list[bytes], path: Path, lines_before: int, zero_based: bool) 
     if (ids < lowest).any() or (ids > HIGHEST_FEATURE).any() or (ids % 1 != 0).any():
         _raise_for_bad_line(path, lines, number, lines_before, lowest)
     column = ids.astype(np.intp) - lowest
-    return _Lines(y, qid, docid, np.repeat(np.arange(len(y)), count), column, values[1::2])
+    return Lines(
+        y=y,
+        qid=_texts(qid, number, path) if named_before else None,
+        docid=_texts(docid, number, path) if len(docid) == len(y) else None,
+        number=np.array(number, dtype=np.intp),
+        row=np.repeat(np.arange(len(y)), count),
+        column=column,
+        value=values[1::2],
+    )
 
 
 def _numbers(text: bytes) -> FloatArray | None:
@@ -252,22 +309,22 @@ def _is_number(word: str) -> bool:
     return "_" not in word
 
 
-def _ids(names: list[bytes | None], path: Path) -> AnyArray:
-    text = np.array([_text(name or b"", path) for name in names])
-    if (text == "").any():
-        raise LtrValueError(f"{path}: qid: must be followed by the query's id; it is empty in some line.")
+def ids_of_text(text: AnyArray) -> AnyArray:
+    """Return ids as integers if all of them are written as such; "007" is not 7, and stays text."""
     digits = np.char.isdigit(text) & ((np.char.str_len(text) == 1) | ~np.char.startswith(text, "0"))
-    return text.astype(np.int64) if digits.all() and np.char.str_len(text).max() < 19 else text  # "007" is not 7
+    return text.astype(np.int64) if digits.all() and np.char.str_len(text).max() < 19 else text
 
 
-def _text(word: bytes, path: Path) -> str:
+def _texts(words: list[bytes], number: list[int], path: Path) -> list[str]:
     try:
-        return word.decode()
-    except UnicodeDecodeError as error:
-        raise LtrValueError(f"{path} must be UTF-8 text: got {word!r} ({error}).") from None
+        return [word.decode() for word in words]
+    except UnicodeDecodeError:
+        at, word = next((n, w) for n, w in zip(number, words, strict=True) if w.decode(errors="replace").encode() != w)
+        raise LtrValueError(f"{path}:{at}: ids must be UTF-8 text. Got {word!r}. Convert the file to UTF-8.") from None
 
 
-def _ids_from_sizes(path: Path, n_rows: int) -> IntArray:
+def sizes_beside(path: Path) -> tuple[Path, IntArray]:
+    """Return the file of query sizes beside a file whose lines have no qid:, and what it holds."""
     stem = without_compression(path)
     beside = [stem.with_name(stem.name + ending) for ending in (".query", ".group")]
     file = next((candidate for candidate in beside if candidate.exists()), None)
@@ -276,15 +333,23 @@ def _ids_from_sizes(path: Path, n_rows: int) -> IntArray:
             f"{path}:1: the lines have no qid:, and there is no file of query sizes beside it ({beside[0].name} or {beside[1].name})."
         )
     sizes = []
-    for at, line in enumerate(_text(file.read_bytes(), file).splitlines(), start=1):
+    for at, line in enumerate(file.read_bytes().splitlines(), start=1):
         if line.strip():
-            if not (line.strip().isascii() and line.strip().isdigit()) or int(line) < 1:
+            if not line.strip().isdigit() or int(line) < 1:
                 raise LtrValueError(
-                    f"{file}:{at}: a query's size must be a whole number of at least 1. Got {line.strip()!r}."
+                    f"{file}:{at}: a query's size must be a whole number of at least 1. Got {line.strip().decode(errors='replace')!r}."
                 )
             sizes.append(int(line))
-    if sum(sizes) != n_rows:
-        raise LtrValueError(
-            f"{file}: its {len(sizes)} sizes add up to {sum(sizes)}, but {path} has {n_rows} documents."
-        )
+    return file, np.array(sizes, dtype=np.intp)
+
+
+def refuse_sizes(file: Path, sizes: IntArray, path: Path, n_rows: int | str) -> LtrValueError:
+    """Return the error for sizes that do not add up to the documents."""
+    return LtrValueError(f"{file}: its {len(sizes)} sizes add up to {sizes.sum()}, but {path} has {n_rows} documents.")
+
+
+def _ids_from_sizes(path: Path, n_rows: int) -> IntArray:
+    file, sizes = sizes_beside(path)
+    if sizes.sum() != n_rows:
+        raise refuse_sizes(file, sizes, path, n_rows)
     return np.repeat(np.arange(len(sizes)), sizes)

@@ -1,14 +1,16 @@
-"""Tables with a row a document: CSV, TSV and Parquet."""
+"""Tables with a row a document: CSV, TSV, Parquet, Arrow and NumPy's .npz."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from ltr_metrics.errors import LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
-from ltr_metrics.io.compressed import DAMAGED, open_bytes, without_compression
+from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
+from ltr_metrics.io.arrays import UNREADABLE, read_columns
+from ltr_metrics.io.compressed import open_bytes, without_compression
 
 if TYPE_CHECKING:
     import pandas
@@ -16,19 +18,28 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+ARROW = (".arrow", ".feather")
+KINDS = (".parquet", *ARROW, ".npz", *TEXT_SEPARATORS)
+END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 def is_table(path: PathLike) -> bool:
-    """Whether a file's name ends like a table's: .parquet, .csv or .tsv, compressed or not."""
-    return _kind(Path(path)) in (".parquet", *TEXT_SEPARATORS)
+    """Whether a file's name ends like a table's: .parquet, .arrow, .feather, .npz, .csv or .tsv, compressed or not."""
+    return kind_of(path) in KINDS
 
 
 def read_table(
-    paths: PathLike | Iterable[PathLike], *, qid: str = "qid", label: str = "label", columns: Sequence[str] = ()
+    paths: PathLike | Iterable[PathLike],
+    *,
+    qid: str = "qid",
+    label: str = "label",
+    columns: Sequence[str] = (),
+    text: Sequence[str] = (),
 ) -> pandas.DataFrame:
-    r"""Read CSV, TSV or Parquet files, one after the other, as a pandas data frame.
+    r"""Read Parquet, Arrow (Feather), NumPy's .npz, CSV or TSV files, one after the other, as a pandas data frame.
 
-    Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries. The same id in two files is the same query.
+    Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries. The same id in two files is the same query. An
+    ``.npz`` file holds its columns as arrays by name: ``numpy.savez("scores.npz", qid=..., label=..., bm25=...)``.
 
     Parameters
     ----------
@@ -37,13 +48,15 @@ def read_table(
         Names of the columns of query ids and grades.
     columns : sequence of str
         Further columns that must be there, such as scores.
+    text : sequence of str
+        Columns of CSV and TSV that stay text as query ids do, such as document ids.
 
     Raises
     ------
     LtrKeyError
         If a column is missing.
     LtrValueError
-        If a file is empty or cannot be read as what its name says.
+        If a file is empty, damaged, cut off, or cannot be read as what its name says.
 
     Examples
     --------
@@ -58,19 +71,12 @@ def read_table(
         import pandas
     except ImportError as error:
         raise MissingExtraError("pandas", "report") from error
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
-    paths = list(paths)
-    if not paths:
+    files = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    if not files:
         raise LtrValueError("read_table needs at least one file. Got none.")
-    frames: list[pandas.DataFrame] = [_read(Path(path), qid) for path in paths]
-    for path, frame in zip(paths, frames, strict=True):
-        for column in (qid, label, *columns):
-            if column not in frame.columns:
-                hint = did_you_mean(column, map(str, frame.columns))
-                raise LtrKeyError(
-                    f"{path} has no column {column!r}.{hint} It has {', '.join(map(str, frame.columns))}."
-                )
+    frames: list[pandas.DataFrame] = [_read(path, (qid, *text)) for path in files]
+    for path, frame in zip(files, frames, strict=True):
+        require_columns(path, list(frame.columns), (qid, label, *columns))
         if not len(frame):
             raise LtrValueError(f"{path} has no row.")
         empty = (frame[qid] == "").to_numpy()
@@ -85,35 +91,81 @@ def read_table(
     return pandas.concat(frames, ignore_index=True)
 
 
-def _read(path: Path, qid: str) -> Any:
-    kind = _kind(path)
-    if kind not in (".parquet", *TEXT_SEPARATORS):
+def kind_of(path: PathLike) -> str:
+    """Return what a file's name says that it is: its ending, decompressed."""
+    return without_compression(Path(path)).suffix.lower()
+
+
+def require_columns(path: Path, names: Sequence[object], needed: Iterable[str]) -> None:
+    """Refuse a table that has a name twice, or lacks a column that is needed."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise LtrValueError(f"{path} has {names.count(twice)} columns named {twice!r}; keep one of each name.")
+    for column in needed:
+        if column not in names:
+            hint = did_you_mean(column, map(str, names))
+            raise LtrKeyError(f"{path} has no column {column!r}.{hint} It has {', '.join(map(str, names))}.")
+
+
+def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:
+    kind = kind_of(path)
+    if kind not in KINDS:
         raise LtrValueError(
-            f"{path}: a table's name must end in .parquet, .csv or .tsv (or these with .gz, .xz, .bz2)."
+            f"{path}: a table's name must end in {', '.join(KINDS[:-1])} or {KINDS[-1]} (or these with .gz, .xz, .bz2)."
         )
     try:
-        from pyarrow import csv, parquet, string
+        with open_bytes(path) as file:
+            if kind == ".npz":
+                return _of_columns(read_columns(file, path))
+            table = _read_arrow(file) if kind in ARROW else _read_by_pyarrow(file, kind, text)
+            require_columns(path, table.column_names, ())
+            frame: pandas.DataFrame = table.to_pandas()
+            return frame
+    except (FileNotFoundError, LtrError):
+        raise
+    except UNREADABLE as error:  # pyarrow's own errors are ValueErrors and OSErrors
+        empty = " The file is empty." if not path.stat().st_size else ""
+        raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {error}.{empty}") from error
+
+
+def _of_columns(columns: Any) -> pandas.DataFrame:
+    import pandas
+
+    return pandas.DataFrame(columns)
+
+
+def _read_by_pyarrow(file: IO[bytes], kind: str, text: Sequence[str]) -> Any:
+    pyarrow = pyarrow_with("csv", "parquet")
+    if kind == ".parquet":
+        return pyarrow.parquet.read_table(file)
+    return pyarrow.csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
+        file,
+        parse_options=pyarrow.csv.ParseOptions(delimiter=TEXT_SEPARATORS[kind]),
+        convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(text, pyarrow.string())),
+    )
+
+
+def _read_arrow(file: IO[bytes]) -> Any:
+    """Read Arrow's format for files, which is Feather's, or for streams; both are called .arrow."""
+    pyarrow = pyarrow_with("ipc")
+    content = file.read()
+    if content.startswith(b"FEA1"):
+        raise ValueError("this is Feather of version 1, which pandas no longer writes; write it again")
+    if content.startswith(b"ARROW1"):
+        return pyarrow.ipc.open_file(content).read_all()
+    table = pyarrow.ipc.open_stream(content).read_all()
+    if not content.endswith(END_OF_STREAM):  # pyarrow takes one that was cut off between two batches for whole
+        raise ValueError("the stream is cut off: it lacks the mark of its end")
+    return table
+
+
+def pyarrow_with(*modules: str) -> Any:
+    """Import pyarrow and some of its modules, or say what is missing."""
+    try:
+        import pyarrow
+
+        for module in modules:
+            importlib.import_module(f"pyarrow.{module}")
     except ImportError as error:
         raise MissingExtraError("pyarrow", "report") from error
-    try:
-        with open_bytes(path) as file:
-            if kind == ".parquet":
-                table = parquet.read_table(file)
-            else:
-                table = csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
-                    file,
-                    parse_options=csv.ParseOptions(delimiter=TEXT_SEPARATORS[kind]),
-                    convert_options=csv.ConvertOptions(column_types={qid: string()}),
-                )
-    except FileNotFoundError:
-        raise
-    except (ValueError, OSError, *DAMAGED) as error:  # pyarrow's own errors are ValueErrors
-        raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {error}") from error
-    twice = [name for name in table.column_names if table.column_names.count(name) > 1]
-    if twice:
-        raise LtrValueError(f"{path} has {len(twice)} columns named {twice[0]!r}; keep one of each name.")
-    return table.to_pandas()
-
-
-def _kind(path: Path) -> str:
-    return without_compression(path).suffix.lower()
+    return pyarrow

@@ -1,0 +1,262 @@
+"""Model files to scores: the host's own predictions, and files that are none."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xgboost as xgb
+from lightgbm_fit import validation_sets
+
+import ltr_metrics as ltr
+from ltr_metrics.models import base, load_model, predict
+
+FEATURES = [f"f{i}" for i in range(8)]
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    X, y, qid = ltr.make_ranking(60, n_features=8, random_state=0)
+    return pd.DataFrame(X, columns=FEATURES), y, qid
+
+
+@pytest.fixture(scope="module")
+def valid() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    X, y, qid = ltr.make_ranking(40, n_features=8, random_state=1)
+    frame = pd.DataFrame(X, columns=FEATURES)
+    frame.iloc[::7, 2] = np.nan  # hosts take what is missing for a value of its own
+    return frame, y, qid
+
+
+def xgb_ranker(data: tuple[Any, ...], valid: tuple[Any, ...], **options: Any) -> xgb.XGBRanker:
+    ranker = xgb.XGBRanker(n_estimators=30, max_depth=3, learning_rate=0.3, random_state=0, n_jobs=1, **options)
+    X, y, qid = data
+    return ranker.fit(X, y, qid=qid, eval_set=[(valid[0], valid[1])], eval_qid=[valid[2]], verbose=False)
+
+
+def lgb_ranker(data: tuple[Any, ...], valid: tuple[Any, ...]) -> lgb.LGBMRanker:
+    X, y, qid = data
+    ranker = lgb.LGBMRanker(n_estimators=60, num_leaves=7, random_state=0, verbose=-1, n_jobs=1)
+    return ranker.fit(
+        X,
+        y,
+        group=ltr.qid_to_group(qid),
+        **validation_sets((valid[0], valid[1])),
+        eval_group=[ltr.qid_to_group(valid[2])],
+        callbacks=[lgb.early_stopping(3, verbose=False)],
+    )
+
+
+@pytest.fixture(scope="module")
+def rankers(data: tuple[Any, ...], valid: tuple[Any, ...]) -> dict[str, Any]:
+    """Trained with early stopping."""
+    return {"xgboost": xgb_ranker(data, valid, early_stopping_rounds=3), "lightgbm": lgb_ranker(data, valid)}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory, rankers: dict[str, Any]) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    for name in ("model.json", "model.ubj"):
+        rankers["xgboost"].save_model(folder / name)
+    rankers["lightgbm"].booster_.save_model(folder / "model.txt")
+    for source, name in (("model.json", "json.model"), ("model.ubj", "ubj.txt"), ("model.txt", "lightgbm.json")):
+        (folder / name).write_bytes((folder / source).read_bytes())
+    (folder / "crlf.txt").write_bytes((folder / "model.txt").read_bytes().replace(b"\n", b"\r\n"))
+    return folder
+
+
+XGBOOST = ("model.json", "model.ubj", "json.model", "ubj.txt")
+LIGHTGBM = ("model.txt", "lightgbm.json", "crlf.txt")
+
+
+@pytest.mark.parametrize("batch", [1 << 16, 7])
+@pytest.mark.parametrize("name", [*XGBOOST, *LIGHTGBM])
+def test_a_file_predicts_as_its_ranker_does(
+    models: Path,
+    rankers: dict[str, Any],
+    valid: tuple[Any, ...],
+    name: str,
+    batch: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(base, "ROWS_AT_ONCE", batch)
+    model = load_model(models / name)
+    expected = rankers[model.host].predict(valid[0])
+    found = model.predict(valid[0])
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(predict(models / name, valid[0].to_numpy()), expected)
+
+
+def test_rounds_beyond_the_best_do_not_count(
+    tmp_path: Path, models: Path, rankers: dict[str, Any], data: tuple[Any, ...], valid: tuple[Any, ...]
+) -> None:
+    booster = rankers["xgboost"].get_booster()
+    rounds = booster.num_boosted_rounds()
+    assert rankers["xgboost"].best_iteration + 1 < rounds  # XGBoost's file has them all, LightGBM's does not
+    whole = booster.inplace_predict(valid[0], iteration_range=(0, rounds), predict_type="margin")
+    assert not np.array_equal(whole, predict(models / "model.json", valid[0]))
+    groups = ltr.qid_to_group(data[2]), ltr.qid_to_group(valid[2])
+    train = lgb.Dataset(data[0], data[1], group=groups[0])
+    stop = lgb.early_stopping(3, verbose=False)
+    options = {"objective": "lambdarank", "metric": "ndcg", "verbose": -1, "num_threads": 1, "num_leaves": 7}
+    watched = lgb.Dataset(valid[0], valid[1], group=groups[1], reference=train)
+    plain = lgb.train(options, train, 60, valid_sets=[watched], callbacks=[stop], keep_training_booster=True)
+    assert 0 < plain.best_iteration < plain.current_iteration()
+    plain.save_model(tmp_path / "model.txt")
+    np.testing.assert_array_equal(predict(tmp_path / "model.txt", valid[0]), plain.predict(valid[0]))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # gblinear is on its way out
+@pytest.mark.parametrize("booster", ["dart", "gblinear"])
+def test_other_boosters_of_xgboost(tmp_path: Path, data: tuple[Any, ...], valid: tuple[Any, ...], booster: str) -> None:
+    X = valid[0].fillna(0)
+    ranker = xgb_ranker(data, (X, *valid[1:]), booster=booster)
+    ranker.save_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(predict(tmp_path / "model.json", X), ranker.predict(X))
+    np.testing.assert_array_equal(predict(tmp_path / "model.json", X.to_numpy()), ranker.predict(X))
+
+
+def test_scores_are_margins(tmp_path: Path, data: tuple[Any, ...]) -> None:
+    X, y, _ = data
+    xgb.XGBClassifier(n_estimators=3, n_jobs=1).fit(X, y > 0).save_model(tmp_path / "model.ubj")
+    lgb.LGBMClassifier(n_estimators=3, verbose=-1, n_jobs=1).fit(X, y > 0).booster_.save_model(tmp_path / "model.txt")
+    for name in ("model.ubj", "model.txt"):
+        found = predict(tmp_path / name, X)
+        assert found.min() < 0
+    plain = lgb.Booster(model_file=tmp_path / "model.txt").predict(X)
+    np.testing.assert_allclose(1 / (1 + np.exp(-found)), plain, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["model.txt", "model.ubj"])
+def test_features_are_taken_by_name(models: Path, valid: tuple[Any, ...], name: str) -> None:
+    model = load_model(models / name)
+    assert (model.n_features, model.names()) == (8, tuple(FEATURES))
+    expected = model.predict(valid[0])
+    shuffled = valid[0][FEATURES[::-1]].assign(qid="words", other=1)
+    as_integers = valid[0].round().assign(f3=lambda frame: frame["f3"].astype("Int64"))
+    for frame in (shuffled, pl.from_pandas(valid[0]), pa.Table.from_pandas(shuffled), dict(shuffled)):
+        np.testing.assert_array_equal(model.predict(frame), expected)
+    np.testing.assert_array_equal(model.predict(as_integers), model.predict(as_integers.astype(float)))
+    missing = as_integers.assign(f3=as_integers["f3"].where(as_integers["f3"] > 0))
+    assert missing["f3"].isna().any()
+    np.testing.assert_array_equal(
+        model.predict(missing),
+        model.predict(missing.assign(f3=missing["f3"].astype(object).where(missing["f3"].notna(), np.nan))),
+    )
+    with pytest.raises(ltr.LtrValueError, match=r"lack the model's feature 'f5', 2 in all .*model"):
+        model.predict(valid[0].drop(columns=["f5", "f7"]))
+    with pytest.raises(
+        ltr.LtrTypeError, match=r"The feature 'f1' of the model .* must be a column of numbers\. Got dtype"
+    ):
+        model.predict(valid[0].assign(f1="text"))
+    with pytest.raises(ltr.LtrValueError, match=r"has 8 features, the data have 7.*n_features"):
+        model.predict(valid[0].to_numpy()[:, :7])
+    with pytest.raises(ltr.LtrValueError, match=r"X must have two dimensions.*\(8,\)"):
+        model.predict(np.zeros(8))
+
+
+def test_a_model_without_names(tmp_path: Path, data: tuple[Any, ...]) -> None:
+    X, y, qid = data
+    matrix = xgb.DMatrix(X.to_numpy(), y, qid=qid)
+    xgb.train({"objective": "rank:ndcg"}, matrix, 3).save_model(tmp_path / "model.json")
+    assert predict(tmp_path / "model.json", X.to_numpy()).shape == y.shape
+    with pytest.raises(ltr.LtrValueError, match="saved without names of features"):
+        predict(tmp_path / "model.json", X)
+
+
+def test_what_gives_no_one_score_is_refused(tmp_path: Path, data: tuple[Any, ...]) -> None:
+    X, y, _ = data
+    xgb.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, y).save_model(tmp_path / "classes.json")
+    xgb.XGBRegressor(n_estimators=2, n_jobs=1).fit(X, np.column_stack([y, y])).save_model(tmp_path / "targets.ubj")
+    lgb.LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1).fit(X, y).booster_.save_model(tmp_path / "classes.txt")
+    for name, n in (("classes.json", 5), ("targets.ubj", 2), ("classes.txt", 5)):
+        with pytest.raises(ltr.LtrValueError, match=rf"{name} gives {n} scores a row"):
+            load_model(tmp_path / name)
+
+
+def test_categories_are_refused(tmp_path: Path, data: tuple[Any, ...]) -> None:
+    X, y, _ = data
+    frame = X.assign(f0=pd.Categorical(np.where(X["f0"] > 0, "a", "b")))
+    xgb.XGBRegressor(n_estimators=2, n_jobs=1, enable_categorical=True).fit(frame, y).save_model(
+        tmp_path / "model.json"
+    )
+    lgb.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1).fit(frame, y).booster_.save_model(tmp_path / "model.txt")
+    for name in ("model.json", "model.txt"):
+        with pytest.raises(ltr.LtrValueError, match=rf"{name} was trained on .*categor"):
+            load_model(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["model.txt", "crlf.txt", "model.json", "model.ubj"])
+def test_a_file_that_is_cut_off_or_lost_a_piece_is_refused(models: Path, tmp_path: Path, name: str) -> None:
+    """LightGBM left to itself ends the process on some of these."""
+    content = (models / name).read_bytes()
+    places = np.linspace(0, len(content) * 0.97, 25).astype(int)  # after it, pandas_categorical:null alone may be left
+    damaged = [content[:at] for at in places]
+    damaged += [content[:at] + content[at + 100 :] for at in (len(content) // 3, len(content) // 2)]
+    for one in damaged:
+        (tmp_path / name).write_bytes(one)
+        with pytest.raises(ltr.LtrValueError, match=rf"{name} is (damaged|empty|not)"):
+            load_model(tmp_path / name)
+
+
+FOREIGN: dict[str, tuple[str, str]] = {
+    "empty.txt": ("", "empty.txt is empty: booster.save_model writes"),
+    "data.csv": ("qid,label\n1,0\n", "data.csv is not a LightGBM model file, nor one of XGBoost"),
+    "other.json": (json.dumps({"trees": []}), "other.json is damaged or no XGBoost model"),
+    "list.json": ("[1, 2]", "list.json is not a LightGBM model"),
+    "head.txt": ("tree\nversion=v4\n", "head.txt is damaged or cut off"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_other_files_are_refused(tmp_path: Path, name: str) -> None:
+    text, message = FOREIGN[name]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ltr.LtrValueError, match=message):
+        load_model(tmp_path / name)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"There is no model file .*absent.txt"):
+        predict(tmp_path / "absent.txt", np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize(("name", "host"), [("model.txt", "lightgbm"), ("model.ubj", "xgboost")])
+def test_a_missing_host_gives_the_pip_line(models: Path, name: str, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, host, None)
+    with pytest.raises(ltr.MissingExtraError, match=rf"{host} is needed .*pip install 'ltr_metrics\[{host}\]'"):
+        load_model(models / name)
+
+
+def test_a_frame_is_not_copied_as_a_whole(models: Path, traced_peak: Callable[[Callable[[], Any]], int]) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(400_000, 8)), columns=FEATURES)
+    for name in ("model.txt", "model.ubj"):
+        model = load_model(models / name)
+        model.predict(frame.iloc[:10])
+        assert traced_peak(lambda model=model: model.predict(frame)) < frame.to_numpy().nbytes / 2
+
+
+@pytest.fixture
+def traced_peak() -> Callable[[Callable[[], Any]], int]:
+    """Most bytes that NumPy and the interpreter held at a time while something ran."""
+
+    def peak_of(work: Callable[[], Any]) -> int:
+        tracemalloc.start()
+        try:
+            work()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    return peak_of
