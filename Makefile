@@ -33,7 +33,7 @@ format: .venv/test  ## let ruff format and mend what it can
 	$(BIN)/ruff format .
 
 clean:  ## remove what the other commands made
-	rm -rf .venv .venv-oldest demo_output bench_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest demo_output report_output bench_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/demo: pyproject.toml | .venv/made
 	$(INSTALL) -e '.[lightgbm,sklearn,report]'

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 import ltr_metrics as ltr
 from ltr_metrics.io import write_whole
 from ltr_metrics.lightgbm import feval
-from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
+from ltr_metrics.report import as_html, as_json, as_per_query_csv, as_text, summarize
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr"]  # the first one decides when to stop
@@ -68,8 +68,17 @@ def main():
         "early stopping": stopped.predict(X_test),
         "grid search": search.predict(with_qid_column(X_test, qid_test)),
     }
-    report = summarize(ltr.Queries(y_test, qid=qid_test), scores, METRICS, source="test queries")
+    report = summarize(
+        ltr.Queries(y_test, qid=qid_test),
+        scores,
+        METRICS,
+        baseline="grid search",
+        complete=True,
+        learning={"early stopping": [log.learning_curve("valid_0", METRICS[0])]},
+        source="test queries",
+    )
     for name, text in (
+        ("report.html", as_html(report)),
         ("report.txt", as_text(report)),
         ("report.json", as_json(report)),
         ("per_query.csv", as_per_query_csv(report)),
@@ -78,7 +87,8 @@ def main():
     stopped.save_model(args.out / "early_stopping.txt")
     search.best_estimator_.estimator_.booster_.save_model(args.out / "grid_search.txt")
 
-    print(f"\n{as_text(report)}\nReport and models are in {args.out.resolve()}:")
+    print(f"\n{report.evaluations['early stopping']}\n\n{report.comparison}")
+    print(f"\nReport and models are in {args.out.resolve()}; open report.html:")
     print(*(f"  {path.name}" for path in sorted(args.out.iterdir())), sep="\n")
 
 

@@ -34,13 +34,20 @@ from ltr_metrics.metrics import (
     metric,
 )
 from ltr_metrics.ranking import Ranking
-from ltr_metrics.result import Evaluation
+from ltr_metrics.result import Evaluation, load_result
 from ltr_metrics.tie_audit import TieAudit, TieRange, tie_audit
 
 if typing.TYPE_CHECKING:
+    from ltr_metrics.comparison import Comparison, Difference, Positions, compare
+    from ltr_metrics.data_audit import Audit, audit
     from ltr_metrics.datasets import make_ranking, train_test_split
     from ltr_metrics.explain import Explanation, explain_difference
+    from ltr_metrics.gating import GateResult, gate
     from ltr_metrics.log import PerQueryLog
+    from ltr_metrics.segments import Bins, bins
+    from ltr_metrics.shift.churn import Churn, churn
+    from ltr_metrics.shift.rank_changes import RankChanges, rank_changes
+    from ltr_metrics.streaming import evaluate_sorted
 
 __version__ = "0.1.0"
 
@@ -54,10 +61,16 @@ __all__ = [
     "MRR",
     "NDCG",
     "RBP",
+    "Audit",
+    "Bins",
+    "Churn",
+    "Comparison",
     "Convention",
+    "Difference",
     "Evaluation",
     "Explanation",
     "FunctionMetric",
+    "GateResult",
     "Hit",
     "Judged",
     "Kendall",
@@ -73,28 +86,53 @@ __all__ = [
     "PFound",
     "PairAccuracy",
     "PerQueryLog",
+    "Positions",
     "Precision",
     "Queries",
     "RPrec",
+    "RankChanges",
     "RankMetric",
     "Ranking",
     "Recall",
     "Spearman",
     "TieAudit",
     "TieRange",
+    "audit",
     "available_metrics",
+    "bins",
+    "churn",
+    "compare",
     "evaluate",
+    "evaluate_sorted",
     "explain_difference",
+    "gate",
     "group_to_qid",
+    "load_result",
     "make_ranking",
     "metric",
     "qid_to_group",
+    "rank_changes",
     "tie_audit",
     "train_test_split",
 ]
 
 # Imported when they are first asked for, so that `import ltr_metrics` costs little beside NumPy.
 _HOME = {
+    "GateResult": "gating",
+    "gate": "gating",
+    "evaluate_sorted": "streaming",
+    "Audit": "data_audit",
+    "audit": "data_audit",
+    "Bins": "segments",
+    "bins": "segments",
+    "Churn": "shift",
+    "RankChanges": "shift",
+    "churn": "shift",
+    "rank_changes": "shift",
+    "Comparison": "comparison",
+    "Difference": "comparison",
+    "Positions": "comparison",
+    "compare": "comparison",
     "make_ranking": "datasets",
     "train_test_split": "datasets",
     "Explanation": "explain",

@@ -16,7 +16,7 @@ import ltr_metrics as ltr
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 EXAMPLE = EXAMPLES / "lightgbm_early_stopping.py"
-WRITTEN = {"early_stopping.txt", "grid_search.txt", "per_query.csv", "report.json", "report.txt"}
+WRITTEN = {"early_stopping.txt", "grid_search.txt", "per_query.csv", "report.html", "report.json", "report.txt"}
 
 
 def run(*arguments: object, example: Path = EXAMPLE) -> str:
@@ -89,7 +89,21 @@ FURTHER = {
 
 
 def test_each_example_is_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {EXAMPLE.stem, "example_data", *FURTHER}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {EXAMPLE.stem, "example_data", "report", *FURTHER}
+
+
+def test_from_data_to_the_report(tmp_path: Path) -> None:
+    pytest.importorskip("xgboost", reason="xgboost is not installed")
+    train, test = letor(tmp_path / "train.txt", 1), letor(tmp_path / "test.txt", 2)
+    shown = run("--letor", train, "--test", test, "--today", 2, "--out", tmp_path / "out", example=EXAMPLES / "report.py")
+    written = {"lightgbm.parquet", "lightgbm.txt", "report.html", "report.json", "xgboost.json"}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == written
+    assert re.search(r"(PASS|FAIL)  XGBoost: ndcg@10 > -0.005", shown)
+    summary = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert summary["comparison"]["baseline"] == "today"
+    assert [curve["model"] for curve in summary["learning"]] == ["LightGBM", "XGBoost"]
+    saved = ltr.load_result(tmp_path / "out" / "lightgbm.parquet")
+    assert saved["map"] == summary["models"]["LightGBM"]["map"]["mean"]
 
 
 @pytest.mark.parametrize("own_files", [False, True])

@@ -16,20 +16,23 @@ PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
     ("errors",),
     ("inputs", "memo"),
-    ("grouping", "standard_error", "threads"),
-    ("datasets", "io", "models"),
+    ("change", "grouping", "plain", "segments", "standard_error", "threads"),
+    ("datasets", "inference", "io", "models"),
     ("rows",),
     ("per_query",),
     ("queries",),
+    ("fingerprint",),
     ("blocks",),
     ("sorting", "ties"),
-    ("ranking",),
+    ("places", "ranking"),
     ("metrics",),
     ("conventions", "values"),
+    ("saved",),
     ("result",),
-    ("evaluation",),
-    ("log", "tie_audit"),
-    ("explain",),
+    ("evaluation", "mean_interval"),
+    ("log", "shift", "streaming", "tie_audit"),
+    ("comparison", "data_audit", "explain"),
+    ("gating",),
     ("adapter",),
     ("lightgbm", "xgboost"),
     ("sklearn",),
@@ -110,13 +113,23 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
     [
         ("pandas", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_pandas()", "report"),
         ("pandas", "ltr_metrics.io.read_table('x.csv')", "report"),
-        ("lightgbm", "ltr_metrics.models.predict('model.txt', None)", "lightgbm"),
-        ("tabulate", "ltr_metrics.report.as_text(ltr_metrics.report.Report({}, {}))", "report"),
+        ("lightgbm", "ltr_metrics.models.predict(model(b'tree\\n'), None)", "lightgbm"),
+        ("xgboost", "ltr_metrics.models.predict(model(b'{'), None)", "xgboost"),
+        ("statsmodels", "ltr_metrics.compare({1: [1, 2], 2: [2, 1]}, [1, 0], group=[1, 1], metrics='err')", "report"),
+        ("pyarrow", "ltr_metrics.load_result('r.parquet')", "report"),
+        ("jinja2", "ltr_metrics.report.as_html(None)", "report"),
+        ("matplotlib", "ltr_metrics.report.figures_of(one())", "report"),
+        ("tabulate", "ltr_metrics.report.as_text(ltr_metrics.report.summarize(ltr_metrics.Queries([1], group=[1]), {1: [1]}))", "report"),
         ("sklearn", "import ltr_metrics.sklearn", "sklearn"),
     ],
 )
 def test_a_missing_extra_gives_the_pip_line(missing: str, code: str, extra: str) -> None:
-    program = f"import sys; sys.modules[{missing!r}] = None; import ltr_metrics, ltr_metrics.io, ltr_metrics.models, ltr_metrics.report\n"
+    program = f"import pathlib, sys, tempfile; sys.modules[{missing!r}] = None\n"
+    program += "import ltr_metrics, ltr_metrics.io, ltr_metrics.models, ltr_metrics.report\n"
+    program += "def model(content):\n"
+    program += "    path = pathlib.Path(tempfile.mkdtemp()) / 'model'\n    path.write_bytes(content)\n    return path\n"
+    program += "def one():\n    queries = ltr_metrics.Queries([1, 0, 1, 0], group=[2, 2])\n"
+    program += "    return ltr_metrics.report.summarize(queries, {'a': [1, 2, 3, 4]}, 'ndcg@5', complete=True)\n"
     program += f"try:\n    {code}\nexcept ImportError as error:\n    print(type(error).__name__, error)"
     shown = run(program)
     assert shown.startswith("MissingExtraError")

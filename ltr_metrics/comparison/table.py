@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 TESTS = {
@@ -11,6 +12,7 @@ TESTS = {
     "sign": "sign test",
 }
 INTERVALS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
+WIDTH = 110  # of what stands below a table
 HEADER = ("metric", "model", "mean", "difference", "interval", "p", "adjusted", "effect", "+/=/-", "mde", "queries")
 
 
@@ -54,7 +56,7 @@ def foot(comparison: dict[str, Any]) -> str:
         "+/=/-: queries that gain, stay, lose.",
         f"mde: the difference that so many queries would show with {settings['power']:.0%} power.",
     )
-    lines = [" ".join(sentences)]
+    lines = [textwrap.fill(" ".join(sentences), WIDTH)]
     if comparison["n_clusters"] is not None:
         lines.append(f"Resampled by cluster, {comparison['n_clusters']:,} of them.")
     if comparison["weighted"]:
