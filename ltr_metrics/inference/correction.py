@@ -1,0 +1,62 @@
+"""Several p-values at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.inference.libraries import library
+from ltr_metrics.inputs import FloatArray, as_numbers, require_option
+
+CORRECTIONS = ("holm", "bonferroni", "bh", "none")
+STATSMODELS = {"holm": "holm", "bonferroni": "bonferroni", "bh": "fdr_bh"}
+
+
+def correct(p: Any, method: str = "holm") -> FloatArray:
+    """Return p-values adjusted for how many were looked at.
+
+    With an adjusted p of at most alpha as the rule, ``"holm"`` and ``"bonferroni"`` bound the chance of a single false finding by
+    alpha, whatever the dependence among the tests, and Holm's never finds less; ``"bh"`` bounds the expected share of false
+    ones among the findings, for independent or positively dependent tests.
+
+    Parameters
+    ----------
+    p : array-like of shape (k,)
+        From 0 to 1. NaN, where there was no test, stays NaN and does not count.
+    method : {"holm", "bonferroni", "bh", "none"}
+
+    Returns
+    -------
+    ndarray of float64 of shape (k,)
+        From p to 1.
+
+    Raises
+    ------
+    LtrValueError
+        An unknown method, or a p outside [0, 1].
+
+    References
+    ----------
+    S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979. Y. Benjamini,
+    Y. Hochberg, Controlling the False Discovery Rate, JRSS B 57, 1995.
+
+    Examples
+    --------
+    >>> correct([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    >>> correct([0.01, float("nan"), 0.03], "bonferroni").tolist()
+    [0.02, nan, 0.06]
+    """
+    require_option("method", method, CORRECTIONS)
+    adjusted = as_numbers(p, "p").astype(np.float64)
+    bad = (adjusted < 0) | (adjusted > 1)
+    if bad.any():
+        at = int(bad.argmax())
+        raise LtrValueError(f"p must lie between 0 and 1, or be NaN: got {adjusted[at]:g} at position {at}.")
+    tested = ~np.isnan(adjusted)
+    if method != "none" and tested.any():
+        multitest = library("statsmodels.stats.multitest")
+        adjusted[tested] = multitest.multipletests(adjusted[tested], method=STATSMODELS[method])[1]
+    return adjusted

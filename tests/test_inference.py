@@ -1,0 +1,784 @@
+"""Tests, intervals, corrections and power against SciPy, statsmodels, and slow versions written from the formulas."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
+from ltr_metrics.inference import (
+    CORRECTIONS,
+    INTERVALS,
+    TESTS,
+    Sample,
+    correct,
+    detectable,
+    effect_size,
+    intervals,
+    p_values,
+    resampling,
+)
+from ltr_metrics.inference.bootstrap import acceleration, bca_levels, resampled_means
+from ltr_metrics.inference.power import noncentrality
+from ltr_metrics.standard_error import standard_error
+
+SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
+
+ALL_TESTS = pytest.mark.parametrize("test", TESTS)
+BOTH_INTERVALS = pytest.mark.parametrize("method", INTERVALS)
+
+TINY = {
+    "few": [0.3, -0.1, 0.25, 0.4],
+    "tied": [0.1, -0.1, 0.1, 0.2, -0.2, 0.1],
+    "zeros": [0.0, 0.5, 0.0, -0.5, 0.5, 0.0, 0.25],
+    "tied but for rounding": [0.3 - 0.2, 0.2 - 0.1, 0.7 - 0.8, 0.9 - 0.7, 0.4 - 0.6, 0.1],
+    "balanced": [0.5, -0.5, 0.25, -0.25],
+    "one sign": [0.1, 0.2, 0.3, 0.4, 0.5],
+    "nine": [0.1, 0.3, -0.2, 0.6, 0.2, -0.1, 0.4, 0.9, -0.3],
+}
+tiny = pytest.mark.parametrize("values", TINY.values(), ids=TINY.keys())
+
+
+def column(values: Any) -> np.ndarray:
+    return np.asarray(values, dtype=float)[:, np.newaxis]
+
+
+def differences(n: int, k: int = 1, seed: int = 0) -> np.ndarray:
+    """Like those of NDCG: many zeros, a longer tail on one side, and a different set of queries left out of some columns."""
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random((n, k)) < 0.3, 0.0, rng.gamma(1.5, 0.15, (n, k)) - 0.19)
+    values[rng.random(n) < 0.1, : k // 2] = np.nan
+    return values
+
+
+def only(pair: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
+    return pair[0][0], pair[1][0]
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------
+
+
+def test_queries_are_units() -> None:
+    d = np.array([[0.5, np.nan], [0.0, 0.25], [-0.25, 0.75]])
+    sample = Sample.of(d)
+    assert sample.value.tolist() == [[0.5, 0.0], [0.0, 0.25], [-0.25, 0.75]]
+    assert sample.weight.tolist() == [[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
+    assert sample.n.tolist() == [3, 2]
+    assert sample.mean.tolist() == [0.25 / 3, 0.5]
+    assert sample.n_effective.tolist() == [3.0, 2.0]
+    assert not sample.has_weights
+    assert repr(sample) == "Sample(3 queries x 2 columns)"
+
+
+def test_the_sample_is_a_copy() -> None:
+    d = np.array([[0.5], [0.0], [-0.25]])
+    sample = Sample.of(d)
+    d[:] = 7
+    assert sample.value.ravel().tolist() == [0.5, 0.0, -0.25]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mean_and_standard_error_are_those_of_queries(weighted: bool) -> None:
+    d = differences(60, 4)
+    weight = np.random.default_rng(1).integers(0, 4, 60).astype(float) if weighted else None
+    sample = Sample.of(d, weight)
+    assert sample.has_weights == weighted
+    for j in range(4):
+        counts = ~np.isnan(d[:, j]) & (True if weight is None else weight > 0)
+        w = np.ones(60) if weight is None else weight
+        assert sample.mean[j] == pytest.approx(np.average(d[counts, j], weights=w[counts]), rel=1e-13)
+        assert sample.standard_error[j] == pytest.approx(standard_error(d[:, j], weight), rel=1e-13)
+        assert sample.n[j] == counts.sum()
+        assert sample.n_effective[j] == pytest.approx(w[counts].sum() ** 2 / (w[counts] ** 2).sum(), rel=1e-13)
+    unweighted = d[~np.isnan(d[:, 0]), 0]
+    assert Sample.of(d).standard_error[0] == pytest.approx(stats.sem(unweighted), rel=1e-13)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clusters_are_units(weighted: bool) -> None:
+    rng = np.random.default_rng(3)
+    d = differences(50, 4)
+    cluster = rng.integers(-3, 9, 50) * 1000
+    d[cluster == 2000, 0] = np.nan  # a cluster that is in one column, and not in another
+    weight = rng.integers(0, 3, 50).astype(float) if weighted else np.ones(50)
+    sample = Sample.of(d, weight if weighted else None, cluster)
+    assert sample.has_clusters
+    assert sample.has_weights
+    for j in range(4):
+        for unit, code in enumerate(sorted(set(cluster.tolist()))):
+            members = [q for q in range(50) if cluster[q] == code and not np.isnan(d[q, j]) and weight[q] > 0]
+            b = sum(weight[q] for q in members)
+            total = sum(weight[q] * d[q, j] for q in members)
+            assert sample.weight[unit, j] == b
+            assert sample.value[unit, j] == pytest.approx(total / b if b else 0.0, rel=1e-12, abs=1e-15)
+        assert sample.n[j] == (sample.weight[:, j] > 0).sum()
+    assert sample.mean == pytest.approx(Sample.of(d, weight).mean, rel=1e-12)  # a mean over queries all the same
+
+
+def test_the_standard_error_of_clusters_from_the_formula() -> None:
+    d, cluster = [0.1, 0.3, 0.2, -0.4, 0.6], [1, 1, 2, 3, 3]
+    sizes, totals = [2, 1, 2], [0.4, 0.2, 0.2]
+    m = 0.8 / 5
+    expected = (3 / 2 * sum((t - b * m) ** 2 for b, t in zip(sizes, totals, strict=True))) ** 0.5 / 5
+    assert Sample.of(column(d), cluster=cluster).standard_error[0] == pytest.approx(expected, rel=1e-13)
+
+
+def test_clusters_of_one_query_change_nothing_but_the_kind_of_units() -> None:
+    d = differences(40, 2)
+    plain, of_one = Sample.of(d), Sample.of(d, cluster=np.arange(40))
+    assert np.array_equal(plain.value, of_one.value)
+    assert not of_one.has_weights
+    assert np.array_equal(p_values(plain)[0], p_values(of_one)[0])
+    assert np.array_equal(intervals(plain), intervals(of_one))
+
+
+def test_weights_are_weights_only_if_they_differ() -> None:
+    d = differences(20, 2)
+    assert not Sample.of(d, np.full(20, 0.1)).has_weights
+    assert not Sample.of(d, np.array([0.0, 3.0] * 10)).has_weights  # 0 leaves out
+    assert not Sample.of(d[:, 1:], cluster=np.arange(20) // 2).has_weights
+    assert Sample.of(d[:, 1:], cluster=np.arange(20) // 3).has_weights
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"differences": [0.1, 0.2]}, LtrValueError, r"got shape \(2,\).*np.newaxis"),
+        ({"differences": [["a"]]}, LtrTypeError, "differences must be numbers"),
+        ({"differences": [[0.0, 1.0], [0.0, np.inf]]}, LtrValueError, "got inf at query 1, column 1"),
+        (
+            {"differences": [[0.0], [1.0]], "weight": [1.0]},
+            LtrValueError,
+            "weight must have one entry a query.* got 1 for 2",
+        ),
+        ({"differences": [[0.0], [1.0]], "weight": [1.0, -2.0]}, LtrValueError, "got -2 at query 1"),
+        ({"differences": [[0.0], [1.0]], "weight": [np.nan, 1.0]}, LtrValueError, "got nan at query 0"),
+        ({"differences": [[0.0], [1.0]], "weight": [np.inf, 1.0]}, LtrValueError, "got inf at query 0"),
+        (
+            {"differences": [[0.0], [1.0]], "weight": [1.0, 1e-17]},
+            LtrValueError,
+            "lost beside the largest, 1,.* got 1e-17 at query 1",
+        ),
+        ({"differences": [[0.0], [1.0]], "cluster": [1]}, LtrValueError, "cluster must have one entry a query"),
+        ({"differences": [[0.0], [1.0]], "cluster": ["a", "b"]}, LtrTypeError, "cluster must be whole numbers"),
+        ({"differences": [[0.0], [1.0]], "cluster": [1.0, 2.0]}, LtrTypeError, "got dtype float64"),
+    ],
+)
+def test_what_is_no_sample_is_refused(arguments: dict[str, Any], error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        Sample.of(**arguments)
+
+
+# --- too little to learn from ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "d", [np.empty((0, 2)), np.full((3, 2), np.nan), np.array([[0.5, -0.5]]), np.array([[0.5, 0.1], [np.nan] * 2])]
+)
+def test_fewer_than_two_units_say_nothing(d: np.ndarray) -> None:
+    sample = Sample.of(d)
+    for test in TESTS:
+        p, exact = p_values(sample, test)
+        assert np.isnan(p).all()
+        assert not exact.any()
+    assert np.isnan(intervals(sample)).all()
+    assert np.isnan(intervals(sample, "percentile")).all()
+    assert np.isnan(detectable(sample)).all()
+    assert np.isnan(effect_size(d)).all()
+    assert np.isnan(sample.standard_error).all()
+    assert np.array_equal(np.isnan(sample.mean), sample.n == 0)
+
+
+def test_no_columns_give_no_results() -> None:
+    sample = Sample.of(np.empty((5, 0)))
+    assert [len(p_values(sample, test)[0]) for test in TESTS] == [0] * 4
+    assert intervals(sample)[0].shape == detectable(sample).shape == effect_size(np.empty((5, 0))).shape == (0,)
+
+
+@ALL_TESTS
+def test_no_difference_at_all(test: str) -> None:
+    assert p_values(Sample.of(np.zeros((5, 1))), test)[0].tolist() == [1.0]
+    assert p_values(Sample.of(np.zeros((50, 1))), test)[0].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("value", [0.1, 0.0, -2.5])
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 3.0, 0.7, 1 / 3]])
+def test_equal_values(value: float, weight: list[float] | None) -> None:
+    sample = Sample.of(np.full((5, 1), value), weight)
+    assert sample.mean[0] == pytest.approx(value, rel=1e-15)
+    assert sample.standard_error.tolist() == [0.0]
+    for method in INTERVALS:
+        assert [ends.tolist() for ends in intervals(sample, method)] == [sample.mean.tolist()] * 2
+    assert detectable(sample).tolist() == [0.0]
+    assert p_values(sample, "t")[0].tolist() == [1.0 if value == 0 else 0.0]
+    assert p_values(sample)[0].tolist() == [1.0 if value == 0 else 2 / 2**5]  # which is what five queries can say
+    assert effect_size(np.full((5, 1), value), weight).tolist() == pytest.approx(
+        [0.0 if value == 0 else np.nan], nan_ok=True
+    )
+
+
+# --- randomization ---------------------------------------------------------------------------------------------------
+
+
+def brute_p(contributions: np.ndarray) -> float:
+    least = abs(contributions.sum()) - 1e-9
+    signs = itertools.product([1, -1], repeat=len(contributions))
+    return float(
+        np.mean([abs(sum(s * a for s, a in zip(sign, contributions, strict=True))) >= least for sign in signs])
+    )
+
+
+@tiny
+def test_exact_randomization_is_that_of_scipy(values: list[float]) -> None:
+    rounded = np.round(values, 9)  # SciPy's tolerance is relative to the statistic, and misses ties of a sum near 0
+    theirs = stats.permutation_test((rounded,), np.sum, permutation_type="samples", n_resamples=np.inf)
+    p, exact = only(p_values(Sample.of(column(values))))
+    assert exact
+    assert p == pytest.approx(theirs.pvalue, abs=1e-15)
+    assert p == brute_p(np.array(values))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_exact_randomization_with_weights_and_clusters(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    d = np.round(rng.normal(0.1, 0.3, 9), 1)
+    weight = rng.integers(0, 4, 9) / 3
+    assert p_values(Sample.of(column(d), weight))[0][0] == brute_p(d * weight)
+    cluster = rng.integers(0, 4, 9)
+    of_clusters = [(d * weight)[cluster == c].sum() for c in np.unique(cluster)]
+    assert p_values(Sample.of(column(d), weight, cluster))[0][0] == brute_p(np.array(of_clusters))
+
+
+def test_what_is_exact_and_what_is_drawn() -> None:
+    d = np.random.default_rng(0).normal(0.1, 1, (16, 1))
+    padded = np.concatenate([d[:13], np.zeros((40, 1))])  # queries without a difference cost nothing
+    assert only(p_values(Sample.of(d[:13]), n_resamples=100))[1]
+    assert np.array_equal(p_values(Sample.of(d[:13])), p_values(Sample.of(padded)))
+    assert not only(p_values(Sample.of(d[:14])))[1]
+    assert only(p_values(Sample.of(d[:14]), n_resamples=2**14))[1]
+    assert not only(p_values(Sample.of(d[:14]), n_resamples=2**14 - 1))[1]
+    drawn, all_of_them = only(p_values(Sample.of(d)))[0], only(p_values(Sample.of(d), n_resamples=2**16))[0]
+    assert all_of_them == pytest.approx(
+        stats.permutation_test((d.ravel(),), np.sum, permutation_type="samples", n_resamples=2**16).pvalue
+    )
+    assert drawn != all_of_them
+    assert drawn == pytest.approx(all_of_them, abs=4 * (all_of_them * (1 - all_of_them) / 10_000) ** 0.5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_drawn_randomization_against_a_loop(weighted: bool, clustered: bool) -> None:
+    rng = np.random.default_rng(5)
+    d = differences(130, 1, seed=8)
+    weight = rng.lognormal(size=130) if weighted else None
+    cluster = rng.integers(0, 60, 130) if clustered else None
+    a = d[:, 0] * (1 if weight is None else weight)
+    if cluster is not None:
+        a = np.bincount(cluster, weights=a)
+    p, exact = only(p_values(Sample.of(d, weight, cluster)))
+    signs = rng.choice([-1, 1], (20_000, len(a)))
+    theirs = np.mean(np.abs(signs @ a) >= abs(a.sum()) - 1e-9)
+    assert not exact
+    assert 0.005 < p < 0.995
+    assert p == pytest.approx(theirs, abs=4 * (p * (1 - p) * (1 / 10_000 + 1 / 20_000)) ** 0.5)
+
+
+def test_ties_of_many_units_count_as_equal() -> None:
+    """Thirty queries of +-0.1: the sum is a binomial variable, half of whose mass a strict comparison would lose to rounding."""
+    d = 0.1 * np.array([1] * 18 + [-1] * 12) + 0.0
+    d += np.random.default_rng(0).choice([0, 2e-17], 30)
+    expected = stats.binomtest(18, 30).pvalue
+    assert only(p_values(Sample.of(column(d))))[0] == pytest.approx(
+        expected, abs=4 * (expected * (1 - expected) / 10_000) ** 0.5
+    )
+
+
+def test_a_drawn_p_is_never_zero() -> None:
+    assert p_values(Sample.of(np.full((100, 1), 0.5)), n_resamples=999)[0].tolist() == [1 / 1000]
+
+
+def test_random_signs_are_fixed() -> None:
+    """The bits are PCG64's own, which NumPy promises to keep, so that a p can be had again anywhere."""
+    d = column(np.arange(40) % 7 - 2.5)
+    sample = Sample.of(d)
+    assert [only(p_values(sample, seed=seed))[0] for seed in (0, [1, 2])] == [2543 / 10_001, 2517 / 10_001]
+
+
+# --- the other tests -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [2, 3, 20, 500])
+def test_t_is_that_of_scipy(n: int) -> None:
+    rng = np.random.default_rng(n)
+    before, after = rng.random((2, n, 6))
+    p, exact = p_values(Sample.of(after - before), "t")
+    assert not exact.any()
+    assert p == pytest.approx(stats.ttest_rel(after, before).pvalue, rel=1e-12)
+
+
+def test_t_with_weights_is_the_ratio_of_mean_and_standard_error() -> None:
+    d, w = differences(25)[:, 0], np.random.default_rng(0).integers(1, 5, 25)
+    mean = (w * d).sum() / w.sum()
+    error = (25 / 24 * ((w * (d - mean)) ** 2).sum()) ** 0.5 / w.sum()
+    p = only(p_values(Sample.of(column(d), w), "t"))[0]
+    assert p == pytest.approx(2 * stats.t.sf(abs(mean / error), 24), rel=1e-12)
+
+
+@tiny
+def test_wilcoxon_of_few_is_exact(values: list[float]) -> None:
+    rounded = np.round([v for v in values if v], 9)
+    signed_ranks = np.sign(rounded) * stats.rankdata(np.abs(rounded))
+    theirs = stats.permutation_test((signed_ranks,), np.sum, permutation_type="samples", n_resamples=np.inf)
+    p, exact = only(p_values(Sample.of(column(values)), "wilcoxon"))
+    assert exact
+    assert p == pytest.approx(theirs.pvalue, abs=1e-14)
+
+
+@pytest.mark.parametrize("n", [5, 13, 14, 30, 50, 51, 200])
+@pytest.mark.parametrize("kind", ["no ties", "ties", "ties and zeros"])
+def test_wilcoxon_is_that_of_scipy(n: int, kind: str) -> None:
+    if kind != "no ties" and n <= 50 and SCIPY < (1, 15):
+        pytest.skip("this SciPy takes the distribution without ties")
+    d = np.random.default_rng(n).normal(0.1, 0.5, n)
+    if kind != "no ties":
+        d = np.where(np.abs(d) < 0.05, 0.1, np.round(d, 1))
+    if kind == "ties and zeros":
+        d = np.concatenate([d, np.zeros(7)])
+    p, exact = only(p_values(Sample.of(column(d)), "wilcoxon"))
+    assert p == pytest.approx(stats.wilcoxon(d[d != 0]).pvalue, rel=1e-12)
+    assert exact == (n <= 13 or (n <= 50 and kind == "no ties"))
+
+
+def test_differences_that_agree_but_for_rounding_are_ties() -> None:
+    exact = np.array([0.1, 0.1, -0.1, 0.2, 0.2, -0.3] * 5)
+    rounded = np.array([0.3 - 0.2, 0.2 - 0.1, 0.7 - 0.8, 0.9 - 0.7, 0.4 - 0.2, 0.1 - 0.4] * 5)
+    assert len(set(np.abs(rounded))) > 3
+    for test in ("wilcoxon", "sign"):
+        assert np.array_equal(p_values(Sample.of(column(rounded)), test), p_values(Sample.of(column(exact)), test))
+    noise = np.concatenate([exact, np.full(9, 0.1 + 0.2 - 0.3)])  # 5e-17, which is no win
+    for test in ("wilcoxon", "sign"):
+        assert np.array_equal(p_values(Sample.of(column(noise)), test), p_values(Sample.of(column(exact)), test))
+
+
+@tiny
+def test_sign_is_that_of_scipy(values: list[float]) -> None:
+    wins, losses = sum(v > 0 for v in values), sum(v < 0 for v in values)
+    p, exact = only(p_values(Sample.of(column(values)), "sign"))
+    assert exact
+    assert p == stats.binomtest(wins, wins + losses).pvalue
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+def test_rank_tests_know_no_weights_and_clusters(test: str) -> None:
+    d = differences(20)
+    with pytest.raises(LtrValueError, match=f"The {test} test .* has weights: use test='randomization' or test='t'"):
+        p_values(Sample.of(d, np.arange(20)), test)
+    with pytest.raises(LtrValueError, match="has clusters"):
+        p_values(Sample.of(d, cluster=np.arange(20) // 2), test)
+    assert np.array_equal(p_values(Sample.of(d, np.full(20, 2.0)), test), p_values(Sample.of(d), test))
+
+
+@ALL_TESTS
+def test_queries_left_out_do_not_count(test: str) -> None:
+    d = differences(60, 4)
+    together = p_values(Sample.of(d), test)[0]
+    for j in range(4):
+        weight_0 = Sample.of(column(np.nan_to_num(d[:, j], nan=9.0)), ~np.isnan(d[:, j]))
+        assert together[j] == p_values(weight_0, test)[0][0]
+        if test != "randomization":  # whose signs belong to places
+            alone = Sample.of(column(d[~np.isnan(d[:, j]), j]))
+            assert together[j] == pytest.approx(p_values(alone, test)[0][0], rel=1e-12)
+
+
+# --- intervals -------------------------------------------------------------------------------------------------------
+
+
+def monte_carlo_error(confidence: float, n_resamples: int) -> float:
+    """Four standard deviations, in standard errors of the mean, of the difference between two BCa ends of near normal means.
+
+    Each is a quantile of the resampled means, of variance q (1 - q) / B / phi(z)^2, at a level that moves with twice z0, whose
+    variance is 1 / 4 / B / phi(0)^2.
+    """
+    q = (1 - confidence) / 2
+    of_quantile = q * (1 - q) / stats.norm.pdf(stats.norm.ppf(q)) ** 2
+    of_level = 2**2 / 4 / stats.norm.pdf(0) ** 2
+    return 4 * float(np.sqrt(2 * (of_quantile + of_level) / n_resamples))
+
+
+@BOTH_INTERVALS
+@pytest.mark.parametrize(("n", "confidence"), [(12, 0.9), (80, 0.95), (300, 0.99)])
+def test_intervals_are_those_of_scipy(method: str, n: int, confidence: float) -> None:
+    d = differences(n, seed=n)
+    sample = Sample.of(d)
+    theirs = stats.bootstrap(
+        (d[:, 0],),
+        np.mean,
+        n_resamples=40_000,
+        confidence_level=confidence,
+        method=method.replace("bca", "BCa"),
+        random_state=1,
+    ).confidence_interval
+    ours = np.ravel(intervals(sample, method, confidence, n_resamples=40_000))
+    noise = monte_carlo_error(confidence, 40_000) * float(sample.standard_error[0])
+    assert ours == pytest.approx(list(theirs), abs=noise)
+    other = Sample.of(d + 0.3 * sample.standard_error)  # the tolerance is one that a slip would exceed
+    assert np.ravel(intervals(other, method, confidence, n_resamples=40_000)) != pytest.approx(list(theirs), abs=noise)
+
+
+@BOTH_INTERVALS
+@pytest.mark.parametrize("clustered", [False, True])
+def test_intervals_of_weighted_means_are_those_of_scipy(method: str, clustered: bool) -> None:
+    rng = np.random.default_rng(2)
+    d, w = differences(120)[:, 0], rng.lognormal(size=120)
+    cluster = rng.integers(0, 70, 120) if clustered else np.arange(120)
+    of_unit = np.unique(cluster, return_inverse=True)[1]
+    a, b = np.bincount(of_unit, weights=w * d), np.bincount(of_unit, weights=w)
+    sample = Sample.of(column(d), w, cluster if clustered else None)
+
+    def ratio(a: np.ndarray, b: np.ndarray, axis: int = -1) -> Any:
+        return a.sum(axis) / b.sum(axis)
+
+    theirs = stats.bootstrap(
+        (a, b),
+        ratio,
+        paired=True,
+        vectorized=True,
+        n_resamples=40_000,
+        method=method.replace("bca", "BCa"),
+        random_state=1,
+    ).confidence_interval
+    ours = np.ravel(intervals(sample, method, n_resamples=40_000))
+    noise = monte_carlo_error(0.95, 40_000) * float(sample.standard_error[0])
+    assert ours == pytest.approx(list(theirs), abs=noise)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bca_from_the_formula(weighted: bool) -> None:
+    d = differences(40, seed=4)[:, 0]
+    w = np.random.default_rng(0).random(40) + 0.1 if weighted else np.ones(40)
+    share = w / w.max()
+    means = resampled_means(d[np.newaxis], share, 2000, seed=7)[0]
+    observed = np.average(d, weights=w)
+    z0 = stats.norm.ppf((means < observed).mean())
+    left_out = np.array([np.average(np.delete(d, u), weights=np.delete(w, u)) for u in range(40)])
+    skew = ((left_out.mean() - left_out) ** 3).sum() / ((left_out.mean() - left_out) ** 2).sum() ** 1.5
+    assert acceleration(d * share, share) == pytest.approx(skew / 6, rel=1e-9)
+    z = stats.norm.ppf([0.05, 0.95])
+    levels = stats.norm.cdf(z0 + (z0 + z) / (1 - skew / 6 * (z0 + z)))
+    assert bca_levels(means, d, share, 0.05) == pytest.approx(levels, rel=1e-9)
+    sample = Sample.of(column(d), w)
+    assert np.ravel(intervals(sample, confidence=0.9, n_resamples=2000, seed=7)) == pytest.approx(
+        np.quantile(means, levels), rel=1e-9
+    )
+    plain = np.ravel(intervals(sample, "percentile", confidence=0.9, n_resamples=2000, seed=7))
+    assert plain == pytest.approx(np.quantile(means, [0.05, 0.95]), rel=1e-12)
+
+
+def test_means_equal_to_the_observed_count_half() -> None:
+    value, share = np.array([0.0, 1.0]), np.ones(2)
+    means = np.array([0.0] * 25 + [0.5] * 50 + [1.0] * 25)
+    assert bca_levels(means, value, share, 0.025) == pytest.approx((0.025, 0.975))
+    noisy = means + np.tile([0, 1e-16, -1e-16, 5e-17], 25)
+    assert bca_levels(noisy, value, share, 0.025) == pytest.approx((0.025, 0.975))
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_an_observed_mean_beyond_all_resampled_ones_has_levels_all_the_same(side: int) -> None:
+    """No share of B means is known to be 0: z0 is that of half a mean, and not infinite."""
+    d = np.array([0.0, 0.1, 0.2, 0.3])
+    levels = np.array(bca_levels(np.full(1000, 0.15 + side), d, np.ones(4), 0.025))
+    z0 = -side * stats.norm.ppf(1 - 0.5 / 1000)
+    assert levels == pytest.approx(stats.norm.cdf(2 * z0 + stats.norm.ppf([0.025, 0.975])), rel=1e-9)
+
+
+def test_the_skewest_of_samples_at_an_extreme_confidence() -> None:
+    """1 - a (z0 + z) is negative here, where the formula would jump to the other end."""
+    sample = Sample.of(column([1.0] + [0.0] * 400))
+    low, high = only(intervals(sample, confidence=0.9999, n_resamples=20_000))
+    assert 0 <= low < sample.mean[0] < high
+    values = sample.value[:, 0]
+    means = resampled_means(values[np.newaxis], np.ones(401), 1000, seed=0)[0]
+    assert bca_levels(means, values, np.ones(401), 1e-12)[1] == 1.0
+    assert bca_levels(-means, -values, np.ones(401), 1e-12)[0] == 0.0
+
+
+@BOTH_INTERVALS
+@pytest.mark.parametrize("weight", [None, [1.0, 1e-9], [1.0, 3e-16]])
+def test_two_units(method: str, weight: list[float] | None) -> None:
+    low, high = only(intervals(Sample.of(column([0.25, 0.75]), weight), method))
+    assert (low, high) == pytest.approx((0.25, 0.75), rel=1e-12)
+
+
+@BOTH_INTERVALS
+def test_only_units_that_count_are_drawn(method: str) -> None:
+    d = differences(60, 4)
+    together = np.array(intervals(Sample.of(d), method))
+    for j in range(4):
+        alone = Sample.of(column(d[~np.isnan(d[:, j]), j]))
+        assert np.array_equal(together[:, j], np.ravel(intervals(alone, method)))
+
+
+# --- what a result may depend on -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "clusters"])
+def test_a_column_does_not_depend_on_its_neighbours(kind: str) -> None:
+    d = differences(217, 7)
+    rng = np.random.default_rng(0)
+    extra = {"plain": {}, "weights": {"weight": rng.random(217)}, "clusters": {"cluster": rng.integers(0, 90, 217)}}[
+        kind
+    ]
+    functions: list[Callable[[Sample], Any]] = [p_values, intervals, detectable, lambda s: p_values(s, "t")]
+    functions += [lambda s: (s.mean, s.standard_error, s.n_effective)]
+    together = [np.array(function(Sample.of(d, **extra))) for function in functions]
+    for columns in ([0], [6], [5, 2], [6, 5, 4, 3, 2, 1, 0]):
+        for function, all_of_them in zip(functions, together, strict=True):
+            assert np.array_equal(np.array(function(Sample.of(d[:, columns], **extra))), all_of_them[..., columns])
+
+
+def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = Sample.of(differences(3000, 2))
+    results = []
+    for n_threads in (1, 2, 5):
+        monkeypatch.setattr(resampling, "n_threads_for", lambda n_rows, asked, n_threads=n_threads: n_threads)
+        results.append((*p_values(sample, n_resamples=500), *intervals(sample, n_resamples=500)))
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[0], results[2])
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(chunk: slice, bits: Any) -> None:
+        raise RuntimeError("seen")
+
+    monkeypatch.setattr(resampling, "n_threads_for", lambda n_rows, asked: 2)
+    with pytest.raises(RuntimeError, match="seen"):
+        resampling.in_chunks(broken, 100, 10, 0, 0)
+
+
+def test_chunks_cover_every_replicate_once() -> None:
+    for n_resamples, n_units in [(100, 1), (1000, 2**17), (101, 2**18), (999, 1000)]:
+        chunks = resampling.in_chunks(lambda chunk, bits: (chunk, bits.random_raw()), n_resamples, n_units, 0, 0)
+        assert [row for chunk, _ in chunks for row in range(chunk.start, chunk.stop)] == list(range(n_resamples))
+        assert len({bits for _, bits in chunks}) == len(chunks)
+
+
+@pytest.mark.parametrize("seed", [0, 1, [4, 2], np.int64(5), 2**70, (0, 3)])
+def test_a_seed_gives_the_same_numbers(seed: Any) -> None:
+    sample = Sample.of(differences(100, 2))
+    assert np.array_equal(p_values(sample, seed=seed), p_values(sample, seed=seed))
+    assert np.array_equal(intervals(sample, seed=seed), intervals(sample, seed=seed))
+    assert not np.array_equal(intervals(sample, seed=seed), intervals(sample, seed=7))
+
+
+def test_no_more_memory_than_a_chunk() -> None:
+    sample = Sample.of(differences(20_000, 4))
+    tracemalloc.start()
+    p_values(sample, n_resamples=500)
+    intervals(sample, n_resamples=500)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6  # all signs at once would be 80 MB
+
+
+# --- properties ------------------------------------------------------------------------------------------------------
+
+VALUES = st.one_of(st.integers(-5, 5).map(lambda i: i / 10), st.floats(-1, 1, width=32))
+SAMPLES = st.integers(2, 40).flatmap(
+    lambda n: st.tuples(
+        st.lists(VALUES, min_size=n, max_size=n),
+        st.one_of(st.none(), st.lists(st.floats(0.125, 8), min_size=n, max_size=n)),
+        st.one_of(st.none(), st.lists(st.integers(0, 9), min_size=n, max_size=n)),
+    )
+)
+Drawn = tuple[list[float], list[float] | None, list[int] | None]
+
+
+@given(SAMPLES)
+@settings(max_examples=60, deadline=None)
+def test_the_sign_of_a_difference_is_a_matter_of_names(drawn: Drawn) -> None:
+    values, weight, cluster = drawn
+    one, other = Sample.of(column(values), weight, cluster), Sample.of(-column(values), weight, cluster)
+    for test in TESTS[:2] if one.has_weights or one.has_clusters else TESTS:
+        assert np.array_equal(p_values(one, test, 200), p_values(other, test, 200), equal_nan=True)
+    for method in INTERVALS:
+        low, high = only(intervals(one, method, n_resamples=200))
+        mirrored_low, mirrored_high = only(intervals(other, method, n_resamples=200))
+        assert [-mirrored_high, -mirrored_low] == pytest.approx([low, high], abs=1e-9, nan_ok=True)
+    assert detectable(one) == pytest.approx(detectable(other), nan_ok=True)
+
+
+@given(SAMPLES, st.sampled_from([0.5, 3.0, 1 / 7, 1e6]))
+@settings(max_examples=60, deadline=None)
+def test_the_scale_of_weights_does_not_matter(drawn: Drawn, scale: float) -> None:
+    values, weight, cluster = drawn
+    weight = [1.0] * len(values) if weight is None else weight
+    one, other = (Sample.of(column(values), w, cluster) for w in (weight, np.array(weight) * scale))
+    assert np.array_equal(p_values(one, n_resamples=200), p_values(other, n_resamples=200), equal_nan=True)
+    assert np.array(intervals(one, n_resamples=200)) == pytest.approx(
+        np.array(intervals(other, n_resamples=200)), abs=1e-9, nan_ok=True
+    )
+    assert one.n_effective == pytest.approx(other.n_effective)
+    assert one.standard_error == pytest.approx(other.standard_error, abs=1e-12, nan_ok=True)
+
+
+@given(SAMPLES, st.sampled_from([0.25, -3.0]))
+@settings(max_examples=60, deadline=None)
+def test_intervals_move_with_the_values(drawn: Drawn, shift: float) -> None:
+    values, weight, cluster = drawn
+    one, other = (Sample.of(column(values) + s, weight, cluster) for s in (0, shift))
+    assume(np.ptp(values) > 1e-6 or np.ptp(values) == 0)  # smaller ones are lost in the shift
+    for method in INTERVALS:
+        ours, moved = (np.array(intervals(s, method, n_resamples=200)) for s in (one, other))
+        assert moved - shift == pytest.approx(ours, abs=1e-7, nan_ok=True)
+
+
+@given(SAMPLES)
+@settings(max_examples=60, deadline=None)
+def test_ranges(drawn: Drawn) -> None:
+    sample = Sample.of(column(drawn[0]), *drawn[1:])
+    n = int(sample.n[0])
+    assert 1 - 1e-12 <= sample.n_effective[0] <= n + 1e-9
+    if n > 1:
+        p, exact = only(p_values(sample, n_resamples=200))
+        assert (2 / 2**n if exact else 1 / 201) <= p <= 1
+        used = sample.value[sample.counts]
+        for method in INTERVALS:
+            low, high = only(intervals(sample, method, n_resamples=200))
+            assert used.min() - 1e-12 <= low <= high <= used.max() + 1e-12
+
+
+# --- corrections, power, effect --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "theirs"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
+def test_corrections_are_those_of_statsmodels(method: str, theirs: str) -> None:
+    p = np.random.default_rng(0).random(20) ** 3
+    assert np.array_equal(correct(p, method), multipletests(p, method=theirs)[1])
+    gaps = np.insert(p, [0, 7, 20], np.nan)
+    assert np.array_equal(correct(gaps, method)[~np.isnan(gaps)], correct(p, method))
+    assert np.isnan(correct(gaps, method)).tolist() == np.isnan(gaps).tolist()
+
+
+def test_corrections_by_hand() -> None:
+    p = [0.01, 0.02, 0.03, 0.005]
+    assert correct(p, "bonferroni") == pytest.approx([0.04, 0.08, 0.12, 0.02])
+    assert correct(p) == pytest.approx([0.03, 0.04, 0.04, 0.02])  # 3 p, 2 p, and no less than the one before, 4 p
+    assert correct(p, "bh") == pytest.approx([0.02, 0.02 * 4 / 3, 0.03, 0.02])
+    assert correct(p, "none").tolist() == p
+
+
+@pytest.mark.parametrize("method", CORRECTIONS)
+def test_corrections_of_little(method: str) -> None:
+    assert correct([0.03], method).tolist() == [0.03]
+    assert correct(np.empty(0), method).tolist() == []
+    assert np.isnan(correct([np.nan, np.nan], method)).all()
+    given_ = np.array([0.5, 0.9, 1.0])
+    correct(given_, method)
+    assert given_.tolist() == [0.5, 0.9, 1.0]
+
+
+@pytest.mark.parametrize("p", [1.5, -0.1, np.inf])
+def test_what_is_no_p_is_refused(p: float) -> None:
+    with pytest.raises(LtrValueError, match=r"p must lie between 0 and 1.* at position 1"):
+        correct([0.5, p])
+
+
+@pytest.mark.parametrize("n", [5, 8, 30, 200, 3000])
+@pytest.mark.parametrize(("confidence", "power"), [(0.95, 0.8), (0.9, 0.5), (0.99, 0.9)])
+def test_the_detectable_difference_has_that_power(n: int, confidence: float, power: float) -> None:
+    d = differences(n, seed=n)
+    sample = Sample.of(d)
+    size = only((detectable(sample, confidence, power), sample.n))[0] / d[:, 0].std(ddof=1)
+    assert TTestPower().power(size, n, 1 - confidence) == pytest.approx(power, abs=1e-7)
+
+
+def test_the_detectable_difference_is_that_of_statsmodels() -> None:
+    sample = Sample.of(differences(20))
+    theirs = TTestPower().solve_power(nobs=20, alpha=0.05, power=0.8, alternative="two-sided") * 20**0.5
+    assert detectable(sample)[0] == pytest.approx(theirs * sample.standard_error[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 10, 1000, 10**6])
+@pytest.mark.parametrize(("confidence", "power"), [(0.95, 0.8), (0.5, 0.51), (0.999, 0.999)])
+def test_noncentrality_of_few_and_of_many(n: int, confidence: float, power: float) -> None:
+    """By integration over the numerator, Z + delta, of which T is the quotient by chi / sqrt(df)."""
+    delta, limit = noncentrality(n, confidence, power), stats.t.isf((1 - confidence) / 2, n - 1)
+    z = np.linspace(-9, 9, 200_001)
+    density = stats.norm.pdf(z)
+    reached = density @ stats.chi2.cdf((n - 1) * ((z + delta) / limit) ** 2, n - 1) / density.sum()
+    assert reached == pytest.approx(power, abs=1e-7)
+
+
+def test_many_units_detect_2_8_standard_errors() -> None:
+    assert noncentrality(10**7, 0.95, 0.8) == pytest.approx(stats.norm.ppf(0.975) + stats.norm.ppf(0.8), rel=1e-4)
+
+
+def test_effect_size_is_cohens_d_for_pairs() -> None:
+    d = differences(50, 4)
+    for j, size in enumerate(effect_size(d)):
+        used = d[~np.isnan(d[:, j]), j]
+        assert size == pytest.approx(used.mean() / used.std(ddof=1), rel=1e-12)
+
+
+def test_effect_size_with_weights() -> None:
+    d, w = differences(30)[:, 0], np.random.default_rng(0).integers(0, 4, 30)
+    n, m = (w > 0).sum(), np.average(d, weights=w)
+    sd = (n / (n - 1) * np.average((d - m) ** 2, weights=w)) ** 0.5
+    assert effect_size(column(d), w)[0] == pytest.approx(m / sd, rel=1e-12)
+    assert effect_size(column(d), w)[0] == pytest.approx(effect_size(column(d), w * 0.3)[0], rel=1e-12)
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (lambda s: p_values(s, "wilcox"), LtrValueError, "test must be one of 'randomization', 't', 'wilcoxon', 'sign'; got 'wilcox'"),
+        (lambda s: p_values(s, n_resamples=99), LtrValueError, "n_resamples must be a whole number, 100 or more.* Got 99"),
+        (lambda s: p_values(s, n_resamples=1e4), LtrValueError, "Got 10000.0"),
+        (lambda s: p_values(s, seed=None), LtrTypeError, "seed must be a whole number"),
+        (lambda s: p_values(s, seed=-1), LtrValueError, "0 or more.* Got -1"),
+        (lambda s: intervals(s, seed="a"), (LtrTypeError, LtrValueError), "Got 'a'"),
+        (lambda s: intervals(s, seed=0.5), LtrTypeError, "Got 0.5"),
+        (lambda s: intervals(s, "basic"), LtrValueError, "method must be one of 'bca', 'percentile'; got 'basic'"),
+        (lambda s: intervals(s, confidence=95), LtrValueError, "confidence must be a number between 0 and 1, such as 0.95. Got 95"),
+        (lambda s: intervals(s, confidence=1), LtrValueError, "Got 1"),
+        (lambda s: intervals(s, confidence=True), LtrValueError, "Got True"),
+        (lambda s: intervals(s, confidence=float("nan")), LtrValueError, "Got nan"),
+        (lambda s: intervals(s, n_resamples=True), LtrValueError, "Got True"),
+        (lambda s: intervals(s, confidence=0.999, n_resamples=1000), LtrValueError, "at least 2000 for confidence 0.999.* Got 1000"),
+        (lambda s: detectable(s, confidence=0), LtrValueError, "confidence must be"),
+        (lambda s: detectable(s, power="0.8"), LtrValueError, "power must be a number between 0 and 1, such as 0.8"),
+        (lambda s: detectable(s, power=0.05, confidence=0.95), LtrValueError, "power must be more than 1 - confidence, 0.05"),
+        (lambda s: correct([0.5], "sidak"), LtrValueError, "method must be one of 'holm', 'bonferroni', 'bh', 'none'"),
+    ],
+)  # fmt: skip
+def test_options_are_checked(call: Callable[[Sample], Any], error: Any, match: str) -> None:
+    with pytest.raises(error, match=match):
+        call(Sample.of(differences(20, 2)))
+
+
+def test_what_needs_no_scipy_works_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = Sample.of(differences(30))
+    for module in ("scipy.stats", "scipy.special", "statsmodels.stats.multitest"):
+        monkeypatch.setitem(sys.modules, module, None)
+    assert 0 < only(p_values(sample))[0] <= 1
+    assert only(intervals(sample))[0] < sample.mean[0]
+    for call in (lambda: p_values(sample, "t"), lambda: p_values(sample, "sign"), lambda: detectable(sample)):
+        with pytest.raises(MissingExtraError, match=r"scipy is needed .*ltr_metrics\[report\]"):
+            call()
+    with pytest.raises(MissingExtraError, match="statsmodels is needed"):
+        correct([0.1, 0.2])
