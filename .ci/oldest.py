@@ -15,5 +15,5 @@ for line in [*PROJECT["dependencies"], *(line for extra in EXTRAS for line in PR
     name, oldest = re.fullmatch(r"([\w-]+)>=([\d.]+)", line).groups()
     print(f"{WITHOUT_GRAPHICS_CARDS.get(name, name)}=={oldest}")
 for line in PROJECT["optional-dependencies"]["test"]:
-    if line.startswith(("pytest>", "hypothesis>", "polars>")):
+    if line.startswith(("pytest>", "hypothesis>", "polars>", "statsmodels>")):
         print(line)

@@ -63,14 +63,13 @@ def main():
         {"today": X[:, args.today - 1], "LightGBM": booster.predict(X), "XGBoost": ranker.predict(X)},
         METRICS,
         baseline="today",
+        rules=RULES,
         complete=True,
         learning={name: [log.learning_curve("valid_0", METRICS[0])] for name, log in logs.items()},
         source="test queries",
         origins={"today": f"feature {args.today}", "LightGBM": "lightgbm.txt", "XGBoost": "xgboost.json"},
     )
-    print(report.comparison)
-    gate = ltr.gate(report.comparison, RULES)
-    print(f"\n{gate}\n")
+    print(f"{report.comparison}\n\n{report.gate}\n")
 
     write_whole(args.out / "report.html", as_html(report))
     write_whole(args.out / "report.json", as_json(report))

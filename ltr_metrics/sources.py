@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ltr_metrics.errors import LtrValueError, warn
+from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation import Queries
-from ltr_metrics.io import read_letor, read_table, read_trec
+from ltr_metrics.inputs import AnyArray, IntArray
+from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
+from ltr_metrics.io.compressed import without_compression
 from ltr_metrics.io.table import is_table
+from ltr_metrics.io.trec import TrecData
 from ltr_metrics.models import predict
+from ltr_metrics.per_query import Segmentations, labels_of
+from ltr_metrics.segments import bins
+
+Progress = Callable[[str, Iterable[Any]], Iterable[Any]]  # goes through items and shows how far it is
+
+BY_COUNTS = ("n_documents", "n_relevant")  # segments that are there without a column
+RELEVANT = 1  # the grade from which on n_relevant counts, as in a result's column "relevant"
+FILES_OF_SCORES = (".npy", ".txt", ".csv")
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -22,6 +34,7 @@ class Source:
     scores: dict[str, Any]
     description: str
     origins: dict[str, str]  # what each model is: a file, a column
+    cluster: IntArray | None = None  # number of the cluster of each query
 
 
 @dataclass(frozen=True)
@@ -32,11 +45,18 @@ class Columns:
     label: str = "label"
     docid: str | None = None
     weight: str | None = None
+    cluster: str | None = None
     by: tuple[str, ...] = ()
 
     def named(self) -> list[str]:
         """Return those that a table must have besides qid and label."""
-        return [name for name in (self.docid, self.weight, *self.by) if name is not None]
+        names = (self.docid, self.weight, self.cluster, *(name for name in self.by if name not in BY_COUNTS))
+        return [name for name in names if name is not None]
+
+
+def plain_progress(_label: str, items: Iterable[Any]) -> Iterable[Any]:
+    """Go through items and show nothing."""
+    return items
 
 
 def read_source(
@@ -47,9 +67,10 @@ def read_source(
     columns: Columns,
     qrels: Path | None = None,
     runs: Mapping[str, str] | None = None,
-    topics: str = "both",
+    topics: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    progress: Progress = plain_progress,
 ) -> Source:
     """Read tables, LETOR files, or TREC's qrels and runs."""
     if qrels is not None or runs:
@@ -58,91 +79,232 @@ def read_source(
                 "TREC files are named by --qrels FILE and --run NAME=FILE, without DATA, --model and --scores."
             )
         _refuse_columns(columns, "--qrels")
-        return _read_runs(qrels, runs, topics)
-    if topics != "both":
+        return _read_runs(qrels, runs, topics, columns.by, progress)
+    if topics is not None:
         raise LtrValueError("--topics is for TREC files, named by --qrels and --run.")
     if not data:
         raise LtrValueError("Name the DATA: LETOR files or tables, or --qrels FILE with --run NAME=FILE.")
-    twice = models.keys() & scores.keys()
-    if twice:
-        raise LtrValueError(
-            f"The name {twice.pop()!r} is given to a model and to a column of scores; names must differ."
-        )
     if len({is_table(path) for path in data}) > 1:
         raise LtrValueError("DATA must be tables or LETOR files, not both.")
+    rows: _Rows
     if is_table(data[0]):
         if n_features is not None or zero_based:
             raise LtrValueError("--n-features and --zero-based are for LETOR files; tables have named columns.")
-        queries, X, found = _read_tables(data, scores, columns)
+        rows = _read_tables(data, scores, columns, progress)
     else:
         _refuse_columns(columns, "LETOR files")
-        queries, X, found = _read_letor_files(data, scores, n_features, zero_based)
-    found |= {name: predict(file, X) for name, file in models.items()}
+        rows = _read_letor_files(data, columns.by, n_features, zero_based, progress)
+    found = {name: _scores(rows, item) for name, item in scores.items()}
+    origins = {name: f"{'file' if _is_file(item) else 'column'} {item}" for name, item in scores.items()}
+    for name, file in progress("Scoring with models", models.items()):
+        found[name] = predict(file, rows.X)
     return Source(
-        queries=dict.fromkeys(found, queries),
+        queries=dict.fromkeys(found, rows.queries),
         scores=found,
         description=", ".join(map(str, data)),
-        origins={name: f"column {column}" for name, column in scores.items()} | dict(models),
+        origins=origins | dict(models),
+        cluster=rows.cluster,
     )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What files have, a row a document."""
+
+    queries: Queries
+    X: Any  # what models score
+    column: Callable[[str], AnyArray | None]  # scores by the name of a column; None if there is none
+    known: str  # what --scores may name
+    cluster: IntArray | None = None
+
+
+def require_same_topics(source: Source) -> None:
+    """Refuse TREC runs of different topics, which cannot be compared."""
+    (first, reference), *others = ((name, set(queries.qid.tolist())) for name, queries in source.queries.items())
+    for name, topics in others:
+        if topics != reference:
+            other = sorted(topics ^ reference)
+            raise LtrValueError(
+                f"The runs {first!r} and {name!r} have not the same topics, so they cannot be compared: one of the two lacks {_some(other)}. "
+                "--topics qrels takes all topics of the qrels for each run."
+            )
 
 
 def _refuse_columns(columns: Columns, where: str) -> None:
     if columns.named():
-        raise LtrValueError(f"--docid, --weight and --by name columns of a table: {where} have none.")
+        raise LtrValueError(
+            f"--docid, --weight, --cluster and --by name columns of a table, and {where} have none (but --by {' and --by '.join(BY_COUNTS)})."
+        )
 
 
-def _read_runs(qrels: Path, runs: Mapping[str, str], topics: str) -> Source:
-    read = {name: read_trec(qrels, file, topics=topics) for name, file in runs.items()}
-    for name, one in read.items():
-        if one.only_in_qrels:
-            what = (
-                "are left out of its means" if topics == "both" else "count as queries for which nothing was retrieved"
+# -- tables and LETOR files -----------------------------------------------------------------------------------------------
+
+
+def _read_tables(data: Sequence[Path], scores: Mapping[str, str], columns: Columns, progress: Progress) -> _Rows:
+    of_scores = [item for item in scores.values() if not _is_file(item)]
+    text = () if columns.docid is None else (columns.docid,)
+    names = [*of_scores, *columns.named()]
+    try:
+        (frame,) = [
+            read_table(files, qid=columns.qid, label=columns.label, columns=names, text=text)
+            for files in progress("Reading", [data])
+        ]
+    except LtrKeyError as error:
+        absent = [item for item in of_scores if _has_name_of_file(item)]
+        raise LtrKeyError(f"{error} Nor is there a file {absent[0]}." if absent else str(error)) from None
+    for name in BY_COUNTS:
+        if name in columns.by and name in frame.columns:
+            raise LtrValueError(
+                f"--by {name} may mean the column of that name, or how many of a query's documents there are: rename the column."
             )
-            warn(f"The run {name} lacks topics of the qrels, which {what}: {_some(one.only_in_qrels)}.")
-        if one.only_in_run:
-            warn(f"The run {name} has topics without judgements, which are left out: {_some(one.only_in_run)}.")
+    queries = Queries(
+        frame[columns.label].to_numpy(),
+        qid=frame[columns.qid].to_numpy(),
+        docid=None if columns.docid is None else frame[columns.docid].to_numpy(),
+        sample_weight=None if columns.weight is None else frame[columns.weight].to_numpy(),
+        by={name: frame[name].to_numpy() for name in columns.by if name not in BY_COUNTS} or None,
+        columns=frame,
+    )
+    _finish(queries, columns.by)
+    return _Rows(
+        queries,
+        X=frame,
+        column=lambda name: frame[name].to_numpy() if name in frame else None,
+        known="a column",
+        cluster=None
+        if columns.cluster is None
+        else labels_of(queries, "cluster", frame[columns.cluster].to_numpy())[1],
+    )
+
+
+def _read_letor_files(
+    data: Sequence[Path], by: Sequence[str], n_features: int | None, zero_based: bool, progress: Progress
+) -> _Rows:
+    (read,) = [read_letor(files, n_features=n_features, zero_based=zero_based) for files in progress("Reading", [data])]
+    queries = Queries(read.y, qid=read.qid, docid=read.docid)
+    _finish(queries, by)
+    first = 0 if zero_based else 1
+    last = first + read.X.shape[1] - 1
+
+    def column(name: str) -> AnyArray | None:
+        is_number = name.isascii() and name.isdigit() and first <= int(name) <= last
+        return read.X[:, int(name) - first] if is_number else None
+
+    return _Rows(queries, X=read.X, column=column, known=f"a feature of the LETOR data by number, {first} to {last}")
+
+
+def _finish(queries: Queries, by: Sequence[str]) -> None:
+    _refuse_repeated_documents(queries)
+    _add_counts(queries, by)
+
+
+def _scores(rows: _Rows, item: str) -> AnyArray:
+    column = rows.column(item)
+    if not _is_file(item):
+        if column is not None:
+            return column
+        raise LtrValueError(
+            f"--scores must name {rows.known}; or a file of scores that exists, whose name ends in {', '.join(FILES_OF_SCORES)}. Got {item!r}."
+        )
+    if column is not None:
+        raise LtrValueError(
+            f"--scores {item} may mean the column or the file of that name: write ./{item} for the file, or rename the column."
+        )
+    scores, n_rows = read_scores(item), rows.queries.n_rows
+    if len(scores) != n_rows:
+        raise LtrValueError(
+            f"{item} must have one score a row of the data, in their order: it has {len(scores):,} for {n_rows:,} rows."
+        )
+    return scores
+
+
+def _is_file(item: str) -> bool:
+    return _has_name_of_file(item) and Path(item).is_file()
+
+
+def _has_name_of_file(item: str) -> bool:
+    return without_compression(Path(item)).suffix.lower() in FILES_OF_SCORES
+
+
+def _refuse_repeated_documents(queries: Queries) -> None:
+    """Refuse a document that has two ranks in a query."""
+    if queries.docid is None:
+        return
+    rows = queries.rows_in_query_order()
+    docids = queries.docid[rows].tolist()
+    for query, (start, size) in enumerate(zip(queries.starts.tolist(), queries.sizes.tolist(), strict=True)):
+        of_query = docids[start : start + size]
+        if len(set(of_query)) < size:
+            place = next(at for at, docid in enumerate(of_query) if docid in of_query[:at])
+            first, again = (int(rows[start + at]) for at in (of_query.index(of_query[place]), place))
+            raise LtrValueError(
+                f"A document must stand only once in a query: {of_query[place]!r} of query {queries.qid[query]} stands at row {first} and again "
+                f"at row {again} (rows count from 0). Drop one of the two rows."
+            )
+
+
+def segments_by_count(n_documents: IntArray, n_relevant: IntArray) -> Segmentations:
+    """Return the segments that are there without a column, in ascending order of the counts."""
+    found = {name: bins(count) for name, count in zip(BY_COUNTS, (n_documents, n_relevant), strict=True)}
+    return {name: (list(of_name.categories), of_name.codes) for name, of_name in found.items()}
+
+
+def _add_counts(queries: Queries, by: Sequence[str]) -> None:
+    """Add the segments that have no column, in the order asked for."""
+    if set(by) & set(BY_COUNTS):
+        n_relevant = queries.count_by_query(queries.grades >= RELEVANT)
+        known = queries.segments | segments_by_count(queries.n_documents, n_relevant)
+        queries.segments = {name: known[name] for name in by}
+
+
+# -- TREC -----------------------------------------------------------------------------------------------------------------
+
+
+def _read_runs(
+    qrels: Path, runs: Mapping[str, str], topics: str | None, by: Sequence[str], progress: Progress
+) -> Source:
+    if "n_documents" in by:
+        raise LtrValueError(
+            "--by n_documents says nothing of TREC runs, each of which retrieves documents of its own. There is --by n_relevant."
+        )
+    read = {
+        name: read_trec(qrels, file, topics=topics or "both") for name, file in progress("Reading runs", runs.items())
+    }
+    faults = [fault for name, one in read.items() for fault in _other_topics(name, one)]
+    if topics is None and faults:
+        raise LtrValueError(
+            f"The qrels and each run must have the same topics, or means are over others than one thinks. {' '.join(faults)} Say what "
+            "becomes of them: --topics both leaves out what either lacks; --topics qrels takes all topics of the qrels (one that a run lacks "
+            "is a query for which nothing was retrieved) and leaves out the rest."
+        )
+    for fault in faults:
+        warn(f"{fault} --topics {topics}: {_BECOMES[topics or 'both']}.")
+    queries = {
+        name: Queries(run.y_true, qid=run.qid, docid=run.docid, retrieved=run.retrieved, judged=run.judged)
+        for name, run in read.items()
+    }
+    for of_run in queries.values():
+        _add_counts(of_run, by)
     return Source(
-        queries={
-            name: Queries(run.y_true, qid=run.qid, docid=run.docid, retrieved=run.retrieved, judged=run.judged)
-            for name, run in read.items()
-        },
+        queries=queries,
         scores={name: run.y_score for name, run in read.items()},
         description=str(qrels),
         origins=dict(runs),
     )
 
 
+_BECOMES = {
+    "both": "topics that either lacks are left out",
+    "qrels": "topics that a run lacks are queries for which nothing was retrieved, and those without judgements are left out",
+}
+
+
+def _other_topics(name: str, run: TrecData) -> list[str]:
+    """Return a sentence for each kind of topics that the qrels or the run lack."""
+    kinds = {"lacks topics of the qrels": run.only_in_qrels, "has topics without judgements": run.only_in_run}
+    return [f"The run {name!r} {what}: {_some(topics)}." for what, topics in kinds.items() if topics]
+
+
 def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-def _read_tables(
-    data: Sequence[Path], scores: Mapping[str, str], columns: Columns
-) -> tuple[Queries, Any, dict[str, Any]]:
-    frame = read_table(data, qid=columns.qid, label=columns.label, columns=[*scores.values(), *columns.named()])
-    queries = Queries(
-        frame[columns.label].to_numpy(),
-        qid=frame[columns.qid].to_numpy(),
-        docid=None if columns.docid is None else frame[columns.docid].to_numpy(),
-        sample_weight=None if columns.weight is None else frame[columns.weight].to_numpy(),
-        by={name: frame[name].to_numpy() for name in columns.by} or None,
-        columns=frame,
-    )
-    return queries, frame, {name: frame[column].to_numpy() for name, column in scores.items()}
-
-
-def _read_letor_files(
-    data: Sequence[Path], scores: Mapping[str, str], n_features: int | None, zero_based: bool
-) -> tuple[Queries, Any, dict[str, Any]]:
-    read = read_letor(data, n_features=n_features, zero_based=zero_based)
-    queries = Queries(read.y, qid=read.qid, docid=read.docid)
-    first = 0 if zero_based else 1
-    return queries, read.X, {name: _letor_column(read.X, column, first) for name, column in scores.items()}
-
-
-def _letor_column(X: Any, column: str, first: int) -> Any:
-    if not (column.isascii() and column.isdigit()) or not first <= int(column) < first + X.shape[1]:
-        raise LtrValueError(
-            f"--scores must name a feature of the LETOR data by number, {first} to {X.shape[1] - 1 + first}. Got {column!r}."
-        )
-    return X[:, int(column) - first]
+    rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + rest

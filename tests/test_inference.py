@@ -469,7 +469,7 @@ def test_bca_from_the_formula(weighted: bool) -> None:
     d = differences(40, seed=4)[:, 0]
     w = np.random.default_rng(0).random(40) + 0.1 if weighted else np.ones(40)
     share = w / w.max()
-    means = resampled_means(d[np.newaxis], share, 2000, seed=7)[0]
+    means = resampled_means(d[np.newaxis], share[np.newaxis], 2000, seed=7)[0]
     observed = np.average(d, weights=w)
     z0 = stats.norm.ppf((means < observed).mean())
     left_out = np.array([np.average(np.delete(d, u), weights=np.delete(w, u)) for u in range(40)])
@@ -509,7 +509,7 @@ def test_the_skewest_of_samples_at_an_extreme_confidence() -> None:
     low, high = only(intervals(sample, confidence=0.9999, n_resamples=20_000))
     assert 0 <= low < sample.mean[0] < high
     values = sample.value[:, 0]
-    means = resampled_means(values[np.newaxis], np.ones(401), 1000, seed=0)[0]
+    means = resampled_means(values[np.newaxis], np.ones((1, 401)), 1000, seed=0)[0]
     assert bca_levels(means, values, np.ones(401), 1e-12)[1] == 1.0
     assert bca_levels(-means, -values, np.ones(401), 1e-12)[0] == 0.0
 
@@ -665,7 +665,7 @@ def test_ranges(drawn: Drawn) -> None:
 @pytest.mark.parametrize(("method", "theirs"), [("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")])
 def test_corrections_are_those_of_statsmodels(method: str, theirs: str) -> None:
     p = np.random.default_rng(0).random(20) ** 3
-    assert np.array_equal(correct(p, method), multipletests(p, method=theirs)[1])
+    assert correct(p, method) == pytest.approx(multipletests(p, method=theirs)[1], rel=1e-14)
     gaps = np.insert(p, [0, 7, 20], np.nan)
     assert np.array_equal(correct(gaps, method)[~np.isnan(gaps)], correct(p, method))
     assert np.isnan(correct(gaps, method)).tolist() == np.isnan(gaps).tolist()
@@ -773,12 +773,11 @@ def test_options_are_checked(call: Callable[[Sample], Any], error: Any, match: s
 
 def test_what_needs_no_scipy_works_without(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = Sample.of(differences(30))
-    for module in ("scipy.stats", "scipy.special", "statsmodels.stats.multitest"):
+    for module in ("scipy.stats", "scipy.special"):
         monkeypatch.setitem(sys.modules, module, None)
     assert 0 < only(p_values(sample))[0] <= 1
     assert only(intervals(sample))[0] < sample.mean[0]
     for call in (lambda: p_values(sample, "t"), lambda: p_values(sample, "sign"), lambda: detectable(sample)):
         with pytest.raises(MissingExtraError, match=r"scipy is needed .*ltr_metrics\[report\]"):
             call()
-    with pytest.raises(MissingExtraError, match="statsmodels is needed"):
-        correct([0.1, 0.2])
+    assert correct([0.1, 0.2]).tolist() == [0.2, 0.2]

@@ -115,7 +115,7 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
         ("pandas", "ltr_metrics.io.read_table('x.csv')", "report"),
         ("lightgbm", "ltr_metrics.models.predict(model(b'tree\\n'), None)", "lightgbm"),
         ("xgboost", "ltr_metrics.models.predict(model(b'{'), None)", "xgboost"),
-        ("statsmodels", "ltr_metrics.compare({1: [1, 2], 2: [2, 1]}, [1, 0], group=[1, 1], metrics='err')", "report"),
+        ("scipy", "ltr_metrics.compare({1: [1, 2], 2: [2, 1]}, [1, 0], group=[1, 1], metrics='err')", "report"),
         ("pyarrow", "ltr_metrics.load_result('r.parquet')", "report"),
         ("jinja2", "ltr_metrics.report.as_html(None)", "report"),
         ("matplotlib", "ltr_metrics.report.figures_of(one())", "report"),

@@ -267,26 +267,39 @@ def _rows(of: Comparison) -> list[Difference]:
     """Resample all columns, a metric and model each, together."""
     keys = [(metric, model) for metric in of.metrics for model in of.models]
     columns = np.column_stack([of.differences(*key) for key in keys])
-    weighted = _infer(of, keys, columns, of.weight)
-    if of.weight is None:
-        return weighted
-    return [replace(row, plain=plain) for row, plain in zip(weighted, _infer(of, keys, columns, None), strict=True)]
-
-
-def _infer(
-    of: Comparison, keys: list[tuple[str, str]], columns: FloatArray, weight: FloatArray | None
-) -> list[Difference]:
-    settings, sample = of.settings, Sample.of(columns, weight, of.cluster)
+    sample = Sample.of(columns, of.weight, of.cluster)
+    if of.weight is not None:  # and the plain ones beside them, for the price of little more than one
+        sample = sample.beside(Sample.of(columns, None, of.cluster))
+    settings = of.settings
     p, exact = p_values(sample, settings.test, settings.n_resamples, settings.seed)
     low, high = intervals(sample, settings.interval, settings.confidence, settings.n_resamples, settings.seed)
-    numbers: dict[str, FloatArray] = {
+    found = {
+        "p_value": p,
+        "exact": exact,
         "ci_low": low,
         "ci_high": high,
-        "p_value": p,
-        "p_adjusted": _corrected(p, keys, settings),
-        "effect_size": effect_size(columns, weight),
         "mde": detectable(sample, settings.confidence, settings.power),
         "n_effective": sample.n_effective,
+    }
+    n = len(keys)
+    rows = _differences(of, keys, columns, of.weight, {name: values[:n] for name, values in found.items()})
+    if of.weight is None:
+        return rows
+    plain = _differences(of, keys, columns, None, {name: values[n:] for name, values in found.items()})
+    return [replace(row, plain=one) for row, one in zip(rows, plain, strict=True)]
+
+
+def _differences(
+    of: Comparison,
+    keys: list[tuple[str, str]],
+    columns: FloatArray,
+    weight: FloatArray | None,
+    found: dict[str, AnyArray],
+) -> list[Difference]:
+    """Make the differences from what was inferred, a number for each column."""
+    found |= {
+        "p_adjusted": _corrected(found["p_value"], keys, of.settings),
+        "effect_size": effect_size(columns, weight),
     }
     rows = []
     for i, (metric, model) in enumerate(keys):
@@ -303,13 +316,12 @@ def _infer(
                 baseline=of.baseline,
                 **means,
                 difference=mean(column, weight),
-                exact=bool(exact[i]),
                 wins=int((column > 0).sum()),
                 ties=int((column == 0).sum()),
                 losses=int((column < 0).sum()),
                 n_queries=int(both.sum()),
                 n_undefined=int((~both).sum()),
-                **{name: float(of_column[i]) for name, of_column in numbers.items()},  # type: ignore[arg-type]
+                **{name: of_column[i].item() for name, of_column in found.items()},
             )
         )
     return rows

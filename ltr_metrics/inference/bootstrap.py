@@ -12,7 +12,7 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inference.options import require_fraction, require_n_resamples
 from ltr_metrics.inference.resampling import in_chunks, sums, tolerance
 from ltr_metrics.inference.sample import Sample
-from ltr_metrics.inputs import FloatArray, require_option
+from ltr_metrics.inputs import BoolArray, FloatArray, require_option
 
 if TYPE_CHECKING:
     from ltr_metrics.inference.options import Seed
@@ -73,30 +73,32 @@ def intervals(
     tail = (1 - require_fraction("confidence", confidence, 0.95)) / 2
     n_resamples = _require_enough(n_resamples, tail)
     ends = np.where(sample.n > 1, sample.mean, np.nan) * np.ones((2, 1))
-    for columns in _alike(sample.share, np.flatnonzero((sample.n > 1) & ~sample.constant)):
+    for columns in _alike(sample.counts, np.flatnonzero((sample.n > 1) & ~sample.constant)):
         counts = sample.counts[:, columns[0]]
-        share = sample.share[counts, columns[0]]
-        values = np.array([sample.value[counts, j] for j in columns])
-        for j, value, means in zip(columns, values, resampled_means(values, share, n_resamples, seed), strict=True):
+        values, shares = (np.array([of[counts, j] for j in columns]) for of in (sample.value, sample.share))
+        replicates = resampled_means(values, shares, n_resamples, seed)
+        for j, value, share, means in zip(columns, values, shares, replicates, strict=True):
             levels = bca_levels(means, value, share, tail) if method == "bca" else (tail, 1 - tail)
             ends[:, j] = np.quantile(means, levels)
     return ends[0], ends[1]
 
 
-def resampled_means(values: FloatArray, share: FloatArray, n_resamples: int, seed: Seed) -> FloatArray:
-    """Return the weighted means of resampled units, (columns x replicates) of values (columns x units)."""
+def resampled_means(values: FloatArray, shares: FloatArray, n_resamples: int, seed: Seed) -> FloatArray:
+    """Return the weighted means of resampled units, (columns x replicates) of values and shares (columns x units)."""
     n_columns, n_units = values.shape
-    contributions = values * share
+    contributions = values * shares
     means = np.empty((n_columns, n_resamples))
+    weights = {share.tobytes(): share for share in shares}  # most columns have the same
+    weight_of = [share.tobytes() for share in shares]
 
     def resample(chunk: slice, bits: np.random.PCG64) -> None:
         n = chunk.stop - chunk.start
         drawn = np.random.Generator(bits).integers(n_units, size=(n, n_units))
         drawn += n_units * np.arange(n)[:, np.newaxis]  # so that one call counts for all replicates
         times = np.bincount(drawn.ravel(), minlength=n * n_units).reshape(n, n_units).astype(np.float64)
-        weight = sums(times, share)
+        drawn_weight = {key: sums(times, share) for key, share in weights.items()}
         for j in range(n_columns):
-            means[j, chunk] = sums(times, contributions[j]) / weight
+            means[j, chunk] = sums(times, contributions[j]) / drawn_weight[weight_of[j]]
 
     in_chunks(resample, n_resamples, n_units, seed, PURPOSE)
     return means
@@ -141,11 +143,11 @@ def _sums_without_each(numbers: FloatArray) -> FloatArray:
     return without
 
 
-def _alike(share: FloatArray, columns: np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[list[int]]:
-    """Return the columns in groups of equal weights, so that one run of resamples serves a group."""
+def _alike(counts: BoolArray, columns: np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[list[int]]:
+    """Return the columns in groups in which the same units count, so that one run of resamples serves a group."""
     groups: dict[bytes, list[int]] = {}
     for j in columns.tolist():
-        groups.setdefault(share[:, j].tobytes(), []).append(j)
+        groups.setdefault(counts[:, j].tobytes(), []).append(j)
     return list(groups.values())
 
 

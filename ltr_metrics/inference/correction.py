@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inference.libraries import library
 from ltr_metrics.inputs import FloatArray, as_numbers, require_option
 
 CORRECTIONS = ("holm", "bonferroni", "bh", "none")
-STATSMODELS = {"holm": "holm", "bonferroni": "bonferroni", "bh": "fdr_bh"}
 
 
 def correct(p: Any, method: str = "holm") -> FloatArray:
@@ -57,6 +55,29 @@ def correct(p: Any, method: str = "holm") -> FloatArray:
         raise LtrValueError(f"p must lie between 0 and 1, or be NaN: got {adjusted[at]:g} at position {at}.")
     tested = ~np.isnan(adjusted)
     if method != "none" and tested.any():
-        multitest = library("statsmodels.stats.multitest")
-        adjusted[tested] = multitest.multipletests(adjusted[tested], method=STATSMODELS[method])[1]
+        adjusted[tested] = ADJUST[method](adjusted[tested])
     return adjusted
+
+
+def _bonferroni(p: FloatArray) -> FloatArray:
+    return np.minimum(1.0, p * len(p))
+
+
+def _holm(p: FloatArray) -> FloatArray:
+    """Multiply the smallest by k, the next by k - 1, ...; none is smaller than the one before it."""
+    order = np.argsort(p)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return np.minimum(1.0, adjusted)
+
+
+def _benjamini_hochberg(p: FloatArray) -> FloatArray:
+    """Multiply the largest by k / k, the next by k / (k - 1), ...; none is larger than the one after it."""
+    order = np.argsort(p)[::-1]
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum.accumulate(p[order] * (len(p) / np.arange(len(p), 0, -1)))
+    return adjusted
+
+
+# Not by statsmodels, whose multipletests collects garbage on each call: a fifth of a second for each metric and segment.
+ADJUST = {"holm": _holm, "bonferroni": _bonferroni, "bh": _benjamini_hochberg}

@@ -1,4 +1,4 @@
-"""SciPy and statsmodels, imported where a test or a correction needs them."""
+"""SciPy, imported where a test needs it."""
 
 from __future__ import annotations
 

@@ -77,6 +77,13 @@ class Sample:
             value = np.divide(totals, weights, out=np.zeros_like(totals), where=weights > 0)
         return cls(value.T, weights.T, cluster is not None)
 
+    def beside(self, other: Sample) -> Sample:
+        """Return the columns of both, which are resampled together then, each as it is alone."""
+        value, weight = (
+            np.concatenate([getattr(one, name).T for one in (self, other)]).T for name in ("value", "weight")
+        )
+        return Sample(value, weight, self.has_clusters or other.has_clusters)
+
     @cached_property
     def counts(self) -> BoolArray:
         """Which units count in each column."""

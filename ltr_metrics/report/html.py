@@ -46,9 +46,7 @@ def as_html(report: Report) -> str:
     html = page.render(
         summary=summary,
         comparison=comparison,
-        figures=[
-            (figure, _embedded(figure.svg, f"f{number}-")) for number, figure in enumerate(figures_of(report), start=1)
-        ],
+        figures=[(figure, _markup(figure.svg)) for figure in figures_of(report)],
         verdicts=_verdicts(comparison) if comparison else [],
         groups=_by_metric(comparison["rows"]) if comparison else [],
         spreads=_spreads(summary["models"]),
@@ -100,11 +98,9 @@ def _environment() -> jinja2.Environment:
 
 def _source(name: str) -> Any:
     """Return one of our own files as it is to stand in the page; browsers hash scripts with plain line ends."""
-    from markupsafe import Markup
-
     environment = _environment()
     assert environment.loader is not None
-    return Markup(environment.loader.get_source(environment, name)[0].replace("\r\n", "\n"))
+    return _markup(environment.loader.get_source(environment, name)[0].replace("\r\n", "\n"))
 
 
 def _as_data_block(data: dict[str, Any]) -> Any:
@@ -115,13 +111,11 @@ def _as_data_block(data: dict[str, Any]) -> Any:
     return Markup(re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def _embedded(svg: str, prefix: str) -> Any:
-    """Return an SVG element whose ids are its own among several in one page."""
+def _markup(ours: str) -> Any:
+    """Return what is ours as it is to stand in the page, unescaped."""
     from markupsafe import Markup
 
-    element = svg[svg.index("<svg") :]
-    element = re.sub(r'(?<=\sid=")(?=[^"])', prefix, element)
-    return Markup(re.sub(r'((?:xlink:)?href="#|url\(#)', rf"\g<1>{prefix}", element))
+    return Markup(ours)
 
 
 @dataclass(frozen=True)

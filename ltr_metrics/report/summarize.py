@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from ltr_metrics.conventions import Metrics, Request, resolve
 from ltr_metrics.data_audit import audit_of
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries
+from ltr_metrics.gating import GateResult, gate
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.log.learning import LearningCurve
 from ltr_metrics.report.curves import curves
@@ -31,6 +32,7 @@ class Report:
     summary: dict[str, Any]
     evaluations: dict[str, Evaluation]
     comparison: Comparison | None = None
+    gate: GateResult | None = None
 
 
 def summarize(
@@ -40,6 +42,8 @@ def summarize(
     *,
     baseline: str | None = None,
     comparing: Mapping[str, Any] | None = None,
+    rules: Iterable[str] = (),
+    each_segment: bool = False,
     complete: bool = False,
     learning: Mapping[str, Sequence[LearningCurve]] | None = None,
     k: int = 10,
@@ -61,6 +65,8 @@ def summarize(
         Compare the others with this model; `ltr_metrics.compare` says how. Default: no comparison.
     comparing : mapping, optional
         Options of `ltr_metrics.compare`: ``test``, ``correction``, ``confidence``, ``cluster``, ...
+    rules, each_segment
+        As for `ltr_metrics.gate`; the comparison is held against them.
     complete : bool, default False
         Add what a report has beyond the numbers: the metrics at every cutoff, the queries that gain and lose most, the ranks of relevant
         documents, churn, and the audit.
@@ -98,6 +104,7 @@ def summarize(
     evaluations = {name: _evaluate(of_model[name], name, column, request) for name, column in scores.items()}
     described, policy = of_model[next(iter(scores))], request.policy
     comparison = None if baseline is None else compare(evaluations, baseline=baseline, **(comparing or {}))
+    held = _held_against(list(rules), comparison, each_segment)
     summary = {
         "data": _describe(described, source),
         "options": {
@@ -116,16 +123,25 @@ def summarize(
             {"model": name} | part for name, result in evaluations.items() for part in result.segments_to_dicts()
         ],
         "comparison": None if comparison is None else comparison.to_dict(),
+        "gate": None if held is None else held.to_dict(),
         "learning": [
             {"model": name} | curve.to_dict() for name, of_model in (learning or {}).items() for curve in of_model
         ],
         "versions": versions(),
     }
     further = _further(of_model, scores, request, comparison, k) if complete else NOTHING_FURTHER
-    return Report(summary | further, evaluations, comparison)
+    return Report(summary | further, evaluations, comparison, held)
 
 
 NOTHING_FURTHER: dict[str, Any] = {"changes": [], "curves": [], "churn": [], "rank_changes": [], "audit": None}
+
+
+def _held_against(rules: list[str], comparison: Comparison | None, each_segment: bool) -> GateResult | None:
+    if not rules:
+        return None
+    if comparison is None:
+        raise LtrValueError(f"The rule {rules[0]!r} is about a difference: name the baseline that it is to.")
+    return gate(comparison, rules, each_segment=each_segment)
 
 
 def _further(

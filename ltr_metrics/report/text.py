@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ltr_metrics.comparison.table import HEADER, cells, foot, shown, signed
+from ltr_metrics.comparison.table import shown, signed
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.report.summarize import QUANTILES, Report
+from ltr_metrics.report.tables import (
+    Table,
+    in_latex,
+    in_markdown,
+    in_text,
+    markdown_text,
+    segment_name,
+    tables_of_comparison,
+)
 
 MOST_GRADES_SHOWN = 10
 SHIFTS = (
@@ -21,66 +28,31 @@ SHIFTS = (
 FOOT = "q5 ... q95: quantiles over queries{}. Left out: queries for which the metric is undefined."
 
 
-class Table(NamedTuple):
-    """A table of text, and what stands below it."""
-
-    title: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    foot: str = ""
-
-
 def as_text(report: Report) -> str:
     """Return a heading and the tables, of which the means have a line for each metric and model."""
     heading = "\n".join(f"{name:<11}{line}" for name, line in _heading(report.summary).items())
-    parts = [f"{table.title}\n\n{_rendered(table, 'simple')}\n\n{table.foot}".strip() for table in _tables(report)]
-    return "\n\n".join([heading, *parts]) + "\n"
+    return "\n\n".join([heading, *map(in_text, _tables(report))]) + "\n"
 
 
 def as_markdown(report: Report) -> str:
     """Return the same in Markdown."""
-    heading = "\n".join(f"- {name}: {_in_markdown(line)}" for name, line in _heading(report.summary).items())
-    parts = []
-    for table in _tables(report):
-        escaped = table._replace(rows=[[_in_markdown(cell) for cell in row] for row in table.rows])
-        title = [f"## {table.title}"] if table.title else []
-        parts += [*title, _rendered(escaped, "github"), _in_markdown(table.foot).replace("\n", "  \n")]
-    return "\n\n".join([heading, *filter(None, parts)]) + "\n"
+    heading = "\n".join(f"- {name}: {markdown_text(line)}" for name, line in _heading(report.summary).items())
+    return "\n\n".join([heading, *map(in_markdown, _tables(report))]) + "\n"
 
 
 def as_latex(report: Report) -> str:
     """Return the tables in LaTeX, for the package booktabs; the heading stands above them as comments."""
-    comments = [f"{name}: {line}" for name, line in _heading(report.summary).items()]
-    parts = ["\n".join(map(_latex_comment, comments))]
-    for table in _tables(report):
-        around = [_latex_comment(text) for text in (table.title, table.foot) if text]
-        parts.append("\n".join([*around, _rendered(table, "latex_booktabs")]))
-    return "\n\n".join(parts) + "\n"
-
-
-def _latex_comment(text: str) -> str:
-    return "\n".join(f"% {line}" for line in text.splitlines())
-
-
-def _in_markdown(text: str) -> str:
-    """Escape what Markdown, or the HTML in it, would take for its own."""
-    return re.sub(r"([\\`*_\[\]<>&|])", r"\\\1", text)
-
-
-def _rendered(table: Table, form: str) -> str:
-    try:
-        from tabulate import tabulate
-    except ImportError as error:
-        raise MissingExtraError("tabulate", "report") from error
-    left = ("left", "left", *("right",) * (len(table.header) - 2))
-    return str(tabulate(table.rows, table.header, tablefmt=form, disable_numparse=True, colalign=left))
+    heading = "\n".join(f"% {name}: {line}" for name, line in _heading(report.summary).items())
+    return "\n\n".join([heading, *map(in_latex, _tables(report))]) + "\n"
 
 
 def _tables(report: Report) -> list[Table]:
     summary = report.summary
     made = [_means(summary)]
     if summary["comparison"] is not None:
-        made += _differences(summary["comparison"])
+        made += tables_of_comparison(summary["comparison"], "Differences")
+    if summary["gate"] is not None:
+        made.append(_gate(summary["gate"]))
     if summary["segments"]:
         made.append(_segments(summary))
     made += [_largest(one) for one in summary["changes"] if one["metric"] == summary["changes"][0]["metric"]]
@@ -89,12 +61,12 @@ def _tables(report: Report) -> list[Table]:
     return made
 
 
-def _differences(comparison: dict[str, Any]) -> list[Table]:
-    made = [Table("Differences", HEADER, list(map(cells, comparison["rows"])), foot(comparison))]
-    for part in comparison["segments"]:
-        title = f"Differences in {_segment(part)}, {part['n_queries']:,} queries"
-        made.append(Table(title, HEADER, list(map(cells, part["rows"]))))
-    return made
+def _gate(held: dict[str, Any]) -> Table:
+    rows = [
+        [check["rule"], "PASS" if check["passed"] else "FAIL", check["model"], check["segment"] or "", check["reason"]]
+        for check in held["checks"]
+    ]
+    return Table("Gate", ("rule", "", "model", "segment", "why"), rows, n_words=5)
 
 
 def _largest(change: dict[str, Any]) -> Table:
@@ -133,10 +105,6 @@ def _shifts(summary: dict[str, Any]) -> Table:
     return Table("What changes on the page", header, rows, SHIFTS.format(k=k))
 
 
-def _segment(part: dict[str, Any]) -> str:
-    return str(part["segment"]) if part["name"] is None else f"{part['name']}={part['segment']}"
-
-
 def _means(summary: dict[str, Any]) -> Table:
     models = summary["models"]
     mean = "weighted mean" if summary["options"]["weighted"] else "mean"
@@ -159,7 +127,7 @@ def _segments(summary: dict[str, Any]) -> Table:
     metrics = list(summary["segments"][0]["mean"])
     rows = [
         [
-            _segment(part),
+            segment_name(part),
             part["model"],
             f"{part['n_queries']:,}",
             *(shown(part["mean"][metric]) for metric in metrics),

@@ -1,0 +1,83 @@
+"""Where results go: the terminal, or files that are written whole, after all else has succeeded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.gating import GateResult
+from ltr_metrics.io import write_whole
+
+FORM_OF = {
+    ".txt": "text",
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".html": "html",
+    ".htm": "html",
+}
+GATE_FAILED = 1
+
+
+def chosen_format(form: str | None, out: Path | None, forms: Iterable[str]) -> str:
+    """Return what was asked for, or what the name of the file says."""
+    if form is not None:
+        if form not in forms:
+            raise LtrValueError(f"--format {form} is not written here; there are {', '.join(forms)}.")
+        return form
+    if out is None:
+        return "text"
+    named = FORM_OF.get(out.suffix.lower())
+    if named is None or named not in forms:
+        known = ", ".join(suffix for suffix, one in FORM_OF.items() if one in forms)
+        raise LtrValueError(f"--out {out} must end in one of {known}, or say what it is to be: --format.")
+    return named
+
+
+def require_targets(*paths: Path | None) -> None:
+    """Refuse files that cannot be written before the work is done, not after it."""
+    targets = [path for path in paths if path is not None]
+    for path in targets:
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
+        if path.exists() and not path.is_file():
+            raise LtrValueError(f"{path} is no regular file, so it cannot be replaced by one.")
+        if not os.access(path.parent, os.W_OK):
+            raise PermissionError(f"The folder {path.parent} cannot be written to.")
+    resolved = [path.resolve() for path in targets]
+    twice = next((path for at, path in enumerate(resolved) if path in resolved[:at]), None)
+    if twice is not None:
+        raise LtrValueError(f"{twice} is to be written twice; name different files.")
+
+
+def write(text: str, out: Path | None) -> None:
+    """Write a result to a file, whole, or to the terminal."""
+    if out is not None:
+        write_file(out, lambda path: write_whole(path, text))
+        return
+    try:
+        click.echo(text, nl=False)
+    except (
+        BrokenPipeError
+    ):  # the reader, such as head, has what it wanted; the exit status still says what the gate said
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write_file(out: Path, writer: Callable[[Path], None]) -> None:
+    """Write a file, the one that a link leads to, and say so."""
+    writer(out.resolve())
+    click.echo(f"Wrote {out}.", err=True)
+
+
+def status_of(verdict: GateResult | None) -> int:
+    """Show what the gate says, and return the exit status."""
+    if verdict is None:
+        return 0
+    click.echo(str(verdict), err=True)
+    return 0 if verdict.passed else GATE_FAILED

@@ -1,0 +1,309 @@
+"""The gate: rules are read or refused with the place of the fault; what passes is told from what only looks well."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ltr_metrics as ltr
+from ltr_metrics.conventions import Policy
+from ltr_metrics.gating import fewest_queries, gate, read_rules
+from ltr_metrics.result import Evaluation
+
+NDCG, MAP = "ndcg_exp@10", "map(rel=>0.5)@10"
+
+
+def result(values: dict[str, Any], *, weight: Any = None, segments: Any = None) -> Evaluation:
+    """An evaluation with these very values, one a query."""
+    n = len(next(iter(values.values())))
+    return Evaluation.of(
+        {metric: np.asarray(of_query, dtype=float) for metric, of_query in values.items()},
+        {"ndcg@10": NDCG},
+        qid=np.arange(n),
+        n_documents=np.full(n, 10),
+        n_relevant=np.full(n, 2),
+        weight=None if weight is None else np.asarray(weight, dtype=float),
+        policy=Policy("mean", "skip", "default"),
+        segments=segments or {},
+    )
+
+
+def compared(differences: dict[str, Any], *, weight: Any = None, by: Any = None, **options: Any) -> ltr.Comparison:
+    """A comparison in which each model differs from the baseline by these numbers, in two metrics."""
+    n = len(next(iter(differences.values())))
+    base = np.full(n, 0.5)
+    segments = {} if by is None else {"device": (sorted(set(by)), np.array([sorted(set(by)).index(one) for one in by]))}
+    models = {"base": result({NDCG: base, MAP: base}, weight=weight, segments=segments)}
+    for name, difference in differences.items():
+        values = base + np.asarray(difference, dtype=float)
+        models[name] = result({NDCG: values, MAP: values}, weight=weight)
+    return ltr.compare(models, **{"n_resamples": 500, "correction": "none", **options})
+
+
+@pytest.fixture(scope="module")
+def noisy() -> ltr.Comparison:
+    rng = np.random.default_rng(3)
+    return compared({"new": rng.normal(0.01, 0.1, 80), "other": rng.normal(-0.2, 0.1, 80)})
+
+
+def test_the_whole_interval_counts_and_not_the_difference(noisy: ltr.Comparison) -> None:
+    row = noisy["ndcg@10", "new"]
+    assert row.ci_low < 0 < row.difference
+    just_below, just_above = (np.nextafter(row.ci_low, towards) for towards in (-1, 1))
+    verdicts = {
+        f"new: ndcg@10 > {float(just_below)!r}": True,
+        f"new: ndcg@10 > {row.ci_low!r}": False,
+        f"new: ndcg@10 >= {row.ci_low!r}": True,
+        f"new: ndcg@10 >= {float(just_above)!r}": False,
+        f"new: ndcg@10 < {float(np.nextafter(row.ci_high, 1))!r}": True,
+        f"new: ndcg@10 < {row.ci_high!r}": False,
+        f"new: ndcg@10 <= {row.ci_high!r}": True,
+        "new: ndcg@10 > 0": False,  # although the difference is above it
+    }
+    for rule, passes in verdicts.items():
+        (check,) = gate(noisy, rule).checks
+        assert check.passed is passes, rule
+        assert check.value == (row.ci_low if ">" in rule else row.ci_high)
+        assert check.limit == float(rule.split("=")[-1].split(">")[-1].split("<")[-1])
+
+
+def test_a_few_queries_that_differ_among_many_that_do_not_show_nothing() -> None:
+    """The bootstrap's interval lies above 0 as soon as three of 70 queries gain, and none loses."""
+    few, enough = np.zeros(70), np.zeros(70)
+    few[:5], enough[:9] = 0.5, 0.5
+    assert compared({"new": few})["ndcg@10", "new"].ci_low > 0
+    (check,) = gate(compared({"new": few}), "ndcg@10 > 0").checks
+    assert not check.passed
+    assert check.reason == "5 of 70 queries have a difference other than 0: at 95% it takes 6."
+    assert gate(compared({"new": few}), "ndcg@10 > -0.01").passed  # of which all 70 differ
+    assert gate(compared({"new": enough}), "ndcg@10 > 0").passed
+
+
+def test_every_model_has_to_pass_unless_one_is_named(noisy: ltr.Comparison) -> None:
+    both = gate(noisy, "ndcg@10 > -0.05")
+    assert [(check.model, check.passed) for check in both.checks] == [("new", True), ("other", False)]
+    assert not both.passed
+    assert not both  # a result that is always true would open every gate that is asked `if gate(...)`
+    alone = gate(noisy, "new: ndcg@10 > -0.05")
+    assert [check.model for check in alone.checks] == ["new"]
+    assert alone.passed
+    assert alone
+
+
+def test_all_rules_have_to_pass(noisy: ltr.Comparison) -> None:
+    rules = ["new: ndcg@10 > -0.05", "new: ndcg@10 > 0.05"]
+    assert [check.passed for check in gate(noisy, rules).checks] == [True, False]
+    assert not gate(noisy, rules).passed
+
+
+def test_a_margin_lets_the_worse_pass_as_seldom_as_the_interval_promises() -> None:
+    """True difference = margin: 2.5% may pass (95%, two-sided). Without a difference all pass if the data are many."""
+    rng, passed, n = np.random.default_rng(1), 0, 300
+    for seed in range(n):
+        worse = compared({"new": rng.normal(-0.02, 0.1, 60)}, random_state=seed, n_resamples=400)
+        passed += gate(worse, "ndcg@10 > -0.02").passed
+    assert (
+        0 < passed <= 20
+    )  # 7.5 expected; more than 20 has probability 1e-4, and a bootstrap of 60 is a little too sure
+    same = [gate(compared({"new": rng.normal(0, 0.1, 900)}), "ndcg@10 > -0.02").passed for _ in range(10)]
+    assert all(same)
+
+
+def test_the_share_is_that_of_a_slow_count() -> None:
+    rng = np.random.default_rng(2)
+    differences = rng.choice([-0.3, -0.05, 0.0, 0.2, np.nan], size=50)
+    weight = rng.integers(0, 5, size=50)
+    plain, weighted = compared({"new": differences}), compared({"new": differences}, weight=weight)
+    lost = sum(one < -0.1 for one in differences)
+    counted = sum(not np.isnan(one) for one in differences)
+    assert 0 < lost < counted < 50
+    for rule, passes in {
+        f"< {lost / counted + 1e-9}": True,
+        f"< {float(lost / counted)!r}": False,
+        "< 50%": True,
+    }.items():
+        (check,) = gate(plain, f"share(ndcg@10 < -0.1) {rule}").checks
+        assert (check.value, check.passed) == (lost / counted, passes)
+    heavy = sum(w for w, one in zip(weight, differences, strict=True) if one < -0.1)
+    total = sum(w for w, one in zip(weight, differences, strict=True) if not np.isnan(one))
+    (check,) = gate(weighted, "share(ndcg@10 < -0.1) < 1").checks
+    assert check.value == pytest.approx(heavy / total, rel=1e-12)
+    assert check.value != pytest.approx(lost / counted, rel=1e-3)
+    assert "by weight" in check.reason
+
+
+def test_no_query_at_all_may_lose() -> None:
+    assert gate(compared({"new": [0.1, 0.0, -0.1]}), "share(ndcg@10 < -0.2) <= 0").passed
+    assert not gate(compared({"new": [0.1, 0.0, -0.3]}), "share(ndcg@10 < -0.2) <= 0").passed
+    assert gate(compared({"new": [0.1, 0.2, -0.3, 0.3]}), "share(ndcg@10 > 0) >= 75%").passed
+
+
+@pytest.mark.parametrize(
+    "rule", ["ndcg@10 > -1", "ndcg@10 < 1", "share(ndcg@10 < -0.1) < 1", "share(ndcg@10 < 9) >= 0"]
+)
+def test_nan_never_passes(rule: str) -> None:
+    (check,) = gate(compared({"new": [np.nan, np.nan, np.nan]}), rule).checks
+    assert not check.passed
+    assert np.isnan(check.value)
+    assert check.to_dict()["value"] is None
+    assert "there is no" in check.reason
+
+
+def test_weights_of_zero_never_pass() -> None:
+    weightless = compared({"new": [0.1] * 8 + [np.nan]}, weight=[0] * 8 + [1])
+    result = gate(weightless, ["ndcg@10 > -1", "share(ndcg@10 < -0.1) < 1"])
+    assert [check.passed for check in result.checks] == [False, False]
+
+
+@pytest.mark.parametrize(("confidence", "needed"), [(0.5, 2), (0.75, 3), (0.9, 5), (0.95, 6), (0.99, 8)])
+def test_too_few_queries_for_an_interval_fail_and_say_so(confidence: float, needed: int) -> None:
+    """The values of n queries are all above their true median with probability 2 ** -n, and so are they all below."""
+    assert fewest_queries(confidence) == needed == next(n for n in range(1, 99) if 2 * 0.5**n <= 1 - confidence + 1e-12)
+    few, enough = (compared({"new": np.full(n, 0.1)}, confidence=confidence) for n in (max(2, needed - 1), needed))
+    if needed > 2:
+        (check,) = gate(few, "ndcg@10 > -0.5").checks
+        assert not check.passed
+        assert (
+            f"no interval to rely on over {needed - 1} queries: at {100 * confidence:g}% it takes {needed}"
+            in check.reason
+        )
+    assert gate(enough, "ndcg@10 > -0.5").passed
+
+
+def test_few_clusters_and_few_heavy_queries_are_few() -> None:
+    same = {"new": np.full(40, 0.1)}
+    assert gate(compared(same), "ndcg@10 > 0").passed
+    assert not gate(compared(same, cluster=np.arange(40) % 3), "ndcg@10 > 0").passed
+    (check,) = gate(compared(same, weight=[1e6, 1e6, *[1] * 38]), "ndcg@10 > 0").checks
+    assert not check.passed
+    assert "40 queries, which tell as much as 2" in check.reason
+
+
+def test_each_segment_has_to_pass() -> None:
+    by = ["desk"] * 40 + ["phone"] * 20 + ["tv"]
+    differences = [0.1] * 40 + [-0.01] * 20 + [0.3]
+    split = compared({"new": differences}, by=by)
+    assert gate(split, "ndcg@10 > 0").passed
+    each = gate(split, "ndcg@10 > 0", each_segment=True)
+    assert not each.passed
+    assert [(check.segment, check.passed) for check in each.checks] == [
+        (None, True),
+        ("device=desk", True),
+        ("device=phone", False),
+        ("device=tv", False),
+    ]
+    assert each.checks[2].value == pytest.approx(-0.01)
+    assert "no interval to rely on over 1 query" in each.checks[3].reason
+    with pytest.raises(ltr.LtrValueError, match="compare with by="):
+        gate(compared({"new": differences}), "ndcg@10 > 0", each_segment=True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "read"),
+    [
+        ("map(rel=>0.5)@10 > -0.01", (None, "map(rel=>0.5)@10", ">", -0.01, None)),
+        ("map(rel=>=1)>=.5", (None, "map(rel=>=1)", ">=", 0.5, None)),
+        ("  new :ndcg(gain=[0,1,3])@5<=+1e-3 ", ("new", "ndcg(gain=[0,1,3])@5", "<=", 0.001, None)),
+        ("share( map(rel=>0.5)@10 <-.1 )<5 %", (None, "map(rel=>0.5)@10", "<", 0.05, ("<", -0.1))),
+        ("a: b: share(mrr > 0) >= 12.5%", ("a: b", "mrr", ">=", 0.125, (">", 0.0))),
+        ("a: mrr > 0", ("a", "mrr", ">", 0.0, None)),
+        ("x>y(: mrr > 0", ("x>y(", "mrr", ">", 0.0, None)),
+        ("mean_of(a:b)@3 < 2", (None, "mean_of(a:b)@3", "<", 2.0, None)),
+    ],
+)
+def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
+    (found,) = read_rules(rule, ["a", "a: b", "new", "x>y("])
+    of = found.share_of
+    shown = (found.model, found.metric, found.limit.sign, found.limit.number, of and (of.sign, of.number))
+    assert shown == read
+    assert found.text == rule.partition(f"{found.model}")[2].lstrip(" :").rstrip() if found.model else rule.strip()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("", r"one of the signs > >= < <= must stand .* Got nothing at character 1"),
+        ("ndcg@10", r"one of the signs .* Got 'ndcg@10' at character 1"),
+        ("map(rel=>0.5)@10", r"one of the signs .* at character 1"),
+        ("ndcg@10 > ", r"a number must stand behind the sign. Got nothing at character 10"),
+        ("ndcg@10 > -0.0o5", r"a number .* Got '-0.0o5' at character 11"),
+        ("ndcg@10 > nan", r"a number .* Got 'nan'"),
+        ("ndcg@10 > 1e999", r"must be finite. Got '1e999' at character 11"),
+        ("ndcg@10 > 1_0", r"a number must"),
+        ("-0.005 < ndcg@10", r"a number must stand behind the sign. Got 'ndcg@10' at character 10"),
+        ("ndcg@10 => 0", r"a metric must stand before .* Got 'ndcg@10 =' at character 1"),
+        ("ndcg@10 >> 0", r"a metric must stand before"),
+        ("> 0", r"a metric must stand before .* Got nothing at character 1"),
+        ("ndcg@10 > -1%", r"says not of what.* Got '-1%' at character 11"),
+        ("share(ndcg@10 < -10%) < 5%", r"says not of what.* Got '-10%' at character 17"),
+        ("share(ndcg@10 < -0.1) < 5", r"a share is between 0 and 1.* Got '5' at character 25"),
+        ("share(ndcg@10 < -0.1) < -0.5", r"a share is between 0 and 1"),
+        ("share(ndcg@10) < 0.1", r"one of the signs .* Got 'ndcg@10' at character 7"),
+        ("share() < 0.1", r"one of the signs .* Got nothing at character 7"),
+        ("map(rel=2 > 0", r"a bracket is not closed"),
+        ("map) > 0", r"a bracket closes that was not opened. Got '\) > 0' at character 4"),
+        ("share(ndcg@10 < -0.1)) < 1%", r"a bracket closes .* at character 22"),
+        ("ndgc@10 > 0", r"names no metric that there is: .*Did you mean 'ndcg'"),
+        ("ndcg@5 > 0", r"is about ndcg@5, which was not evaluated.* Evaluated: ndcg_exp@10, map\(rel=>0.5\)@10"),
+        ("neww: ndcg@10 > 0", r"the model 'neww', which is not compared .* Did you mean 'new'\? There are 'new', 'other'"),
+        ("base: ndcg@10 > 0", r"the model 'base', which is not compared with the baseline"),
+        (3, "A rule must be text. Got 3"),
+        ([], "needs a rule at least"),
+        (None, "A rule must be text. Got None"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused_with_its_place(noisy: ltr.Comparison, rule: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message) as caught:
+        gate(noisy, rule)
+    if isinstance(rule, str):
+        assert repr(rule) in str(caught.value)
+
+
+@given(st.text(alphabet="share()<>=@10.5-%:[] newmap,", max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_whatever_is_written_is_read_or_refused(text: str) -> None:
+    try:
+        (rule,) = read_rules(text, ["new", "newer"])
+    except ltr.LtrError:
+        return
+    assert rule.text in text
+    assert rule.metric in rule.text
+    assert np.isfinite(rule.limit.number)
+    assert read_rules(f"newer: {rule.text}", ["new", "newer"])[0].limit == rule.limit
+
+
+def test_names_that_mean_the_metric_will_do() -> None:
+    """Under a convention a metric goes by several names; the one that was asked for, the complete one, and others."""
+    rng = np.random.default_rng(0)
+    y, qid, scores = rng.integers(0, 3, 200), np.repeat(np.arange(20), 10), rng.normal(size=(2, 200))
+    found = ltr.compare(
+        {"a": scores[0], "b": scores[1]},
+        y,
+        qid=qid,
+        metrics=["map@5", "ndcg@3"],
+        convention="lightgbm",
+        n_resamples=100,
+    )
+    name = next(iter(found.metrics))
+    assert name != "map@5"
+    rules = ["map@5 > -1", f"{name} > -1", "ndcg_exp@3 > -1"]
+    assert gate(found, rules).passed
+    assert [check.value for check in gate(found, rules[:2]).checks] == [found["map@5"].ci_low] * 2
+
+
+def test_what_it_says(noisy: ltr.Comparison) -> None:
+    result = gate(noisy, ["new: ndcg@10 > -0.05", "share(ndcg@10 < -0.1) < 50%"])
+    lines = str(result).splitlines()
+    assert len(lines) == len(result.checks) == 3
+    assert lines[0].startswith("PASS  new: ndcg@10 > -0.05: the difference is +0.0")
+    assert lines[0].endswith("over 80 queries; all of it is above -0.05.")
+    assert lines[2].startswith("FAIL  other: share(ndcg@10 < -0.1) < 50%: ")
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["passed"] is False
+    assert list(plain["checks"][0]) == ["rule", "model", "segment", "value", "limit", "passed", "reason"]
+    assert plain["checks"][0]["value"] == noisy["ndcg@10", "new"].ci_low
