@@ -180,7 +180,10 @@ def _read_tables(data: Sequence[Path], scores: Mapping[str, str], columns: Colum
 def _read_letor_files(
     data: Sequence[Path], by: Sequence[str], n_features: int | None, zero_based: bool, progress: Progress
 ) -> _Rows:
-    (read,) = [read_letor(files, n_features=n_features, zero_based=zero_based) for files in progress("Reading", [data])]
+    (read,) = [
+        read_letor(files, n_features=n_features, zero_based=zero_based, graded=True)
+        for files in progress("Reading", [data])
+    ]
     queries = Queries(read.y, qid=read.qid, docid=read.docid)
     _finish(queries, by)
     first = 0 if zero_based else 1
