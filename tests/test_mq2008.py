@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -114,4 +116,7 @@ def test_the_example_on_fold_1(data: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(example), "--letor", *s[:3], "--valid", s[3], "--test", s[4], "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "report.txt").read_text() in done.stdout
+    summary = json.loads((tmp_path / "report.json").read_text())
+    for metric, of_metric in summary["models"]["early stopping"].items():
+        assert re.search(rf"^{re.escape(metric)} +{of_metric['mean']:.6f} ", done.stdout, flags=re.MULTILINE)
+    assert "Differences to grid search over 156 queries." in done.stdout
