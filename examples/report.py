@@ -49,6 +49,8 @@ def main():
     parser.add_argument("--today", type=int, default=1, help="number of the feature that today's ranking is by")
     parser.add_argument("--out", type=Path, default=Path("report_output"), help="folder for models and report")
     args, train, valid, (X, y, qid) = load(parser)
+    if not 1 <= args.today <= X.shape[1]:
+        parser.error(f"--today must be the number of a feature, 1 to {X.shape[1]}. Got {args.today}.")
     args.out.mkdir(parents=True, exist_ok=True)
 
     logs = {"LightGBM": ltr.PerQueryLog(), "XGBoost": ltr.PerQueryLog()}
@@ -59,7 +61,7 @@ def main():
 
     documents = ltr.Queries(y, qid=qid).n_documents
     report = summarize(
-        ltr.Queries(y, qid=qid, by={"documents": ltr.bins(documents)}),
+        ltr.Queries(y, qid=qid, by={"size": ltr.bins(documents)}),
         {"today": X[:, args.today - 1], "LightGBM": booster.predict(X), "XGBoost": ranker.predict(X)},
         METRICS,
         baseline="today",

@@ -13,7 +13,6 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.inputs import BoolArray, is_count, named_columns
 from ltr_metrics.metrics.shown import Judged
-from ltr_metrics.places import query_of_rows
 from ltr_metrics.plain import none_if_nan, plain_id
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import TieAudit, tie_audit_of
@@ -262,7 +261,7 @@ def _of_one_grade(queries: Queries) -> BoolArray:
 def _repeated(queries: Queries) -> dict[str, Any]:
     assert queries.docid is not None
     document = np.unique(queries.docid, return_inverse=True)[1]
-    query = query_of_rows(queries)
+    query = queries.query_of_rows()
     first = np.unique(query * queries.n_rows + document, return_index=True)[1]
     again = np.ones(queries.n_rows, dtype=np.bool_)
     again[first] = False

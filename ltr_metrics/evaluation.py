@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -188,12 +189,12 @@ def evaluate(
     )
 
 
-def queries_from(y_true: Any, options: dict[str, Any], function: str) -> Queries:
-    """Make `Queries` of the options that another function passes on."""
+def queries_from(y_true: Any, options: dict[str, Any], function: str, own: Sequence[str] = ()) -> Queries:
+    """Make `Queries` of the options that another function passes on, besides its own."""
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
     for name in options.keys() - set(known):
         raise LtrTypeError(
-            f"{function} has no option {name!r}.{did_you_mean(name, known)} Of the data it takes {', '.join(known)}."
+            f"{function} has no option {name!r}.{did_you_mean(name, [*own, *known])} Of the data it takes {', '.join(known)}."
         )
     return Queries(y_true, **options)
 

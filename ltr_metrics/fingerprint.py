@@ -47,8 +47,10 @@ class Fingerprint:
     @property
     def of_query(self) -> AnyArray:
         """One number a query; the labels are let go."""
+        compute = self._compute
         if self._of_query is None:
-            self._of_query, self._compute = self._compute(), _let_go
+            self._of_query = compute()
+            self._compute = _let_go
         return self._of_query
 
     def subset(self, chosen: AnyArray) -> Fingerprint:
@@ -72,7 +74,8 @@ def _let_go() -> AnyArray:
 
 def _hash(grades: AnyArray) -> AnyArray:
     """Mix the bits of numbers so that sums of them tell collections apart (the finalizer of splitmix64, Steele et al. 2014)."""
-    bits = grades.astype(np.float64).view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    as_hosts_have_them = grades.astype(np.float32).astype(np.float64) + 0.0  # so that .7 is .7, and -0 is 0
+    bits = as_hosts_have_them.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: AnyArray = bits ^ (bits >> np.uint64(31))

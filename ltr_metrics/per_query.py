@@ -68,7 +68,7 @@ def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
 def labels_of(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable], IntArray]:
     """Return the distinct labels, in order of first appearance or as a categorical has them, and the position among them of each query's."""
     ascending = ordered_categories(labels)
-    if _is_by_id(rows, name, labels) and len(labels) != rows.n_rows:
+    if _is_by_id(rows, name, labels) and (rows.rows_are_queries or len(labels) != rows.n_rows):
         labels = rows.by_query_id(name, labels)
     distinct, code = label_codes(labels, name, ascending)
     if len(code) == rows.n_rows:

@@ -63,16 +63,9 @@ def _of_ranking(queries: LabelledQueries, retrieved: BoolArray, name: str) -> La
     retrieved = retrieved if queries.retrieved is None else retrieved & queries.retrieved
     if not retrieved.any():
         raise LtrValueError(f"{name} is False in every row: there is no ranking to compare.")
-    found = LabelledQueries(np.zeros(queries.n_rows), qid=query_of_rows(queries), retrieved=retrieved)
+    found = LabelledQueries(np.zeros(queries.n_rows), qid=queries.query_of_rows(), retrieved=retrieved)
     found.qid = queries.qid  # by which messages name them
     return found
-
-
-def query_of_rows(queries: LabelledQueries) -> IntArray:
-    """Return the position of each row's query."""
-    query = np.empty(queries.n_rows, dtype=np.intp)
-    query[queries.rows_in_query_order()] = np.repeat(np.arange(queries.n_queries), queries.sizes)
-    return query
 
 
 def _ranked_rows(block: Block, scores: AnyArray) -> tuple[IntArray, IntArray, IntArray]:

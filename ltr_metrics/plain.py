@@ -22,6 +22,11 @@ def plain_id(value: object) -> PlainId:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
+def order_of_id(plain_id: PlainId) -> tuple[str, PlainId]:
+    """Return what ids are sorted by, of mixed kinds too."""
+    return type(plain_id).__name__, plain_id
+
+
 def none_if_nan(value: float) -> float | None:
     """Return what JSON has for a number."""
     return None if np.isnan(value) else value

@@ -45,9 +45,23 @@ class GroupedRows(Memo):
             self.qid, self.order, self.sizes = group_by_sizes(group, n_rows)
         else:
             self.qid, self.order, self.sizes = group_by_ids(as_ids(qid, "qid", n_rows))
+        self.rows_are_queries = False
         self.n_rows = n_rows
         self.n_queries = len(self.sizes)
         self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
+
+    @classmethod
+    def of_queries(cls, qid: AnyArray) -> GroupedRows:
+        """Return queries without their documents, each as a row; what is given by id is by id here, too."""
+        rows = GroupedRows(len(qid), qid, None, {})
+        rows.rows_are_queries = True
+        return rows
+
+    def query_of_rows(self) -> IntArray:
+        """Return the position of each row's query."""
+        query = np.empty(self.n_rows, dtype=np.intp)
+        query[self.rows_in_query_order()] = np.repeat(np.arange(self.n_queries), self.sizes)
+        return query
 
     def rows_in_query_order(self) -> IntArray:
         """Row numbers, query after query (first appearance), rows of a query in input order."""
@@ -85,9 +99,7 @@ class GroupedRows(Memo):
             return  # an index with a name, as groupby makes it, is meant
         places = self._indexed[1].get_indexer(index) if self._indexed[1].is_unique else np.array([-1])
         if (places >= 0).all():
-            query = np.empty(self.n_rows, dtype=np.intp)
-            query[self.rows_in_query_order()] = np.repeat(np.arange(self.n_queries), self.sizes)
-            queries = query[places]
+            queries = self.query_of_rows()[places]
             if len(np.unique(queries)) == self.n_queries and self.qid[queries].tolist() != index.tolist():
                 raise LtrValueError(
                     f"{name} may be by query id or by row, for its index has the labels of one row of each query that are ids of "

@@ -49,6 +49,11 @@ def save(
     own["fingerprint"] = None if fingerprint is None else fingerprint.of_query
     columns = {name: column for name, column in own.items() if column is not None}
     columns["qid"], qid_as_json = _ids_to_column(qid)
+    if len(set(plain_ids(qid))) < len(qid):
+        raise LtrValueError(
+            "Different ids read alike as text, which is how a file has them, so that queries could not be told apart. Use whole numbers or "
+            "text as ids."
+        )
     for metric, of_query in values.items():
         if metric in OWN or metric.startswith(SEGMENT.format("")):
             raise LtrValueError(f"A metric named {metric!r} cannot be saved, for the file has a column of that name.")
@@ -66,7 +71,9 @@ def save(
         "data": None if fingerprint is None else fingerprint.of_all(plain_ids(qid)),
         "unjudged": None if fingerprint is None else fingerprint.unjudged,
     }
-    table = pyarrow.table(columns).replace_schema_metadata({KEY: json.dumps(header).encode()})
+    table = pyarrow.table(columns)
+    header["checksum"] = _checksum(table, header)
+    table = table.replace_schema_metadata({KEY: json.dumps(header).encode()})
     buffer = pyarrow.BufferOutputStream()
     parquet.write_table(table, buffer)
     write_whole(path, buffer.getvalue().to_pybytes())
@@ -85,14 +92,18 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{path} is a Parquet file, but no saved result: it lacks the header that result.save writes."
         ) from None
     except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise _damaged(path, error) from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        found = header.get("format") if isinstance(header, dict) else None
         raise LtrValueError(
-            f"{path} is no readable result: {error}. It is damaged, cut off, or no Parquet file; save the result again."
-        ) from error
-    if header["format"] != FORMAT:
-        raise LtrValueError(
-            f"{path} has the format {header['format']} of ltr_metrics {header['versions']['ltr_metrics']}, where {FORMAT} is read. Evaluate "
-            "again with this version, or read it with that one."
+            f"{path} has the format {found!r}, where {FORMAT} is read. Evaluate again with this version, or read it with the one that wrote it."
         )
+    if header.pop("checksum", None) != _checksum(table, header):
+        raise _damaged(path, "what it holds is not what was written")
+    return _fields(table, header)
+
+
+def _fields(table: Any, header: dict[str, Any]) -> dict[str, Any]:
     column = {name: table.column(name).to_numpy() for name in table.column_names}
     return {
         "values": {name: column[name] for name in header["metrics"]},
@@ -110,6 +121,25 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         if "fingerprint" in column
         else None,
     }
+
+
+def _checksum(table: Any, header: Mapping[str, Any]) -> str:
+    """Return what a flipped bit anywhere changes; Parquet itself notices few."""
+    import hashlib
+
+    found = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in table.column_names:
+        values = table.column(name).to_numpy()
+        text = values.dtype == object
+        found.update(f"{name} {'text' if text else values.dtype.str}".encode())
+        found.update(json.dumps(values.tolist()).encode() if text else np.ascontiguousarray(values).tobytes())
+    return found.hexdigest()
+
+
+def _damaged(path: str | os.PathLike[str], why: object) -> LtrValueError:
+    return LtrValueError(
+        f"{path} is no readable result: {why}. It is damaged, cut off, or no Parquet file; save the result again."
+    )
 
 
 def _ids_to_column(qid: AnyArray) -> tuple[Any, bool]:

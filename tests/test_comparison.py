@@ -18,6 +18,7 @@ from scipy import stats
 import ltr_metrics as ltr
 from ltr_metrics.comparison.result import COLUMNS
 from ltr_metrics.inference import correct
+from ltr_metrics.report import summarize
 
 METRICS = ["ndcg@10", "map", "err@10"]
 FEW = {"n_resamples": 400}
@@ -184,6 +185,70 @@ def test_clusters_widen_the_interval_of_queries_that_are_copies() -> None:
     by_row = ltr.compare(models, y, cluster=[f"text {q % 1000}" for q in qid], **options)
     assert by_row.rows == clustered.rows
     assert "by cluster, 30 of them" in str(clustered)
+
+
+def test_what_is_given_by_query_id_is_so_for_results_too(case: Case) -> None:
+    results = {name: case.evaluate(name) for name in ("base", "new")}
+    rng = np.random.default_rng(0)
+    labels, order = rng.integers(0, 10, 80), rng.permutation(80)
+    shuffled = pd.Series(labels[order], index=pd.Index(results["base"].qid[order], name="qid"))
+    for one in (shuffled, labels):
+        found = ltr.compare(results, by=one % 2, cluster=one, **FEW)
+        expected = case.compare("base", "new", by=labels % 2, cluster=labels)
+        assert found.rows == expected.rows
+        assert found.by[1].rows == expected.by[1].rows
+    summary = summarize(
+        ltr.Queries(case.y, qid=case.qid),
+        {name: case.models[name] for name in ("base", "new")},
+        METRICS,
+        baseline="base",
+        comparing=FEW | {"cluster": np.repeat(labels, results["base"].n_documents)},
+    )
+    assert summary.comparison.rows == case.compare("base", "new", cluster=labels).rows  # type: ignore[union-attr]
+
+
+def test_the_order_of_the_data_changes_no_digit(case: Case) -> None:
+    cluster, weight = {q: q % 7 for q in case.qid.tolist()}, {q: 1 + q % 3 for q in case.qid.tolist()}
+    order = np.random.default_rng(0).permutation(len(case.y))
+    both = [
+        ltr.compare(
+            {name: scores[rows] for name, scores in case.models.items()},
+            case.y[rows],
+            qid=case.qid[rows],
+            metrics=METRICS,
+            cluster=[cluster[q] for q in case.qid[rows].tolist()],
+            query_weight=weight,
+            **FEW,
+        )
+        for rows in (np.arange(len(case.y)), order)
+    ]
+    for one, other in zip(*(comparison.rows for comparison in both), strict=True):
+        for name in ("ci_low", "ci_high", "p_value", "p_adjusted", "mde"):
+            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12), name
+
+
+@pytest.mark.parametrize(
+    "ids", [[(1, 2), "(1, 2)", "k"], [b"caf\xe9", b"caf\xe8", b"tea"]], ids=["tuples and text", "Latin-1"]
+)
+def test_ids_that_read_alike_are_kept_apart(ids: list[Any], tmp_path: Path) -> None:
+    y, scores, order = np.array([1, 0, 0] * 3), np.array([3, 2, 1, 1, 2, 3, 3, 2, 1.0]), [3, 4, 5, 6, 7, 8, 0, 1, 2]
+    qid = np.empty(9, dtype=object)
+    qid[:] = [one for one in ids for _ in range(3)]
+    forth = ltr.evaluate(y, scores, qid=qid, metrics="mrr")
+    back = ltr.evaluate(y[order], scores[order], qid=qid[order], metrics="mrr")
+    assert ltr.compare({"forth": forth, "back": back}, **FEW)["mrr"].ties == 3
+    with pytest.raises(ltr.LtrValueError, match="read alike"):
+        forth.save(tmp_path / "r.parquet")
+
+
+def test_differences_that_are_equal_but_for_rounding_have_no_spread(case: Case) -> None:
+    base = case.evaluate("base")
+    tenths = np.round(np.random.default_rng(0).integers(0, 9, 80) / 10, 1)
+    models = {"a": base.with_values({"map": tenths}), "b": base.with_values({"map": tenths + 0.1})}
+    row = ltr.compare(models, **FEW)["map"]
+    assert np.isnan(row.effect_size)
+    assert row.mde == 0
+    assert row.ci_low == pytest.approx(0.1) == row.ci_high
 
 
 def test_segments_are_compared_as_if_they_were_alone(case: Case) -> None:
@@ -354,6 +419,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"quid": [1]}, "compare has no option 'quid'.*Did you mean"),
     ({"query_weight": np.arange(80), "test": "sign"}, "no version with weights"),
     ({"metrics": "ndgc@10"}, "ndcg"),
+    ({"n_resample": 10}, "no option 'n_resample'.*Did you mean 'n_resamples'"),
+    ({"query_weight": np.zeros(80)}, "All query weights are 0"),
+    ({"cluster": ["one"] * 80}, "All queries are of one cluster, 'one'"),
+    ({"models": {"base": [1], "new": []}}, "new is an empty list"),
+    ({"models": {1: [1], "1": [2]}}, "read alike"),
     ({"y_true": None}, "y_true is needed"),
 ]
 
@@ -399,7 +469,7 @@ def test_what_has_no_part_among_results_is_refused(case: Case) -> None:
             ltr.compare(results, **option)
     with pytest.raises(ltr.LtrTypeError, match="y_true has no part"):
         ltr.compare(results, case.y)
-    with pytest.raises(ltr.LtrValueError, match="'base' lacks mrr; it has ndcg_exp@10"):
+    with pytest.raises(ltr.LtrValueError, match="'mrr' was not evaluated.*ndcg_exp@10"):
         ltr.compare(results, metrics="mrr")
 
 

@@ -79,7 +79,7 @@ def test_a_few_queries_that_differ_among_many_that_do_not_show_nothing() -> None
     assert compared({"new": few})["ndcg@10", "new"].ci_low > 0
     (check,) = gate(compared({"new": few}), "ndcg@10 > 0").checks
     assert not check.passed
-    assert check.reason == "5 of 70 queries have a difference other than 0: at 95% it takes 6."
+    assert check.reason == "of 70 queries those with a difference other than 0 are worth 5: at 95% it takes 6."
     assert gate(compared({"new": few}), "ndcg@10 > -0.01").passed  # of which all 70 differ
     assert gate(compared({"new": enough}), "ndcg@10 > 0").passed
 
@@ -138,9 +138,39 @@ def test_the_share_is_that_of_a_slow_count() -> None:
 
 
 def test_no_query_at_all_may_lose() -> None:
-    assert gate(compared({"new": [0.1, 0.0, -0.1]}), "share(ndcg@10 < -0.2) <= 0").passed
-    assert not gate(compared({"new": [0.1, 0.0, -0.3]}), "share(ndcg@10 < -0.2) <= 0").passed
-    assert gate(compared({"new": [0.1, 0.2, -0.3, 0.3]}), "share(ndcg@10 > 0) >= 75%").passed
+    assert gate(compared({"new": [0.1, 0.0, -0.1] * 2}), "share(ndcg@10 < -0.2) <= 0").passed
+    assert not gate(compared({"new": [0.1, 0.0, -0.3] * 2}), "share(ndcg@10 < -0.2) <= 0").passed
+    assert gate(compared({"new": [0.1, 0.2, -0.3, 0.3] * 2}), "share(ndcg@10 > 0) >= 75%").passed
+    assert not gate(
+        compared({"new": [0.1, 0.0, -0.1]}), "share(ndcg@10 < -0.2) <= 0"
+    ).passed  # three queries show nothing
+
+
+def test_a_share_counts_what_is_at_the_number_as_at_the_number() -> None:
+    """.9 - .7 and .3 - .1 are not the same float64."""
+    base = np.repeat([0.9, 0.7, 0.5, 0.8, 0.3], 10)
+    same = {name: result({NDCG: values}) for name, values in (("base", base), ("new", base - 0.2))}
+    checks = gate(ltr.compare(same), ["share(ndcg@10 < -0.2) < 5%", "share(ndcg@10 <= -0.2) < 5%"]).checks
+    assert [(check.value, check.passed) for check in checks] == [(0, True), (1, False)]
+
+
+def test_clusters_are_counted_and_not_their_queries() -> None:
+    cluster = np.repeat(np.arange(100), 10)
+    assert not gate(compared({"new": np.where(cluster < 3, 0.3, 0.0)}, cluster=cluster), "ndcg@10 > 0").passed
+    assert gate(compared({"new": np.where(cluster < 12, 0.3, 0.0)}, cluster=cluster), "ndcg@10 > 0").passed
+    weight = np.repeat([1.0, 0.0], 100)
+    of_no_weight = np.where((np.arange(200) < 3) | (weight == 0), 0.3, 0.0)
+    assert not gate(compared({"new": of_no_weight}, weight=weight), "ndcg@10 > 0").passed
+
+
+@pytest.mark.parametrize("n_queries", [6, 10, 20])
+def test_a_model_that_is_no_better_seldom_passes_on_few_queries(n_queries: int) -> None:
+    """As often as the confidence says, 2.5 %, where the bootstrap's interval alone is passed in 4 to 8 %."""
+    rng = np.random.default_rng(n_queries)
+    models = {f"{i}": rng.normal(scale=0.1, size=n_queries) for i in range(600)}
+    checks = gate(compared(models, n_resamples=400), "ndcg@10 > 0").checks
+    share = np.mean([check.passed for check in checks])
+    assert 0.005 < share < 0.045
 
 
 @pytest.mark.parametrize(
@@ -151,7 +181,7 @@ def test_nan_never_passes(rule: str) -> None:
     assert not check.passed
     assert np.isnan(check.value)
     assert check.to_dict()["value"] is None
-    assert "there is no" in check.reason
+    assert "there is nothing" in check.reason
 
 
 def test_weights_of_zero_never_pass() -> None:
@@ -169,8 +199,7 @@ def test_too_few_queries_for_an_interval_fail_and_say_so(confidence: float, need
         (check,) = gate(few, "ndcg@10 > -0.5").checks
         assert not check.passed
         assert (
-            f"no interval to rely on over {needed - 1} queries: at {100 * confidence:g}% it takes {needed}"
-            in check.reason
+            f"nothing to rely on over {needed - 1} queries: at {100 * confidence:g}% it takes {needed}" in check.reason
         )
     assert gate(enough, "ndcg@10 > -0.5").passed
 
@@ -198,7 +227,7 @@ def test_each_segment_has_to_pass() -> None:
         ("device=tv", False),
     ]
     assert each.checks[2].value == pytest.approx(-0.01)
-    assert "no interval to rely on over 1 query" in each.checks[3].reason
+    assert "nothing to rely on over 1 query" in each.checks[3].reason
     with pytest.raises(ltr.LtrValueError, match="compare with by="):
         gate(compared({"new": differences}), "ndcg@10 > 0", each_segment=True)
 
@@ -248,8 +277,8 @@ def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
         ("map(rel=2 > 0", r"a bracket is not closed"),
         ("map) > 0", r"a bracket closes that was not opened. Got '\) > 0' at character 4"),
         ("share(ndcg@10 < -0.1)) < 1%", r"a bracket closes .* at character 22"),
-        ("ndgc@10 > 0", r"names no metric that there is: .*Did you mean 'ndcg'"),
-        ("ndcg@5 > 0", r"is about ndcg@5, which was not evaluated.* Evaluated: ndcg_exp@10, map\(rel=>0.5\)@10"),
+        ("ndgc@10 > 0", r"cannot be answered: 'ndgc@10' was not evaluated. Did you mean 'ndcg_exp@10'"),
+        ("ndcg@5 > 0", r"cannot be answered: 'ndcg@5' was not evaluated.* Evaluated: ndcg_exp@10, map\(rel=>0.5\)@10"),
         ("neww: ndcg@10 > 0", r"the model 'neww', which is not compared .* Did you mean 'new'\? There are 'new', 'other'"),
         ("base: ndcg@10 > 0", r"the model 'base', which is not compared with the baseline"),
         (3, "A rule must be text. Got 3"),
@@ -293,7 +322,8 @@ def test_names_that_mean_the_metric_will_do() -> None:
     assert name != "map@5"
     rules = ["map@5 > -1", f"{name} > -1", "ndcg_exp@3 > -1"]
     assert gate(found, rules).passed
-    assert [check.value for check in gate(found, rules[:2]).checks] == [found["map@5"].ci_low] * 2
+    first, second = gate(found, rules[:2]).checks
+    assert first.value == second.value <= found["map@5"].ci_low
 
 
 def test_what_it_says(noisy: ltr.Comparison) -> None:

@@ -138,6 +138,23 @@ def test_what_is_no_saved_result_is_refused(damage: Any, message: str, tmp_path:
     assert str(path) in str(error.value)
 
 
+def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    result = evaluated(n_queries=20, metrics=["ndcg@10", "mrr"], by=np.arange(20) % 3)
+    result.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(whole))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            back = ltr.load_result(path)
+        except ltr.LtrValueError:
+            continue
+        assert_same(back, result)  # the bit was of no consequence
+
+
 def test_a_missing_file_and_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no saved result"):
         ltr.load_result(tmp_path / "r.parquet")

@@ -76,7 +76,8 @@ def compare(
         As for `ltr_metrics.evaluate`.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`: ``query_weight`` counts in means, tests and intervals
-        (the plain ones stand beside them), ``by`` gives the comparison in each segment, ``comparison.by``.
+        (the plain ones stand beside them), ``by`` gives the comparison in each segment, ``comparison.by``. Of results alone, these and
+        ``cluster`` are by query id (a mapping of weights, a pandas Series), or in the order of the first model's queries.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def compare(
     ------
     LtrValueError, LtrTypeError, LtrKeyError
         As `ltr_metrics.evaluate`; also if results are of other queries, other data, other options or other weights than the rest,
-        and if there are fewer than two queries to compare.
+        and if there are fewer than two queries, or clusters, to compare.
 
     Notes
     -----
@@ -118,11 +119,20 @@ def compare(
     first = found[baseline].evaluation
     if first.n_queries < 2:
         raise LtrValueError("There is one query only: what others would show cannot be told from it. Use evaluate.")
+    if first.weight is not None and not first.weight.any():
+        raise LtrValueError(
+            "All query weights are 0: no query counts. Leave query_weight out, or give some queries a weight."
+        )
+    clusters = None if cluster is None else labels_of(rows, "cluster", cluster)
+    if clusters is not None and len(clusters[0]) < 2:
+        raise LtrValueError(
+            f"All queries are of one cluster, {clusters[0][0]!r}: what others would show cannot be told from it."
+        )
     comparison = Comparison(
         evaluations={name: found[name].evaluation for name in sorted(names, key=lambda name: name != baseline)},
         baseline=baseline,
         settings=settings,
-        cluster=None if cluster is None else labels_of(rows, "cluster", cluster)[1],
+        cluster=None if clusters is None else clusters[1],
         seeds={name: model.seeds for name, model in found.items() if model.seeds},
     )
     _ = comparison.rows  # here and now, with its errors

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics.comparison.names import name_in
 from ltr_metrics.comparison.positions import Positions
 from ltr_metrics.conventions import Metrics, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError
@@ -21,6 +22,10 @@ from ltr_metrics.result import Evaluation
 from ltr_metrics.rows import GroupedRows
 
 MOST_NAMED = 3  # queries in one message
+OWN_OPTIONS = (
+    *("metrics", "baseline", "test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples"),
+    *("cluster", "random_state", "ties", "no_relevant", "convention", "n_threads"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,10 @@ def models_from(
         found = f"{len(given)}" if isinstance(given, Mapping) else f"a {type(given).__name__}"
         raise LtrTypeError(f'compare needs two models or more by name, {{"base": ..., "new": ...}}. Got {found}.')
     runs = {str(name): _runs(str(name), model) for name, model in given.items()}
+    if len(runs) < len(given):
+        raise LtrValueError(
+            f"Two models read alike: {', '.join(map(repr, given))}. Give them names that differ as text."
+        )
     evaluated = [run for of_model in runs.values() for run in of_model if isinstance(run, Evaluation)]
     if len(evaluated) == sum(map(len, runs.values())):
         reference, names, rows = _of_results(evaluated[0], y_true, data, metrics, options)
@@ -55,7 +64,7 @@ def models_from(
         if y_true is None:
             raise LtrTypeError("y_true is needed with scores; only models that are evaluated already go without it.")
         request = resolve(_names_of(evaluated) if metrics is None else metrics, **options)
-        rows = queries = queries_from(y_true, data, "compare")
+        rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
         runs = {
             name: [_evaluated(name, run, queries, y_true, data, request, n_threads) for run in of_model]
             for name, of_model in runs.items()
@@ -65,13 +74,22 @@ def models_from(
     explicit = data.get("query_weight") is not None or data.get("sample_weight") is not None
     models = {}
     for name, of_model in runs.items():
-        aligned = [_aligned(f"The result of {name!r}", run, reference, names, explicit) for run in of_model]
+        aligned = []
+        for run in of_model:
+            ordered = _in_order(f"The result of {name!r}", run, reference, names, explicit)
+            if (
+                reference.fingerprint is None
+            ):  # of a result that a search has logged: the others are to agree all the same
+                reference = replace(reference, fingerprint=ordered.fingerprint)
+            aligned.append(reference.with_values({metric: ordered.per_query[metric] for metric in names}))
         models[name] = _averaged(aligned, names)
     return models, rows
 
 
 def _runs(name: str, model: Any) -> list[Any]:
     """Return the runs of a model: one, or one a seed."""
+    if isinstance(model, (list, tuple)) and not model:
+        raise LtrValueError(f"{name} is an empty list: it has neither scores nor seeds.")
     several = (isinstance(model, np.ndarray) and model.ndim == 2) or (
         isinstance(model, (list, tuple))
         and any(isinstance(run, (Evaluation, Positions)) or np.ndim(run) > 0 for run in model)
@@ -83,7 +101,15 @@ def _runs(name: str, model: Any) -> list[Any]:
 
 def _names_of(evaluated: list[Evaluation]) -> list[Metric] | None:
     """Return the metrics of the first result that is evaluated already, complete, so that no convention changes them."""
-    return [metric(name) for name in evaluated[0].per_query] if evaluated else None
+    if not evaluated:
+        return None
+    try:
+        return [metric(name) for name in evaluated[0].per_query]
+    except LtrValueError as error:
+        raise LtrValueError(
+            f"The metrics of a result are those that scores are to be compared in, and one of them has no name to compute it by: {error} "
+            "Say which are wanted: metrics=."
+        ) from None
 
 
 def _evaluated(
@@ -124,8 +150,8 @@ def _of_results(
     asked = list(first.per_query) if metrics is None else [metrics] if isinstance(metrics, (str, Metric)) else metrics
     if not isinstance(asked, Iterable):
         raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
-    names = list(dict.fromkeys(first.per_query.canonical(one) for one in asked))
-    rows = GroupedRows(first.n_queries, first.qid, None, {})  # a row a query
+    names = list(dict.fromkeys(name_in(first, one) for one in asked))
+    rows = GroupedRows.of_queries(first.qid)
     if data.get("query_weight") is not None:
         first = replace(first, weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
@@ -133,15 +159,15 @@ def _of_results(
     return first, names, rows
 
 
-def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str], explicit_weights: bool) -> Evaluation:
-    """Return a run's values in the order of the reference, with its weights; refuse other data and other options."""
+def _in_order(who: str, run: Evaluation, reference: Evaluation, names: list[str], explicit_weights: bool) -> Evaluation:
+    """Return a run with its queries in the order of the reference; refuse other data, options and weights."""
     for name in names:
         if name not in run.per_query:
             raise LtrValueError(
                 f"{who} lacks {name}; it has {', '.join(run.per_query)}. Name those that all have: metrics=."
             )
         _refuse_other_options(who, run, reference, name)
-    if run.qid is not reference.qid and run.plain_qid != reference.plain_qid:
+    if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
         run = run.subset(_places(who, run, reference))
     _refuse_other_data(who, run, reference)
     if not explicit_weights and not same_arrays(run.weight, reference.weight):
@@ -149,15 +175,18 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
             f"{who} has other query weights than the rest, which has {'none' if reference.weight is None else 'its own'}. Pass the "
             "weights that all are to be compared with: query_weight=."
         )
-    return reference.with_values({name: run.per_query[name] for name in names})
+    for name in names:
+        if np.isinf(run.per_query[name]).any():
+            raise LtrValueError(
+                f"{who} has an infinite value in {name}, which has no difference to another. Evaluate again."
+            )
+    return run
 
 
 def _refuse_other_options(who: str, run: Evaluation, reference: Evaluation, name: str) -> None:
-    unjudged = [None if one.fingerprint is None else one.fingerprint.unjudged for one in (run, reference)]
     options = {
         "ties": (run.policy.ties, reference.policy.ties),
         "no_relevant": tuple(one.policy.no_relevant_for(name) for one in (run, reference)),
-        "unjudged": tuple(unjudged) if None not in unjudged else (None, None),
     }
     for option, (one, other) in options.items():
         if one != other:
@@ -168,20 +197,41 @@ def _refuse_other_options(who: str, run: Evaluation, reference: Evaluation, name
 
 
 def _places(who: str, run: Evaluation, reference: Evaluation) -> AnyArray:
-    place = {name: i for i, name in enumerate(run.plain_qid)}
-    here = set(reference.plain_qid)
-    missing = [name for name in reference.plain_qid if name not in place]
-    further = [name for name in run.plain_qid if name not in here]
+    ids, wanted = _common_ids(who, run, reference)
+    place, here = {name: i for i, name in enumerate(ids)}, set(wanted)
+    missing = [name for name in wanted if name not in place]
+    further = [name for name in ids if name not in here]
     if missing or further:
         what = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(further)} besides"] * bool(further)
-        raise LtrValueError(
-            f"{who} is of other queries than the rest: of {reference.n_queries:,} it {' and '.join(what)}. Compare models on the same queries."
+        kinds = {type(one).__name__ for one in ids}, {type(one).__name__ for one in wanted}
+        alike = (
+            ""
+            if kinds[0] & kinds[1]
+            else f" Their ids are of other types, {', '.join(kinds[0])} and {', '.join(kinds[1])}."
         )
-    return np.array([place[name] for name in reference.plain_qid], dtype=np.intp)
+        raise LtrValueError(
+            f"{who} is of other queries than the rest: of {reference.n_queries:,} it {' and '.join(what)}.{alike} Compare models on the "
+            "same queries."
+        )
+    return np.array([place[name] for name in wanted], dtype=np.intp)
+
+
+def _common_ids(who: str, run: Evaluation, reference: Evaluation) -> tuple[list[Any], list[Any]]:
+    """Return the ids of both as they are, if they are of one kind, or else as files have them."""
+    ids, wanted = run.qid.tolist(), reference.qid.tolist()
+    if set(ids) == set(wanted):
+        return ids, wanted
+    for one in (run, reference):
+        if len(set(one.plain_qid)) < one.n_queries:
+            raise LtrValueError(
+                f"{who} has to be paired by ids as text, and different ids read alike there. Use whole numbers or text as ids."
+            )
+    return run.plain_qid, reference.plain_qid
 
 
 def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None:
     if run.fingerprint is not None and reference.fingerprint is not None:
+        _refuse_other_unjudged(who, run, reference, run.fingerprint.unjudged, reference.fingerprint.unjudged)
         other = np.flatnonzero(differing(run.fingerprint, reference.fingerprint))
     else:  # results that a search has logged keep counts alone
         other = np.flatnonzero((run.n_documents != reference.n_documents) | (run.n_relevant != reference.n_relevant))
@@ -190,10 +240,25 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
         counts = [
             f"{one.n_documents[query]:,} documents, {one.n_relevant[query]:,} relevant" for one in (run, reference)
         ]
+        told = "as many documents and relevant ones, but other grades"
+        if counts[0] != counts[1]:
+            told = f"{counts[0]}, and not {counts[1]}"
         raise LtrValueError(
             f"{who} is of other data than the rest: the judged documents or their grades differ in {_some(reference.qid[other].tolist())} "
-            f"(query {reference.plain_qid[query]!r}: {counts[0]} here, {counts[1]} there). Evaluate both on the same data."
+            f"(query {reference.plain_qid[query]!r}: {told}). Evaluate both on the same data."
         )
+
+
+def _refuse_other_unjudged(
+    who: str, run: Evaluation, reference: Evaluation, one: str | None, other: str | None
+) -> None:
+    """Refuse another treatment of documents that nobody judged; without any there is none to differ in."""
+    if one == other or (None in (one, other) and (run.n_documents == reference.n_documents).all()):
+        return
+    raise LtrValueError(
+        f"{who} was evaluated with unjudged={one!r}, the rest with unjudged={other!r} (None: no document is said not to be judged): these "
+        "numbers are not comparable. Evaluate both with the same options."
+    )
 
 
 def _some(names: list[Any]) -> str:

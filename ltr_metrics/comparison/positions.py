@@ -49,13 +49,12 @@ class Positions:
             raise LtrValueError(
                 f"{name}: all places are NaN, so no document was shown: there is no ranking to compare."
             )
-        rows = queries.rows_in_query_order()
-        query = np.repeat(np.arange(queries.n_queries), queries.sizes)
-        by_place = np.lexsort((places[rows], query))
-        ordered, of_query = places[rows][by_place], query[by_place]
+        query = queries.query_of_rows()
+        by_place = np.lexsort((places, query))
+        ordered, of_query = places[by_place], query[by_place]
         twice = (ordered[1:] == ordered[:-1]) & (of_query[1:] == of_query[:-1])
         if twice.any():
-            row = int(rows[by_place[1:][twice.argmax()]])
+            row = int(by_place[1:][twice.argmax()])
             raise LtrValueError(
                 f"{name}: two documents of a query must not have one place: got {places[row]:g} again at {queries.where(row)}, "
                 f"{int(twice.sum())} such rows in all. Where a ranking has ties, pass scores and say what becomes of them (ties=)."

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ltr_metrics.change import Change, change_of
+from ltr_metrics.comparison.names import name_in
 from ltr_metrics.comparison.settings import Settings
 from ltr_metrics.comparison.table import as_text
 from ltr_metrics.errors import LtrKeyError, did_you_mean
 from ltr_metrics.inference import Sample, correct, detectable, effect_size, intervals, p_values
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.plain import none_if_nan, plain_id
+from ltr_metrics.plain import none_if_nan, order_of_id, plain_id
 from ltr_metrics.result import Evaluation, Segments, mean, table_of
+from ltr_metrics.rounding import difference_of
 
 if TYPE_CHECKING:
     import pandas
 
-SAME = 1e-12  # values that differ by less, relative to the larger, are equal: two orders of adding up
 COLUMNS = (
     "metric",
     "model",
@@ -170,9 +171,7 @@ class Comparison:
         """Return model - baseline, one a query in the order of `qid`; NaN where one of them has no value."""
         name = self._metric(metric)
         values, base = (self.evaluations[one].per_query[name] for one in (self._model(model), self.baseline))
-        difference = values - base
-        difference[np.abs(difference) <= SAME * np.maximum(np.abs(values), np.abs(base))] = 0
-        return difference
+        return np.asarray(difference_of(values, base))
 
     def changes(self, metric: str | Metric, model: str | None = None) -> Change:
         """Return which queries gain and which lose, the largest change first."""
@@ -194,6 +193,22 @@ class Comparison:
             self, evaluations=evaluations, cluster=None if self.cluster is None else self.cluster[chosen], seeds={}
         )
 
+    def sample(self, columns: FloatArray, weight: FloatArray | None) -> Sample:
+        """Return the units that columns of differences come from, in an order that does not depend on that of the data."""
+        order = self._order
+        if self.cluster is None:
+            return Sample.of(columns[order], None if weight is None else weight[order])
+        first, code = np.unique(self.cluster[order], return_index=True, return_inverse=True)[1:]
+        by_appearance = np.argsort(np.argsort(first))[code]
+        return Sample.of(columns[order], None if weight is None else weight[order], by_appearance)
+
+    @cached_property
+    def _order(self) -> IntArray:
+        """Positions of the queries by id, so that resampling gives the same digits however the data are sorted."""
+        return np.array(
+            sorted(range(self.n_queries), key=lambda i: order_of_id(self._base.plain_qid[i])), dtype=np.intp
+        )
+
     def segments(self) -> list[tuple[str | None, Hashable, Comparison]]:
         """Return segmentation, segment and comparison of all segments."""
         return [
@@ -206,13 +221,14 @@ class Comparison:
         """Return a table with one row a metric and model.
 
         Columns: metric, model, baseline, mean, difference, ci_low, ci_high, p_value, p_adjusted, effect_size, wins, ties, losses, mde,
-        n_queries; with weights also n_effective, and plain_mean, plain_difference, ... without them.
+        n_queries; with weights or clusters also n_effective, with weights plain_mean, plain_difference, ... without them.
         """
         rows = []
         for row in self.rows:
             shown = {name: getattr(row, name) for name in COLUMNS}
-            if row.plain is not None:
+            if row.plain is not None or self.cluster is not None:
                 shown["n_effective"] = row.n_effective
+            if row.plain is not None:
                 shown |= {f"plain_{name}": getattr(row.plain, name) for name in PLAIN_COLUMNS}
             rows.append(shown)
         return table_of(rows, columns=list(rows[0]))
@@ -227,7 +243,8 @@ class Comparison:
             "n_clusters": None if self.cluster is None else len(np.unique(self.cluster)),
             "settings": self.settings.to_dict(),
             "seeds": {
-                name: {m: means.tolist() for m, means in of_seed.items()} for name, of_seed in self.seeds.items()
+                name: {metric: list(map(none_if_nan, means.tolist())) for metric, means in of_seed.items()}
+                for name, of_seed in self.seeds.items()
             },
             "rows": [row.to_dict() for row in self.rows],
             "segments": [
@@ -248,9 +265,7 @@ class Comparison:
     __repr__ = __str__  # what a notebook shows
 
     def _metric(self, key: str | Metric) -> str:
-        name = self._base.per_query.canonical(key)
-        _ = self._base.per_query[name]  # says what there is
-        return name
+        return name_in(self._base, key)
 
     def _model(self, name: str | None) -> str:
         if name is None and len(self.models) == 1:
@@ -267,9 +282,9 @@ def _rows(of: Comparison) -> list[Difference]:
     """Resample all columns, a metric and model each, together."""
     keys = [(metric, model) for metric in of.metrics for model in of.models]
     columns = np.column_stack([of.differences(*key) for key in keys])
-    sample = Sample.of(columns, of.weight, of.cluster)
+    sample = of.sample(columns, of.weight)
     if of.weight is not None:  # and the plain ones beside them, for the price of little more than one
-        sample = sample.beside(Sample.of(columns, None, of.cluster))
+        sample = sample.beside(of.sample(columns, None))
     settings = of.settings
     p, exact = p_values(sample, settings.test, settings.n_resamples, settings.seed)
     low, high = intervals(sample, settings.interval, settings.confidence, settings.n_resamples, settings.seed)

@@ -33,9 +33,13 @@ class Settings:
         require_option("correction", self.correction, CORRECTIONS)
         require_option("correction_over", self.correction_over, CORRECTION_OVER)
         require_option("interval", self.interval, INTERVALS)
-        require_fraction("confidence", self.confidence, 0.95)
-        require_fraction("power", self.power, 0.8)
-        require_n_resamples(self.n_resamples)
+        plain = {
+            "confidence": require_fraction("confidence", self.confidence, 0.95),
+            "power": require_fraction("power", self.power, 0.8),
+            "n_resamples": require_n_resamples(self.n_resamples),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)  # as JSON has them
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options by name."""

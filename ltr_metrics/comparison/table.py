@@ -12,8 +12,21 @@ TESTS = {
     "sign": "sign test",
 }
 INTERVALS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
-WIDTH = 110  # of what stands below a table
-HEADER = ("metric", "model", "mean", "difference", "interval", "p", "adjusted", "effect", "+/=/-", "mde", "queries")
+WIDTH = 100  # of what stands below a table
+HEADER = (
+    "metric",
+    "model",
+    "baseline",
+    "mean",
+    "difference",
+    "interval",
+    "p",
+    "adjusted",
+    "effect",
+    "+/=/-",
+    "mde",
+    "queries",
+)
 
 
 def as_text(comparison: dict[str, Any]) -> str:
@@ -22,7 +35,7 @@ def as_text(comparison: dict[str, Any]) -> str:
     for segment in comparison["segments"]:
         label = str(segment["segment"]) if segment["name"] is None else f"{segment['name']}={segment['segment']}"
         parts.append(f"{label}, {segment['n_queries']:,} queries\n" + _aligned([HEADER, *map(cells, segment["rows"])]))
-    return "\n\n".join([*parts, foot(comparison)])
+    return "\n\n".join([*parts, wrapped(foot(comparison))])
 
 
 def cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -30,6 +43,7 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
     return (
         row["metric"],
         row["model"],
+        shown(row["baseline_mean"]),
         shown(row["mean"]),
         signed(row["difference"]),
         f"[{signed(row['ci_low'])}, {signed(row['ci_high'])}]",
@@ -42,6 +56,13 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+def wrapped(text: str) -> str:
+    """Return text whose lines a terminal does not break."""
+    return "\n".join(
+        textwrap.fill(line, WIDTH, subsequent_indent="  " * line.startswith(" ")) for line in text.splitlines()
+    )
+
+
 def foot(comparison: dict[str, Any]) -> str:
     """Return what was done, in a sentence or two."""
     settings = comparison["settings"]
@@ -51,18 +72,21 @@ def foot(comparison: dict[str, Any]) -> str:
     )
     sentences = (
         f"Differences to {comparison['baseline']} over {comparison['n_queries']:,} queries.",
-        f"Interval: {settings['confidence']:.0%}, {INTERVALS[settings['interval']]}.",
+        f"Interval: {100 * settings['confidence']:g}%, {INTERVALS[settings['interval']]}.",
         f"p: {TESTS[settings['test']]}, {corrected}; {settings['n_resamples']:,} resamples, random state {settings['seed']}.",
         "+/=/-: queries that gain, stay, lose.",
-        f"mde: the difference that so many queries would show with {settings['power']:.0%} power.",
+        f"mde: the difference that so many queries would show with {100 * settings['power']:g}% power.",
     )
-    lines = [textwrap.fill(" ".join(sentences), WIDTH)]
+    lines = [" ".join(sentences)]
     if comparison["n_clusters"] is not None:
         lines.append(f"Resampled by cluster, {comparison['n_clusters']:,} of them.")
     if comparison["weighted"]:
-        effective = comparison["rows"][0]["n_effective"]
+        effective = [row["n_effective"] for row in comparison["rows"]]
+        least, most = f"{min(effective):,.0f}", f"{max(effective):,.0f}"
         unit = "queries" if comparison["n_clusters"] is None else "clusters"
-        lines.append(f"Weighted by query: as good as {effective:,.0f} {unit} of equal weight. Without weights:")
+        lines.append(
+            f"Weighted by query: as good as {least if least == most else f'{least} to {most}'} {unit} of equal weight. Without weights:"
+        )
         for row in comparison["rows"]:
             plain = row["plain"]
             lines.append(

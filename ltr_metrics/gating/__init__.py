@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.comparison import Comparison, Difference
-from ltr_metrics.conventions import CONVENTIONS, resolve
-from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
+from ltr_metrics.comparison.names import name_in
+from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.gating.rules import Limit, Rule, read_rules
 from ltr_metrics.inputs import FloatArray
+from ltr_metrics.mean_interval import t_quantile
 from ltr_metrics.plain import none_if_nan
+from ltr_metrics.rounding import difference_of
 
-SAME = 1e-12  # differences from the margin that are nothing but rounding
+FEW = 30  # queries (or clusters) below which bootstrap intervals are too narrow
 
 __all__ = ["Check", "GateResult", "fewest_queries", "gate", "read_rules"]
 
@@ -93,6 +95,9 @@ def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bo
     written, too); in a weighted comparison it is their share of the weight. It is the share of these very queries, without an
     interval. Queries that the metric leaves out do not count.
 
+    With fewer than 30 queries the wider of the bootstrap's interval and Student's t counts. What none of these queries shows is not covered:
+    of n queries, a loss that happens to fewer than 3 in n is likely not seen.
+
     Parameters
     ----------
     comparison : Comparison
@@ -156,69 +161,77 @@ def _segments(comparison: Comparison) -> list[tuple[str | None, Comparison]]:
 
 def _metric(rule: Rule, comparison: Comparison) -> str:
     """Return the canonical name of a rule's metric."""
-    result = comparison.evaluations[comparison.baseline]
-    evaluated, convention = result.per_query, result.policy.convention
-    if rule.metric in evaluated:
-        return evaluated.canonical(rule.metric)
-    try:  # beside saved results there are complete names alone, not those that were asked for
-        name = str(resolve(rule.metric, convention=convention if convention in CONVENTIONS else None).metrics[0])
-    except LtrValueError as error:
-        raise LtrValueError(f"The rule {rule.text!r} names no metric that there is: {error}") from None
-    if name in evaluated:
-        return name
-    raise LtrKeyError(
-        f"The rule {rule.text!r} is about {rule.metric}, which was not evaluated.{did_you_mean(rule.metric, evaluated)} Evaluated: "
-        f"{', '.join(evaluated)}. Name it among the metrics, too."
-    )
+    try:
+        return name_in(comparison.evaluations[comparison.baseline], rule.metric)
+    except LtrKeyError as error:
+        raise LtrKeyError(
+            f"The rule {rule.text!r} cannot be answered: {error} Name it among the metrics, too."
+        ) from None
 
 
 # -- one check ------------------------------------------------------------------------------------------------------------
 
 
 def _check(rule: Rule, metric: str, model: str, segment: str | None, part: Comparison) -> Check:
-    if rule.share_of is None:
-        n_beside = int(np.count_nonzero(np.abs(part.differences(metric, model) - rule.limit.number) > SAME))
-        value, reason = _difference(rule.limit, part[metric, model], part.settings.confidence, n_beside)
-    else:
-        value, reason = _share(rule.limit, rule.share_of, part.differences(metric, model), part.weight)
+    row, difference = part[metric, model], part.differences(metric, model)
+    needed = fewest_queries(part.settings.confidence)
+    value, reason = math.nan, _too_few(row, part.settings.confidence, needed)
+    if not reason and rule.share_of is None:
+        value, reason = _difference(rule.limit, row, part, needed)
+    elif not reason and rule.share_of is not None:
+        value, reason = _share(rule.limit, rule.share_of, difference, part.weight)
     return Check(rule.text, model, segment, value, rule.limit.number, bool(rule.limit.holds(value)), reason)
 
 
-def _difference(limit: Limit, row: Difference, confidence: float, n_beside: int) -> tuple[float, str]:
-    """Return the end of the interval that is nearer to failing; NaN where there are too few queries for one.
+def _too_few(row: Difference, confidence: float, needed: int) -> str:
+    """Return why these queries can tell nothing, or nothing."""
+    if not math.isnan(row.ci_low) and row.n_effective > needed - 1e-9:  # Kish's number of equal weights is rounded
+        return ""
+    alike = "" if row.n_effective == row.n_queries else f", which tell as much as {row.n_effective:.3g}"
+    return f"there is nothing to rely on over {_queries(row.n_queries)}{alike}: at {100 * confidence:g}% it takes {needed}."
 
-    The bootstrap relies on those whose difference is not the margin itself, ``n_beside``: where three of a hundred queries differ, and
-    all three gain, its interval is above 0, which they do by chance once in eight times.
+
+def _difference(limit: Limit, row: Difference, part: Comparison, needed: int) -> tuple[float, str]:
+    """Return the end of the interval that is nearer to failing; NaN where it relies on too few.
+
+    The bootstrap relies on those whose difference is not the margin itself: where three of a hundred queries differ, and all three gain,
+    its interval is above 0, which they do by chance once in eight times. And it is too narrow for few queries, where Student's t is not.
     """
-    end, value = ("lower", row.ci_low) if limit.sign.startswith(">") else ("upper", row.ci_high)
-    over, level, needed = f"over {_queries(row.n_queries)}", f"{100 * confidence:g}%", fewest_queries(confidence)
-    if math.isnan(value) or not row.n_effective > needed - 1e-9:  # Kish's number of equal weights is rounded
-        alike = "" if row.n_effective == row.n_queries else f", which tell as much as {row.n_effective:.3g}"
-        return math.nan, f"there is no interval to rely on {over}{alike}: at {level} it takes {needed}."
-    if n_beside < needed:
-        return (
-            math.nan,
-            f"{n_beside} of {_queries(row.n_queries)} have a difference other than {limit.number:g}: at {level} it takes {needed}.",
-        )
-    found = f"the difference is {row.difference:+.6f}, its {level} interval from {row.ci_low:+.6f} to {row.ci_high:+.6f} {over}"
+    confidence = part.settings.confidence
+    beside = difference_of(part.differences(row.metric, row.model), limit.number)
+    sample = part.sample(beside[:, np.newaxis], part.weight)
+    over, level = f"over {_queries(row.n_queries)}", f"{100 * confidence:g}%"
+    worth = _worth(sample.share[sample.counts & (sample.value != 0)])
+    if not worth > needed - 1e-9:
+        what = f"those with a difference other than {limit.number:g} are worth {worth:.3g}"
+        return math.nan, f"of {_queries(row.n_queries)} {what}: at {level} it takes {needed}."
+    low, high, how = row.ci_low, row.ci_high, ""
+    if row.n_effective < FEW:
+        half = t_quantile(int(sample.n[0]), confidence) * float(sample.standard_error[0])
+        low, high = min(low, row.difference - half), max(high, row.difference + half)
+        how = f", with Student's t, as there are fewer than {FEW}"
+    end, value = ("lower", low) if limit.sign.startswith(">") else ("upper", high)
+    found = f"the difference is {row.difference:+.6f}, its {level} interval from {low:+.6f} to {high:+.6f} {over}{how}"
     return value, f"{found}; all of it is {limit}." if limit.holds(value) else f"{found}; its {end} end is not {limit}."
+
+
+def _worth(weight: FloatArray) -> float:
+    """Return how many units of equal weight are as good (Kish)."""
+    return float(weight.sum() ** 2 / (weight**2).sum()) if len(weight) else 0.0
 
 
 def _share(limit: Limit, of: Limit, difference: FloatArray, weight: FloatArray | None) -> tuple[float, str]:
     """Return the share of the queries whose difference is beyond a number, or their share of the weight."""
     both = ~np.isnan(difference)
     counted = both.astype(np.float64) if weight is None else np.where(both, weight, 0.0)
-    total = float(counted.sum())
-    if total == 0:
-        what = "weight above 0 and a " * bool(both.any()) + "value for both models"
-        return math.nan, f"there is no share, for no query has a {what}."
-    beyond = both & of.holds(difference)
-    value = float(counted[beyond].sum() / total)
+    at_the_number = difference_of(difference, of.number) == 0
+    beyond = both & of.holds(np.where(at_the_number, of.number, difference))
+    value = float(counted[beyond].sum() / counted.sum())
     whose = "" if weight is None else " by weight"
     is_kept = "" if limit.holds(value) else "not "
     return value, (
-        f"{int(beyond.sum()):,} of {_queries(int(both.sum()))}, {value:.4%}{whose}, have a difference {of}; that is {is_kept}"
-        f"{limit.word} {limit.number:.4%}."
+        f"{int(beyond.sum()):,} of {_queries(int(both.sum()))}, {100 * value:.4g}%{whose}, have a difference {of}; that is {is_kept}"
+        f"{limit.word} {100 * limit.number:g}%."
     )
 
 

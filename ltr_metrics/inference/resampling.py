@@ -9,6 +9,7 @@ import numpy as np
 
 from ltr_metrics.inference.options import random_bits
 from ltr_metrics.inputs import FloatArray
+from ltr_metrics.rounding import SAME
 from ltr_metrics.threads import n_threads_for
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ CHUNK = 2**17  # numbers of a chunk's matrix, a megabyte: a core's own cache
 DRAWS_LIKE_A_ROW = (
     10  # random numbers that take about the time of a row of an evaluation, by which threads are dealt out
 )
-
-ROUNDING = 1e-12  # metrics have few values, so equal sums of different units are common; they differ by rounding
 
 
 def in_chunks(
@@ -57,5 +56,5 @@ def sums(replicates: FloatArray, column: FloatArray) -> FloatArray:
 
 
 def tolerance(column: FloatArray) -> float:
-    """Return by how much two sums of plus or minus these numbers may differ by rounding alone."""
-    return (ROUNDING + len(column) * float(np.finfo(np.float64).eps)) * float(np.abs(column).sum())
+    """Return by how much two sums of plus or minus these numbers may differ by rounding alone; metrics have few values."""
+    return (SAME + len(column) * float(np.finfo(np.float64).eps)) * float(np.abs(column).sum())

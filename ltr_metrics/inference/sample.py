@@ -10,6 +10,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import BoolArray, FloatArray, IntArray, as_numbers, as_vector
+from ltr_metrics.rounding import SAME
 from ltr_metrics.standard_error import standard_error
 
 EVEN_ENOUGH = 2.0**-52  # of the largest weight; what is smaller is lost when the two are added
@@ -121,11 +122,13 @@ class Sample:
 
     @cached_property
     def constant(self) -> BoolArray:
-        """Whether all values that count in a column are equal."""
-        high = self.value.max(axis=0, initial=-np.inf, where=self.counts)
-        low = self.value.min(axis=0, initial=np.inf, where=self.counts)
-        constant: BoolArray = high <= low
-        return constant
+        """Whether all values that count in a column are equal but for rounding."""
+        high = np.where(self.counts, self.value, -np.inf).max(axis=0, initial=-np.inf)
+        low = np.where(self.counts, self.value, np.inf).min(axis=0, initial=np.inf)
+        alike = np.ones(len(high), dtype=np.bool_)
+        some = self.n > 0
+        alike[some] = (high - low)[some] <= SAME * np.maximum(np.abs(high), np.abs(low))[some]
+        return alike
 
     @cached_property
     def standard_error(self) -> FloatArray:

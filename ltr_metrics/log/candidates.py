@@ -10,13 +10,12 @@ import numpy as np
 
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.inputs import FloatArray
-from ltr_metrics.log.files import order_of_id
 from ltr_metrics.log.folds import Fold, fold_of, of_one_search
 from ltr_metrics.log.matching import places_of
 from ltr_metrics.log.parameters import Parameters, varying
 from ltr_metrics.log.scores import Score, weight_of
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.plain import PlainId
+from ltr_metrics.plain import PlainId, order_of_id
 from ltr_metrics.result import Evaluation, mean
 from ltr_metrics.standard_error import counting, standard_error
 

@@ -20,7 +20,7 @@ from ltr_metrics.conventions import Policy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.log.parameters import Parameters, plain
-from ltr_metrics.plain import PlainId, plain_id
+from ltr_metrics.plain import order_of_id, plain_id
 from ltr_metrics.result import Evaluation
 
 SUFFIX = ".scores.npz"
@@ -67,11 +67,6 @@ def write(
 def read(folder: Path) -> list[Record]:
     """Read all files of the folder that are scores."""
     return [_read(path) for path in folder.glob(f"*{SUFFIX}")]
-
-
-def order_of_id(plain_id: PlainId) -> tuple[str, PlainId]:
-    """Return what ids are sorted by, of mixed kinds too."""
-    return type(plain_id).__name__, plain_id
 
 
 def _fingerprint(ids: Iterable[object]) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import permutations, product
 
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.log.files import order_of_id
 from ltr_metrics.log.parameters import as_text
 from ltr_metrics.log.scores import Score, in_order, some
-from ltr_metrics.plain import PlainId
+from ltr_metrics.plain import PlainId, order_of_id
 
 Fold = tuple[int, int]  # of Score.search and Score.fold, in their order
 _REMEMBER = (

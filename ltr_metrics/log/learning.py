@@ -15,9 +15,9 @@ from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.log.rounds import best_round
 from ltr_metrics.mean_interval import t_quantile
 from ltr_metrics.plain import none_if_nan, plain_ids
+from ltr_metrics.rounding import difference_of
 from ltr_metrics.standard_error import counting
 
-SAME = 1e-12  # values that differ by less, relative to the larger, are equal: two orders of adding up
 MOST_NAMED = 3  # queries in the text
 
 
@@ -159,7 +159,6 @@ def lasting(values: FloatArray, best: int) -> FloatArray:
     if after == 0:
         return np.zeros(values.shape[1])
     then, tail = values[best], values[len(values) - (after + 1) // 2 :]
-    loss, gain = then - tail.max(axis=0), then - tail.min(axis=0)
+    loss, gain = difference_of(then, tail.max(axis=0)), difference_of(then, tail.min(axis=0))
     change: FloatArray = np.where(loss > 0, loss, np.where(gain < 0, gain, 0.0))
-    change[np.abs(change) <= SAME * np.maximum(np.abs(then), np.abs(tail).max(axis=0))] = 0
     return change

@@ -15,9 +15,9 @@ import numpy as np
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray
-from ltr_metrics.log.files import SUFFIX, Record, Split, order_of_id, read
+from ltr_metrics.log.files import SUFFIX, Record, Split, read
 from ltr_metrics.log.parameters import Parameters, as_text, order_of, varying
-from ltr_metrics.plain import PlainId
+from ltr_metrics.plain import PlainId, order_of_id
 from ltr_metrics.result import Evaluation, table_of
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from ltr_metrics.evaluation import Queries
 from ltr_metrics.gating import GateResult, gate
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.log.learning import LearningCurve
+from ltr_metrics.per_query import labels_of
 from ltr_metrics.report.curves import curves
 from ltr_metrics.report.differences import changes, shifts
 from ltr_metrics.result import Evaluation
@@ -103,7 +104,10 @@ def summarize(
     of_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
     evaluations = {name: _evaluate(of_model[name], name, column, request) for name, column in scores.items()}
     described, policy = of_model[next(iter(scores))], request.policy
-    comparison = None if baseline is None else compare(evaluations, baseline=baseline, **(comparing or {}))
+    settings = dict(comparing or {})
+    if settings.get("cluster") is not None:  # also one a row, which results know nothing of
+        settings["cluster"] = labels_of(described, "cluster", settings["cluster"])[1]
+    comparison = None if baseline is None else compare(evaluations, baseline=baseline, **settings)
     held = _held_against(list(rules), comparison, each_segment)
     summary = {
         "data": _describe(described, source),

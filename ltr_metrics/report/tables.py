@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ltr_metrics.comparison.table import HEADER, cells, foot
+from ltr_metrics.comparison.table import HEADER, cells, foot, wrapped
 from ltr_metrics.errors import MissingExtraError
 
 
@@ -22,7 +22,7 @@ class Table(NamedTuple):
 
 def in_text(table: Table) -> str:
     """Return the table for a terminal."""
-    return "\n\n".join(filter(None, (table.title, _rendered(table, "simple"), table.foot)))
+    return "\n\n".join(filter(None, (table.title, _rendered(table, "simple"), wrapped(table.foot))))
 
 
 def in_markdown(table: Table) -> str:

@@ -80,7 +80,9 @@ def _largest(change: dict[str, Any]) -> Table:
         for one in [*change["improved"], *change["worsened"][::-1]]
     ]
     title = f"Queries that gain and lose most in {change['metric']}, {change['model']}"
-    return Table(title, ("query", "documents", "relevant", change["baseline"], change["model"], "difference"), lines)
+    return Table(
+        title, ("query", "documents", "relevant", change["baseline"], change["model"], "difference"), lines, n_words=1
+    )
 
 
 def _shifts(summary: dict[str, Any]) -> Table:

@@ -12,7 +12,7 @@ import numpy as np
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, is_count, refuse_different_indexes
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.places import places, query_of_rows
+from ltr_metrics.places import places
 from ltr_metrics.plain import none_if_nan, plain_ids
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.result import table_of
@@ -289,7 +289,7 @@ def rank_changes_of(
     rows = rows[order]
     return RankChanges(
         row=rows,
-        qid=queries.qid[query_of_rows(queries)[rows]],
+        qid=queries.qid[queries.query_of_rows()[rows]],
         docid=None if queries.docid is None else queries.docid[rows],
         grade=queries.grades[queries.grade_index[rows] - 1],
         rank_a=ranks[0][order],

@@ -1,0 +1,27 @@
+"""Which metric of a comparison, or of a result, a name means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ltr_metrics.conventions import CONVENTIONS, resolve
+from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
+from ltr_metrics.result import Evaluation
+
+
+def name_in(result: Evaluation, key: Any) -> str:
+    """Return the canonical name of a metric that was evaluated.
+
+    A saved result may know complete names alone, not those that somebody asks for now; they are completed as it was then.
+    """
+    evaluated, convention = result.per_query, result.policy.convention
+    if key in evaluated:
+        return evaluated.canonical(key)
+    try:
+        name = str(resolve(key, convention=convention if convention in CONVENTIONS else None).metrics[0])
+    except LtrValueError:
+        name = str(key)
+    if name in evaluated:
+        return name
+    known = ", ".join(evaluated)
+    raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), evaluated)} Evaluated: {known}.")
