@@ -160,7 +160,7 @@ def test_a_filter_reduces_and_the_count_says_so(browser: webdriver.Chrome, pages
     assert note(browser) == "Rows 1 to 11 of 11 of 30,000 queries."
     assert set(column(browser, "qid")) == {"q2999", *(f"q2999{i}" for i in range(10))}
     browser.find_element(By.ID, "find").send_keys("no such query")
-    assert note(browser) == "Rows 0 to 0 of 0 of 30,000 queries."
+    assert note(browser) == "None of 30,000 queries matches."
     browser.find_element(By.ID, "reset").click()
     Select(browser.find_element(By.ID, "where-column")).select_by_visible_text("lightgbm − bm25")
     Select(browser.find_element(By.ID, "where-sign")).select_by_value("<")

@@ -119,7 +119,7 @@ def _over_k(report: Report) -> Iterator[Figure]:
             display,
             f"over-k-{i}",
             f"{display.metric} over the cutoff",
-            f"Bands are {_percent(display.confidence)} intervals of the means over {counted(display.n_queries)}.{paired}",
+            f"Bands are {_percent(display.confidence)} intervals (Student's t) of the means over {counted(display.n_queries)}.{paired}",
         )
 
 
