@@ -95,7 +95,9 @@ def test_each_example_is_tested() -> None:
 def test_from_data_to_the_report(tmp_path: Path) -> None:
     pytest.importorskip("xgboost", reason="xgboost is not installed")
     train, test = letor(tmp_path / "train.txt", 1), letor(tmp_path / "test.txt", 2)
-    shown = run("--letor", train, "--test", test, "--today", 2, "--out", tmp_path / "out", example=EXAMPLES / "report.py")
+    shown = run(
+        "--letor", train, "--test", test, "--today", 2, "--out", tmp_path / "out", example=EXAMPLES / "report.py"
+    )
     written = {"lightgbm.parquet", "lightgbm.txt", "report.html", "report.json", "xgboost.json"}
     assert {p.name for p in (tmp_path / "out").iterdir()} == written
     assert re.search(r"(PASS|FAIL)  XGBoost: ndcg@10 > -0.005", shown)

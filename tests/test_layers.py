@@ -119,7 +119,11 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
         ("pyarrow", "ltr_metrics.load_result('r.parquet')", "report"),
         ("jinja2", "ltr_metrics.report.as_html(None)", "report"),
         ("matplotlib", "ltr_metrics.report.figures_of(one())", "report"),
-        ("tabulate", "ltr_metrics.report.as_text(ltr_metrics.report.summarize(ltr_metrics.Queries([1], group=[1]), {1: [1]}))", "report"),
+        (
+            "tabulate",
+            "ltr_metrics.report.as_text(ltr_metrics.report.summarize(ltr_metrics.Queries([1], group=[1]), {1: [1]}))",
+            "report",
+        ),
         ("sklearn", "import ltr_metrics.sklearn", "sklearn"),
     ],
 )
