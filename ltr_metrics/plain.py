@@ -27,6 +27,11 @@ def order_of_id(plain_id: PlainId) -> tuple[str, PlainId]:
     return type(plain_id).__name__, plain_id
 
 
+def segment_title(name: str | None, segment: object) -> str:
+    """Return what a segment is called, of the one segmentation or of one among several by name."""
+    return str(segment) if name is None else f"{name}={segment}"
+
+
 def none_if_nan(value: float) -> float | None:
     """Return what JSON has for a number."""
     return None if np.isnan(value) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
@@ -16,7 +16,7 @@ from ltr_metrics.fingerprint import Fingerprint
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.per_query import Segmentations
-from ltr_metrics.plain import PlainId, none_if_nan, plain_id, plain_ids
+from ltr_metrics.plain import PlainId, none_if_nan, plain_id, plain_ids, segment_title
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +63,22 @@ class Segments(dict[Any, Any]):
         raise LtrKeyError(f"There is no segment {key!r}.{did_you_mean(str(key), map(str, self))} There are {known}.")
 
 
+def segments_of(segmentations: Segmentations, subset: Callable[[BoolArray], Any]) -> Segments:
+    """Return the part of each segment, in order of first appearance or as a categorical has them."""
+    found = {
+        name: Segments({label: subset(code == i) for i, label in enumerate(labels)})
+        for name, (labels, code) in segmentations.items()
+    }
+    return found[None] if None in found else Segments(found)
+
+
+def parts_of(segmentations: Segmentations, by: Segments) -> Iterator[tuple[str | None, Hashable, Any]]:
+    """Yield segmentation, segment and part of all segments."""
+    for name in segmentations:
+        for label, part in (by if name is None else by[name]).items():
+            yield name, label, part
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """The values of some metrics: one number a query, and their means.
@@ -101,11 +117,7 @@ class Evaluation:
     @cached_property
     def by(self) -> Segments:
         """The evaluation of each segment, in order of first appearance."""
-        found = {
-            name: Segments({label: self.subset(code == i) for i, label in enumerate(labels)})
-            for name, (labels, code) in self.segments.items()
-        }
-        return found[None] if None in found else Segments(found)
+        return segments_of(self.segments, self.subset)
 
     @cached_property
     def plain_qid(self) -> list[PlainId]:
@@ -215,7 +227,7 @@ class Evaluation:
                 "mean": {metric: none_if_nan(value) for metric, value in part.mean.items()},
                 "n_undefined": dict(part.n_undefined),
             }
-            for name, label, part in self._parts()
+            for name, label, part in parts_of(self.segments, self.by)
         ]
 
     def __str__(self) -> str:
@@ -230,15 +242,10 @@ class Evaluation:
 
     __repr__ = __str__  # what a notebook shows
 
-    def _parts(self) -> Iterator[tuple[str | None, Hashable, Evaluation]]:
-        for name in self.segments:
-            for label, part in (self.by if name is None else self.by[name]).items():
-                yield name, label, part
-
     def _table_of_segments(self) -> list[str]:
         if not self.segments:
             return []
-        parts = [(str(label) if name is None else f"{name}={label}", part) for name, label, part in self._parts()]
+        parts = [(segment_title(name, label), part) for name, label, part in parts_of(self.segments, self.by)]
         width = max(7, *(len(label) for label, _ in parts))
         columns = {name: max(8, len(name)) for name in self.mean}
         lines = ["", f"{'segment':<{width}}  {'queries':>9}" + "".join(f"  {name:>{w}}" for name, w in columns.items())]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation import Queries
@@ -116,18 +118,6 @@ class _Rows:
     column: Callable[[str], AnyArray | None]  # scores by the name of a column; None if there is none
     known: str  # what --scores may name
     cluster: IntArray | None = None
-
-
-def require_same_topics(source: Source) -> None:
-    """Refuse TREC runs of different topics, which cannot be compared."""
-    (first, reference), *others = ((name, set(queries.qid.tolist())) for name, queries in source.queries.items())
-    for name, topics in others:
-        if topics != reference:
-            other = sorted(topics ^ reference)
-            raise LtrValueError(
-                f"The runs {first!r} and {name!r} have not the same topics, so they cannot be compared: one of the two lacks {_some(other)}. "
-                "--topics qrels takes all topics of the qrels for each run."
-            )
 
 
 def _refuse_columns(columns: Columns, where: str) -> None:
@@ -277,11 +267,13 @@ def _read_runs(
     if topics is None and faults:
         raise LtrValueError(
             f"The qrels and each run must have the same topics, or means are over others than one thinks. {' '.join(faults)} Say what "
-            "becomes of them: --topics both leaves out what either lacks; --topics qrels takes all topics of the qrels (one that a run lacks "
+            "becomes of them: --topics both leaves out what the qrels or a run lacks; --topics qrels takes all topics of the qrels (one that a run lacks "
             "is a query for which nothing was retrieved) and leaves out the rest."
         )
     for fault in faults:
         warn(f"{fault} --topics {topics}: {_BECOMES[topics or 'both']}.")
+    if topics == "both":
+        read = _in_all(read)
     queries = {
         name: Queries(run.y_true, qid=run.qid, docid=run.docid, retrieved=run.retrieved, judged=run.judged)
         for name, run in read.items()
@@ -297,9 +289,18 @@ def _read_runs(
 
 
 _BECOMES = {
-    "both": "topics that either lacks are left out",
+    "both": "topics that the qrels or a run lacks are left out, of all runs",
     "qrels": "topics that a run lacks are queries for which nothing was retrieved, and those without judgements are left out",
 }
+
+
+def _in_all(runs: dict[str, TrecData]) -> dict[str, TrecData]:
+    """Return the rows of the topics that all runs have, so that their means are over the same."""
+    common = set.intersection(*(set(run.qid.tolist()) for run in runs.values()))
+    if not common:
+        raise LtrValueError(f"The runs {', '.join(map(repr, runs))} must have topics in common: they have none.")
+    kept = {name: np.isin(run.qid, list(common)) for name, run in runs.items()}
+    return {name: replace(run, **{key: run[key][kept[name]] for key in run.keys()}) for name, run in runs.items()}  # type: ignore[arg-type]  # noqa: SIM118
 
 
 def _other_topics(name: str, run: TrecData) -> list[str]:

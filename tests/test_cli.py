@@ -414,7 +414,10 @@ def test_topics_say_what_becomes_of_them(run: Run, tmp_path: Path) -> None:
     command = ["evaluate", "--qrels", tmp_path / "qrels", "--run", f"x={tmp_path / 'run'}", "--metrics", "map"]
     command += ["--convention", "trec_eval", "--format", "json"]
     done = run(*command, "--topics", "both")
-    assert "lacks topics of the qrels: 2. --topics both: topics that either lacks are left out." in done.err
+    assert (
+        "lacks topics of the qrels: 2. --topics both: topics that the qrels or a run lacks are left out, of all runs."
+        in done.err
+    )
     assert json.loads(done.out)["models"]["x"]["map(denominator=relevant)"]["mean"] == 1
     done = run(*command, "--topics", "qrels")
     assert "are queries for which nothing was retrieved" in done.err
@@ -434,9 +437,12 @@ def test_runs_are_compared_over_the_same_topics(run: Run, folder: Path) -> None:
     assert found["rows"] == ltr.compare(values, n_resamples=200).to_dict()["rows"]
     assert {part["name"] for part in found["segments"]} == {"n_relevant"}
     done = run(*command, *a, *lacks, "--topics", "both")
-    assert done.status == 2
-    assert "'a' and 'lacks' have not the same topics" in done.err
-    assert "lacks 1, 2. --topics qrels" in done.err
+    assert done.status == 0
+    assert json.loads(done.out)["n_queries"] == 8
+    alone = run("evaluate", *command[1:3], *a, *lacks, "--topics", "both", "--format", "json", "--metrics", "map")
+    assert [
+        model["map"]["n_queries"] + model["map"]["n_undefined"] for model in json.loads(alone.out)["models"].values()
+    ] == [8, 8]
     assert json.loads(run(*command, *a, *lacks, "--topics", "qrels").out)["n_queries"] == 10
 
 

@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, small_report
 
 import ltr_metrics as ltr
 from ltr_metrics.comparison.table import p_shown, shown, signed
-from ltr_metrics.report import Report, html, summarize
+from ltr_metrics.report import Report, as_text, html, summarize
 from ltr_metrics.report.html import MOST_SEGMENTS_SHOWN, as_html
 from ltr_metrics.report.query_table import query_table
 
@@ -209,6 +210,25 @@ def test_weights_stand_beside_no_weights() -> None:
     assert [line[3], line[14]] == [signed(row["difference"]), signed(row["plain"]["difference"])]
     assert line[3] != line[14]
     assert "as much information as" in "".join(page.texts)
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_what_the_gate_says_stands_in_the_verdict_and_in_text() -> None:
+    X, y, qid = ltr.make_ranking(60, random_state=0)
+    scores = {"live": X[:, 0], SCRIPT: X[:, 0] + X[:, 1]}
+    rules = ["map > -0.9", "map > 0.9"]
+    made = summarize(ltr.Queries(y, qid=qid), scores, "map", baseline="live", rules=rules)
+    assert made.gate is not None
+    assert made.summary["gate"] == ltr.gate(made.comparison, rules).to_dict()  # type: ignore[arg-type]
+    html, text = as_html(made), " ".join(as_text(made).split())
+    assert "Gate: failed" in html
+    assert html.count("✓ pass") == html.count("✗ fail") == 1
+    assert SCRIPT not in html
+    for check in made.gate.checks:
+        assert escape(check.reason) in html
+        assert f"{check.rule} {'PASS' if check.passed else 'FAIL'} {SCRIPT}" in text
+    with pytest.raises(ltr.LtrValueError, match="name the baseline"):
+        summarize(ltr.Queries(y, qid=qid), scores, "map", rules=rules)
 
 
 @pytest.mark.usefixtures("no_figures")

@@ -21,7 +21,7 @@ from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.gating import gate
 from ltr_metrics.metrics.names import metric
 from ltr_metrics.result import Evaluation, load_result
-from ltr_metrics.sources import require_same_topics, segments_by_count
+from ltr_metrics.sources import segments_by_count
 
 OF_DATA = ("docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based")
 
@@ -71,7 +71,6 @@ def _compared(given: dict[str, Any], items: Named, baseline: str | None) -> tupl
             "Comparing", lambda: compare_models(saved, metrics=metrics, baseline=baseline, **policy, **settings)
         ), origins
     source = source_of(given, items)
-    require_same_topics(source)
     wanted: Any = metrics
     if metrics is None and saved:  # complete, so that no convention changes them
         wanted = [metric(name) for name in next(iter(saved.values())).per_query]

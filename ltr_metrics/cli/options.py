@@ -113,7 +113,7 @@ FILES = (
     _files(
         "--topics",
         type=click.Choice(["both", "qrels"]),
-        help="Where qrels and run have not the same topics: take those in both, or all of the qrels (a run that lacks one retrieves nothing).  "
+        help="Where qrels and run have not the same topics: take those that the qrels and all runs have, or all of the qrels (a run that lacks one retrieves nothing).  "
         "[default: an error]",
     ),
 )

@@ -15,7 +15,6 @@ from ltr_metrics.cli.progress import step
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.report import summarize
 from ltr_metrics.report.html import as_html
-from ltr_metrics.sources import require_same_topics
 
 RENDERERS = OF_EVALUATION | {"html": as_html}
 
@@ -46,7 +45,6 @@ def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each
     refuse_rules(rules, items.names, baseline, each_segment=gate_each_segment)
     metrics, policy, settings = names_of(given.pop("metrics")), of.policy(given), of.comparison_settings(given)
     source = source_of(given, items)
-    require_same_topics(source)
     made = step(
         "Evaluating and comparing",
         lambda: summarize(

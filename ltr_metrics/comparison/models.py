@@ -77,9 +77,7 @@ def models_from(
         aligned = []
         for run in of_model:
             ordered = _in_order(f"The result of {name!r}", run, reference, names, explicit)
-            if (
-                reference.fingerprint is None
-            ):  # of a result that a search has logged: the others are to agree all the same
+            if reference.fingerprint is None:  # a search has logged it: the others are to agree all the same
                 reference = replace(reference, fingerprint=ordered.fingerprint)
             aligned.append(reference.with_values({metric: ordered.per_query[metric] for metric in names}))
         models[name] = _averaged(aligned, names)

@@ -18,7 +18,7 @@ from ltr_metrics.inference import Sample, correct, detectable, effect_size, inte
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.plain import none_if_nan, order_of_id, plain_id
-from ltr_metrics.result import Evaluation, Segments, mean, table_of
+from ltr_metrics.result import Evaluation, Segments, mean, parts_of, segments_of, table_of
 from ltr_metrics.rounding import difference_of
 
 if TYPE_CHECKING:
@@ -180,11 +180,7 @@ class Comparison:
     @cached_property
     def by(self) -> Segments:
         """The comparison in each segment; with several segmentations, these by name. Not corrected for their number."""
-        found = {
-            name: Segments({label: self.subset(code == i) for i, label in enumerate(labels)})
-            for name, (labels, code) in self._base.segments.items()
-        }
-        return found[None] if None in found else Segments(found)
+        return segments_of(self._base.segments, self.subset)
 
     def subset(self, chosen: AnyArray) -> Comparison:
         """Return the comparison on some of the queries, given as one flag a query or as positions."""
@@ -211,11 +207,7 @@ class Comparison:
 
     def segments(self) -> list[tuple[str | None, Hashable, Comparison]]:
         """Return segmentation, segment and comparison of all segments."""
-        return [
-            (name, label, part)
-            for name in self._base.segments
-            for label, part in (self.by if name is None else self.by[name]).items()
-        ]
+        return list(parts_of(self._base.segments, self.by))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a metric and model.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from ltr_metrics.plain import segment_title
+
 TESTS = {
     "randomization": "paired randomization test",
     "t": "paired t-test",
@@ -33,8 +35,8 @@ def as_text(comparison: dict[str, Any]) -> str:
     """Return a table with a line for each metric and model, one of segments if there are any, and what the columns are."""
     parts = [_aligned([HEADER, *map(cells, comparison["rows"])])]
     for segment in comparison["segments"]:
-        label = str(segment["segment"]) if segment["name"] is None else f"{segment['name']}={segment['segment']}"
-        parts.append(f"{label}, {segment['n_queries']:,} queries\n" + _aligned([HEADER, *map(cells, segment["rows"])]))
+        title = segment_title(segment["name"], segment["segment"])
+        parts.append(f"{title}, {segment['n_queries']:,} queries\n" + _aligned([HEADER, *map(cells, segment["rows"])]))
     return "\n\n".join([*parts, wrapped(foot(comparison))])
 
 

@@ -15,7 +15,7 @@ from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.gating.rules import Limit, Rule, read_rules
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.mean_interval import t_quantile
-from ltr_metrics.plain import none_if_nan
+from ltr_metrics.plain import none_if_nan, segment_title
 from ltr_metrics.rounding import difference_of
 
 FEW = 30  # queries (or clusters) below which bootstrap intervals are too narrow
@@ -156,7 +156,7 @@ def _segments(comparison: Comparison) -> list[tuple[str | None, Comparison]]:
     found = comparison.segments()
     if not found:
         raise LtrValueError("each_segment needs segments, and the comparison has none: compare with by=.")
-    return [(str(label) if name is None else f"{name}={label}", part) for name, label, part in found]
+    return [(segment_title(name, label), part) for name, label, part in found]
 
 
 def _metric(rule: Rule, comparison: Comparison) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ltr_metrics.comparison.table import HEADER, cells, foot, wrapped
 from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.plain import segment_title
 
 
 class Table(NamedTuple):
@@ -55,14 +56,11 @@ def tables_of_comparison(comparison: dict[str, Any], title: str = "") -> list[Ta
     """Return the differences over all queries, and in each segment."""
     made = [Table(title, HEADER, list(map(cells, comparison["rows"])), foot(comparison))]
     for part in comparison["segments"]:
-        heading = f"{title} in {segment_name(part)}".strip() + f", {part['n_queries']:,} queries"
+        heading = (
+            f"{title} in {segment_title(part['name'], part['segment'])}".strip() + f", {part['n_queries']:,} queries"
+        )
         made.append(Table(heading if title else heading.removeprefix("in "), HEADER, list(map(cells, part["rows"]))))
     return made
-
-
-def segment_name(part: dict[str, Any]) -> str:
-    """Return what a segment is called."""
-    return str(part["segment"]) if part["name"] is None else f"{part['name']}={part['segment']}"
 
 
 def _rendered(table: Table, form: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ltr_metrics.comparison.table import shown, signed
 from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.plain import segment_title
 from ltr_metrics.report.summarize import QUANTILES, Report
 from ltr_metrics.report.tables import (
     Table,
@@ -16,7 +17,6 @@ from ltr_metrics.report.tables import (
     in_markdown,
     in_text,
     markdown_text,
-    segment_name,
     tables_of_comparison,
 )
 
@@ -129,7 +129,7 @@ def _segments(summary: dict[str, Any]) -> Table:
     metrics = list(summary["segments"][0]["mean"])
     rows = [
         [
-            segment_name(part),
+            segment_title(part["name"], part["segment"]),
             part["model"],
             f"{part['n_queries']:,}",
             *(shown(part["mean"][metric]) for metric in metrics),

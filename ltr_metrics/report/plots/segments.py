@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ from ltr_metrics.comparison import Comparison
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.mean_interval import mean_interval
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.plain import segment_title
 from ltr_metrics.report.plots.forest import Point, Row, draw_forest, size_of
 from ltr_metrics.report.plots.style import axes_of, shown, wrapped
-from ltr_metrics.result import Evaluation
+from ltr_metrics.result import Evaluation, parts_of
 from ltr_metrics.standard_error import counting
 
 WITHOUT = "There are no segments to draw. Evaluate, or compare, with by=."
@@ -86,7 +87,8 @@ class SegmentsDisplay:
         results = {"": result} if isinstance(result, Evaluation) else dict(result)
         parts: dict[str, dict[str, Evaluation]] = {}
         for model, of_model in results.items():
-            for label, part in _parts(of_model):
+            for name_of, segment, part in parts_of(of_model.segments, of_model.by):
+                label = segment_title(name_of, segment)
                 parts.setdefault(label, {})[model] = part
         if not parts:
             raise LtrValueError(WITHOUT)
@@ -111,7 +113,7 @@ class SegmentsDisplay:
         """Take the differences of one model in each segment, or of all models."""
         models = comparison.models if model is None else [comparison[metric, model].model]
         name = comparison[metric, models[0]].metric
-        parts = [(_label(of, label), part) for of, label, part in comparison.segments()]
+        parts = [(segment_title(of, label), part) for of, label, part in comparison.segments()]
         if not parts:
             raise LtrValueError(WITHOUT)
         rows = []
@@ -164,13 +166,3 @@ class SegmentsDisplay:
         models = list(self.rows[-1].points)
         model = shown(models[0], 24) if len(models) == 1 else "model"
         return f"difference in {self.metric}, {model} - {shown(self.baseline, 24)},\n{mean}"
-
-
-def _parts(result: Evaluation) -> Iterator[tuple[str, Evaluation]]:
-    for name in result.segments:
-        for label, part in (result.by if name is None else result.by[name]).items():
-            yield _label(name, label), part
-
-
-def _label(name: str | None, segment: Hashable) -> str:
-    return str(segment) if name is None else f"{name}={segment}"
