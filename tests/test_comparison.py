@@ -302,6 +302,14 @@ def test_documents_that_were_not_shown_have_no_rank_but_count() -> None:
     assert comparison.evaluations["new"].per_query["recall@3"].tolist() == [1, 1]
 
 
+def test_a_table_of_scores_will_do(case: Case) -> None:
+    frame = pd.DataFrame({name: case.models[name] for name in ("base", "new")})
+    rows = case.compare("base", "new").rows
+    assert ltr.compare(frame, case.y, qid=case.qid, metrics=METRICS, **FEW).rows == rows
+    as_lists = {name: scores.tolist() for name, scores in frame.items()}
+    assert ltr.compare(as_lists, case.y.tolist(), qid=case.qid, metrics=METRICS, **FEW).rows == rows
+
+
 def test_seeds_are_averaged_query_by_query(case: Case) -> None:
     rng = np.random.default_rng(0)
     seeds = [case.models["new"] + rng.normal(scale=0.3, size=len(case.y)) for _ in range(4)]

@@ -14,7 +14,7 @@ from ltr_metrics.conventions import Metrics, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.fingerprint import differing
-from ltr_metrics.inputs import AnyArray, FloatArray, same_arrays
+from ltr_metrics.inputs import AnyArray, FloatArray, has_named_columns, named_columns, same_arrays
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import metric
 from ltr_metrics.per_query import segmentations, weights
@@ -49,6 +49,8 @@ def models_from(
     The second value knows the queries: of results, each as a row.
     """
     rows: GroupedRows
+    if not isinstance(given, Mapping) and has_named_columns(given):
+        given = named_columns(given, "models")  # a table of scores
     if not isinstance(given, Mapping) or len(given) < 2:
         found = f"{len(given)}" if isinstance(given, Mapping) else f"a {type(given).__name__}"
         raise LtrTypeError(f'compare needs two models or more by name, {{"base": ..., "new": ...}}. Got {found}.')
@@ -89,8 +91,7 @@ def _runs(name: str, model: Any) -> list[Any]:
     if isinstance(model, (list, tuple)) and not model:
         raise LtrValueError(f"{name} is an empty list: it has neither scores nor seeds.")
     several = (isinstance(model, np.ndarray) and model.ndim == 2) or (
-        isinstance(model, (list, tuple))
-        and any(isinstance(run, (Evaluation, Positions)) or np.ndim(run) > 0 for run in model)
+        isinstance(model, (list, tuple)) and (isinstance(model[0], (Evaluation, Positions)) or np.ndim(model[0]) > 0)
     )
     if several and len({np.shape(run) for run in model if not isinstance(run, (Evaluation, Positions))}) > 1:
         raise LtrValueError(f"{name}: the seeds of a model must have one score a row each; their lengths differ.")
