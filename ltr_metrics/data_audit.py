@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ltr_metrics.conventions import Convention, Metrics, Request, resolve
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.inputs import BoolArray, is_count, named_columns
 from ltr_metrics.metrics.shown import Judged
@@ -78,7 +78,7 @@ class DataAudit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings, ready for JSON."""
-        grades = {f"{grade:g}": count for grade, count in self.grades.items()}
+        grades = {repr(grade).removesuffix(".0"): count for grade, count in self.grades.items()}
         return asdict(self) | {"grades": grades}
 
     def __str__(self) -> str:
@@ -237,10 +237,8 @@ def audit_of(queries: Mapping[str, Queries], scores: Mapping[str, Any], request:
     """Do what `audit` does for queries that are laid out, one for all models or one for each, and names that are resolved already."""
     models = {}
     for name, vector in scores.items():
-        try:
+        with naming(name):
             models[name] = _of_model(queries[name], vector, k, tie_audit_of(queries[name], vector, request))
-        except (LtrValueError, LtrTypeError) as error:  # with several models one wants to know which
-            raise type(error)(f"{name}: {error}") from error
     return Audit(DataAudit.of(queries[next(iter(scores))]), models, int(k))
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 PACKAGE = __file__.removesuffix("errors.py")  # with the separator at its end
 
@@ -40,6 +41,15 @@ class MissingExtraError(LtrError, ImportError):
 
 class LtrWarning(UserWarning):
     """A legal input whose result is probably not what was meant; the message has the remedy."""
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Say of an error what it is about: with several models one wants to know which."""
+    try:
+        yield
+    except (LtrValueError, LtrTypeError) as error:
+        raise type(error)(f"{what}: {error}") from error
 
 
 def warn(message: str) -> None:

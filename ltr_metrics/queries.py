@@ -127,6 +127,22 @@ class LabelledQueries(GroupedRows):
                 f"y_true {rule}: got {labels[row]} at {self.where(row)}, {int(bad.sum())} such rows in all. {remedy}"
             )
 
+    def refuse_repeated_documents(self) -> None:
+        """Raise an error if a document has two ranks in a query; for files, whose mistakes nobody has seen."""
+        if self.docid is None:
+            return
+        rows = self.rows_in_query_order()
+        docids = self.docid[rows].tolist()
+        for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True):
+            of_query = docids[start : start + size]
+            if len(set(of_query)) < size:
+                place = next(at for at, docid in enumerate(of_query) if docid in of_query[:at])
+                first, again = (int(rows[start + at]) for at in (of_query.index(of_query[place]), place))
+                raise LtrValueError(
+                    f"A document must stand only once in a query: {of_query[place]!r} stands at {self.where(first)} and again at "
+                    f"{self.where(again)} (rows count from 0). Drop one of the two rows."
+                )
+
     # -- what is not judged -----------------------------------------------------------------------------------------
 
     def _labels_of_judged(self, labels: AnyArray) -> AnyArray:

@@ -187,7 +187,7 @@ def _read_letor_files(
 
 
 def _finish(queries: Queries, by: Sequence[str]) -> None:
-    _refuse_repeated_documents(queries)
+    queries.refuse_repeated_documents()
     _add_counts(queries, by)
 
 
@@ -217,23 +217,6 @@ def _is_file(item: str) -> bool:
 
 def _has_name_of_file(item: str) -> bool:
     return without_compression(Path(item)).suffix.lower() in FILES_OF_SCORES
-
-
-def _refuse_repeated_documents(queries: Queries) -> None:
-    """Refuse a document that has two ranks in a query."""
-    if queries.docid is None:
-        return
-    rows = queries.rows_in_query_order()
-    docids = queries.docid[rows].tolist()
-    for query, (start, size) in enumerate(zip(queries.starts.tolist(), queries.sizes.tolist(), strict=True)):
-        of_query = docids[start : start + size]
-        if len(set(of_query)) < size:
-            place = next(at for at, docid in enumerate(of_query) if docid in of_query[:at])
-            first, again = (int(rows[start + at]) for at in (of_query.index(of_query[place]), place))
-            raise LtrValueError(
-                f"A document must stand only once in a query: {of_query[place]!r} of query {queries.qid[query]} stands at row {first} and again "
-                f"at row {again} (rows count from 0). Drop one of the two rows."
-            )
 
 
 def segments_by_count(n_documents: IntArray, n_relevant: IntArray) -> Segmentations:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.conventions import Convention, Metrics, Request, resolve
-from ltr_metrics.errors import LtrTypeError, LtrValueError, LtrWarning
+from ltr_metrics.errors import LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import FloatArray, is_count
 from ltr_metrics.io.letor import ids_of_text, require_n_features
@@ -264,10 +264,9 @@ def _evaluate(
     labels, done = _Labels(), 0
     for batch in batches:
         where = f"In {len(batch.rows):,} rows from {batch.rows.where(0)} on"
-        try:
+        with naming(where):
             queries = _PlacedQueries(batch.rows.where, batch.y, qid=batch.rows.qid, **batch.options)
-        except (LtrValueError, LtrTypeError) as error:
-            raise type(error)(f"{where}: {error}") from error
+            queries.refuse_repeated_documents()
         labels.add(queries)
         for name, scores in batch.scores.items():
             parts.setdefault(name, []).append(_answer(queries, scores, request, f"{where}, {name}"))
@@ -280,12 +279,9 @@ def _evaluate(
 
 def _answer(queries: Queries, scores: Callable[[], Any], request: Request, where: str) -> Evaluation:
     """Evaluate a batch; what is worth a warning is decided at the end, by the labels of all batches."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LtrWarning)
-            result = queries.answer(scores(), request)
-    except (LtrValueError, LtrTypeError) as error:
-        raise type(error)(f"{where}: {error}") from error
+    with naming(where), warnings.catch_warnings():
+        warnings.simplefilter("ignore", LtrWarning)
+        result = queries.answer(scores(), request)
     if result.fingerprint is not None:
         _ = result.fingerprint.of_query  # lets the labels go
     return result

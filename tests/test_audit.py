@@ -18,6 +18,7 @@ import ltr_metrics as ltr
 from ltr_metrics.data_audit import audit
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io import read_letor
+from ltr_metrics.report import summarize
 
 METRICS = ["ndcg@10", "mrr"]
 
@@ -196,3 +197,10 @@ def test_on_real_data(data: Path) -> None:
     }
     assert {name: model.n_tied_queries for name, model in found.models.items()} == tied
     assert tied["bm25"] > 700 > tied["lmir"]
+
+
+def test_grades_that_differ_little_are_counted_apart() -> None:
+    y, scores = [0, 0.12345611, 0.12345622, 1.0], {"a": [1, 2, 3, 4]}
+    grades = {"0": 1, "0.12345611": 1, "0.12345622": 1, "1": 1}
+    assert audit(y, scores, group=[4], metrics="ndcg").to_dict()["data"]["grades"] == grades
+    assert summarize(ltr.Queries(y, group=[4]), scores, "ndcg").summary["data"]["grades"] == grades

@@ -58,8 +58,8 @@ BAD = {
     "no rows": (["evaluate", "no_rows.csv", "--scores", "a=s"], "no_rows.csv has no row"),
     "NaN": (["evaluate", "nan.csv", "--scores", "a=s"], r"a: y_score must not be NaN: got nan at row 1 \(query 1\)"),
     "a bad line": (["evaluate", "bad.txt", "--scores", "a=1"], "bad.txt:2:9: a feature must have the form number:value. Got '1:x'"),
-    "documents twice, LETOR": (["evaluate", "again.txt", "--scores", "a=1"], "'A' of query 1 stands at row 0 and again at row 2"),
-    "documents twice, table": (["evaluate", *CSV, "--docid", "twice"], r"'d\d' of query \d+ stands at row \d+ and again at row \d+"),
+    "documents twice, LETOR": (["evaluate", "again.txt", "--scores", "a=1"], r"'A' stands at row 0 \(query 1\) and again at row 2 \(query 1\)"),
+    "documents twice, table": (["evaluate", *CSV, "--docid", "twice"], r"'d\d' stands at row \d+ \(query \w+\) and again at row \d+"),
     "mixed files": (["evaluate", "data.txt", "data.csv", *A], "tables or LETOR files, not both"),
     "no such label": (["evaluate", *CSV, "--label", "labell"], "no column 'labell'. Did you mean 'label'"),
     "no such qid": (["evaluate", *CSV, "--qid", "id"], "no column 'id'"),
@@ -354,6 +354,25 @@ def test_a_reader_that_has_gone_is_no_fault(folder: Path, arguments: list[str], 
     assert done.returncode == status
     assert "Error" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["compare", "data.csv", *A, *B, "--metrics", "map", "--resamples", "100", "--gate", "map > 1"], 1),
+        (["evaluate", "data.csv", "--scores", "a=absent"], 2),
+        (["evaluate", "data.csv", "--no-such-option"], 2),
+    ],
+)
+def test_the_status_is_the_same_if_nobody_reads_the_messages(folder: Path, arguments: list[str], status: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "ltr_metrics", *arguments]
+    try:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=writer, check=False, cwd=folder)
+    finally:
+        os.close(writer)
+    assert done.returncode == status
 
 
 def test_a_bar_is_shown_on_a_terminal_alone(folder: Path) -> None:

@@ -412,12 +412,28 @@ def test_letor_that_is_cut_off_in_the_middle(tmp_path: Path, ending: str) -> Non
         read_letor(plain)
 
 
+def test_digits_of_other_scripts_are_text(tmp_path: Path) -> None:
+    path = write(tmp_path, "1 qid:\u00b2 1:1\n0 qid:\u0663 1:2\n1 qid:3 1:1\n")
+    assert read_letor(path).qid.tolist() == ["\u00b2", "\u0663", "3"]
+
+
+@pytest.mark.parametrize(("sizes", "message"), [("\n", "has no size"), ("9" * 20, "whole number of at least 1")])
+def test_files_of_sizes_that_hold_none(sizes: str, message: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "1 1:1\n0 1:2\n")
+    path.with_name(path.name + ".query").write_text(sizes)
+    for read in (read_letor, lambda file: ltr.evaluate_sorted(file, scores={"a": "1"}, metrics="mrr")):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            read(path)
+
+
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     write_whole(path, "first\n")
-    with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "second \udcff")
+    with pytest.raises(TypeError):
+        write_whole(path, 7)  # type: ignore[arg-type]
     assert path.read_text() == "first\n"
+    write_whole(path, "caf\udce9")  # the name of a file that is not UTF-8
+    assert path.read_text() == "caf\\udce9"
     assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
     with pytest.raises(FileNotFoundError):
         write_whole(tmp_path / "absent" / "out.txt", "text")

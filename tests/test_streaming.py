@@ -121,7 +121,8 @@ def test_parquet_gives_the_same_bits(
 
 def letor_text(rows: Any, names: Callable[[int], str] = str, comments: bool = True) -> list[str]:
     return [
-        f"{label:g} qid:{names(query)} 2:{score!r} 1:{i % 5} 2:{score!r}" + (f" # docid = D{i % 7}" if comments else "")
+        f"{label:g} qid:{names(query)} 2:{score!r} 1:{i % 5} 2:{score!r}"
+        + (f" # docid = D{i * 7 % 101}" if comments else "")
         for i, (label, query, score) in enumerate(zip(rows.y, rows.qid, rows.score.tolist(), strict=True))
     ]
 
@@ -589,3 +590,11 @@ def test_more_rows_take_no_more_memory(tmp_path: Path, name: str, column: str) -
     per_query = 250  # bytes: the values twice, as parts and joined, the id, its place in a set, and what else is known
     assert peaks[4_000] - peaks[1_000] < 3_000 * per_query
     assert peaks[4_000] < 8e6
+
+
+def test_a_document_that_stands_twice_is_refused_where_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    lines = ("1 qid:1 1:3 # docid = A", "0 qid:2 1:2 # docid = A", "0 qid:2 1:1 # docid = B", "0 qid:2 1:0 # docid = A")
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ltr.LtrValueError, match=r"'A' stands at .*a.txt:2 \(query 2\) and again at .*a.txt:4"):
+        evaluate_sorted(path, scores={"a": "1"}, metrics="mrr", rows_at_once=1)

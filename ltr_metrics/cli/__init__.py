@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 import warnings
@@ -13,6 +14,7 @@ from ltr_metrics import __version__
 from ltr_metrics.cli.compare import compare
 from ltr_metrics.cli.evaluate import evaluate
 from ltr_metrics.cli.explain import explain
+from ltr_metrics.cli.output import tell
 from ltr_metrics.cli.report import report
 from ltr_metrics.errors import LtrError, LtrWarning
 
@@ -54,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit status; an error of the user's is one message on standard error."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", LtrWarning)
-        warnings.showwarning = lambda message, *_, **__: click.echo(f"warning: {message}", err=True)
+        warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
         sys.exit(_status(arguments))
 
 
@@ -64,15 +66,22 @@ def _status(arguments: Sequence[str] | None) -> int:
     except SystemExit:  # click's answer to a reader of the help who has gone
         return 0
     except click.Abort:
-        click.echo("ltr-metrics: stopped.", err=True)
+        tell("ltr-metrics: stopped.")
     except click.ClickException as error:
-        error.show()
+        tell(_usage(error))
     except (LtrError, OSError) as error:
-        click.echo(f"ltr-metrics: error: {error}", err=True)
+        tell(f"ltr-metrics: error: {error}")
     except MemoryError:
-        click.echo(
-            "ltr-metrics: error: the memory does not suffice. evaluate --sorted reads part after part.", err=True
+        tell(
+            "ltr-metrics: error: the memory does not suffice. evaluate --sorted reads part after part, and --save keeps results for compare."
         )
     except Exception:  # a fault of ours: 1 would say that a gate failed
         traceback.print_exc()
     return COULD_NOT_RUN
+
+
+def _usage(error: click.ClickException) -> str:
+    """Return what click shows of a wrong call."""
+    shown = io.StringIO()
+    error.show(file=shown)
+    return shown.getvalue().rstrip("\n")

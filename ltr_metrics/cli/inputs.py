@@ -9,7 +9,7 @@ from typing import Any
 from ltr_metrics.cli.options import options_in_order
 from ltr_metrics.cli.progress import progress
 from ltr_metrics.conventions import Request
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.gating import read_rules
 from ltr_metrics.metrics.names import split_names
 from ltr_metrics.result import Evaluation
@@ -82,10 +82,8 @@ def evaluated(source: Source, request: Request) -> dict[str, Evaluation]:
     """Evaluate all that was read."""
     found = {}
     for name, scores in progress("Evaluating", source.scores.items()):
-        try:
+        with naming(name):
             found[name] = source.queries[name].answer(scores, request)
-        except (LtrValueError, LtrTypeError) as error:  # with several models one wants to know which
-            raise type(error)(f"{name}: {error}") from error
     return found
 
 

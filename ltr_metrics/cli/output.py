@@ -43,17 +43,25 @@ def chosen_format(form: str | None, out: Path | None, forms: Iterable[str]) -> s
 def require_targets(*paths: Path | None) -> None:
     """Refuse files that cannot be written before the work is done, not after it."""
     targets = [path for path in paths if path is not None]
-    for path in targets:
-        if not path.parent.is_dir():
+    resolved = [path.resolve() for path in targets]  # what a link leads to is written
+    for path, real in zip(targets, resolved, strict=True):
+        if not real.parent.is_dir():
             raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
         if path.exists() and not path.is_file():
             raise LtrValueError(f"{path} is no regular file, so it cannot be replaced by one.")
-        if not os.access(path.parent, os.W_OK):
+        if not os.access(real.parent, os.W_OK):
             raise PermissionError(f"The folder {path.parent} cannot be written to.")
-    resolved = [path.resolve() for path in targets]
     twice = next((path for at, path in enumerate(resolved) if path in resolved[:at]), None)
     if twice is not None:
         raise LtrValueError(f"{twice} is to be written twice; name different files.")
+
+
+def tell(message: str) -> None:
+    """Write to standard error; that its reader has gone changes no exit status."""
+    try:
+        click.echo(message, err=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def write(text: str, out: Path | None) -> None:
@@ -63,21 +71,19 @@ def write(text: str, out: Path | None) -> None:
         return
     try:
         click.echo(text, nl=False)
-    except (
-        BrokenPipeError
-    ):  # the reader, such as head, has what it wanted; the exit status still says what the gate said
+    except BrokenPipeError:  # the reader, such as head, has what it wanted; the status still says what the gate said
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_file(out: Path, writer: Callable[[Path], None]) -> None:
     """Write a file, the one that a link leads to, and say so."""
     writer(out.resolve())
-    click.echo(f"Wrote {out}.", err=True)
+    tell(f"Wrote {out}.")
 
 
 def status_of(verdict: GateResult | None) -> int:
     """Show what the gate says, and return the exit status."""
     if verdict is None:
         return 0
-    click.echo(str(verdict), err=True)
+    tell(str(verdict))
     return 0 if verdict.passed else GATE_FAILED

@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics.comparison.names import name_in
 from ltr_metrics.comparison.positions import Positions
 from ltr_metrics.conventions import Metrics, Request, resolve
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.fingerprint import differing
 from ltr_metrics.inputs import AnyArray, FloatArray, has_named_columns, named_columns, same_arrays
@@ -65,7 +65,7 @@ def models_from(
     else:
         if y_true is None:
             raise LtrTypeError("y_true is needed with scores; only models that are evaluated already go without it.")
-        request = resolve(_names_of(evaluated) if metrics is None else metrics, **options)
+        request = resolve(names_of(evaluated) if metrics is None else metrics, **options)
         rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
         runs = {
             name: [_evaluated(name, run, queries, y_true, data, request, n_threads) for run in of_model]
@@ -98,7 +98,7 @@ def _runs(name: str, model: Any) -> list[Any]:
     return list(model) if several else [model]
 
 
-def _names_of(evaluated: list[Evaluation]) -> list[Metric] | None:
+def names_of(evaluated: list[Evaluation]) -> list[Metric] | None:
     """Return the metrics of the first result that is evaluated already, complete, so that no convention changes them."""
     if not evaluated:
         return None
@@ -122,7 +122,7 @@ def _evaluated(
 ) -> Evaluation:
     if isinstance(run, Evaluation):
         return run
-    try:
+    with naming(name):
         if isinstance(run, Positions):
             run, shown = run.as_scores(queries, "places")
             if not shown.all():
@@ -130,8 +130,6 @@ def _evaluated(
                 of_shown = queries_from(y_true, data | {"retrieved": retrieved}, "compare")
                 return replace(of_shown.answer(run, request, n_threads), qid=queries.qid)
         return queries.answer(run, request, n_threads)
-    except (LtrValueError, LtrTypeError) as error:  # with several models one wants to know which
-        raise type(error)(f"{name}: {error}") from error
 
 
 def _of_results(

@@ -311,8 +311,12 @@ def _is_number(word: str) -> bool:
 
 def ids_of_text(text: AnyArray) -> AnyArray:
     """Return ids as integers if all of them are written as such; "007" is not 7, and stays text."""
-    digits = np.char.isdigit(text) & ((np.char.str_len(text) == 1) | ~np.char.startswith(text, "0"))
+    digits = _are_ascii_digits(text) & ((np.char.str_len(text) == 1) | ~np.char.startswith(text, "0"))
     return text.astype(np.int64) if digits.all() and np.char.str_len(text).max() < 19 else text
+
+
+def _are_ascii_digits(text: AnyArray) -> AnyArray:
+    return np.char.isdecimal(text) & np.array([one.isascii() for one in text.tolist()], dtype=np.bool_)
 
 
 def _texts(words: list[bytes], number: list[int], path: Path) -> list[str]:
@@ -335,11 +339,13 @@ def sizes_beside(path: Path) -> tuple[Path, IntArray]:
     sizes = []
     for at, line in enumerate(file.read_bytes().splitlines(), start=1):
         if line.strip():
-            if not line.strip().isdigit() or int(line) < 1:
+            if not line.strip().isdigit() or not 1 <= int(line) <= np.iinfo(np.intp).max:
                 raise LtrValueError(
                     f"{file}:{at}: a query's size must be a whole number of at least 1. Got {line.strip().decode(errors='replace')!r}."
                 )
             sizes.append(int(line))
+    if not sizes:
+        raise LtrValueError(f"{file} has no size, and {path} needs one a query.")
     return file, np.array(sizes, dtype=np.intp)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,9 @@ class LetorRows(SortedRows):
         return f"{self.path(row)}:{self.at[row]}"
 
     def how_to_sort(self) -> str:
-        return f"'sort -s -k2,2 {' '.join(map(str, self.paths))}'"
+        read = {".gz": "zcat", ".xz": "xz -dc", ".bz2": "bzcat"}.get(self.paths[0].suffix.lower())
+        files = " ".join(shlex.quote(str(path)) for path in self.paths)
+        return f"'sort -s -k2,2 {files}'" if read is None else f"'{read} {files} | sort -s -k2,2'"
 
     def part(self, first: int, last: int) -> LetorRows:
         i, j = np.searchsorted(self.row, [first, last])

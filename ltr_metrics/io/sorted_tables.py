@@ -51,6 +51,7 @@ class TableRows(SortedRows):
     def how_to_sort(self) -> str:
         kind = SCAN.get(kind_of(self.paths[0]), "ipc")
         separator = ", separator='\\t'" if kind_of(self.paths[0]) == ".tsv" else ""
+        separator += f", schema_overrides={{{self.qid_column!r}: polars.String}}" if kind == "csv" else ""
         return (
             f"polars.scan_{kind}({[str(path) for path in self.paths]}{separator}).sort({self.qid_column!r}, maintain_order=True)"
             ".sink_parquet('sorted.parquet')"

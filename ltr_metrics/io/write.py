@@ -8,7 +8,9 @@ from pathlib import Path
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write text (as UTF-8) or bytes to a file under another name first, so that no half-written file is ever seen.
+    """Write text or bytes to a file under another name first, so that no half-written file is ever seen.
+
+    Text is written as UTF-8; what has no place in it, as names of files may, is spelled out.
 
     Raises
     ------
@@ -21,7 +23,7 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
         umask = os.umask(0)
         os.umask(umask)
         Path(name).chmod(0o666 & ~umask)  # mkstemp makes files that only their owner can read

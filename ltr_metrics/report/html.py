@@ -43,7 +43,7 @@ def as_html(report: Report) -> str:
     comparison = summary.get("comparison")
     script = _source("table.js")
     queries = query_table(report)
-    html = page.render(
+    return page.render(
         summary=summary,
         comparison=comparison,
         figures=[(figure, _markup(figure.svg)) for figure in figures_of(report)],
@@ -59,8 +59,6 @@ def as_html(report: Report) -> str:
         query_table=_as_data_block(queries),
         n_rows=queries["n_rows"],
     )
-    # names of files that are not UTF-8 hold what cannot be written
-    return html.encode("utf-8", "backslashreplace").decode()
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics.comparison import Comparison, compare
 from ltr_metrics.conventions import Metrics, Request, resolve
 from ltr_metrics.data_audit import audit_of
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.gating import GateResult, gate
 from ltr_metrics.inputs import AnyArray
@@ -164,10 +164,8 @@ def _further(
 
 
 def _evaluate(queries: Queries, name: str, scores: Any, request: Request) -> Evaluation:
-    try:
+    with naming(name):
         return queries.answer(scores, request)
-    except (LtrValueError, LtrTypeError) as error:  # with several models one wants to know which
-        raise type(error)(f"{name}: {error}") from error
 
 
 def _describe(queries: Queries, source: str) -> dict[str, Any]:
@@ -183,7 +181,9 @@ def _describe(queries: Queries, source: str) -> dict[str, Any]:
             "median": float(np.median(ranked)),
             "max": int(ranked.max()),
         },
-        "grades": {f"{grade:g}": int(count) for grade, count in zip(queries.grades, counts, strict=True)},
+        "grades": {
+            repr(grade).removesuffix(".0"): int(count) for grade, count in zip(queries.grades.tolist(), counts, strict=True)
+        },
     }
 
 
