@@ -182,7 +182,8 @@ def _describe(queries: Queries, source: str) -> dict[str, Any]:
             "max": int(ranked.max()),
         },
         "grades": {
-            repr(grade).removesuffix(".0"): int(count) for grade, count in zip(queries.grades.tolist(), counts, strict=True)
+            repr(grade).removesuffix(".0"): int(count)
+            for grade, count in zip(queries.grades.tolist(), counts, strict=True)
         },
     }
 
