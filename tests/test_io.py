@@ -200,8 +200,9 @@ def arrow_files(folder: Path) -> dict[str, Path]:
         with new(folder / name, table.schema) as file:
             file.write_table(table, max_chunksize=2)
     feather.write_feather(table, folder / "lz4.feather", compression="lz4")
-    pl.from_arrow(table).write_ipc(folder / "polars.arrow")
-    pl.from_arrow(table).write_ipc_stream(folder / "polars_stream.arrow")
+    known_by_pyarrow_14 = {"compat_level": pl.CompatLevel.oldest()}  # text that is no view into other text
+    pl.from_arrow(table).write_ipc(folder / "polars.arrow", **known_by_pyarrow_14)
+    pl.from_arrow(table).write_ipc_stream(folder / "polars_stream.arrow", **known_by_pyarrow_14)
     (folder / "file.arrow.gz").write_bytes(gzip.compress((folder / "file.arrow").read_bytes()))
     (folder / "stream.arrow.xz").write_bytes(lzma.compress((folder / "stream.arrow").read_bytes()))
     return {path.name: path for path in folder.iterdir()}
