@@ -16,10 +16,10 @@ from ltr_metrics.cli.output import chosen_format, require_targets, status_of, wr
 from ltr_metrics.cli.progress import progress, step
 from ltr_metrics.comparison import Comparison
 from ltr_metrics.comparison import compare as compare_models
+from ltr_metrics.comparison.models import metrics_of
 from ltr_metrics.conventions import resolve
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.gating import gate
-from ltr_metrics.metrics.names import metric
 from ltr_metrics.result import Evaluation, load_result
 from ltr_metrics.sources import segments_by_count
 
@@ -72,8 +72,8 @@ def _compared(given: dict[str, Any], items: Named, baseline: str | None) -> tupl
         ), origins
     source = source_of(given, items)
     wanted: Any = metrics
-    if metrics is None and saved:  # complete, so that no convention changes them
-        wanted = [metric(name) for name in next(iter(saved.values())).per_query]
+    if metrics is None and saved:
+        wanted = metrics_of(list(saved.values()))
     found = evaluated(source, resolve(wanted, **policy))
     settings |= {"cluster": source.cluster, "query_weight": next(iter(found.values())).weight}
     return step(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,7 +65,7 @@ def models_from(
     else:
         if y_true is None:
             raise LtrTypeError("y_true is needed with scores; only models that are evaluated already go without it.")
-        request = resolve(names_of(evaluated) if metrics is None else metrics, **options)
+        request = resolve(metrics_of(evaluated) if metrics is None else metrics, **options)
         rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
         runs = {
             name: [_evaluated(name, run, queries, y_true, data, request, n_threads) for run in of_model]
@@ -98,7 +98,7 @@ def _runs(name: str, model: Any) -> list[Any]:
     return list(model) if several else [model]
 
 
-def names_of(evaluated: list[Evaluation]) -> list[Metric] | None:
+def metrics_of(evaluated: Sequence[Evaluation]) -> list[Metric] | None:
     """Return the metrics of the first result that is evaluated already, complete, so that no convention changes them."""
     if not evaluated:
         return None
