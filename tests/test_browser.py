@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
+import ltr_metrics as ltr
+from ltr_metrics.interleaving import ClickModel
+from ltr_metrics.report import Report, summarize
 from ltr_metrics.report.html import as_html
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
@@ -52,10 +56,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "evil": made_report(models=EVIL[:4], qid=EVIL, labels=EVIL[:4], source=EVIL[8], weighted=True),
         "small": small_report(),
         "large": made_report(n_queries=N_QUERIES, metrics=METRICS),
+        "online": online_report(),
     }
     for name, report in reports.items():
         (folder / f"{name}.html").write_text(as_html(report), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in reports}
+
+
+def online_report() -> Report:
+    """Return a report on models of which simulated users prefer the first to the next, and so on."""
+    X, y, qid = ltr.make_ranking(n_queries=60, documents=8, n_features=3, random_state=0)
+    scores = {name: X[:, 0] + i * X[:, 2] for i, name in enumerate(EVIL[:4])} | {EVIL[8]: -X[:, 0]}
+    online = {"method": "team_draft", "clicks": ClickModel.perfect(grades=5), "impressions": 2000}
+    return summarize(ltr.Queries(y, qid=qid), scores, ["map"], online=online)
 
 
 def opened(browser: webdriver.Chrome, page: Path, width: int = 1400) -> webdriver.Chrome:
@@ -216,8 +229,37 @@ def test_dark_is_dark(browser: webdriver.Chrome, pages: dict[str, Path]) -> None
     assert max(grounds["dark"]) < 60
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_preferences_are_shaded_and_read(browser: webdriver.Chrome, pages: dict[str, Path], scheme: str) -> None:
+    opened(browser, pages["online"])
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    script = """return [...document.querySelectorAll("td.share")].map((cell) => {
+      const style = getComputedStyle(cell);
+      return [cell.textContent, style.backgroundColor, style.color];
+    })"""
+    cells = browser.execute_script(script)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    grounds: dict[str, set[str]] = {"won": set(), "lost": set(), "diagonal": set()}
+    for text, ground, ink in cells:
+        grounds["diagonal" if text == "–" else "won" if float(text) > 0.5 else "lost"].add(ground)
+        light, dark = sorted((luminance(ground), luminance(ink)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground, ink)
+    assert len(grounds["diagonal"]) == 1
+    assert min(len(grounds["won"]), len(grounds["lost"])) > 1
+    assert not grounds["won"] & grounds["lost"]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of a computed colour, rgb(0 to 255) or color(srgb 0 to 1)."""
+    numbers = [float(number) for number in re.findall(r"[\d.]+", colour)[:3]]
+    channels = numbers if colour.startswith("color(srgb ") else [number / 255 for number in numbers]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 @pytest.mark.parametrize("width", [360, 400, 800, 1400, 1600])
-@pytest.mark.parametrize("name", ["usual", "evil", "large"])
+@pytest.mark.parametrize("name", ["usual", "evil", "large", "online"])
 def test_the_page_never_scrolls_sideways(
     browser: webdriver.Chrome, pages: dict[str, Path], name: str, width: int
 ) -> None:

@@ -32,7 +32,7 @@ FLOORS = (
     ("evaluation", "mean_interval"),
     ("log", "shift", "streaming", "tie_audit"),
     ("comparison", "data_audit", "explain"),
-    ("gating",),
+    ("gating", "interleaving"),
     ("adapter",),
     ("lightgbm", "xgboost"),
     ("sklearn",),
@@ -101,6 +101,15 @@ def test_the_import_leaves_to_later_what_is_rarely_used() -> None:
         _ = ltr.evaluat  # type: ignore[attr-defined]
 
 
+def test_interleaving_is_not_loaded_and_loads_numpy_alone() -> None:
+    assert (
+        run("import sys, ltr_metrics as ltr; ltr.compare; print('ltr_metrics.interleaving' in sys.modules)")
+        == "False\n"
+    )
+    loaded = run("import sys, ltr_metrics.interleaving; print(*{m.partition('.')[0] for m in sys.modules})").split()
+    assert not {"scipy", "pandas", "matplotlib", "tqdm", "pyarrow"} & set(loaded)
+
+
 def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
     assert (
         run("import sys, ltr_metrics.lightgbm; print('lightgbm' in sys.modules, 'sklearn' in sys.modules)").split()
@@ -117,6 +126,17 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
         ("xgboost", "ltr_metrics.models.predict(model(b'{'), None)", "xgboost"),
         ("scipy", "ltr_metrics.compare({1: [1, 2], 2: [2, 1]}, [1, 0], group=[1, 1], metrics='err')", "report"),
         ("pyarrow", "ltr_metrics.load_result('r.parquet')", "report"),
+        (
+            "scipy",
+            "from ltr_metrics import interleaving; interleaving.Optimized([[1, 2], [2, 1]])",
+            "report",
+        ),
+        (
+            "tqdm",
+            "from ltr_metrics.interleaving import ClickModel, simulate; "
+            "simulate([1, 0], {'a': [1, 2], 'b': [2, 1]}, qid=[1, 1], method='ppm', clicks=ClickModel.perfect(2), progress=True)",
+            "report",
+        ),
         ("jinja2", "ltr_metrics.report.as_html(None)", "report"),
         ("matplotlib", "ltr_metrics.report.figures_of(one())", "report"),
         (

@@ -12,6 +12,8 @@ import click
 from ltr_metrics.comparison.settings import CORRECTION_OVER
 from ltr_metrics.conventions import CONVENTIONS, DEFAULT_METRICS
 from ltr_metrics.inference import CORRECTIONS, INTERVALS, TESTS
+from ltr_metrics.interleaving.clicks import PUBLISHED
+from ltr_metrics.interleaving.methods import METHODS
 
 KNOWN = ", ".join(CONVENTIONS)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -72,7 +74,8 @@ def _section(name: str) -> Callable[..., Decorator]:
 
 OUTPUT = "Output"
 _models, _files, _metrics = _section("What is evaluated"), _section("Data"), _section("Metrics")
-_comparison, _gate, _output = _section("Comparison"), _section("Gate"), _section(OUTPUT)
+_comparison, _gate, _online = _section("Comparison"), _section("Gate"), _section("Online")
+_output = _section(OUTPUT)
 
 DATA = (
     click.argument("data", nargs=-1, type=FILE),
@@ -197,6 +200,21 @@ GATE = (
         "than 0.1. 'new: ...' is for one model. Repeatable; exit status 1 if one fails.",
     ),
     _gate("--gate-each-segment", is_flag=True, help="Each rule must pass in each segment (--by) as well."),
+)
+ONLINE = (
+    _online(
+        "--interleave",
+        type=click.Choice(list(METHODS)),
+        help="Predict which model users prefer: mix the rankings by this method, and simulate clicks. With --clicks, and --random-state.",
+    ),
+    _online(
+        "--clicks",
+        metavar="NAME:GRADES",
+        help=f"The simulated users: {', '.join(PUBLISHED)}, and how many grades there are, such as informational:3. Or the probabilities of a "
+        "click by grade and, behind a slash, of stopping: 0.4,0.7,0.9/0.1,0.3,0.5.",
+    ),
+    _online("--impressions", type=click.IntRange(min=1), help="How many are simulated.  [default: 10000]"),
+    _online("--shown", "length", type=click.IntRange(min=1), metavar="K", help="Documents in a list.  [default: 10]"),
 )
 EXPLANATION = (
     _metrics("--metric", metavar="NAME", required=True, help="One metric, as ndcg@10."),

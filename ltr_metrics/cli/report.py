@@ -10,6 +10,7 @@ import click
 from ltr_metrics.cli import options as of
 from ltr_metrics.cli.evaluate import RENDERERS as OF_EVALUATION
 from ltr_metrics.cli.inputs import baseline_of, named, names_of, refuse_rules, source_of
+from ltr_metrics.cli.online import online_of
 from ltr_metrics.cli.output import chosen_format, require_targets, status_of, write
 from ltr_metrics.cli.progress import step
 from ltr_metrics.errors import LtrValueError
@@ -20,13 +21,13 @@ RENDERERS = OF_EVALUATION | {"html": as_html}
 
 
 @click.command(cls=of.Command, short_help="Write a report to read and pass on, in one HTML file.")
-@of.options(of.DATA, of.FILES, of.METRICS, of.COMPARISON, of.GATE, of.output(*RENDERERS))
+@of.options(of.DATA, of.FILES, of.METRICS, of.COMPARISON, of.GATE, of.ONLINE, of.output(*RENDERERS))
 def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each_segment: bool, **given: Any) -> int:
     """Write a report to read and pass on: one HTML file that needs no network.
 
     Means and quantiles, the comparison with the baseline where there are two models or more, the queries that gain and lose most, the metric
-    over the cutoff, segments, churn, and an audit of ties and judgements. DATA as for evaluate. Other formats have the tables; csv has
-    the values of each query.
+    over the cutoff, segments, churn, and an audit of ties and judgements; with --interleave and --clicks, which model simulated users prefer.
+    DATA as for evaluate. Other formats have the tables; csv has the values of each query.
 
     \b
     Examples:
@@ -36,6 +37,8 @@ def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each
           --by device --by n_relevant --out report.html
       ltr-metrics report --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --out report.md
+      ltr-metrics report test.txt --model base=old.txt --model new=model.txt \\
+          --interleave ppm --clicks informational:3 --out report.html
     """  # noqa: D301
     form, items = chosen_format(form, out, RENDERERS), named(given)
     if form == "html" and out is None:
@@ -44,6 +47,7 @@ def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each
     baseline = baseline_of(given, items)
     refuse_rules(rules, items.names, baseline, each_segment=gate_each_segment)
     metrics, policy, settings = names_of(given.pop("metrics")), of.policy(given), of.comparison_settings(given)
+    online = online_of(given, items, form, settings["random_state"])
     source = source_of(given, items)
     made = step(
         "Evaluating and comparing",
@@ -56,6 +60,7 @@ def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each
             rules=rules,
             each_segment=gate_each_segment,
             complete=True,
+            online=online,
             source=source.description,
             origins=source.origins,
             **policy,

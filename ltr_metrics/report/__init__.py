@@ -7,6 +7,7 @@ from ltr_metrics.report.plots import (
     DifferencesDisplay,
     LearningCurveDisplay,
     MetricOverKDisplay,
+    OnlineErrorDisplay,
     SegmentsDisplay,
 )
 from ltr_metrics.report.summarize import Report, summarize
@@ -18,6 +19,7 @@ __all__ = [
     "Figure",
     "LearningCurveDisplay",
     "MetricOverKDisplay",
+    "OnlineErrorDisplay",
     "Report",
     "SegmentsDisplay",
     "as_html",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ltr_metrics.comparison.table import INTERVALS, TESTS, p_shown, shown, signed
 from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.report.online import agreement_told, told
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.summarize import Report
 from ltr_metrics.report.text import MOST_GRADES_SHOWN
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg"}
 LONG = 60  # text of more characters may be cut off in a table, and is shown whole where the mouse rests
 MOST_SEGMENTS_SHOWN = 100  # of one segmentation; a page of thousands helps nobody
+DEEPEST, DEEP = 32, 0.15  # shade of a preference, in percent of the colour, and how far from .5 one has it
 READINGS = {"higher": "▲", "lower": "▼", "unclear": "○"}  # told by shape and word, not by colour alone
 
 
@@ -50,6 +52,7 @@ def as_html(report: Report) -> str:
         verdicts=_verdicts(comparison) if comparison else [],
         groups=_by_metric(comparison["rows"]) if comparison else [],
         spreads=_spreads(summary["models"]),
+        preferences=_preferences(summary["online"]) if summary.get("online") else [],
         segmentations=_segmentations(summary),
         changes=_by_metric(summary.get("changes") or []),
         ties=_ties(summary["audit"]["models"]) if summary.get("audit") else [],
@@ -81,6 +84,8 @@ def _environment() -> jinja2.Environment:
         "count": lambda number: f"{number:,.10g}",
         "percent": lambda share, digits=0: "-" if share is None else f"{share:.{digits}%}",
         "reading": _reading,
+        "told": told,
+        "agreement_told": agreement_told,
     }
     environment.globals |= {
         "TESTS": TESTS,
@@ -180,6 +185,27 @@ def _spreads(models: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
         values = [value for line in lines.values() for value in (line["mean"], *line["quantiles"].values())]
         spreads.append({"metric": metric, "lines": lines, "axis": Axis.over(values)})
     return spreads
+
+
+def _preferences(online: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a line for each model, with what each cell shows and how it is shaded; None on the diagonal."""
+    return [
+        {
+            "model": model,
+            "mean": online["offline"]["mean"][model],
+            "credit": credit,
+            "cells": [None if i == j else _shaded(share) for j, share in enumerate(shares)],
+        }
+        for i, (model, credit, shares) in enumerate(
+            zip(online["models"], online["credit"], online["preference"], strict=True)
+        )
+    ]
+
+
+def _shaded(share: float) -> dict[str, Any]:
+    depth = min(abs(share - 0.5) / DEEP, 1) * DEEPEST
+    side = "higher" if share > 0.5 else "lower" if share < 0.5 else "even"
+    return {"share": share, "side": side, "depth": f"{depth:.3g}%"}
 
 
 def _segmentations(summary: dict[str, Any]) -> list[dict[str, Any]]:

@@ -15,10 +15,13 @@ from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.gating import GateResult, gate
 from ltr_metrics.inputs import AnyArray
+from ltr_metrics.interleaving.outcome import Outcome
 from ltr_metrics.log.learning import LearningCurve
 from ltr_metrics.per_query import labels_of
+from ltr_metrics.plain import none_if_nan
 from ltr_metrics.report.curves import curves
 from ltr_metrics.report.differences import changes, shifts
+from ltr_metrics.report.online import Online
 from ltr_metrics.result import Evaluation
 from ltr_metrics.saved import versions
 
@@ -34,6 +37,7 @@ class Report:
     evaluations: dict[str, Evaluation]
     comparison: Comparison | None = None
     gate: GateResult | None = None
+    outcome: Outcome | None = None
 
 
 def summarize(
@@ -47,6 +51,7 @@ def summarize(
     each_segment: bool = False,
     complete: bool = False,
     learning: Mapping[str, Sequence[LearningCurve]] | None = None,
+    online: Mapping[str, Any] | None = None,
     k: int = 10,
     source: str = "",
     origins: Mapping[str, str] | None = None,
@@ -73,6 +78,9 @@ def summarize(
         documents, churn, and the audit.
     learning : mapping of str to list of LearningCurve, optional
         Of a model's training, as `PerQueryLog.learning_curve` gives them.
+    online : mapping, optional
+        Predict which model users prefer: options of `ltr_metrics.interleaving.simulate`, ``method`` and ``clicks`` at least, in which ``ties`` is
+        ``"random"`` by default. For two models or more that rank the same rows.
     k : int, default 10
         Cutoff of churn, rank changes and the share that is judged.
     source : str, optional
@@ -86,8 +94,9 @@ def summarize(
     -------
     Report
         ``summary`` has ``data``, ``options`` and, under ``models``, for each model and metric ``mean``, ``quantiles`` over
-        queries, ``n_queries`` and ``n_undefined`` (left out); ``comparison`` is that of `ltr_metrics.Comparison.to_dict`. What was
-        not asked for is None or empty.
+        queries, ``n_queries`` and ``n_undefined`` (left out); ``comparison`` is that of `ltr_metrics.Comparison.to_dict`; ``online``
+        that of `ltr_metrics.interleaving.Outcome.to_dict`, with what was simulated and whether the first metric agrees. What was not asked
+        for is None or empty.
 
     Examples
     --------
@@ -102,6 +111,9 @@ def summarize(
         raise LtrValueError("A report needs at least one model or column of scores. Got none.")
     request = resolve(metrics, **options)
     of_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
+    simulated = (
+        None if online is None else Online.simulated(of_model, scores, online)
+    )  # first: it is what may be refused
     evaluations = {name: _evaluate(of_model[name], name, column, request) for name, column in scores.items()}
     described, policy = of_model[next(iter(scores))], request.policy
     settings = dict(comparing or {})
@@ -128,13 +140,14 @@ def summarize(
         ],
         "comparison": None if comparison is None else comparison.to_dict(),
         "gate": None if held is None else held.to_dict(),
+        "online": None if simulated is None else _beside_means(simulated, evaluations),
         "learning": [
             {"model": name} | curve.to_dict() for name, of_model in (learning or {}).items() for curve in of_model
         ],
         "versions": versions(),
     }
     further = _further(of_model, scores, request, comparison, k) if complete else NOTHING_FURTHER
-    return Report(summary | further, evaluations, comparison, held)
+    return Report(summary | further, evaluations, comparison, held, None if simulated is None else simulated.outcome)
 
 
 NOTHING_FURTHER: dict[str, Any] = {"changes": [], "curves": [], "churn": [], "rank_changes": [], "audit": None}
@@ -146,6 +159,11 @@ def _held_against(rules: list[str], comparison: Comparison | None, each_segment:
     if comparison is None:
         raise LtrValueError(f"The rule {rules[0]!r} is about a difference: name the baseline that it is to.")
     return gate(comparison, rules, each_segment=each_segment)
+
+
+def _beside_means(online: Online, evaluations: dict[str, Evaluation]) -> dict[str, Any]:
+    metric = next(iter(next(iter(evaluations.values())).mean))
+    return online.to_dict(metric, {name: none_if_nan(result.mean[metric]) for name, result in evaluations.items()})
 
 
 def _further(

@@ -10,6 +10,7 @@ import numpy as np
 from ltr_metrics.comparison.table import shown, signed
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.plain import segment_title
+from ltr_metrics.report.online import tables_of_online
 from ltr_metrics.report.summarize import QUANTILES, Report
 from ltr_metrics.report.tables import (
     Table,
@@ -49,6 +50,8 @@ def as_latex(report: Report) -> str:
 def _tables(report: Report) -> list[Table]:
     summary = report.summary
     made = [_means(summary)]
+    if summary["online"] is not None:
+        made += tables_of_online(summary)
     if summary["comparison"] is not None:
         made += tables_of_comparison(summary["comparison"], "Differences")
     if summary["gate"] is not None:

@@ -3,6 +3,7 @@
 from ltr_metrics.report.plots.comparison import ComparisonDisplay
 from ltr_metrics.report.plots.differences import DifferencesDisplay
 from ltr_metrics.report.plots.learning import LearningCurveDisplay
+from ltr_metrics.report.plots.online import OnlineErrorDisplay
 from ltr_metrics.report.plots.over_k import MetricOverKDisplay
 from ltr_metrics.report.plots.segments import SegmentsDisplay
 
@@ -11,5 +12,6 @@ __all__ = [
     "DifferencesDisplay",
     "LearningCurveDisplay",
     "MetricOverKDisplay",
+    "OnlineErrorDisplay",
     "SegmentsDisplay",
 ]

@@ -1,0 +1,1 @@
+"""Interleaving against a published experiment, and against the package that others use."""

@@ -1,0 +1,30 @@
+"""Online evaluation: rankings of several rankers mixed into one list, and what clicks on it say of the rankers."""
+
+from ltr_metrics.interleaving.balanced import Balanced
+from ltr_metrics.interleaving.clicks import ClickModel
+from ltr_metrics.interleaving.impressions import Impression, read_impressions, write_impressions
+from ltr_metrics.interleaving.method import Method, Shown
+from ltr_metrics.interleaving.optimized import Optimized
+from ltr_metrics.interleaving.outcome import Outcome
+from ltr_metrics.interleaving.pairwise_preference import PairwisePreference
+from ltr_metrics.interleaving.probabilistic import Probabilistic
+from ltr_metrics.interleaving.scoring import score
+from ltr_metrics.interleaving.simulation import simulate
+from ltr_metrics.interleaving.team_draft import TeamDraft
+
+__all__ = [
+    "Balanced",
+    "ClickModel",
+    "Impression",
+    "Method",
+    "Optimized",
+    "Outcome",
+    "PairwisePreference",
+    "Probabilistic",
+    "Shown",
+    "TeamDraft",
+    "read_impressions",
+    "score",
+    "simulate",
+    "write_impressions",
+]

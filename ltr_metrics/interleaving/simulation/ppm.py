@@ -1,0 +1,92 @@
+"""Pairwise Preference Multileaving of many impressions at once; `interleaving/pairwise_preference.py` has the formulas."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_metrics.inputs import BoolArray, FloatArray, IntArray, require_option
+from ltr_metrics.interleaving.pairwise_preference import PAIRS
+from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, ManyRankings, Shown
+
+
+class Preferred(NamedTuple):
+    """Pairs of documents of which clicks prefer one, and that could have stood in each other's place."""
+
+    impression: IntArray
+    document: IntArray
+    other: IntArray
+
+
+class ManyPairwisePreferences(Candidates):
+    """PPM over the candidates of many queries."""
+
+    def __init__(self, rankings: ManyRankings, rule: str = "own", *, pairs: str = "joachims") -> None:
+        super().__init__(rankings, rule)
+        self.pairs = require_option("pairs", pairs, PAIRS)
+        n_queries = len(self.offset)
+        at_rank = self.query * self.length + self.top[:-1] - 1
+        of_query = np.bincount(at_rank, minlength=n_queries * self.length).reshape(n_queries, self.length)
+        self.choices: IntArray = np.maximum(np.cumsum(of_query, axis=1) - np.arange(self.length), 0)
+        with np.errstate(divide="ignore"):
+            # Where there is one choice, a pair that spans the place cannot count: the upper document stands there or above.
+            stays = np.where(self.choices > 1, np.log1p(-1 / np.maximum(self.choices, 2)), 0.0)
+        self.log_stays: FloatArray = np.concatenate([np.zeros((n_queries, 1)), np.cumsum(stays, axis=1)], axis=1)
+
+    def mix(self, query: IntArray, rng: np.random.Generator) -> Shown:
+        """Draw a list of each of these queries."""
+        pool = Draws(len(query), max(self.widest, self.length))
+        choices = self.choices.T[:, query]
+        steps = (rng.random(choices.shape) * choices).astype(np.intp)
+        documents = np.empty(choices.shape, dtype=np.intp)
+        offset = self.offset[query]
+        for place, of_place in enumerate(documents):
+            np.add(offset, pool.draw(steps[place]), out=of_place)
+            if not self.all_show_as_many:
+                of_place[~self.are_shown(query, place)] = self.nothing
+        return Shown(documents)
+
+    def credit(self, query: IntArray, shown: Shown, clicked: BoolArray) -> FloatArray:
+        """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
+        if self.rule == "clicks":
+            return self.credit_clicks(shown, clicked)
+        n = len(query)
+        pairs = self._preferred(shown.documents, clicked)
+        one, two = self.top.take(pairs.document), self.top.take(pairs.other)
+        of_query = query.take(pairs.impression) * self.log_stays.shape[1] - 1
+        stays = self.log_stays.reshape(-1)
+        weight = np.exp(stays.take(of_query + np.minimum(one, two)) - stays.take(of_query + np.maximum(one, two)))
+        ahead = np.sign(self.rank.take(pairs.other, axis=0) - self.rank.take(pairs.document, axis=0))
+        credit = np.empty((self.n_rankers, n))
+        for ranker, of_ranker in enumerate(credit):
+            of_ranker[:] = np.bincount(pairs.impression, weights=ahead[:, ranker] * weight, minlength=n)
+        if self.pairs == "authors":
+            credit /= np.maximum(np.bincount(pairs.impression, minlength=n), 1)
+        return credit
+
+    def _preferred(self, documents: IntArray, clicked: BoolArray) -> Preferred:
+        """Find the pairs, place by place, and list them."""
+        length, n = documents.shape
+        not_clicked = ~clicked
+        top = self.top.take(documents)
+        places = [
+            (place, other) for place in range(length) for other in range(length) if self._may_prefer(place, other)
+        ]
+        found = np.empty((len(places), n), dtype=np.bool_)
+        for (place, other), of_pair in zip(places, found, strict=True):
+            np.logical_and(clicked[place], not_clicked[other], out=of_pair)
+            of_pair &= (
+                top[max(place, other)] <= min(place, other) + 1
+            )  # the upper one stands below its best rank anyhow
+            if other > place + 1:
+                of_pair &= clicked[other - 1 :].any(axis=0)
+        at = np.flatnonzero(found)
+        pair, impression = at // n, at % n
+        preferred, passed = np.array(places, dtype=np.intp).reshape(-1, 2).T
+        flat = documents.reshape(-1)
+        one, two = (flat.take(places_of[pair] * n + impression) for places_of in (preferred, passed))
+        return Preferred(impression, one, two)
+
+    def _may_prefer(self, place: int, other: int) -> bool:
+        return other < place or other == place + 1 or (self.pairs == "authors" and other > place)
