@@ -17,8 +17,9 @@ from ltr_metrics.report.plots import (
     MetricOverKDisplay,
     SegmentsDisplay,
 )
+from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import counted
-from ltr_metrics.report.plots.svg import Display, svg_of
+from ltr_metrics.report.plots.svg import svg_of
 from ltr_metrics.report.summarize import Report
 
 MOST_SEGMENTS = 30

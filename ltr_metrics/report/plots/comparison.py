@@ -10,12 +10,13 @@ from ltr_metrics.comparison import Comparison
 from ltr_metrics.comparison.table import INTERVALS
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.report.plots.forest import Point, Row, draw_forest, size_of
-from ltr_metrics.report.plots.style import axes_of, shown
+from ltr_metrics.report.plots.display import ForestDisplay
+from ltr_metrics.report.plots.forest import Drawn, Point, Row, draw_forest
+from ltr_metrics.report.plots.style import shown
 
 
 @dataclass(eq=False, kw_only=True)
-class ComparisonDisplay:
+class ComparisonDisplay(ForestDisplay):
     """The differences of all models to the baseline in all metrics, with intervals and a line at zero.
 
     Make it with `from_comparison`.
@@ -80,34 +81,8 @@ class ComparisonDisplay:
             weighted=comparison.weight is not None,
         )
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches that fit, taken where no axes are given."""
-        return size_of(self.rows)
-
-    def plot(self, ax: Any = None) -> ComparisonDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: those of a new figure.
-
-        Returns
-        -------
-        ComparisonDisplay
-            Itself.
-
-        Raises
-        ------
-        MissingExtraError
-            If Matplotlib is not installed.
-        """
-        self.ax_ = ax = axes_of(ax, self.size)
-        self.figure_ = ax.figure
-        drawn = draw_forest(ax, self.rows, self._label(), zero=True)
-        self.points_, self.intervals_, self.legend_ = drawn.points, drawn.intervals, drawn.legend
-        return self
+    def _draw(self, ax: Any) -> Drawn:
+        return draw_forest(ax, self.rows, self._label(), zero=True)
 
     def _label(self) -> str:
         models = list(self.rows[0].points)

@@ -10,18 +10,15 @@ import numpy as np
 from ltr_metrics.comparison import Comparison
 from ltr_metrics.inputs import FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import (
     BAND,
     COLORS,
-    HEIGHT,
-    WIDTH,
-    axes_of,
     counted,
     grid,
     ink_of,
     label_axes,
     legend,
-    legend_height,
     shown,
     whole_numbers,
 )
@@ -30,7 +27,7 @@ MOST_DRAWN = 1_000  # queries; of more, evenly spaced ones and all ends, which n
 
 
 @dataclass(eq=False, kw_only=True)
-class DifferencesDisplay:
+class DifferencesDisplay(Display):
     """The difference of each query, from the largest gain to the largest loss, and their mean with its interval.
 
     Make it with `from_comparison`.
@@ -118,11 +115,6 @@ class DifferencesDisplay:
         """Queries that lose."""
         return int((self.difference < 0).sum())
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches that fit, taken where no axes are given."""
-        return WIDTH, HEIGHT + legend_height(self._names())
-
     def plot(self, ax: Any = None, *, bar_kw: dict[str, Any] | None = None) -> DifferencesDisplay:
         """Draw.
 
@@ -143,8 +135,7 @@ class DifferencesDisplay:
         MissingExtraError
             If Matplotlib is not installed.
         """
-        self.ax_ = ax = axes_of(ax, self.size)
-        self.figure_ = ax.figure
+        ax = self._take(ax)
         ink, sorted_ = ink_of(ax), np.sort(self.difference)[::-1]
         self.gains_ = _bars(ax, sorted_, 0, self.wins, {"color": COLORS[0]} | (bar_kw or {}))
         lost = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "////", "linewidth": 0.8}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +12,14 @@ from ltr_metrics.inputs import FloatArray, IntArray
 from ltr_metrics.log import PerQueryLog
 from ltr_metrics.log.learning import LearningCurve
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.report.plots.display import LinesDisplay
 from ltr_metrics.report.plots.style import (
     BAND,
-    HEIGHT,
-    WIDTH,
-    axes_of,
     counted,
     grid,
     ink_of,
     label_axes,
     legend,
-    legend_height,
     series,
     shown,
     whole_numbers,
@@ -33,7 +29,7 @@ RUNG = 0.035  # height of one data set's plateau, as a share of the axes
 
 
 @dataclass(eq=False, kw_only=True)
-class LearningCurveDisplay:
+class LearningCurveDisplay(LinesDisplay):
     """The mean of a metric in each round of a training with its interval, the best round, and the plateau around it.
 
     The plateau is the bar at the foot: the rounds that cannot be told from the best on these queries (see `PerQueryLog.best_round`).
@@ -95,41 +91,13 @@ class LearningCurveDisplay:
         found = [log.learning_curve(one, metric, confidence) for one in chosen]
         return cls(curves={curve.data: curve for curve in found})
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches that fit, taken where no axes are given."""
-        return WIDTH, HEIGHT + legend_height(self._names())
-
-    def plot(
-        self, ax: Any = None, *, line_kw: Mapping[str, Any] | None = None, band_kw: Mapping[str, Any] | None = None
-    ) -> LearningCurveDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: those of a new figure.
-        line_kw, band_kw : dict, optional
-            Passed on to ``Axes.plot`` and ``Axes.fill_between``.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            Itself.
-
-        Raises
-        ------
-        MissingExtraError
-            If Matplotlib is not installed.
-        """
-        self.ax_ = ax = axes_of(ax, self.size)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None:
         self.lines_, self.bands_, self.best_, self.plateaus_ = {}, {}, {}, {}
         for i, (name, curve) in enumerate(self.curves.items()):
             look, rounds = series(i), np.arange(curve.n_rounds)
-            of_band = {"color": look.color, "alpha": BAND, "linewidth": 0} | dict(band_kw or {})
+            of_band = {"color": look.color, "alpha": BAND, "linewidth": 0} | band_kw
             self.bands_[name] = ax.fill_between(rounds, curve.low, curve.high, **of_band)
-            of_line = {"color": look.color, "linestyle": look.linestyle} | dict(line_kw or {})
+            of_line = {"color": look.color, "linestyle": look.linestyle} | line_kw
             (self.lines_[name],) = ax.plot(rounds, curve.mean, label=shown(name), **of_line)
             mark = {"marker": look.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
             (self.best_[name],) = ax.plot(
@@ -144,7 +112,6 @@ class LearningCurveDisplay:
         grid(ax)
         label_axes(ax, "round, counted from 0", f"{next(iter(self.curves.values())).metric}, mean over queries")
         self.legend_ = legend(ax, self._handles(), self._names())
-        return self
 
     def _handles(self) -> list[Any]:
         from matplotlib.lines import Line2D

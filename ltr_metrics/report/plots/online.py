@@ -12,16 +12,13 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import AnyArray, FloatArray
 from ltr_metrics.interleaving.outcome import Outcome
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.report.plots.display import LinesDisplay
 from ltr_metrics.report.plots.style import (
     BAND,
-    HEIGHT,
-    WIDTH,
-    axes_of,
     grid,
     ink_of,
     label_axes,
     legend,
-    legend_height,
     series,
     shown,
 )
@@ -43,7 +40,7 @@ class ErrorCurve(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class OnlineErrorDisplay:
+class OnlineErrorDisplay(LinesDisplay):
     """The share of pairs of models that clicks order otherwise than an offline metric, against the number of impressions.
 
     The line is the mean over runs, the band one standard error to either side. Make it with `from_outcomes`.
@@ -112,53 +109,22 @@ class OnlineErrorDisplay:
         }
         return cls(curves=curves, offline="the truth" if metric is None else str(metric))
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches that fit, taken where no axes are given."""
-        return WIDTH, HEIGHT + legend_height(self._names())
-
-    def plot(
-        self, ax: Any = None, *, line_kw: dict[str, Any] | None = None, band_kw: dict[str, Any] | None = None
-    ) -> OnlineErrorDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: those of a new figure.
-        line_kw, band_kw : dict, optional
-            Passed on to ``Axes.plot`` and ``Axes.fill_between``.
-
-        Returns
-        -------
-        OnlineErrorDisplay
-            Itself.
-
-        Raises
-        ------
-        MissingExtraError
-            If Matplotlib is not installed.
-        """
-        self.ax_ = ax = axes_of(ax, self.size)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None:
         self.lines_, self.bands_ = {}, {}
         opacity = BAND * min(1, CROWD / len(self.curves))
         for i, (name, curve) in enumerate(self.curves.items()):
             look = series(i)
             if curve.n_runs > 1:
                 limits = (curve.mean - curve.standard_error, curve.mean + curve.standard_error)
-                of_band = {"color": look.color, "alpha": opacity, "linewidth": 0} | (band_kw or {})
+                of_band = {"color": look.color, "alpha": opacity, "linewidth": 0} | band_kw
                 self.bands_[name] = ax.fill_between(curve.impressions, *limits, **of_band)
             of_line = look._asdict() | {"markersize": 4.5, "markevery": max(1, len(curve.mean) // MARKED)}
-            (self.lines_[name],) = ax.plot(
-                curve.impressions, curve.mean, label=shown(name), **of_line | (line_kw or {})
-            )
+            (self.lines_[name],) = ax.plot(curve.impressions, curve.mean, label=shown(name), **of_line | line_kw)
         self._scale(ax)
         grid(ax)
         label_axes(ax, "impressions", self._label())
         patches = [ax.fill_between([], [], [], color=ink_of(ax), alpha=BAND, linewidth=0)] if self.bands_ else []
         self.legend_ = legend(ax, [*self.lines_.values(), *patches], self._names())
-        return self
 
     def _names(self) -> list[str]:
         return [*self.curves, *["± standard error"] * any(curve.n_runs > 1 for curve in self.curves.values())]

@@ -16,18 +16,15 @@ from ltr_metrics.inputs import FloatArray, IntArray
 from ltr_metrics.mean_interval import mean_interval
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.plain import none_if_nan
+from ltr_metrics.report.plots.display import LinesDisplay
 from ltr_metrics.report.plots.style import (
     BAND,
-    HEIGHT,
     PLAIN,
-    WIDTH,
-    axes_of,
     counted,
     grid,
     ink_of,
     label_axes,
     legend,
-    legend_height,
     series,
     shown,
     whole_numbers,
@@ -50,7 +47,7 @@ class Curve(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class MetricOverKDisplay:
+class MetricOverKDisplay(LinesDisplay):
     """A metric, or its difference to a baseline, over the cutoff k, with the interval at each.
 
     Make it with `from_result`, `from_comparison` or `from_scores`.
@@ -223,43 +220,15 @@ class MetricOverKDisplay:
             weighted=found.get("weighted", False),
         )
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches that fit, taken where no axes are given."""
-        return WIDTH, HEIGHT + legend_height(self._names())
-
-    def plot(
-        self, ax: Any = None, *, line_kw: dict[str, Any] | None = None, band_kw: dict[str, Any] | None = None
-    ) -> MetricOverKDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: those of a new figure.
-        line_kw, band_kw : dict, optional
-            Passed on to ``Axes.plot`` and ``Axes.fill_between``.
-
-        Returns
-        -------
-        MetricOverKDisplay
-            Itself.
-
-        Raises
-        ------
-        MissingExtraError
-            If Matplotlib is not installed.
-        """
-        self.ax_ = ax = axes_of(ax, self.size)
-        self.figure_ = ax.figure
+    def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None:
         self.lines_, self.bands_ = {}, {}
         opacity = BAND * min(1, CROWD / len(self.curves))
         for i, (model, curve) in enumerate(self.curves.items()):
             look = series(i + (self.baseline is not None))
-            of_band = {"color": look.color, "alpha": opacity, "linewidth": 0} | (band_kw or {})
+            of_band = {"color": look.color, "alpha": opacity, "linewidth": 0} | band_kw
             self.bands_[model] = ax.fill_between(self.k, curve.low, curve.high, **of_band)
             of_line = look._asdict() | {"markersize": 4.5, "markevery": max(1, len(self.k) // MOST_MARKED)}
-            (self.lines_[model],) = ax.plot(self.k, curve.mean, label=shown(model), **of_line | (line_kw or {}))
+            (self.lines_[model],) = ax.plot(self.k, curve.mean, label=shown(model), **of_line | line_kw)
         if self.baseline is not None:
             ax.axhline(0, color=ink_of(ax), linewidth=0.9)
         self._scale(ax)
@@ -268,7 +237,6 @@ class MetricOverKDisplay:
         patch = ax.fill_between([], [], [], color=ink_of(ax), alpha=BAND, linewidth=0)
         named = [line for model, line in self.lines_.items() if model]
         self.legend_ = legend(ax, [*named, patch], self._names())
-        return self
 
     def _names(self) -> list[str]:
         return [*(model for model in self.curves if model), f"{100 * self.confidence:g}% interval"]

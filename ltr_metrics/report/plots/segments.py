@@ -11,8 +11,9 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.mean_interval import mean_interval
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.plain import segment_title
-from ltr_metrics.report.plots.forest import Point, Row, draw_forest, size_of
-from ltr_metrics.report.plots.style import axes_of, shown, wrapped
+from ltr_metrics.report.plots.display import ForestDisplay
+from ltr_metrics.report.plots.forest import Drawn, Point, Row, draw_forest
+from ltr_metrics.report.plots.style import shown, wrapped
 from ltr_metrics.result import Evaluation, parts_of
 from ltr_metrics.standard_error import counting
 
@@ -20,7 +21,7 @@ WITHOUT = "There are no segments to draw. Evaluate, or compare, with by=."
 
 
 @dataclass(eq=False, kw_only=True)
-class SegmentsDisplay:
+class SegmentsDisplay(ForestDisplay):
     """The mean of a metric, or of its difference to a baseline, in each segment of the queries, with intervals; all queries last.
 
     Intervals are not corrected for the number of segments.
@@ -130,34 +131,8 @@ class SegmentsDisplay:
             weighted=comparison.weight is not None,
         )
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches that fit, taken where no axes are given."""
-        return size_of(self.rows)
-
-    def plot(self, ax: Any = None) -> SegmentsDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: those of a new figure.
-
-        Returns
-        -------
-        SegmentsDisplay
-            Itself.
-
-        Raises
-        ------
-        MissingExtraError
-            If Matplotlib is not installed.
-        """
-        self.ax_ = ax = axes_of(ax, self.size)
-        self.figure_ = ax.figure
-        drawn = draw_forest(ax, self.rows, self._label(), zero=self.baseline is not None, last_apart=True)
-        self.points_, self.intervals_, self.legend_ = drawn.points, drawn.intervals, drawn.legend
-        return self
+    def _draw(self, ax: Any) -> Drawn:
+        return draw_forest(ax, self.rows, self._label(), zero=self.baseline is not None, last_apart=True)
 
     def _label(self) -> str:
         mean = f"{'weighted ' if self.weighted else ''}mean over queries with {100 * self.confidence:g}% interval"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import warnings
 from io import BytesIO
-from typing import Any, Protocol
 from xml.etree import ElementTree
 
 from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import shown
 
 INK = "#010203"  # what is drawn in it becomes the page's colour of text
@@ -28,15 +28,6 @@ STYLE = {
 WIDEST = 1.5  # pixels of a page for each point of the drawing: beyond, its text would be larger than that around it
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK = "{http://www.w3.org/1999/xlink}href"
-
-
-class Display(Protocol):
-    """What can be drawn."""
-
-    @property
-    def size(self) -> tuple[float, float]: ...
-
-    def plot(self, ax: Any = None) -> Any: ...
 
 
 def svg_of(display: Display, name: str, title: str = "") -> str:
