@@ -9,10 +9,12 @@ import json
 import lzma
 import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +26,7 @@ from ltr_metrics.interleaving.method import Shown
 from ltr_metrics.interleaving.methods import METHODS, method_named
 from ltr_metrics.interleaving.outcome import checkpoints
 from ltr_metrics.interleaving.scoring import score
+from ltr_metrics.interleaving.team_draft import TeamDraft
 
 RANKINGS = {"old": ["a", "b", "c", "d"], "new": ["b", "d", "a", "e"], "third": ["e", "c", "b", "a"]}
 TWO = {name: RANKINGS[name] for name in ("old", "new")}
@@ -203,7 +206,7 @@ BAD: list[tuple[object, str]] = [
     (GOOD | {"teams": "old"}, "teams must be a list"),
     ({"shown": ["a"], "clicks": [0], "teams": ["old"]}, r"teams\[0\] is the name 'old', .*pass models="),
     ({"shown": ["a"], "clicks": [0], "teams": [2]}, "numbers of the models, 0 to 1. Got 2"),
-    (GOOD | {"rankings": RANKINGS}, "of the same models. Here they are old, new, third, and before old, new"),
+    (GOOD | {"rankings": RANKINGS}, "of the same models. Here they are old, new, third, and not old, new"),
     (GOOD | {"rankings": {"old": ["a"], "other": ["b"]}}, "Here they are old, other"),
 ]
 
@@ -319,8 +322,11 @@ def test_team_draft_needs_teams_alone(tmp_path: Path) -> None:
     assert score(named, "team_draft", models=["old", "new"]).wins.tolist() == [[0, 0], [2, 0]]
     with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): There are teams and no rankings.* pass models="):
         score(teams, "team_draft")
-    for method in ("ppm", "probabilistic"):
-        with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): .* gives credit by rankings"):
+    for method, why in (
+        ("ppm", "there are teams, and PairwisePreference has none"),
+        ("probabilistic", "credit by rankings"),
+    ):
+        with pytest.raises(LtrValueError, match=rf"impression 0 \(from 0\): .*{why}"):
             score(teams, method, models=RANKINGS)
     with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): teams must be numbers of the models, 0 to 1"):
         score([Impression(None, Shown(["x"], [2]), [])], "team_draft", models=["old", "new"])
@@ -340,11 +346,12 @@ def test_a_list_that_cannot_have_been_shown_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "log"
     write_impressions(path, log)
     for method in ("team_draft", "ppm", "balanced"):
+        shown = impossible if method == "team_draft" else replace(impossible, shown=Shown(["d", "a", "b"]))
         with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): \w+ could not have shown this list"):
-            score(log[3:], method)
+            score([shown], method)
     with pytest.raises(LtrValueError, match="log:4: TeamDraft could not have shown"):
         score(path, "team_draft")
-    with pytest.raises(LtrTypeError, match=r"impression 0 \(from 0\): TeamDraft gives credit to teams"):
+    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): there are no teams"):
         score([Impression(TWO, Shown(["a", "b", "d"]), [0])], "team_draft")
 
 
@@ -368,7 +375,7 @@ def test_a_list_that_cannot_have_been_shown_is_an_error(tmp_path: Path) -> None:
         (
             LtrValueError,
             {"models": ["old", "other", "third"]},
-            r"impression 0 \(from 0\): .*and before old, other, third",
+            r"impression 0 \(from 0\): .*and not old, other, third",
         ),
         (LtrValueError, {"impressions": []}, "no impression to score"),
         (LtrTypeError, {"impressions": [1]}, "Got 1 as number 0"),
@@ -378,12 +385,12 @@ def test_a_list_that_cannot_have_been_shown_is_an_error(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_scored(kind: type[Exception], options: dict[str, Any], message: str) -> None:
     with pytest.raises(kind, match=message):
-        score(**{"impressions": made("ppm", 2)} | options)
+        score(**{"impressions": made("ppm", 2), "method": "ppm"} | options)
 
 
 def test_an_empty_log_is_no_outcome(tmp_path: Path) -> None:
     with pytest.raises(LtrValueError, match="no impression to score"):
-        score(lines(tmp_path / "log", "", ""))
+        score(lines(tmp_path / "log", "", ""), "ppm")
     write_impressions(tmp_path / "log", [])
     assert list(read_impressions(tmp_path / "log")) == []
 
@@ -419,3 +426,49 @@ def test_blocks_do_not_show_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatc
 def test_a_compressed_log_has_the_same_bytes_at_any_time(tmp_path: Path) -> None:
     write_impressions(tmp_path / "log.gz", made("ppm", 2))
     assert (tmp_path / "log.gz").read_bytes()[4:8] == bytes(4)  # gzip's time of writing
+
+
+def test_a_log_is_scored_by_the_method_that_mixed_it(tmp_path: Path) -> None:
+    """A list of Team Draft could nearly always be one of PPM: nothing but what the log says tells."""
+    path = tmp_path / "log.jsonl"
+    said = [replace(one, method="team_draft") for one in made("team_draft", 3)]
+    write_impressions(path, said)
+    assert list(read_impressions(path)) == said
+    assert score(path, "team_draft").n_impressions == 3
+    with pytest.raises(LtrValueError, match=r"log.jsonl:1: the list was mixed by 'team_draft'. Score it by that"):
+        score(path, "ppm")
+    with pytest.raises(LtrValueError, match="there are teams, and PairwisePreference has none"):
+        score(made("team_draft", 3), "ppm")
+    with pytest.raises(LtrValueError, match="there are no teams, and TeamDraft gives credit to teams"):
+        score(made("ppm", 3), "team_draft")
+    with pytest.raises(LtrValueError, match="There is no method 'pmp'. Did you mean 'ppm'"):
+        Impression(TWO, Shown(["a", "b"]), [0], method="pmp")
+    with pytest.raises(TypeError, match="method"):
+        score(path)  # type: ignore[call-arg]
+
+
+def test_further_keys_are_left_alone_but_for_misspelt_ones(tmp_path: Path) -> None:
+    path = lines(tmp_path / "log", GOOD | {"user": 7, "page": {"n": 1}})
+    assert list(read_impressions(path)) == [Impression.from_json(json.dumps(GOOD))]
+    for wrong in ("click", "team", "lenght", "Shown"):
+        with pytest.raises(LtrValueError, match=rf"log:1: there is no key '{wrong}'. Did you mean "):
+            list(read_impressions(lines(tmp_path / "log", GOOD | {wrong: 3})))
+
+
+def test_messages_do_not_grow_with_what_is_wrong() -> None:
+    many = {str(i): i for i in range(100_000)}
+    for make in (
+        lambda: Impression(many, Shown([1]), []),
+        lambda: Impression(TWO, many, []),
+        lambda: TeamDraft(many),
+        lambda: Impression.from_json(json.dumps(list(range(100_000)))),
+    ):
+        with pytest.raises((LtrValueError, LtrTypeError)) as found:
+            make()
+        assert len(str(found.value)) < 500
+
+
+def test_columns_of_tables_are_lists_too() -> None:
+    series = pd.Series(["a", "b"])
+    one = Impression({"x": series, "y": series[::-1]}, Shown(series, pd.Series([0, 1])), clicks=pd.Series([1]))
+    assert one == Impression({"x": ["a", "b"], "y": ["b", "a"]}, Shown(["a", "b"], [0, 1]), [1])

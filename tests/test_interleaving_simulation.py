@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from itertools import permutations
 from typing import Any
@@ -321,3 +322,16 @@ def test_queries_take_no_further_data() -> None:
 def test_a_bar_shows_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     simulate(Y, MODELS, progress=True, **GOOD)
     assert "10.0/10.0" in capsys.readouterr().err
+
+
+def test_an_outcome_is_sent_between_processes() -> None:
+    outcome = simulate(Y, MODELS, **GOOD)
+    again = pickle.loads(pickle.dumps(outcome))
+    assert again.wins.tolist() == outcome.wins.tolist()
+    assert again.error(metric="ndcg@10") == outcome.error(metric="ndcg@10")
+
+
+def test_users_of_a_longer_scale_are_a_warning() -> None:
+    with pytest.warns(ltr.LtrWarning, match="grades 0 to 4, and the highest label is 2"):
+        simulate(Y, MODELS, **(GOOD | {"clicks": ClickModel.informational(grades=5)}))
+    simulate(Y, MODELS, **(GOOD | {"clicks": ClickModel.random(grades=5)}))  # who are alike on all grades

@@ -179,7 +179,7 @@ def test_models_that_are_the_same_decide_nothing() -> None:
     online = {"method": "ppm", "clicks": USERS, "impressions": 50}
     text = as_text(summarize(made_queries(), scores, METRICS, online=online))
     (row,) = rows_of(text, "Online preference, pair by pair")[1:]
-    assert row == ["a", "b", "0", "50", "0", "-", "[-, -]", "-", "+0.0000", "agree"]
+    assert row == ["a", "b", "0/50/0", "-", "[-, -]", "-", "+0.0000", "-", "+0.0000", "agree"]
 
 
 def test_without_it_there_is_nothing_of_it(no_figures: None) -> None:
@@ -214,7 +214,7 @@ def test_fractional_grades_one_model_and_queries_of_each_model_are_refused() -> 
     scores = {"a": [1, 2, 3], "b": [3, 2, 1]}
     with pytest.raises(ltr.LtrValueError, match="there is a document of grade 0.5"):
         summarize(ltr.Queries([0, 0.5, 1], group=[3]), scores, "mrr", online=online)
-    queries = {name: ltr.Queries([0, 1, 2], group=[3]) for name in scores}
+    queries = {name: ltr.Queries([0, 1, 4], group=[3]) for name in scores}
     with pytest.raises(
         ltr.LtrValueError, match="Queries of its own, as TREC runs do. Pass scores of all models for the same rows"
     ):
@@ -270,9 +270,10 @@ def expected_pairs(report: Report) -> list[list[str]]:
     assert outcome is not None
     rows = []
     for i, row in outcome.to_pandas().iterrows():
-        p = "<.0001" if row.p_wins < 0.00005 else f"{row.p_wins:.4f}"
+        p, p_credit = ("<.0001" if one < 0.00005 else f"{one:.4f}" for one in (row.p_wins, row.p_credit))
         interval = f"[{row.win_share_low:.4f}, {row.win_share_high:.4f}]"
-        counts = [f"{row.wins:,}", f"{row.ties:,}", f"{row.losses:,}", f"{row.win_share:.4f}", interval, p]
+        counts = [f"{row.wins:,}/{row.ties:,}/{row.losses:,}", f"{row.win_share:.4f}", interval, p]
+        counts += [f"{row.credit_difference:+.4f}", p_credit]
         rows.append([row.model, row.other, *counts, f"{offline['differences'][i]:+.4f}", offline["agreement"][i]])
     return rows
 
@@ -288,12 +289,12 @@ def test_tables_show_the_numbers(report: Report, render: Any, parse: Any) -> Non
     assert header == [
         "model",
         "other",
-        "wins",
-        "ties",
-        "losses",
+        "+/=/-",
         "win share",
         "interval",
         "p",
+        "credit",
+        "p credit",
         "ndcg_exp@10",
         "agreement",
     ]
@@ -356,10 +357,10 @@ def test_the_page_shows_the_numbers(report: Report) -> None:
     for row in rows:
         assert page.row(*row[:3]) == ["–" if cell == "-" else cell for cell in row]
     for pair in expected_pairs(report):
-        assert page.row(*pair[:2]) == [*pair[:2], " / ".join(pair[2:5]), *pair[5:]]
+        assert page.row(*pair[:2]) == [*pair[:2], pair[2].replace("/", " / "), *pair[3:]]
     text = flat("".join(page.texts))
     assert "This is predicted from the labels and a click model, not from clicks of users: 3,000 impressions" in text
-    assert "pairs of models. Interval and p say" in text
+    assert "pairs of models. Intervals and p say" in text
 
 
 @pytest.mark.usefixtures("no_figures")

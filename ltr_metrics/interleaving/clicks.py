@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, as_numbers, is_count
+from ltr_metrics.interleaving.fit import most_likely
 from ltr_metrics.interleaving.method import clicked_places, generator_of
 
 # By grade, for 2, 3 and 5 grades: probability of a click, and of stopping (Hofmann et al., TOIS 2013; Schuth et al., CIKM 2014).
@@ -112,12 +113,18 @@ class ClickModel:
         return cls(click, 0.0, examination=examination)
 
     @classmethod
-    def fit(cls, grades: Iterable[Sequence[int]], clicks: Iterable[Sequence[int]], n_grades: int) -> ClickModel:
-        """Estimate a user who stops only after clicks from impressions, as the dependent click model does.
+    def fit(
+        cls,
+        grades: Iterable[Sequence[int]],
+        clicks: Iterable[Sequence[int]],
+        n_grades: int,
+        *,
+        stop_only_after_click: bool = False,
+    ) -> ClickModel:
+        """Return the user whose clicks are most likely those of some impressions.
 
-        All documents down to the last click count as looked at, without a click all of the list. By grade, the probability of a click
-        is clicks / documents looked at, that of stopping after it last clicks / clicks (Guo, Liu and Wang, WSDM 2009, whose stopping
-        goes by place).
+        Maximum likelihood by expectation and maximisation: where a user stopped behind the last click, or looked on and clicked no more, is
+        not known, but weighed. A grade that was never clicked has a click probability of 0.
 
         Parameters
         ----------
@@ -127,32 +134,35 @@ class ClickModel:
             Places that were clicked, from 0.
         n_grades : int
             How many grades there are.
+        stop_only_after_click : bool, default False
+            Which kind of user to estimate; the clicks do not say.
 
         Raises
         ------
         LtrValueError
-            A grade that was never looked at, or never clicked: nothing is known of it.
+            A grade that nobody has surely looked at, at or above a click: nothing can be said of it.
 
         Examples
         --------
+        >>> import numpy as np
         >>> from ltr_metrics.interleaving import ClickModel
-        >>> ClickModel.fit([[0, 1, 0], [1, 0, 1]], [[1], [0, 1]], n_grades=2)
-        ClickModel(click=(0.5, 1.0), stop=(1.0, 0.5), stop_only_after_click=True, examination=None)
+        >>> truth, rng = ClickModel.navigational(grades=2), np.random.default_rng(0)
+        >>> grades = rng.integers(0, 2, (20_000, 10))
+        >>> found = ClickModel.fit(grades, [truth.clicks_on(shown, rng) for shown in grades], n_grades=2)
+        >>> np.round(found.click, 2), np.round(found.stop, 1)
+        (array([0.05, 0.95]), array([0.2, 0.9]))
         """
-        looked, clicked, last = np.zeros((3, _as_count("n_grades", n_grades)))
-        for shown, places in _both(grades, clicks):
-            of_place = _as_grades(shown, n_grades)
-            where = clicked_places(places, len(of_place))
-            np.add.at(looked, of_place[: where[-1] + 1 if where else None], 1)
-            np.add.at(clicked, of_place[where], 1)
-            np.add.at(last, of_place[where[-1:]], 1)
-        for counts, what in ((looked, "looked at"), (clicked, "clicked")):
-            if not counts.all():
-                raise LtrValueError(
-                    f"A document of grade {int(counts.argmin())} was never {what} in these impressions: nothing can be said of it. Join grades, "
-                    "or take more impressions."
-                )
-        return cls((clicked / looked).tolist(), (last / clicked).tolist(), stop_only_after_click=True)
+        number = _as_count("n_grades", n_grades)
+        listed = [(_as_grades(shown, number), clicks_on) for shown, clicks_on in _both(grades, clicks)]
+        if not listed:
+            raise LtrValueError("There are no impressions to estimate users from.")
+        grade = np.full((max(len(shown) for shown, _ in listed), len(listed)), -1)
+        clicked = np.zeros(grade.shape, dtype=np.bool_)
+        for i, (shown, places) in enumerate(listed):
+            grade[: len(shown), i] = shown
+            clicked[clicked_places(places, len(shown)), i] = True
+        found = most_likely(grade, clicked, number, stop_only_after_click)
+        return cls(found.click.tolist(), found.stop.tolist(), stop_only_after_click)
 
     # -- clicks -------------------------------------------------------------------------------------------------------
 
@@ -208,6 +218,15 @@ class ClickModel:
                     f"The click model has probabilities for the grades 0 to {n - 1}, and there is a document of grade {grade:g}. Give it one a "
                     "grade: ClickModel(click=[...], stop=[...])."
                 )
+
+    def warn_of_grades(self, grades: FloatArray) -> None:
+        """Warn where the model is of a longer scale than the data."""
+        highest, n = int(grades.max()), len(self.click)
+        if highest < n - 1 and len(set(zip(self.click, self.stop, strict=True))) > 1:  # type: ignore[arg-type]
+            warn(
+                f"The click model is of the grades 0 to {n - 1}, and the highest label is {highest}: nobody clicks as on the best documents. If "
+                f"{highest} is the scale's highest grade, take a model of {highest + 1} grades."
+            )
 
     def _looked_at(self, shape: tuple[int, ...], rng: np.random.Generator) -> BoolArray:
         chance = np.array(self.examination)[: shape[0], np.newaxis]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import difflib
 import gzip
 import json
 import lzma
@@ -19,11 +20,13 @@ import numpy as np
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import is_count
 from ltr_metrics.interleaving.method import Shown, clicked_places
-from ltr_metrics.interleaving.rankings import as_documents
+from ltr_metrics.interleaving.methods import method_named
+from ltr_metrics.interleaving.rankings import as_documents, is_sequence, short
 from ltr_metrics.io.compressed import blocks_of_lines
 from ltr_metrics.io.write import write_whole
 
-KEYS = ("query", "rankings", "shown", "teams", "clicks", "length")
+KEYS = ("query", "method", "rankings", "shown", "teams", "clicks", "length")
+ALIKE = 0.75  # another key so much like one of these is one of them misspelt
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": partial(gzip.compress, mtime=0),  # the same bytes at any time
     ".xz": lzma.compress,
@@ -47,14 +50,16 @@ class Impression:
         What `Method` was given as ``length``. Default: as many as are shown.
     query : text or number, optional
         For the log's reader; no credit depends on it.
+    method : str, optional
+        With which the list was mixed, such as ``"ppm"``. `score` refuses to score it by another.
 
     Examples
     --------
     >>> from ltr_metrics.interleaving import Impression, Shown
     >>> rankings = {"old": ["a", "b", "c"], "new": ["b", "d", "a"]}
-    >>> impression = Impression(rankings, Shown(["a", "b", "d"], teams=[0, 1, 1]), clicks=[1], query="shoes")
+    >>> impression = Impression(rankings, Shown(["a", "b", "d"], teams=[0, 1, 1]), clicks=[1], query="shoes", method="team_draft")
     >>> print(impression.to_json())  # doctest: +NORMALIZE_WHITESPACE
-    {"query": "shoes", "rankings": {"old": ["a", "b", "c"], "new": ["b", "d", "a"]}, "shown": ["a", "b", "d"],
+    {"query": "shoes", "method": "team_draft", "rankings": {"old": ["a", "b", "c"], "new": ["b", "d", "a"]}, "shown": ["a", "b", "d"],
      "teams": ["old", "new", "new"], "clicks": [1]}
     """
 
@@ -63,8 +68,11 @@ class Impression:
     clicks: list[int]
     length: int | None = None
     query: str | float | None = None
+    method: str | None = None
 
     def __post_init__(self) -> None:
+        if self.method is not None:
+            method_named(self.method)
         rankings, given = self.rankings, self.shown
         if rankings is not None:
             rankings = _as_rankings(rankings)
@@ -92,6 +100,11 @@ class Impression:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def from_json(cls, line: str | bytes, *, models: Iterable[str] | None = None) -> Impression:
+        """Return the impression of one line of a log; see `read_impressions`."""
+        return _parsed(line.encode() if isinstance(line, str) else line, as_models(models))
+
     def to_json(self) -> str:
         """Return one line, without the line break, to append to a log.
 
@@ -106,6 +119,7 @@ class Impression:
         names = None if rankings is None else list(rankings)
         found = {
             "query": None if self.query is None else _plain("query", self.query),
+            "method": self.method,
             "rankings": rankings and {name: _plains(f"rankings[{name!r}]", ids) for name, ids in rankings.items()},
             "shown": _plains("shown", self.shown.documents),
             "teams": teams if teams is None or names is None else [names[team] for team in teams],
@@ -123,7 +137,7 @@ def read_impressions(path: str | os.PathLike[str], *, models: Iterable[str] | No
     path : path
         Its lines have the keys ``shown`` (ids from the top) and ``clicks`` (places from 0); ``rankings`` (ids by name of the model),
         ``teams`` (for each place the name of a model, or its number in the order of the line's rankings), or both; and may have
-        ``length`` and ``query``. Ids are text or numbers. Blank lines are skipped.
+        ``length``, ``query`` and ``method``. Ids are text or numbers. Other keys are left alone. Blank lines are skipped.
     models : iterable of str, optional
         Names of the models, for lines that have teams and no rankings.
 
@@ -157,7 +171,7 @@ def of_one_log(
             models = list(impression.rankings) if models is None else models
             if set(impression.rankings) != set(models):
                 raise LtrValueError(
-                    f"{where}: all impressions must be of the same models. Here they are {', '.join(impression.rankings)}, and before "
+                    f"{where}: all impressions must be of the same models. Here they are {', '.join(impression.rankings)}, and not "
                     f"{', '.join(models)}. Score the parts of the log apart."
                 )
         elif models is not None and impression.shown.teams is not None and max(impression.shown.teams) >= len(models):
@@ -173,7 +187,7 @@ def as_models(models: Any) -> list[str] | None:
         return None
     listed = [models] if isinstance(models, str) else list(models)
     if len(listed) < 2 or not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
-        raise LtrValueError(f"models must be two names or more, all different. Got {models!r}.")
+        raise LtrValueError(f"models must be two names or more, all different. Got {short(models)}.")
     return listed
 
 
@@ -181,14 +195,14 @@ def as_models(models: Any) -> list[str] | None:
 
 
 def _as_sequence(name: str, values: Any) -> Any:
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or hasattr(values, "keys"):
-        raise LtrTypeError(f"{name} must be a sequence of document ids. Got {values!r}.")
+    if not is_sequence(values):
+        raise LtrTypeError(f"{name} must be a sequence of document ids. Got {short(values)}.")
     return values
 
 
 def _as_rankings(rankings: Any) -> dict[str, list[Hashable]]:
     if not isinstance(rankings, Mapping) or not all(isinstance(name, str) for name in rankings):
-        raise LtrTypeError(f"rankings must map names of models, text, to lists of document ids. Got {rankings!r}.")
+        raise LtrTypeError(f"rankings must map names of models, text, to lists of document ids. Got {short(rankings)}.")
     if len(rankings) < 2:
         raise LtrValueError(
             f"rankings must be of two models or more, to be compared. Got {', '.join(rankings) or 'none'}."
@@ -217,7 +231,7 @@ def _plain(name: str, value: object) -> str | float:
         isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     ):
         return value
-    raise LtrTypeError(f"{name} must be text or a number in a log. Got {value!r}.")
+    raise LtrTypeError(f"{name} must be text or a number in a log. Got {short(value)}.")
 
 
 def _plains(name: str, ids: Iterable[Hashable]) -> list[Hashable]:
@@ -247,12 +261,13 @@ def _parsed(line: bytes, models: list[str] | None) -> Impression:
     except (ValueError, RecursionError) as error:
         if isinstance(error, LtrValueError):
             raise
-        raise LtrValueError(f"a line must be a JSON object in UTF-8. {error}.") from None
+        told = f"{error.msg}, column {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise LtrValueError(f"a line must be a JSON object in UTF-8, and be whole. {told}.") from None
     if not isinstance(found, dict):
-        raise LtrValueError(f"a line must be a JSON object with the keys {', '.join(KEYS)}. Got {found!r}.")
+        raise LtrValueError(f"a line must be a JSON object with the keys {', '.join(KEYS)}. Got {short(found)}.")
     for key in found:
-        if key not in KEYS:
-            raise LtrValueError(f"there is no key {key!r}.{did_you_mean(key, KEYS)} Keys: {', '.join(KEYS)}.")
+        if key not in KEYS and (near := difflib.get_close_matches(key.lower(), KEYS, n=1, cutoff=ALIKE)):
+            raise LtrValueError(f"there is no key {key!r}. Did you mean {near[0]!r}? Keys: {', '.join(KEYS)}.")
     for key in ("shown", "clicks"):
         if found.get(key) is None:
             raise LtrValueError(f"the key {key!r} is missing.{' Without a click it is [].' * (key == 'clicks')}")
@@ -271,6 +286,7 @@ def _parsed(line: bytes, models: list[str] | None) -> Impression:
         _as_list("clicks", found["clicks"]),
         found.get("length"),
         None if found.get("query") is None else _plain("query", found["query"]),
+        found.get("method"),
     )
 
 
@@ -284,13 +300,13 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _as_list(name: str, values: Any) -> list[Any]:
     if not isinstance(values, list):
-        raise LtrValueError(f"{name} must be a list. Got {values!r}.")
+        raise LtrValueError(f"{name} must be a list. Got {short(values)}.")
     return values
 
 
 def _as_object(rankings: Any) -> dict[str, Any]:
     if not isinstance(rankings, dict):
-        raise LtrValueError(f"rankings must be an object with a list of ids for each model. Got {rankings!r}.")
+        raise LtrValueError(f"rankings must be an object with a list of ids for each model. Got {short(rankings)}.")
     return rankings
 
 

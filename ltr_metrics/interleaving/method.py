@@ -13,7 +13,7 @@ import numpy as np
 from ltr_metrics.comparison.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import FloatArray, require_option
-from ltr_metrics.interleaving.rankings import Rankings, as_documents, is_sequence
+from ltr_metrics.interleaving.rankings import Rankings, as_documents, is_sequence, short
 
 RULES = ("own", "clicks")
 
@@ -49,6 +49,9 @@ class Method(ABC):
 
     def __init__(self, rankings: Any, length: int | None = None) -> None:
         self._rankings = Rankings(rankings, length)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._rankings)} rankings, length={self.length})"
 
     @property
     def rankings(self) -> list[list[Hashable]]:
@@ -133,7 +136,7 @@ class Method(ABC):
     def _parts(self, shown: Shown | Sequence[Hashable]) -> tuple[list[Hashable], list[int] | None]:
         listed = shown.documents if isinstance(shown, Shown) else shown
         if not is_sequence(listed):
-            raise LtrTypeError(f"shown must be what mix returned, or a sequence of document ids. Got {shown!r}.")
+            raise LtrTypeError(f"shown must be what mix returned, or a sequence of document ids. Got {short(shown)}.")
         documents = as_documents("shown", listed)
         if not self.has_teams or not isinstance(shown, Shown) or shown.teams is None:
             return documents, None
@@ -191,7 +194,7 @@ def generator_of(random_state: Any) -> np.random.Generator:
 def clicked_places(clicks: Any, n_shown: int) -> list[int]:
     """Return the places that were clicked, from the top, each once."""
     if not is_sequence(clicks) and not isinstance(clicks, AbstractSet):
-        raise LtrTypeError(f"clicks must be a sequence of places, from 0, such as [0, 2]. Got {clicks!r}.")
+        raise LtrTypeError(f"clicks must be a sequence of places, from 0, such as [0, 2]. Got {short(clicks)}.")
     for place in clicks:
         if isinstance(place, (bool, np.bool_)) or not isinstance(place, (int, np.integer)):
             raise LtrTypeError(
@@ -207,7 +210,7 @@ def clicked_places(clicks: Any, n_shown: int) -> list[int]:
 def _as_teams(teams: Any, n_shown: int, n_rankers: int) -> list[int]:
     """Return the ranker of each place."""
     if not is_sequence(teams):
-        raise LtrTypeError(f"teams must be a sequence of rankers, one a document. Got {teams!r}.")
+        raise LtrTypeError(f"teams must be a sequence of rankers, one a document. Got {short(teams)}.")
     listed = teams.tolist() if hasattr(teams, "tolist") else list(teams)
     if len(listed) != n_shown:
         raise LtrValueError(f"teams must have one ranker a document: got {len(listed)} for {n_shown} documents.")

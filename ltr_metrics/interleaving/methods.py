@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ltr_metrics.errors import LtrKeyError, did_you_mean
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, did_you_mean
 from ltr_metrics.interleaving.balanced import Balanced
 from ltr_metrics.interleaving.method import Method
 from ltr_metrics.interleaving.optimized import Optimized
@@ -28,6 +28,9 @@ def method_named(name: object) -> type[Method]:
     >>> method_named("team_draft").__name__
     'TeamDraft'
     """
+    if name in METHODS.values():
+        known = next(known for known, of_method in METHODS.items() if of_method is name)
+        raise LtrTypeError(f"Methods are given by name: {known!r}. Got the class {name!r}.")
     if not isinstance(name, str) or name not in METHODS:
         raise LtrKeyError(
             f"There is no method {name!r}.{did_you_mean(str(name), METHODS)} Methods: {', '.join(METHODS)}."

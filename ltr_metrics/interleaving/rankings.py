@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
@@ -38,7 +39,10 @@ class Rankings:
 
     def __init__(self, rankings: Any, length: int | None = None) -> None:
         if not is_sequence(rankings):
-            raise LtrTypeError(f"rankings must be a sequence of rankings, a sequence of ids each. Got {rankings!r}.")
+            by_name = " Pass list(rankings.values())." if isinstance(rankings, Mapping) else ""
+            raise LtrTypeError(
+                f"rankings must be a sequence of rankings, a sequence of ids each.{by_name} Got {short(rankings)}."
+            )
         self.lists = [_as_ranking(f"rankings[{i}]", one) for i, one in enumerate(rankings)]
         if len(self.lists) < 2:
             raise LtrValueError(f"rankings must be two or more, to be compared: got {len(self.lists)}.")
@@ -76,7 +80,7 @@ class Rankings:
 
 def _as_ranking(name: str, ranking: Any) -> list[Hashable]:
     if not is_sequence(ranking):
-        raise LtrTypeError(f"{name} must be a sequence of document ids, best first. Got {ranking!r}.")
+        raise LtrTypeError(f"{name} must be a sequence of document ids, best first. Got {short(ranking)}.")
     documents = as_documents(name, ranking)
     if not documents:
         raise LtrValueError(f"{name} is empty: a ranker that ranks nothing cannot be compared. Leave it out.")
@@ -115,6 +119,11 @@ def is_sequence(values: Any) -> bool:
         and hasattr(values, "__getitem__")
         and getattr(values, "ndim", 1) > 0
     )
+
+
+def short(value: object) -> str:
+    """Return a value as messages show it: on one line, the middle of a long one left out."""
+    return " ".join(reprlib.repr(value).split())
 
 
 def _is_missing(document: Hashable) -> bool:

@@ -26,7 +26,7 @@ KEPT = 256  # rankings whose method is kept: queries come again, and some method
 
 def score(
     impressions: Iterable[Impression] | str | os.PathLike[str],
-    method: str = "ppm",
+    method: str,
     *,
     models: Iterable[str] | None = None,
     rule: str = "own",
@@ -41,7 +41,8 @@ def score(
     impressions : iterable of Impression, or path
         The path of a log is read as `read_impressions` reads it.
     method : {"ppm", "team_draft", "balanced", "probabilistic", "optimized"}
-        With which the lists were mixed.
+        With which the lists were mixed. Most lists of one method could be of another, and then get wrong credit: what an impression says
+        of its method, or teams where the method has none, is held against it.
     models : iterable of str, optional
         Names in the order of the outcome. Default: those of the first impression's rankings. Needed where it has none.
     rule : {"own", "clicks"}
@@ -112,6 +113,7 @@ def _credit(
     """Return the credit of each model, in the order of ``models``."""
     with naming(where):
         rankings, shown = impression.rankings, impression.shown
+        _refuse_another(impression, of_method)
         if models is None:
             raise LtrValueError(
                 "There are teams and no rankings, and so no names of the models: pass models=, in the order of the teams."
@@ -127,6 +129,22 @@ def _credit(
         length = len(shown.documents) if impression.length is None else impression.length
         method = methods(tuple(tuple(rankings[name]) for name in models), length)
         return method.credit(shown, impression.clicks, rule)
+
+
+def _refuse_another(impression: Impression, of_method: type[Method]) -> None:
+    """Refuse an impression that says of itself that it is of another method."""
+    if impression.method is not None and method_named(impression.method) is not of_method:
+        raise LtrValueError(
+            f"the list was mixed by {impression.method!r}. Score it by that: {of_method.__name__} would give wrong credit."
+        )
+    if impression.shown.teams is not None and not of_method.has_teams:
+        raise LtrValueError(
+            f"there are teams, and {of_method.__name__} has none: the list was mixed by another method. Score it by that."
+        )
+    if impression.shown.teams is None and of_method is TeamDraft:
+        raise LtrValueError(
+            "there are no teams, and TeamDraft gives credit to teams: was the list mixed by another method?"
+        )
 
 
 def _refuse_unknown(options: dict[str, Any], of_method: type[Method]) -> None:

@@ -31,8 +31,9 @@ CELLS = (
     "credit: mean of an impression, of which only differences mean something."
 )
 SURE = (
-    "win share: of the impressions that one of the two wins; 95% interval by Clopper and Pearson. p: exact sign test, two-sided, of each pair "
-    "alone. Both say whether the simulation was long enough to order the two, and nothing of other queries or other users."
+    "+/=/-: impressions won, tied, lost. win share: of the impressions that one of the two wins; 95% interval by Clopper and Pearson. p: exact sign "
+    "test, two-sided, of each pair alone. credit: mean difference an impression, p credit: paired t-test. They say whether the simulation was long enough to order "
+    "the two, and nothing of other queries, other users or another order of tied documents."
 )
 
 
@@ -130,7 +131,18 @@ def tables_of_online(summary: dict[str, Any]) -> list[Table]:
         Table("Online preference (simulated)", header, matrix, f"{CELLS}\n{told(summary)}", n_words=1),
         Table(
             "Online preference, pair by pair",
-            ("model", "other", "wins", "ties", "losses", "win share", "interval", "p", offline["metric"], "agreement"),
+            (
+                "model",
+                "other",
+                "+/=/-",
+                "win share",
+                "interval",
+                "p",
+                "credit",
+                "p credit",
+                offline["metric"],
+                "agreement",
+            ),
             [_cells(*row) for row in zip(online["pairs"], offline["differences"], offline["agreement"], strict=True)],
             f"{SURE}\n{offline['metric']}: difference in the mean. {agreement_told(offline)}",
         ),
@@ -141,10 +153,12 @@ def _cells(pair: dict[str, Any], difference: float | None, agreement: str | None
     return [
         pair["model"],
         pair["other"],
-        *(f"{pair[name]:,}" for name in ("wins", "ties", "losses")),
+        "/".join(f"{pair[name]:,}" for name in ("wins", "ties", "losses")),
         shown(pair["win_share"]),
         f"[{shown(pair['win_share_low'])}, {shown(pair['win_share_high'])}]",
         p_shown(pair["p_wins"]),
+        signed(pair["credit_difference"]),
+        p_shown(pair["p_credit"]),
         signed(difference),
         agreement or "-",
     ]

@@ -125,6 +125,7 @@ def simulate(
     if isinstance(y_true, Queries) and data:
         raise LtrTypeError(f"Queries have their data already: leave out {', '.join(data)}.")
     clicks.refuse_grades(queries.grades)
+    clicks.warn_of_grades(queries.grades)
     seed = seed_from(random_state)
     rankings = ManyRankings.of_scores(queries, _scores(queries, scores), length, _tie_break(queries, ties, seed))
     clicks.refuse_length(int(rankings.n_shown.max()))
@@ -138,7 +139,7 @@ def simulate(
     )
     tally = Tally.together(list(simulation.run(n_threads, progress)))
     simulation.mixer.warn()
-    return Outcome(list(scores), method, tally, _offline(queries, rankings, list(scores)))
+    return Outcome(list(scores), method, tally, _Offline(queries, rankings, list(scores)))
 
 
 OWN = list(inspect.signature(simulate).parameters)[:-1]
@@ -235,18 +236,21 @@ def _cumulative_weight(queries: Queries) -> FloatArray | None:
     return cumulative
 
 
-def _offline(queries: Queries, rankings: ManyRankings, names: list[str]) -> Callable[[Any], dict[str, float]]:
-    """Return what evaluates the orders that were mixed."""
+@dataclass(frozen=True, eq=False)
+class _Offline:
+    """Evaluates the orders that were mixed."""
 
-    def offline(metric: Any) -> dict[str, float]:
+    queries: Queries
+    rankings: ManyRankings
+    names: list[str]
+
+    def __call__(self, metric: Any) -> dict[str, float]:
         found = {}
-        for name, rank in zip(names, rankings.rank, strict=True):
-            score = np.zeros(queries.n_rows)
-            score[rankings.row] = -rank
-            (found[name],) = queries.evaluate(score, [metric]).mean.values()
+        for name, rank in zip(self.names, self.rankings.rank, strict=True):
+            score = np.zeros(self.queries.n_rows)
+            score[self.rankings.row] = -rank
+            (found[name],) = self.queries.evaluate(score, [metric]).mean.values()
         return found
-
-    return offline
 
 
 @contextmanager
