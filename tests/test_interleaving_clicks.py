@@ -150,7 +150,9 @@ def test_no_other_user_is_likelier(seed: int, only_after_click: bool) -> None:
                 moved[grade] = min(1.0, max(0.0, moved[grade] + step))
                 both = {"click": found.click, "stop": found.stop} | {name: moved}
                 other = ClickModel(both["click"], both["stop"], only_after_click)
-                assert log_likelihood(other, grades, clicks) <= best + 1e-3  # it converges slowly where the clicks hardly tell
+                assert (
+                    log_likelihood(other, grades, clicks) <= best + 1e-3
+                )  # it converges slowly where the clicks hardly tell
 
 
 def test_lists_of_several_lengths() -> None:

@@ -666,3 +666,26 @@ def test_bad_pairs(pairs: Any) -> None:
 def test_bad_random_state(make: Callable[..., Any], random_state: Any) -> None:
     with pytest.raises(LtrTypeError, match="random_state must be a whole number"):
         make([A, B]).mix(random_state)
+
+
+def test_rankers_that_agree_are_too_many_to_sum_over() -> None:
+    many = TeamDraft([list(range(24))] * 24)
+    with pytest.raises(LtrValueError, match="Pass what mix returned"):
+        many.probability(list(range(24)))
+    shown = many.mix(random_state=0)
+    assert many.credit(shown, [0]).sum() == 1
+    assert many.probability(shown) > 0
+
+
+def test_what_is_given_back_is_a_copy() -> None:
+    method = PairwisePreference([[1, 2, 3], [3, 1, 2]])
+    method.rankings[0].reverse()
+    assert method.rankings[0] == [1, 2, 3]
+    assert repr(method) == "PairwisePreference(2 rankings, length=3)"
+
+
+def test_credit_beyond_all_numbers_is_refused() -> None:
+    ahead = list(range(1, 1200))
+    turned = [*ahead[1:], 1]
+    with pytest.raises(LtrValueError, match="Mix shorter lists"):
+        PairwisePreference([ahead, turned]).credit(turned, [len(turned) - 1])

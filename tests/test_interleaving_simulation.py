@@ -37,7 +37,7 @@ def made(sizes: list[int], n_models: int, seed: int, tied: bool = False) -> tupl
 def many_rankings(sizes: list[int], n_models: int, length: int, seed: int) -> ManyRankings:
     y, qid, scores = made(sizes, n_models, seed)
     queries = ltr.Queries(y, qid=qid)
-    return ManyRankings.of_scores(queries, list(scores.values()), length, np.arange(len(y)))
+    return ManyRankings.of_scores(queries, list(scores.values()), length, None)
 
 
 def lists_of(rankings: ManyRankings, query: int) -> list[list[int]]:
@@ -335,3 +335,39 @@ def test_users_of_a_longer_scale_are_a_warning() -> None:
     with pytest.warns(ltr.LtrWarning, match="grades 0 to 4, and the highest label is 2"):
         simulate(Y, MODELS, **(GOOD | {"clicks": ClickModel.informational(grades=5)}))
     simulate(Y, MODELS, **(GOOD | {"clicks": ClickModel.random(grades=5)}))  # who are alike on all grades
+
+
+def test_many_pairs_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of hundreds have so many pairs of places that a block's impressions are taken in parts: with the same outcome."""
+    y, qid, scores = made([40, 25], 3, 11)
+
+    def credit() -> Any:
+        return simulate(y, scores, qid=qid, method="ppm", clicks=INFORMATIONAL, impressions=300, length=30).tally.credit
+
+    whole = credit()
+    monkeypatch.setattr("ltr_metrics.interleaving.simulation.ppm.CELLS", 1)
+    np.testing.assert_array_equal(credit(), whole)
+
+
+def test_ranks_of_scattered_queries_of_many_sizes() -> None:
+    """Against a plain sort of each query."""
+    rng = np.random.default_rng(0)
+    qid, y = rng.integers(0, 40, 900), rng.integers(0, 3, 900)
+    scores = [rng.normal(size=900).round(), np.where(rng.random(900) < 0.3, np.inf, rng.normal(size=900))]
+    retrieved = rng.random(900) < 0.8
+    queries = ltr.Queries(y, qid=qid, retrieved=retrieved)
+    tie_break = rng.permutation(900)
+    for ties in (None, tie_break):
+        rankings = ManyRankings.of_scores(queries, scores, 10, ties)
+        second = np.arange(900) if ties is None else ties
+        at = 0
+        for one in queries.qid.tolist():
+            rows = np.flatnonzero((qid == one) & retrieved)
+            here = rankings.row[at : at + len(rows)]
+            np.testing.assert_array_equal(here, rows)
+            for model, score in enumerate(scores):
+                order = sorted(rows.tolist(), key=lambda row: (-score[row], second[row]))
+                expected = {row: rank for rank, row in enumerate(order, start=1)}
+                assert rankings.rank[model, at : at + len(rows)].tolist() == [expected[row] for row in here.tolist()]
+            at += len(rows)
+        assert at == len(rankings.row)

@@ -189,7 +189,7 @@ class ClickModel:
         looked = None if self.examination is None else self._looked_at(grade.shape, rng)
         if looked is not None:
             clicked &= looked
-        if not any(self.stop):  # type: ignore[arg-type]
+        if not any(self.stop) or not len(clicked):  # type: ignore[arg-type]
             return clicked
         stops: BoolArray = rng.random(grade.shape) < _by_grade(self.stop)[grade]  # type: ignore[arg-type]
         if self.stop_only_after_click:
@@ -235,7 +235,7 @@ class ClickModel:
 
 
 def _published(cls: type[ClickModel], name: str, grades: int, stop_only_after_click: bool) -> ClickModel:
-    if isinstance(grades, bool) or grades not in PUBLISHED_GRADES:
+    if not is_count(grades) or grades not in PUBLISHED_GRADES:
         raise LtrValueError(
             f"ClickModel.{name} is published for 2, 3 and 5 grades, 0 to 1, 0 to 2 and 0 to 4: got grades={grades!r}. For others give the "
             "probabilities: ClickModel(click=[...], stop=[...])."

@@ -34,7 +34,7 @@ _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Impression:
     """A list that somebody saw, what it was mixed from, and the clicks on it.
 
@@ -100,10 +100,24 @@ class Impression:
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether everything is the same, the order of the rankings, which gives teams their numbers, among it."""
+        if not isinstance(other, Impression):
+            return NotImplemented
+        mine, theirs = (
+            (one.rankings and list(one.rankings.items()), one.shown, one.clicks, one.length, one.query, one.method)
+            for one in (self, other)
+        )
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]
+
     @classmethod
     def from_json(cls, line: str | bytes, *, models: Iterable[str] | None = None) -> Impression:
         """Return the impression of one line of a log; see `read_impressions`."""
-        return _parsed(line.encode() if isinstance(line, str) else line, as_models(models))
+        if not isinstance(line, (str, bytes)):
+            raise LtrTypeError(f"line must be text, one JSON object. Got {short(line)}.")
+        return _parsed(line, as_models(models))
 
     def to_json(self) -> str:
         """Return one line, without the line break, to append to a log.
@@ -155,7 +169,7 @@ def write_impressions(path: str | os.PathLike[str], impressions: Iterable[Impres
 
     It is put together in memory, and compressed where its name ends with .gz, .xz or .bz2.
     """
-    content = "".join(f"{impression.to_json()}\n" for impression in impressions).encode()
+    content = "".join(f"{one.to_json()}\n" for _, one in numbered(impressions)).encode()
     write_whole(path, _COMPRESS.get(Path(path).suffix.lower(), bytes)(content))
 
 
@@ -185,10 +199,24 @@ def as_models(models: Any) -> list[str] | None:
     """Return names of models, or None."""
     if models is None:
         return None
-    listed = [models] if isinstance(models, str) else list(models)
+    listed = list(models) if hasattr(models, "__iter__") and not isinstance(models, str) else []
     if len(listed) < 2 or not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
         raise LtrValueError(f"models must be two names or more, all different. Got {short(models)}.")
     return listed
+
+
+def numbered(impressions: Any) -> Iterator[tuple[str, Impression]]:
+    """Yield impressions, and for messages which they are."""
+    if isinstance(impressions, Impression) or not hasattr(impressions, "__iter__"):
+        raise LtrTypeError(
+            f"impressions must be an iterable of Impression, or the path of a log. Got {short(impressions)}."
+        )
+    for i, impression in enumerate(impressions):
+        if not isinstance(impression, Impression):
+            raise LtrTypeError(
+                f"impressions must be of the class Impression. Got {short(impression)} as number {i} (from 0)."
+            )
+        yield f"impression {i} (from 0)", impression
 
 
 # -- fields -----------------------------------------------------------------------------------------------------------
@@ -228,7 +256,9 @@ def _as_teams(teams: Any, n_shown: int, rankings: Mapping[str, Any] | None) -> l
 def _plain(name: str, value: object) -> str | float:
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str) or (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and (isinstance(value, int) or math.isfinite(value))
     ):
         return value
     raise LtrTypeError(f"{name} must be text or a number in a log. Got {short(value)}.")
@@ -255,9 +285,9 @@ def lines_of(path: Path, models: list[str] | None) -> Iterator[tuple[str, Impres
             yield where, impression
 
 
-def _parsed(line: bytes, models: list[str] | None) -> Impression:
+def _parsed(line: str | bytes, models: list[str] | None) -> Impression:
     try:
-        found = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once_each)
+        found = json.loads(line.decode("utf-8-sig") if isinstance(line, bytes) else line, object_pairs_hook=_once_each)
     except (ValueError, RecursionError) as error:
         if isinstance(error, LtrValueError):
             raise

@@ -56,7 +56,7 @@ class Method(ABC):
     @property
     def rankings(self) -> list[list[Hashable]]:
         """The rankings, one a ranker."""
-        return self._rankings.lists
+        return [one.copy() for one in self._rankings.lists]
 
     @property
     def length(self) -> int:

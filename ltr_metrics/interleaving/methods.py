@@ -28,7 +28,7 @@ def method_named(name: object) -> type[Method]:
     >>> method_named("team_draft").__name__
     'TeamDraft'
     """
-    if name in METHODS.values():
+    if isinstance(name, type) and name in METHODS.values():
         known = next(known for known, of_method in METHODS.items() if of_method is name)
         raise LtrTypeError(f"Methods are given by name: {known!r}. Got the class {name!r}.")
     if not isinstance(name, str) or name not in METHODS:

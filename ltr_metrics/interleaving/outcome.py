@@ -29,6 +29,7 @@ Offline = Callable[[Any], Mapping[str, float]]
 A_DECADE = 10  # checkpoints
 TIED = 1e-9  # credits are sums of 1/P, in any order: relative to the larger of the two and 1
 NO_DIFFERENCE = 1e-12  # of a sum of differences, relative to its terms
+LARGEST = 1e150  # credit
 BY = ("wins", "credit")
 NAN = float("nan")
 PAIR = (
@@ -129,10 +130,10 @@ class Tally:
                 f"credit must have a row a ranker, two or more, and a column an impression. Got shape {credit.shape}."
             )
         starts, n = _parts(ends, credit.shape[1])
-        if not np.isfinite(credit).all():
-            ranker, impression = np.argwhere(~np.isfinite(credit))[0].tolist()
+        if not (np.abs(credit) < LARGEST).all():
+            ranker, impression = np.argwhere(~(np.abs(credit) < LARGEST))[0].tolist()
             raise LtrValueError(
-                f"credit must be finite numbers: got {credit[ranker, impression]} for ranker {ranker} in impression {impression} (from 0)."
+                f"credit must be numbers below {LARGEST:g}, whose squares are still numbers: got {credit[ranker, impression]} for ranker {ranker} in impression {impression} (from 0)."
             )
         n_rankers = len(credit)
         wins = np.zeros((len(n), n_rankers, n_rankers), dtype=np.int64)
@@ -254,6 +255,7 @@ class Outcome:
     def wins(self) -> Counts:
         """Impressions that the row wins against the column: its credit is higher."""
         total: Counts = self.tally.wins.sum(axis=0)
+        total.setflags(write=False)
         return total
 
     @property

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import FloatArray, require_option
 from ltr_metrics.interleaving.method import Method, Shown
 
 PAIRS = ("joachims", "authors")
+SMALLEST = 1e-150  # of whose inverse the square is still a float64
 
 
 class PairwisePreference(Method):
@@ -103,7 +105,13 @@ class PairwisePreference(Method):
             if min(preferred, other) + 1 < last:
                 continue
             n_pairs += 1
-            weight = 1 / self._probability_of_neither_above(first, last)
+            probability = self._probability_of_neither_above(first, last)
+            if probability < SMALLEST:
+                raise LtrValueError(
+                    f"The probability that neither {one!r} nor {two!r} stands above place {last} is less than {SMALLEST:g}: credit by it says nothing. "
+                    "Mix shorter lists."
+                )
+            weight = 1 / probability
             for ranker, of_ranker in enumerate(ranks):
                 rank_one, rank_two = of_ranker.get(one, absent), of_ranker.get(two, absent)
                 credit[ranker] += weight * ((rank_one < rank_two) - (rank_one > rank_two))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Hashable
 from functools import cached_property
 from typing import Any
@@ -59,7 +59,7 @@ class Probabilistic(Method):
     def __init__(self, rankings: Any, length: int | None = None, *, tau: float = 3.0, replace: bool = True) -> None:
         super().__init__(rankings, length)
         is_number = isinstance(tau, (int, float, np.integer, np.floating)) and not isinstance(tau, bool)
-        if not is_number or not 0 <= tau < math.inf:
+        if not is_number or not 0 <= tau <= sys.float_info.max:
             raise LtrValueError(f"tau must be a finite number of at least 0; 3 is usual. Got {tau!r}.")
         if not isinstance(replace, (bool, np.bool_)):
             raise LtrTypeError(

@@ -11,7 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import FloatArray
+
+MOST_SETS = 100_000  # more rankers that agree than about twenty have more sets of those that have drawn
 
 Weights = dict[int, float]  # by the set of rankers that have drawn in this round, a bit a ranker
 
@@ -44,6 +47,11 @@ def teams_given(chance: FloatArray, has_documents: list[int], in_rounds: bool = 
         for drawn, weight in forward[-1].items():
             for _, after, step in _turns(drawn, has_documents[place], likely[place], in_rounds):
                 reached[after] = reached.get(after, 0.0) + weight * step
+        if len(reached) > MOST_SETS:
+            raise LtrValueError(
+                f"Who of {n_rankers} rankers has drawn what is summed over the sets of those that have drawn in a round, which are more than "
+                f"{MOST_SETS:,} here. Pass what mix returned: its teams are enough for credit and for the probability of both."
+            )
         scale = _scale(reached)
         if scale == 0:
             return 0.0, teams
@@ -54,13 +62,16 @@ def teams_given(chance: FloatArray, has_documents: list[int], in_rounds: bool = 
         given = [0.0] * n_rankers
         before: Weights = {}
         for drawn, weight in forward[place].items():
-            total = 0.0
+            sum_onward = 0.0
             for ranker, after, step in _turns(drawn, has_documents[place], likely[place], in_rounds):
                 onward = step * backward.get(after, 0.0)
                 given[ranker] += weight * onward
-                total += onward
-            before[drawn] = total
-        teams[place] = np.array(given) / sum(given)
+                sum_onward += onward
+            before[drawn] = sum_onward
+        total = sum(given)
+        if total == 0:  # less than any float64
+            return 0.0, np.full((n_places, n_rankers), np.nan)
+        teams[place] = np.array(given) / total
         _scale(before)
         backward = before
     return probability, teams

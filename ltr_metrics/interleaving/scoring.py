@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.inputs import FloatArray, require_option
-from ltr_metrics.interleaving.impressions import Impression, as_models, lines_of, of_one_log
+from ltr_metrics.interleaving.impressions import Impression, as_models, lines_of, numbered, of_one_log
 from ltr_metrics.interleaving.method import RULES, Method, Shown
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.interleaving.outcome import Outcome, Tally, checkpoints, ends_of_block
@@ -78,7 +78,7 @@ def score(
     require_option("rule", rule, RULES)
     listed = as_models(models)
     located = (
-        lines_of(Path(impressions), listed) if isinstance(impressions, (str, os.PathLike)) else _numbered(impressions)
+        lines_of(Path(impressions), listed) if isinstance(impressions, (str, os.PathLike)) else numbered(impressions)
     )
     methods = lru_cache(KEPT)(partial(_of_rankings, of_method, options))
     scored = (
@@ -154,14 +154,3 @@ def _refuse_unknown(options: dict[str, Any], of_method: type[Method]) -> None:
             raise LtrTypeError(
                 f"{of_method.__name__} has no option {name!r}.{did_you_mean(name, known)} Options: {', '.join(known) or 'none'}."
             )
-
-
-def _numbered(impressions: Any) -> Iterator[tuple[str, Impression]]:
-    if isinstance(impressions, Impression) or not hasattr(impressions, "__iter__"):
-        raise LtrTypeError(f"impressions must be an iterable of Impression, or the path of a log. Got {impressions!r}.")
-    for i, impression in enumerate(impressions):
-        if not isinstance(impression, Impression):
-            raise LtrTypeError(
-                f"impressions must be of the class Impression. Got {impression!r} as number {i} (from 0)."
-            )
-        yield f"impression {i} (from 0)", impression

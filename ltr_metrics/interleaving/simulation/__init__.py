@@ -120,7 +120,7 @@ def simulate(
     >>> bool(outcome.preference[1, 0] > 0.5), outcome.error(metric="ndcg_lin@10")
     (True, 0.0)
     """
-    _refuse_options(impressions, length, clicks, progress)
+    _refuse_options(impressions, length, clicks, progress, method_options)
     queries = y_true if isinstance(y_true, Queries) else queries_from(y_true, data, "simulate", OWN)
     if isinstance(y_true, Queries) and data:
         raise LtrTypeError(f"Queries have their data already: leave out {', '.join(data)}.")
@@ -180,7 +180,7 @@ class _Simulation:
         return query
 
 
-def _refuse_options(impressions: Any, length: Any, clicks: Any, progress: Any) -> None:
+def _refuse_options(impressions: Any, length: Any, clicks: Any, progress: Any, method_options: Any) -> None:
     for name, value in (("impressions", impressions), ("length", length)):
         if not is_count(value):
             raise LtrValueError(f"{name} must be a whole number, 1 or more. Got {value!r}.")
@@ -188,6 +188,8 @@ def _refuse_options(impressions: Any, length: Any, clicks: Any, progress: Any) -
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
     if not isinstance(progress, (bool, np.bool_)):
         raise LtrTypeError(f"progress must be True or False. Got {progress!r}.")
+    if method_options is not None and not isinstance(method_options, Mapping):
+        raise LtrTypeError(f'method_options must map names to values, as {{"tau": 1}}. Got {method_options!r}.')
 
 
 def _scores(queries: Queries, scores: Any) -> list[AnyArray]:
@@ -205,12 +207,11 @@ def _scores(queries: Queries, scores: Any) -> list[AnyArray]:
     return checked
 
 
-def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray:
-    """Return a number a row: of equal scores the row with the lower one comes first, in all models, so that equal models stay equal."""
-    rows = np.arange(queries.n_rows)
-    if require_option("ties", ties, TIES) == "random":
-        np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(OF_TIES,))).shuffle(rows)
-    return rows
+def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
+    """Return a number a row, the same for all models, so that equal models stay equal; None for the order of the rows."""
+    if require_option("ties", ties, TIES) == "stable":
+        return None
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(OF_TIES,))).permutation(queries.n_rows)
 
 
 def _mixer(rankings: ManyRankings, method: str, rule: str, options: dict[str, Any]) -> Mixer:

@@ -35,8 +35,10 @@ class ManyRankings:
     length: int
 
     @classmethod
-    def of_scores(cls, queries: Queries, scores: list[AnyArray], length: int, tie_break: AnyArray) -> ManyRankings:
-        """Rank the documents that are retrieved by each model's scores; of equal ones that with the lower ``tie_break`` comes first."""
+    def of_scores(
+        cls, queries: Queries, scores: list[AnyArray], length: int, tie_break: AnyArray | None
+    ) -> ManyRankings:
+        """Rank the documents that are retrieved by each model's scores; of equal ones the first, or that with the lower ``tie_break``, is ahead."""
         rows = queries.rows_in_query_order()
         query = np.repeat(np.arange(queries.n_queries), queries.sizes)
         if queries.retrieved is not None:
@@ -44,11 +46,15 @@ class ManyRankings:
             rows, query = rows[kept], query[kept]
         sizes = np.bincount(query)
         sizes = sizes[sizes > 0]
-        first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        starts = np.cumsum(sizes) - sizes
         rank = np.empty((len(scores), len(rows)), dtype=np.intp)
-        for of_model, score in zip(rank, scores, strict=True):
-            order = np.lexsort((tie_break[rows], -score[rows], query))
-            of_model[order] = np.arange(len(rows)) - first + 1
+        for size in np.unique(sizes).tolist():  # queries of one size at a time are a matrix
+            at = starts[sizes == size][:, np.newaxis] + np.arange(size)
+            if tie_break is not None:  # then a stable sort is all that a model takes
+                at = np.take_along_axis(at, np.argsort(tie_break[rows[at]], axis=1), axis=1)
+            for of_model, score in zip(rank, scores, strict=True):
+                order = np.argsort(-score[rows[at]], axis=1, kind="stable")
+                of_model[np.take_along_axis(at, order, axis=1)] = np.arange(1, size + 1)
         grade = np.concatenate(([0.0], queries.grades))[queries.grade_index[rows]].astype(np.intp)
         return cls(rank, sizes, grade, rows, length)
 
@@ -63,7 +69,7 @@ class ManyRankings:
     @cached_property
     def n_shown(self) -> IntArray:
         """Documents that are shown of each query."""
-        return np.minimum(self.sizes, self.length)
+        return np.minimum(self.sizes, min(self.length, int(self.sizes.max())))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,8 @@ from ltr_metrics.inputs import BoolArray, FloatArray, IntArray, require_option
 from ltr_metrics.interleaving.pairwise_preference import PAIRS
 from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, ManyRankings, Shown
 
+CELLS = 2**22  # pairs of places times impressions at a time: so much memory, and no more
+
 
 class Preferred(NamedTuple):
     """Pairs of documents of which clicks prefer one, and that could have stood in each other's place."""
@@ -51,8 +53,17 @@ class ManyPairwisePreferences(Candidates):
         """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
         if self.rule == "clicks":
             return self.credit_clicks(shown, clicked)
+        length = int(self.n_shown[query].max())
+        at_once = max(1, CELLS // length**2)  # every fourth pair or so may count
+        parts = [slice(start, start + at_once) for start in range(0, len(query), at_once)]
+        return np.concatenate(
+            [self._credit_of(query[part], shown.documents[:length, part], clicked[:length, part]) for part in parts],
+            axis=1,
+        )
+
+    def _credit_of(self, query: IntArray, documents: IntArray, clicked: BoolArray) -> FloatArray:
         n = len(query)
-        pairs = self._preferred(shown.documents, clicked)
+        pairs = self._preferred(documents, clicked)
         one, two = self.top.take(pairs.document), self.top.take(pairs.other)
         of_query = query.take(pairs.impression) * self.log_stays.shape[1] - 1
         stays = self.log_stays.reshape(-1)
@@ -68,25 +79,19 @@ class ManyPairwisePreferences(Candidates):
     def _preferred(self, documents: IntArray, clicked: BoolArray) -> Preferred:
         """Find the pairs, place by place, and list them."""
         length, n = documents.shape
-        not_clicked = ~clicked
-        top = self.top.take(documents)
-        places = [
-            (place, other) for place in range(length) for other in range(length) if self._may_prefer(place, other)
-        ]
-        found = np.empty((len(places), n), dtype=np.bool_)
-        for (place, other), of_pair in zip(places, found, strict=True):
-            np.logical_and(clicked[place], not_clicked[other], out=of_pair)
-            of_pair &= (
-                top[max(place, other)] <= min(place, other) + 1
-            )  # the upper one stands below its best rank anyhow
-            if other > place + 1:
-                of_pair &= clicked[other - 1 :].any(axis=0)
-        at = np.flatnonzero(found)
-        pair, impression = at // n, at % n
-        preferred, passed = np.array(places, dtype=np.intp).reshape(-1, 2).T
-        flat = documents.reshape(-1)
-        one, two = (flat.take(places_of[pair] * n + impression) for places_of in (preferred, passed))
-        return Preferred(impression, one, two)
-
-    def _may_prefer(self, place: int, other: int) -> bool:
-        return other < place or other == place + 1 or (self.pairs == "authors" and other > place)
+        not_clicked, top = ~clicked, self.top.take(documents)
+        upper = np.arange(1, length + 1)[:, np.newaxis]
+        click_follows = np.logical_or.accumulate(clicked[::-1], axis=0)[::-1]
+        flat, found = documents.reshape(-1), []
+        for place in range(length):
+            # The upper one of a pair stands below its best rank anyhow; the lower one could have stood there, too.
+            above = not_clicked[:place] & clicked[place]
+            above &= top[place] <= upper[:place]
+            below = slice(place + 1, length if self.pairs == "authors" else place + 2)
+            under = not_clicked[below] & clicked[place]
+            under &= top[below] <= place + 1
+            if self.pairs == "authors":
+                under &= click_follows[place : length - 1]
+            at = np.concatenate([np.flatnonzero(above), np.flatnonzero(under) + (place + 1) * n])
+            found.append((at % n, flat[place * n : (place + 1) * n].take(at % n), flat.take(at)))
+        return Preferred(*map(np.concatenate, zip(*found, strict=True)))
