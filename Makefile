@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test test-oldest bench guard lint format clean
+.PHONY: help demo test test-spark test-oldest bench guard lint format clean
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -13,6 +13,9 @@ demo: .venv/demo  ## train LightGBM with early stopping on ERR@10, search a grid
 
 test: .venv/test  ## run all tests, the docstrings' and the README's examples among them
 	$(BIN)/python -m pytest
+
+test-spark: .venv/spark  ## run the tests of Spark, which is 460 MB; it wants Java 17
+	$(BIN)/python -m pytest tests/test_spark.py tests/test_cli_engine.py tests/test_examples.py -k spark
 
 test-oldest: .venv/oldest  ## the same with the oldest versions that pyproject.toml allows
 	.venv-oldest/bin/python -m pytest --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric  # shows eval_X
@@ -41,6 +44,10 @@ clean:  ## remove what the other commands made
 
 .venv/test: pyproject.toml | .venv/made
 	$(INSTALL) -e '.[test,lint]'
+	@touch $@
+
+.venv/spark: pyproject.toml | .venv/test
+	$(INSTALL) -e '.[spark]'
 	@touch $@
 
 .venv/bench: pyproject.toml | .venv/made

@@ -9,11 +9,11 @@ import tomllib
 
 WITHOUT_GRAPHICS_CARDS = {"xgboost": "xgboost-cpu"}  # the same module
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("lightgbm", "xgboost", "sklearn", "report")
+EXTRAS = ("lightgbm", "xgboost", "sklearn", "report", "dask")
 
 for line in [*PROJECT["dependencies"], *(line for extra in EXTRAS for line in PROJECT["optional-dependencies"][extra])]:
-    name, oldest = re.fullmatch(r"([\w-]+)>=([\d.]+)", line).groups()
-    print(f"{WITHOUT_GRAPHICS_CARDS.get(name, name)}=={oldest}")
+    name, parts, oldest = re.fullmatch(r"([\w-]+)(\[[\w,]+\])?>=([\d.]+)", line).groups()
+    print(f"{WITHOUT_GRAPHICS_CARDS.get(name, name)}{parts or ''}=={oldest}")
 for line in PROJECT["optional-dependencies"]["test"]:
     if line.startswith(("pytest>", "hypothesis>", "polars>", "selenium>", "statsmodels>")):
         print(line)

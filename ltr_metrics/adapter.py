@@ -15,6 +15,7 @@ from ltr_metrics.inputs import same_arrays
 from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics import MeanOf
 from ltr_metrics.result import Evaluation
+from ltr_metrics.totals import Totals
 
 
 class UndefinedMeanError(LtrValueError):
@@ -55,7 +56,7 @@ class HostMetrics:
         return result
 
 
-def refuse_undefined_means(result: Evaluation) -> None:
+def refuse_undefined_means(result: Evaluation | Totals) -> None:
     """Refuse a mean over no query."""
     for name, value in result.mean.items():
         if np.isnan(value):

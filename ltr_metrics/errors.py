@@ -5,6 +5,7 @@ Every error says what is wrong, where (row, query, file and line), the rule, the
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Iterable, Iterator
@@ -55,7 +56,7 @@ def naming(what: str) -> Iterator[None]:
 def warn(message: str) -> None:
     """Warn from the line outside this package that led here."""
     level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__)):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, LtrWarning, stacklevel=level)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
@@ -58,11 +59,7 @@ def _refuse_blurred(ids: AnyArray, name: str) -> None:
 def group_by_ids(ids: AnyArray) -> Grouping:
     """Group rows by id, in any order."""
     # Runs of equal ids first: sorted input then costs one comparison a row, and the rest works on a row a run.
-    try:
-        changes = ids[1:] != ids[:-1]
-    except TypeError:  # pandas' NA is neither equal nor unequal
-        _refuse_missing(ids, "qid")
-        raise
+    changes = _changes_of_objects(ids) if ids.dtype == object else ids[1:] != ids[:-1]
     run_start = np.flatnonzero(np.concatenate(([True], changes)))
     run_size = np.diff(np.append(run_start, len(ids)))
     run_ids = ids[run_start]
@@ -72,6 +69,15 @@ def group_by_ids(ids: AnyArray) -> Grouping:
         return Grouping(names, None, run_size)
     sizes = np.bincount(run_code, weights=run_size).astype(np.intp)
     return Grouping(names, np.argsort(np.repeat(run_code, run_size), kind="stable"), sizes)
+
+
+def _changes_of_objects(ids: AnyArray) -> AnyArray:
+    listed = ids.tolist()
+    try:
+        return np.fromiter(map(operator.ne, listed[1:], listed), dtype=np.bool_, count=max(0, len(listed) - 1))
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor unequal, and arrays are no ids
+        _refuse_missing(ids, "qid")
+        return np.ones(max(0, len(listed) - 1), dtype=np.bool_)
 
 
 def _refuse_missing(

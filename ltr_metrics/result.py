@@ -190,6 +190,11 @@ class Evaluation:
         """Queries evaluated, whether or not a metric leaves some out."""
         return len(self.qid)
 
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the means are weighted."""
+        return self.weight is not None
+
     def __getitem__(self, key: str | Metric) -> float:
         """Return the mean of a metric."""
         return self.mean[key]  # type: ignore[index]
@@ -233,7 +238,7 @@ class Evaluation:
     def __str__(self) -> str:
         """Return a small table of means."""
         width = max(map(len, self.mean), default=6)
-        weighted = "weighted mean" if self.weight is not None else "mean"
+        weighted = "weighted mean" if self.is_weighted else "mean"
         lines = [f"{'metric':<{width}}  {weighted:>13}  {'queries':>9}  {'left out':>8}"]
         for name, value in self.mean.items():
             left_out = self.n_undefined[name]

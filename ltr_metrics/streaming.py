@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ltr_metrics.conventions import Convention, Metrics, Request, resolve
 from ltr_metrics.errors import LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation import Queries
-from ltr_metrics.inputs import FloatArray, is_count
+from ltr_metrics.inputs import is_count
 from ltr_metrics.io.letor import ids_of_text, require_n_features
 from ltr_metrics.io.sorted import SortedRows
 from ltr_metrics.io.sorted_letor import sorted_letor
 from ltr_metrics.io.sorted_tables import Wanted, sorted_tables
 from ltr_metrics.io.table import is_table
+from ltr_metrics.label_checks import LabelChecks
 from ltr_metrics.metrics.shown import MeanOf
 from ltr_metrics.models import Model, load_model
 from ltr_metrics.result import Evaluation, joined
@@ -27,7 +26,6 @@ from ltr_metrics.result import Evaluation, joined
 PathLike = str | os.PathLike[str]
 
 ROWS_AT_ONCE = 100_000  # with 136 features 0.1 GB, and more rows at once are hardly faster
-GRADES_KEPT = 1_000  # labels may be fractional, and as many as rows
 
 
 def evaluate_sorted(
@@ -261,7 +259,7 @@ def _evaluate(
     batches: Iterator[_Batch], request: Request, progress: Callable[[int], object] | None
 ) -> dict[str, Evaluation]:
     parts: dict[str, list[Evaluation]] = {}
-    labels, done = _Labels(), 0
+    labels, done = LabelChecks(), 0
     for batch in batches:
         where = f"In {len(batch.rows):,} rows from {batch.rows.where(0)} on"
         with naming(where):
@@ -285,30 +283,3 @@ def _answer(queries: Queries, scores: Callable[[], Any], request: Request, where
     if result.fingerprint is not None:
         _ = result.fingerprint.of_query  # lets the labels go
     return result
-
-
-class _Labels:
-    """What metrics check of labels, over all batches: the grades, and how long the longest query is."""
-
-    def __init__(self) -> None:
-        self.grades: FloatArray = np.zeros(0)
-        self.longest = 0
-        self.columns: dict[str, Any] = {}
-
-    def add(self, queries: Queries) -> None:
-        """Take note of a batch."""
-        self.grades = np.union1d(self.grades, queries.grades)
-        if len(self.grades) > GRADES_KEPT:  # each batch was checked; what all of them decide are the extremes
-            self.grades = np.concatenate((self.grades[: GRADES_KEPT // 2], self.grades[-GRADES_KEPT // 2 :]))
-        self.longest = max(self.longest, int(queries.sizes.max()))
-        self.columns = dict.fromkeys(queries.columns)
-
-    def check(self, request: Request) -> None:
-        """Let each metric warn, or refuse, as it does where all rows are in memory."""
-        y = np.resize(self.grades, max(len(self.grades), self.longest))
-        group = np.full(-(-len(y) // self.longest), self.longest)
-        group[-1] -= group.sum() - len(y)
-        columns = {name: np.zeros(len(y)) for name in self.columns}
-        queries = _PlacedQueries(lambda _: "some row", y, group=group, columns=columns)
-        for metric in request.metrics:
-            metric.check(queries)

@@ -1,4 +1,4 @@
-"""XGBoost: `custom_metric` for ``xgb.train`` and ``xgb.cv``, `Monitor` for ``XGBRanker``, `early_stopping` for all of them.
+"""XGBoost: `custom_metric` for ``xgb.train`` and ``xgb.cv``, `Monitor` for ``XGBRanker``, `early_stopping` for all of them; on Dask too.
 
 ``XGBRanker(eval_metric=...)`` calls a function once a query and averages what it returns by query size, without weights: no
 function can repair that. `Monitor` is a callback, which sees all queries at once.
@@ -9,22 +9,28 @@ from __future__ import annotations
 import re
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics.adapter import HostMetrics, Prepared, wrong_host
+from ltr_metrics.adapter import HostMetrics, Prepared, refuse_undefined_means, wrong_host
 from ltr_metrics.conventions import Convention, Metrics, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import is_count
+from ltr_metrics.label_checks import check_in_silence
 from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics.base import Metric, is_number
+from ltr_metrics.result import Evaluation
+from ltr_metrics.totals import Totals
 
 try:
     import xgboost
 except ImportError as error:
     raise MissingExtraError("xgboost", "xgboost") from error
+
+from ltr_metrics.xgboost_workers import Part, ids_on_dask, totals_of_all
 
 Pairs = list[tuple[str, float]]
 
@@ -44,6 +50,22 @@ def custom_metric(
     mrr or err. XGBoost keeps six decimals of a custom metric. Give metrics names that XGBoost's own do not have: ``map@10``
     beside ``eval_metric="map@10"`` goes into one history.
 
+    **On several workers** (``xgboost.dask.train``, or any other launcher of XGBoost's), each evaluates the queries that it has, and all
+    log the mean over the queries of all, weighted if the DMatrix has weights; so `early_stopping` ends all of them in the same round. A
+    worker may have no rows. If one cannot go on, all raise, and say which. What has to be known on Dask:
+
+    - Rows of a query must be on one worker. ``DaskDMatrix(qid=...)`` moves no rows: a query that two partitions cut may end on two workers,
+      and ``DaskQuantileDMatrix`` takes it for two queries even on one. ``xgboost.dask.train`` is refused in the first round of such data;
+      under other launchers nobody can see it. ``ltr_metrics.dask.whole_queries(frame, qid)`` brings queries together, and
+      ``DaskXGBRanker(allow_group_split=False)``, its default, does it itself, by a partition for each query.
+    - Unless ``qid`` ascends over all partitions of a worker, XGBoost sorts the worker's rows by it, and loses the input order within a
+      query (its log says "Sorting data"). ``ties="stable"`` then means the order that XGBoost has made.
+    - A worker without any *partition* of a data set fails in XGBoost before it calls a metric ("data did not contain feature names") if the
+      features are data frames. Pass ``DaskDMatrix(feature_names=list(X.columns))``, or arrays, or as many partitions as there are workers; they
+      may be empty.
+    - ``DaskDMatrix`` refuses weights together with ``qid``. A weighted mean is had from a `Monitor`, or after the training.
+    - ``DaskXGBRanker`` takes a `Monitor`, as XGBRanker does.
+
     Parameters
     ----------
     metrics : str, Metric, or several of them
@@ -51,7 +73,7 @@ def custom_metric(
         As for `ltr_metrics.evaluate`. ``convention="xgboost"`` gives XGBoost's own values.
     log : PerQueryLog, optional
         Gets the per-query values of every round, in full precision. A new one for each training: XGBoost does not tell a metric
-        that another has begun.
+        that another has begun. Refused on workers, with which it would be lost.
 
     Returns
     -------
@@ -61,8 +83,8 @@ def custom_metric(
     Raises
     ------
     LtrValueError, LtrTypeError
-        In training, at the first round: a DMatrix without ``qid`` or ``group``, NaN predictions, another host's data, several
-        worker processes, a metric that is undefined for all queries.
+        In training, at the first round: a DMatrix without ``qid`` or ``group``, NaN predictions, another host's data, queries that are
+        cut between workers, a metric that is undefined for all queries.
 
     Examples
     --------
@@ -154,11 +176,21 @@ class MatrixMetrics(HostMetrics):
                 "custom_metric is for xgb.train and xgb.cv, which hand over an xgboost.DMatrix.",
                 *(preds, dmatrix, *others),
             )
-        _refuse_several_workers()
+        if xgboost.collective.is_distributed():
+            mean = _mean_over_workers(self, lambda: self._part(preds, dmatrix))
+            return list(mean.items())
         result = self.evaluate(self._queries(dmatrix), preds)
         if self.log is not None:
             self.log.record(dmatrix, result, self.request)
         return list(result.mean.items())
+
+    def _part(self, preds: Any, dmatrix: xgboost.DMatrix) -> Part:
+        """Evaluate the rows of this worker, which may be none."""
+        if dmatrix.num_row() == 0:
+            return Part(Totals.nothing(map(str, self.request.metrics)))
+        queries, made = self._queries(dmatrix), []
+        queries.once("known to the other workers", lambda: made.append(queries))
+        return Part(_totals_of(self, queries, preds), queries, bool(made), lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
         facts = dmatrix.get_label(), dmatrix.get_weight(), dmatrix.get_uint_info("group_ptr")
@@ -192,9 +224,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self._rounds_seen += 1
-        for history in evals_log.values():  # before 3.2 XGBoost calls callbacks in no order
-            for monitor in getattr(history, "monitors", ()):
-                monitor.after_iteration(model, epoch, evals_log)
+        _ask_monitors(model, epoch, evals_log)
         if self.data is None:
             self.data = self._only_or_last(evals_log)
         history = evals_log.get(self.data, {}).get(self.metric_name)
@@ -238,6 +268,9 @@ class Monitor(xgboost.callback.TrainingCallback):
     stand before them in the log. They are watched by `early_stopping`. Any other callback that reads our values, or that may stop
     the training, stands behind the Monitor in ``callbacks``.
 
+    On Dask (``DaskXGBRanker``, ``xgboost.dask.train``) the rows, which are in memory and not Dask's, are sent to every worker, and each evaluates
+    all of them. The mean over several workers is taken of them all: under another launcher each may have rows of its own.
+
     Parameters
     ----------
     metrics : str, Metric, or several of them
@@ -255,7 +288,7 @@ class Monitor(xgboost.callback.TrainingCallback):
     ties, no_relevant, convention
         As for `ltr_metrics.evaluate`.
     log : PerQueryLog, optional
-        Gets the per-query values of every round, under ``name``.
+        Gets the per-query values of every round, under ``name``. Refused on workers, with which it would be lost.
 
     Raises
     ------
@@ -320,8 +353,14 @@ class Monitor(xgboost.callback.TrainingCallback):
             )
         if self._rounds and self.metrics.log is not None:
             raise LtrValueError("The log has a training of this Monitor already. Give a new one to each training.")
-        self._dmatrix, self._rounds = xgboost.DMatrix(**self._features, enable_categorical=True), 0
+        self._dmatrix, self._rounds = None, 0
+        if not xgboost.collective.is_distributed():
+            self._lay_out()
         return model
+
+    def _lay_out(self) -> None:
+        # Workers do this in step, so on several it waits until EarlyStopping.before_training is over, of which that is true too.
+        self._dmatrix = xgboost.DMatrix(**self._features, enable_categorical=True)
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         if self._rounds == 0:  # before XGBoost's own data sets, so that "the last one" remains theirs
@@ -329,18 +368,23 @@ class Monitor(xgboost.callback.TrainingCallback):
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self._rounds == epoch:  # not asked for yet by early_stopping
-            self.evaluate(model, evals_log[self.name])
+        if self._rounds == epoch:  # not asked for yet by early_stopping, or by another Monitor
+            _ask_monitors(model, epoch, evals_log)
         return False
 
-    def evaluate(self, model: xgboost.Booster, history: OrderedDict[str, list[float]]) -> None:
-        """Append the values of the model as it is."""
-        _refuse_several_workers()
-        if self._rounds == 0:
-            self._refuse_other_features(model)
-        # XGBoost keeps its last prediction of a DMatrix and adds the new trees, so one DMatrix serves the whole training.
-        result = self.metrics.evaluate(self.queries, model.predict(self._dmatrix))
-        for metric, value in result.mean.items():
+    def evaluate(self, model: xgboost.Booster, epoch: int, history: OrderedDict[str, list[float]]) -> None:
+        """Append the values of the model as it is, once a round."""
+        if self._rounds != epoch:
+            return
+        result: Evaluation | None = None
+        if self._dmatrix is None:
+            self._lay_out()
+        if xgboost.collective.is_distributed():
+            mean = _mean_over_workers(self.metrics, lambda: self._part(model))
+        else:
+            result = self.metrics.evaluate(self.queries, self._predict(model))
+            mean = dict(result.mean)
+        for metric, value in mean.items():
             values = history.setdefault(metric, [])
             if len(values) != self._rounds:
                 raise LtrValueError(
@@ -348,11 +392,21 @@ class Monitor(xgboost.callback.TrainingCallback):
                     "Give this Monitor another name=."
                 )
             values.append(value)
-        for metric in [name for name in history if self._rounds == 0 and name not in result.mean]:
+        for metric in [name for name in history if self._rounds == 0 and name not in mean]:
             history.move_to_end(metric)  # and XGBoost's last metric of it
-        if self.metrics.log is not None:
+        if self.metrics.log is not None and result is not None:
             self.metrics.log.record(self, result, self.metrics.request, name=self.name)
         self._rounds += 1
+
+    def _part(self, model: xgboost.Booster) -> Part:
+        """Evaluate in one of several workers: all have the same rows if Dask has sent them this callback."""
+        return Part(_totals_of(self.metrics, self.queries, self._predict(model)), self.queries, self._rounds == 0)
+
+    def _predict(self, model: xgboost.Booster) -> Any:
+        if self._rounds == 0:
+            self._refuse_other_features(model)
+        # XGBoost keeps its last prediction of a DMatrix and adds the new trees, so one DMatrix serves the whole training.
+        return model.predict(self._dmatrix)
 
     def _refuse_other_features(self, model: xgboost.Booster) -> None:
         given, expected = self._dmatrix.num_col(), model.num_features()  # type: ignore[union-attr]
@@ -397,12 +451,30 @@ def _queries_of(label: Any, weight: Any, boundaries: Any) -> Queries:
     return Queries(label, group=np.diff(boundaries), query_weight=weight if len(weight) else None)
 
 
-def _refuse_several_workers() -> None:
-    # XGBoost would take the plain mean of the workers' means, whatever their numbers of queries.
-    if xgboost.collective.get_world_size() > 1:
+def _totals_of(metrics: HostMetrics, queries: Queries, scores: Any) -> Totals:
+    check_in_silence(queries, metrics.request)
+    result = queries.answer(scores, metrics.request)  # a mean over no query is refused if no worker has one
+    return Totals.of(result.per_query, result.weight)
+
+
+def _mean_over_workers(metrics: HostMetrics, evaluate: Callable[[], Part]) -> dict[str, float]:
+    """Return the mean over the queries of all workers, of which XGBoost then takes the plain mean, which changes nothing."""
+    if metrics.log is not None:
         raise LtrValueError(
-            f"There are {xgboost.collective.get_world_size()} workers, and this metric sees the rows of one: evaluate after the training."
+            "log= keeps what one process evaluates, and this training's data are spread over workers, with which it would be lost. Leave "
+            "it out; after the training, ltr_metrics.evaluate has the queries of any round: booster.predict(data, iteration_range=(0, i + 1))."
         )
+    totals = totals_of_all(evaluate, metrics.request)
+    refuse_undefined_means(totals)
+    return totals.mean
+
+
+def _ask_monitors(model: xgboost.Booster, epoch: int, evals_log: Any) -> None:
+    """Let all Monitors evaluate: before 3.2 XGBoost calls callbacks in no order, and workers must be in step."""
+    for name in sorted(evals_log):
+        history = evals_log[name]
+        for monitor in sorted(getattr(history, "monitors", ()), key=repr):
+            monitor.evaluate(model, epoch, history)
 
 
 class _Watched(OrderedDict[str, list[float]]):

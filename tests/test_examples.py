@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -84,6 +85,8 @@ FURTHER = {
     "xgboost_early_stopping": ("xgboost", [], r"XGBRanker: best round (\d+), err@10 = 0\.\d{6}"),
     "sklearn_grid_search": ("sklearn", [], r"Best: {.*}, stopped after (\d+) rounds"),
     "optuna_search": ("optuna", ["--trials", "2"], r"Best of 2 trials: ndcg_exp@10 = 0\.\d{6}"),
+    "dask_xgboost": ("distributed", [], r"Best round (\d+), err@10 = 0\.\d{6}"),
+    "spark_cross_validation": ("pyspark", [], r"max_depth=6: ndcg@10 = 0\.\d{4}"),
     "mlflow_tracking": ("mlflow", ["--tracking-uri", "sqlite:///{folder}/runs.db"], r"Run \w{32} is in sqlite"),
 }
 
@@ -113,6 +116,8 @@ def test_from_data_to_the_report(tmp_path: Path) -> None:
 def test_further_examples(name: str, own_files: bool, tmp_path: Path) -> None:
     module, options, expected = FURTHER[name]
     pytest.importorskip(module, reason=f"{module} is not installed")
+    if module == "pyspark" and shutil.which("java") is None:
+        pytest.skip("Spark wants Java, and there is none")
     arguments = [option.format(folder=tmp_path) for option in options]
     if own_files:
         arguments += ["--letor", str(letor(tmp_path / "train.txt", 1)), "--test", str(letor(tmp_path / "test.txt", 2))]

@@ -493,12 +493,13 @@ class TestErrors:
         with pytest.raises(ltr.LtrValueError, match=r"Rename 'own\(mode=a: b\)'"):
             custom_metric(Own(mode="a: b"))
 
-    def test_several_workers(self, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(xgb.collective, "get_world_size", lambda: 2)
-        with pytest.raises(ltr.LtrValueError, match="There are 2 workers"):
-            custom_metric("mrr")(np.zeros(len(split[3])), matrices(split)[1])
-        callbacks = [Monitor("mrr", split[1], split[3], qid=split[5])]
-        with pytest.raises(ltr.LtrValueError, match="There are 2 workers"):
+    def test_a_log_on_workers(self, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is on workers beside that: test_xgboost_dask.py."""
+        monkeypatch.setattr(xgb.collective, "is_distributed", lambda: True)
+        with pytest.raises(ltr.LtrValueError, match="log= keeps what one process evaluates.*iteration_range"):
+            custom_metric("mrr", log=ltr.PerQueryLog())(np.zeros(len(split[3])), matrices(split)[1])
+        callbacks = [Monitor("mrr", split[1], split[3], qid=split[5], log=ltr.PerQueryLog())]
+        with pytest.raises(ltr.LtrValueError, match="log= keeps what one process evaluates"):
             xgb.train(PARAMS, matrices(split)[0], 2, callbacks=callbacks, verbose_eval=False)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ltr_metrics.cli import engine as engines
 from ltr_metrics.cli import options as of
 from ltr_metrics.cli import stream
 from ltr_metrics.cli.inputs import named, names_of, source_of
@@ -34,7 +36,16 @@ RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdow
     is_flag=True,
     help="The rows of a query stand together: read part after part, however large the files are.",
 )
-def evaluate(form: str | None, out: Path | None, save: tuple[str, ...], is_sorted: bool, **given: Any) -> None:
+@of.options(of.ENGINE)
+def evaluate(
+    form: str | None,
+    out: Path | None,
+    save: tuple[str, ...],
+    is_sorted: bool,
+    engine: str | None,
+    shuffle: bool,
+    **given: Any,
+) -> None:
     """Evaluate models: means, quantiles, queries left out.
 
     DATA are LETOR files (compressed or not; query sizes may stand in FILE.query), or tables (.parquet, .arrow, .csv, .tsv, .npz) with the
@@ -47,24 +58,33 @@ def evaluate(form: str | None, out: Path | None, save: tuple[str, ...], is_sorte
           --metrics ndcg@10,map --by device
       ltr-metrics evaluate test.parquet --model new=model.txt \\
           --save production.parquet
+      ltr-metrics evaluate part-*.parquet --scores new=s1 --engine dask
       ltr-metrics evaluate --qrels qrels.txt --run bm25=run.txt \\
           --convention trec_eval --metrics map,p@10
     """  # noqa: D301  (click wants the character itself)
-    renderers: Any = stream.RENDERERS if is_sorted else RENDERERS
+    if is_sorted and engine is not None:
+        raise LtrValueError("--sorted reads part after part, --engine all parts at once: give one of the two.")
+    if shuffle and engine is None:
+        raise LtrValueError("--shuffle is for --engine: without it the rows of a query may stand anywhere.")
+    renderers: Any = stream.RENDERERS if is_sorted or engine is not None else RENDERERS
     form, items = chosen_format(form, out, renderers), named(given)
     files = _files_to_save(save, items.names)
     require_targets(out, *files.values())
     metrics, policy = names_of(given.pop("metrics")), of.policy(given)
-    made: Any
-    if is_sorted:
-        made = results = stream.evaluate_batches(given, items, metrics, policy)
-    else:
-        source = source_of(given, items)
-        made = step("Evaluating", lambda: _report(source, metrics, policy))
-        results = made.evaluations
-    text = renderers[form](made)
-    for name, file in files.items():
-        write_file(file, results[name].save)
+    with ExitStack() as stack:
+        made: Any
+        if engine is not None:
+            evaluated = engines.evaluated_by(engine, given, items, metrics, policy, shuffle=shuffle)
+            made = results = stack.enter_context(evaluated)
+        elif is_sorted:
+            made = results = stream.evaluate_batches(given, items, metrics, policy)
+        else:
+            source = source_of(given, items)
+            made = step("Evaluating", lambda: _report(source, metrics, policy))
+            results = made.evaluations
+        text = renderers[form](made)
+        for name, file in files.items():
+            write_file(file, results[name].save)
     write(text, out)
 
 

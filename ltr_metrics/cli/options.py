@@ -74,6 +74,7 @@ def _section(name: str) -> Callable[..., Decorator]:
 
 OUTPUT = "Output"
 _models, _files, _metrics = _section("What is evaluated"), _section("Data"), _section("Metrics")
+_engine = _section("Engine")
 _comparison, _gate, _online = _section("Comparison"), _section("Gate"), _section("Online")
 _output = _section(OUTPUT)
 
@@ -215,6 +216,18 @@ ONLINE = (
     ),
     _online("--impressions", type=click.IntRange(min=1), help="How many are simulated.  [default: 10000]"),
     _online("--shown", "length", type=click.IntRange(min=1), metavar="K", help="Documents in a list.  [default: 10]"),
+)
+ENGINE = (
+    _engine(
+        "--engine",
+        type=click.Choice(["dask", "spark"]),
+        help="Who reads the tables (.parquet, .csv, .tsv) and evaluates their parts, on all processors of this machine.",
+    ),
+    _engine(
+        "--shuffle",
+        is_flag=True,
+        help="Dask brings the rows of a query together; else each must be in one part (file or row group). Spark always does.",
+    ),
 )
 EXPLANATION = (
     _metrics("--metric", metavar="NAME", required=True, help="One metric, as ndcg@10."),

@@ -1,0 +1,146 @@
+"""`QueryEvaluator`: a metric per query for ``CrossValidator`` and its like."""
+# ruff: noqa: N815, SLF001 (Spark's parameters are in mixed case, and made with Params._dummy)
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from pyspark.ml.evaluation import Evaluator
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+from pyspark.sql import DataFrame
+
+from ltr_metrics.adapter import UndefinedMeanError
+from ltr_metrics.conventions import resolve
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.names import metric as metric_of
+from ltr_metrics.spark.evaluation import evaluate, refuse_input_order
+
+SPLIT_BY_ROW = re.compile(r"\w+_[0-9a-f]{12}_rand")  # how Spark names the random number that it draws for each row
+
+
+def _name(metric: object) -> str:
+    """Return the name of a metric, which must say all about it: parameters are saved as text."""
+    if isinstance(metric, str):
+        return metric
+    if isinstance(metric, Metric) and metric_of(str(metric)) == metric:
+        return str(metric)
+    raise LtrTypeError(f"metric must be one metric, by name or as an object that a name makes. Got {metric!r}.")
+
+
+class QueryEvaluator(
+    Evaluator,
+    HasLabelCol,
+    HasPredictionCol,
+    HasWeightCol,
+    DefaultParamsReadable["QueryEvaluator"],
+    DefaultParamsWritable,
+):
+    """The mean over queries of one metric, higher is better, for ``CrossValidator`` and `TrainValidationSplitByQuery`.
+
+    Folds must keep queries whole: add a column of folds by `with_folds` and pass its name as ``CrossValidator(foldCol=...)``. Spark's
+    ``TrainValidationSplit``, and ``CrossValidator`` without ``foldCol``, draw rows, which cuts queries and flatters; this evaluator sees that by
+    the column that they add, and refuses. It does not see the training rows: a column of folds that is not by query goes unnoticed.
+
+    Parameters
+    ----------
+    metric : str or Metric, default "ndcg@10"
+        One metric of those that `ltr_metrics.evaluate` takes, but for functions.
+    labelCol, predictionCol, qidCol : str
+        Columns of grades, scores and query ids.
+    weightCol, docidCol : str, optional
+        Columns of row weights, whose mean is a query's weight, and of document ids.
+    ties, noRelevant, convention : optional
+        As ``ties``, ``no_relevant`` and ``convention`` for `ltr_metrics.spark.evaluate`; a convention by name.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError, LtrKeyError
+        As `ltr_metrics.spark.evaluate` does; also for rows that were split at random, and if the metric is undefined for all queries.
+
+    Examples
+    --------
+    >>> from ltr_metrics.spark import QueryEvaluator
+    >>> rows = [(7, 1, 0.2), (9, 2, 0.7), (7, 0, 0.8), (9, 0, 0.1)]
+    >>> frame = spark.createDataFrame(rows, ["qid", "label", "prediction"])  # doctest: +SKIP
+    >>> QueryEvaluator(metric="mrr").evaluate(frame)  # doctest: +SKIP
+    0.75
+    """
+
+    metric = Param[str](Params._dummy(), "metric", "name of the metric", typeConverter=_name)
+    qidCol = Param[str](Params._dummy(), "qidCol", "column of query ids", typeConverter=TypeConverters.toString)
+    docidCol = Param[str](Params._dummy(), "docidCol", "column of document ids", typeConverter=TypeConverters.toString)
+    ties = Param[str](Params._dummy(), "ties", "order of equal scores", typeConverter=TypeConverters.toString)
+    noRelevant = Param[Any](
+        Params._dummy(), "noRelevant", "what becomes of queries that the metric is undefined on: a word or a number"
+    )
+    convention = Param[str](Params._dummy(), "convention", "whose choices", typeConverter=TypeConverters.toString)
+
+    def __init__(
+        self,
+        *,
+        metric: str | Metric = "ndcg@10",
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        qidCol: str = "qid",
+        weightCol: str | None = None,
+        docidCol: str | None = None,
+        ties: str | None = None,
+        noRelevant: str | float | None = None,
+        convention: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._setDefault(metric="ndcg@10", qidCol="qid")
+        given: dict[str, Any] = {
+            "metric": metric,
+            "labelCol": labelCol,
+            "predictionCol": predictionCol,
+            "qidCol": qidCol,
+        }
+        given |= {"weightCol": weightCol, "docidCol": docidCol, "ties": ties, "noRelevant": noRelevant}
+        given |= {"convention": convention}
+        self._set(**{name: value for name, value in given.items() if value is not None})
+        refuse_input_order(resolve(**self._options()), docidCol)  # now, and not after the first training
+
+    def _options(self) -> dict[str, Any]:
+        options = {"metrics": self.metric, "ties": self.ties, "no_relevant": self.noRelevant}
+        return {name: self._value(param) for name, param in (options | {"convention": self.convention}).items()}
+
+    def _value(self, param: Param[Any]) -> Any:
+        return self.getOrDefault(param) if self.isDefined(param) else None
+
+    def _evaluate(self, dataset: DataFrame) -> float:
+        _refuse_rows_split_at_random(dataset)
+        result = evaluate(
+            dataset,
+            label=self.getLabelCol(),
+            score=self.getPredictionCol(),
+            qid=self._value(self.qidCol),
+            docid=self._value(self.docidCol),
+            weight=self._value(self.weightCol),
+            **self._options(),
+        )
+        ((name, value),) = result.mean.items()
+        if np.isnan(value):  # which Spark would take for the best
+            raise UndefinedMeanError(
+                f"{name} is undefined for all {result.n_queries:,} queries, or all have weight 0: no mean can choose a model. Use larger folds, "
+                "or say with noRelevant what such queries count."
+            )
+        return value
+
+    def isLargerBetter(self) -> bool:  # noqa: N802
+        return True
+
+
+def _refuse_rows_split_at_random(dataset: DataFrame) -> None:
+    drawn = next((name for name in getattr(dataset, "columns", []) if SPLIT_BY_ROW.fullmatch(name)), None)
+    if drawn is not None:
+        raise LtrValueError(
+            f"These rows were drawn one by one ({drawn!r} is the random number of each), so that queries are cut in two, and what is trained on "
+            "one part is flattered on the other. Use CrossValidator(foldCol=...) with a column that ltr_metrics.spark.with_folds adds, or "
+            "ltr_metrics.spark.TrainValidationSplitByQuery."
+        )
