@@ -324,10 +324,11 @@ def test_many_cut_queries_are_counted() -> None:
 
 
 def test_equal_hashes_are_no_cut_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ltr_metrics import dask as module
+    from ltr_metrics.dask import cuts, evaluation
 
-    monkeypatch.setattr(module, "_hashes", lambda ids: np.arange(len(ids), dtype=np.uint64) % np.uint64(3))
-    monkeypatch.setattr(module, "CANDIDATES_AT_ONCE", 2)
+    for module in (cuts, evaluation):
+        monkeypatch.setattr(module, "hashes_of", lambda ids: np.arange(len(ids), dtype=np.uint64) % np.uint64(3))
+    monkeypatch.setattr(cuts, "CANDIDATES_AT_ONCE", 2)
     frame = frame_of(random_data(10))
     starts = np.flatnonzero(np.diff(frame["qid"])) + 1
     same(evaluate(dask_of(parts_of(frame, starts[[3, 9, 16]])), metrics="map"), in_memory(frame, "map"))
@@ -336,18 +337,18 @@ def test_equal_hashes_are_no_cut_queries(monkeypatch: pytest.MonkeyPatch) -> Non
         _ = evaluate(dask_of(parts_of(frame, [within])), metrics="map").mean
 
 
-def test_ids_that_are_equal_have_equal_hashes() -> None:
-    from ltr_metrics.dask import _hashes
+def test_ids_that_are_equal_have_equalhashes_of() -> None:
+    from ltr_metrics.dask.cuts import hashes_of
 
     numbers = [0, 1, -1, 7, 2**40, -(2**62)]
     as_objects = np.array(numbers, dtype=object)
     for ids in (np.array(numbers), np.array(numbers, dtype=float), np.array([*map(float, numbers)], dtype=object)):
-        np.testing.assert_array_equal(_hashes(ids), _hashes(as_objects))
-    np.testing.assert_array_equal(_hashes(np.array([Decimal(1), True, 1.0], dtype=object)), [1, 1, 1])
-    np.testing.assert_array_equal(_hashes(np.array([0.5, -0.0])), _hashes(np.array([0.5, 0.0], dtype=object)))
-    np.testing.assert_array_equal(_hashes(np.array(["a", "b"])), _hashes(np.array(["a", "b"], dtype=object)))
-    assert len(np.unique(_hashes(np.arange(100_000).astype(str)))) == 100_000
-    assert len(np.unique(_hashes(np.arange(2**62, 2**62 + 1000)))) == 1000
+        np.testing.assert_array_equal(hashes_of(ids), hashes_of(as_objects))
+    np.testing.assert_array_equal(hashes_of(np.array([Decimal(1), True, 1.0], dtype=object)), [1, 1, 1])
+    np.testing.assert_array_equal(hashes_of(np.array([0.5, -0.0])), hashes_of(np.array([0.5, 0.0], dtype=object)))
+    np.testing.assert_array_equal(hashes_of(np.array(["a", "b"])), hashes_of(np.array(["a", "b"], dtype=object)))
+    assert len(np.unique(hashes_of(np.arange(100_000).astype(str)))) == 100_000
+    assert len(np.unique(hashes_of(np.arange(2**62, 2**62 + 1000)))) == 1000
 
 
 @pytest.mark.parametrize("ids", [int, str])

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, TypeVar
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 from ltr_metrics.report.plots.forest import Drawn, Row, size_of
 from ltr_metrics.report.plots.style import HEIGHT, WIDTH, axes_of, legend_height
 
-F = TypeVar("F", bound="ForestDisplay")
-L = TypeVar("L", bound="LinesDisplay")
+if TYPE_CHECKING:
+    from typing_extensions import Self  # of typing from Python 3.11 on
 
 
 class Display(ABC):
