@@ -40,6 +40,12 @@ class DistributedEvaluation(Evaluation):
     def __init__(self, parts: Parts, request: Request, by: tuple[str, ...] = ()) -> None:
         self.__dict__.update(_parts=parts, _request=request, _by=by)
 
+    def __repr__(self) -> str:
+        """Return the table, once it is computed: to look at a variable is not to ask for a job."""
+        if "_totals" in self.__dict__:
+            return str(self)
+        return f"{type(self).__name__}({', '.join(map(str, self._request.metrics))}), not computed yet"
+
     @property
     def policy(self) -> Policy:
         """How ties and undefined queries are treated."""

@@ -85,8 +85,10 @@ class Totals:
         found = {}
         for metric, value, weight in zip(self.metrics, self.value.T.tolist(), self.weight.T.tolist(), strict=True):
             total = math.fsum(weight)
-            if not math.isfinite(total):
-                raise LtrValueError("The weights of all queries together are beyond float64: scale them down.")
+            if not math.isfinite(total) or not np.isfinite(value).all():
+                raise LtrValueError(
+                    f"The weights, or weighted values of {metric}, of all queries together are beyond float64: scale the weights down."
+                )
             found[metric] = math.fsum(value) / total if total > 0 else math.nan
         return found
 
@@ -94,8 +96,11 @@ class Totals:
 def _exact_sum(values: FloatArray) -> tuple[float, float]:
     """Return a sum, rounded once, and what the rounding has lost."""
     terms = values.tolist()
-    high = math.fsum(terms)
-    return high, math.fsum([*terms, -high])
+    try:
+        high = math.fsum(terms)
+        return high, math.fsum([*terms, -high])
+    except OverflowError:  # the mean will say so
+        return math.inf, 0.0
 
 
 def _added(one: FloatArray, other: FloatArray) -> FloatArray:

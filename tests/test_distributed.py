@@ -91,6 +91,7 @@ def test_it_is_an_evaluation_like_any_other(weighted: bool, by: str | None) -> N
     parts = InTwoParts(REQUEST, weighted, by)
     result, whole = DistributedEvaluation(parts, REQUEST, () if by is None else (by,)), parts.whole
     assert isinstance(result, Evaluation)
+    assert repr(result) == "DistributedEvaluation(ndcg_exp@10, map, err@10), not computed yet"
     assert parts.calls == {"totals": 0, "together": 0}
     assert result["ndcg@10"] == pytest.approx(whole["ndcg@10"], abs=1e-15)
     assert result.n_undefined == whole.n_undefined

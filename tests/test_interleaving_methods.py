@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -21,6 +23,7 @@ from scipy import stats
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.interleaving import PairwisePreference, Shown, TeamDraft
+from ltr_metrics.interleaving.methods import METHODS as BY_NAME
 
 A, B = ["001", "002", "003"], ["004", "005", "006"]
 METHODS = [TeamDraft, PairwisePreference]
@@ -689,3 +692,16 @@ def test_credit_beyond_all_numbers_is_refused() -> None:
     turned = [*ahead[1:], 1]
     with pytest.raises(LtrValueError, match="Mix shorter lists"):
         PairwisePreference([ahead, turned]).credit(turned, [len(turned) - 1])
+
+
+@pytest.mark.filterwarnings("ignore:Optimized has no unbiased")
+@pytest.mark.parametrize("name", BY_NAME)
+def test_methods_are_sent_between_processes(name: str) -> None:
+    """Also after they were used: what they keep then must mean the same elsewhere."""
+    method = BY_NAME[name]([[1, 2], [3, 4, 5, 6]])
+    shown = method.mix(random_state=1)
+    method.credit(shown, [0])
+    before = [method.mix(random_state=seed) for seed in range(40)]
+    for again in (pickle.loads(pickle.dumps(method)), copy.deepcopy(method)):
+        assert [again.mix(random_state=seed) for seed in range(40)] == before
+        assert again.probability(shown) == method.probability(shown)

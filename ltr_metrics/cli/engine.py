@@ -87,7 +87,7 @@ def _numbers(columns: dict[str, Any], scores: Any, request: Request) -> list[str
 def _by_dask(
     files: Sequence[Path], scores: dict[str, str], numbers: list[str], options: dict[str, Any]
 ) -> Iterator[Results]:
-    """Evaluate by threads of this process, which took half of the time that processes and what goes between them take."""
+    """Evaluate by threads of this process: they share memory, and NumPy leaves the interpreter to others."""
     try:
         import dask
         import dask.dataframe as dd

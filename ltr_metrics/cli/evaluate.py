@@ -23,7 +23,7 @@ RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdow
 
 
 @click.command(cls=of.Command)
-@of.options(of.DATA, of.FILES, of.METRICS, of.output(*RENDERERS))
+@of.options(of.DATA, of.FILES, of.METRICS, of.ENGINE, of.output(*RENDERERS))
 @of.output_option(
     "--save",
     multiple=True,
@@ -36,7 +36,6 @@ RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdow
     is_flag=True,
     help="The rows of a query stand together: read part after part, however large the files are.",
 )
-@of.options(of.ENGINE)
 def evaluate(
     form: str | None,
     out: Path | None,

@@ -19,7 +19,8 @@ CANDIDATES_AT_ONCE = 100_000
 
 def refuse_cut_queries(hashes: list[AnyArray], of_each: Callable[[Callable[..., Any]], tuple[Any, ...]]) -> None:
     """Raise an error if a query is in several partitions: equal ids have equal hashes, of which only those are looked at closer."""
-    together = np.sort(np.concatenate(hashes))
+    together = np.concatenate(hashes)
+    together.sort()
     candidates = np.unique(together[1:][together[1:] == together[:-1]])
     for first in range(0, len(candidates), CANDIDATES_AT_ONCE):
         of_partition = of_each(partial(_ids_of, candidates[first : first + CANDIDATES_AT_ONCE]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import add
@@ -189,7 +189,6 @@ class _Job:
         labels = reduce(add, (sums.labels for sums in found))
         labels.check(self.asked.request)
         totals = {name: reduce(add, (sums.totals[name] for sums in found)) for name in self.asked.scores}
-        _refuse_infinite(totals.values())
         return parts, _Sums(totals, labels, np.zeros(0))
 
     def totals(self, score: str) -> Totals:
@@ -238,10 +237,3 @@ def _sums(part: Part | None) -> _Sums | None:
 
 def _result(score: str, part: Part | None) -> tuple[Evaluation, dict[str, list[Hashable]]] | None:
     return None if part is None else (part.results[score], part.ascending)
-
-
-def _refuse_infinite(totals: Iterable[Totals]) -> None:
-    if not all(np.isfinite(of_score.weight).all() for of_score in totals):
-        raise LtrValueError(
-            "weight must have a finite sum, which goes beyond float64 over all partitions: scale the weights down."
-        )

@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics.dask.cuts import hashes_of
 from ltr_metrics.dask.partition import Asked, Part, as_plain, part_of
 from ltr_metrics.dask.rows import Rows, meta_of, shown
-from ltr_metrics.errors import naming
+from ltr_metrics.errors import LtrTypeError, naming
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.grouping import as_ids, group_by_ids
 from ltr_metrics.inputs import IntArray, as_numbers
@@ -57,6 +57,8 @@ def whole_queries(frame: Any, qid: str = "qid") -> Any:
     >>> ltr_metrics.dask.evaluate(whole, metrics=["mrr"])["mrr"]
     0.75
     """
+    if not isinstance(qid, str):
+        raise LtrTypeError(f"qid must be the name of a column of the frame. Got a {type(qid).__name__}.")
     rows = Rows.of(frame, {"qid": qid})
     meta = meta_of(frame)
     placed = frame.map_partitions(_placed, rows.columns["qid"], meta=_placed(meta, qid))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import difflib
 import gzip
 import json
 import lzma
@@ -26,7 +25,6 @@ from ltr_metrics.io.compressed import blocks_of_lines
 from ltr_metrics.io.write import write_whole
 
 KEYS = ("query", "method", "rankings", "shown", "teams", "clicks", "length")
-ALIKE = 0.75  # another key so much like one of these is one of them misspelt
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": partial(gzip.compress, mtime=0),  # the same bytes at any time
     ".xz": lzma.compress,
@@ -295,12 +293,11 @@ def _parsed(line: str | bytes, models: list[str] | None) -> Impression:
         raise LtrValueError(f"a line must be a JSON object in UTF-8, and be whole. {told}.") from None
     if not isinstance(found, dict):
         raise LtrValueError(f"a line must be a JSON object with the keys {', '.join(KEYS)}. Got {short(found)}.")
-    for key in found:
-        if key not in KEYS and (near := difflib.get_close_matches(key.lower(), KEYS, n=1, cutoff=ALIKE)):
-            raise LtrValueError(f"there is no key {key!r}. Did you mean {near[0]!r}? Keys: {', '.join(KEYS)}.")
     for key in ("shown", "clicks"):
         if found.get(key) is None:
-            raise LtrValueError(f"the key {key!r} is missing.{' Without a click it is [].' * (key == 'clicks')}")
+            other = [name for name in found if name not in KEYS]
+            near = did_you_mean(key, other).replace("Did you mean", "Is that")
+            raise LtrValueError(f"the key {key!r} is missing.{' Without a click it is [].' * (key == 'clicks')}{near}")
     rankings = found.get("rankings")
     if rankings is not None:
         rankings = {

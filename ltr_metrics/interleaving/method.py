@@ -130,9 +130,6 @@ class Method(ABC):
 
     # -- what methods use -----------------------------------------------------------------------------------------------
 
-    def _n_shown(self) -> int:
-        return self._rankings.n_shown
-
     def _parts(self, shown: Shown | Sequence[Hashable]) -> tuple[list[Hashable], list[int] | None]:
         listed = shown.documents if isinstance(shown, Shown) else shown
         if not is_sequence(listed):
@@ -165,8 +162,8 @@ class Method(ABC):
         unknown = next((place for place, one in enumerate(documents) if one not in self._rankings.top), None)
         if unknown is not None:
             return f"document {documents[unknown]!r} at place {unknown} (from 0) is in none of the rankings"
-        if len(documents) != self._n_shown():
-            return f"it has {len(documents)} documents where {self._n_shown()} are shown"
+        if len(documents) != self._rankings.n_shown:
+            return f"it has {len(documents)} documents where {self._rankings.n_shown} are shown"
         return ""
 
     def _credit_clicks(self, documents: list[Hashable], teams: list[int] | None, places: list[int]) -> FloatArray:

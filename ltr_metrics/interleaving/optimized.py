@@ -28,8 +28,8 @@ class Optimized(Method):
         c = sum over places x of credit(document at x) / x
 
     (Two rankings: Radlinski and Craswell, WSDM 2013; several: Schuth et al., CIKM 2014.) Where no p is unbiased, the bias is made as
-    small as can be, then the variance at that bias, and a warning says so. Two rankings of equal lengths have always had an unbiased p so far
-    (783 random pairs); a quarter of the pairs of unequal lengths had none, and five features of MQ2008 none on four queries of five.
+    small as can be, then the variance at that bias, and a warning says so. Pairs of rankings of unequal
+    lengths often have none, whatever the lists, and so have most sets of five rankings.
 
     Parameters
     ----------
@@ -123,6 +123,11 @@ class Optimized(Method):
         for place in places:
             credit += self._credit_of[documents[place]]
         return credit
+
+    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
+        """Whether it is one of the lists to choose from, whichever of them other samples or another solution may show."""
+        lists = self._rankings.lists
+        return all(one in _may_follow(lists, documents[:place]) for place, one in enumerate(documents))
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
         return self.distribution.get(tuple(documents), 0.0)

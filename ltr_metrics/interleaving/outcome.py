@@ -284,7 +284,8 @@ class Outcome:
         win_share is wins / (wins + losses), the limits are exact (Clopper and Pearson) and p_wins is the exact binomial test against
         one half, the sign test; all four are NaN where every impression is a tie. credit_difference is the mean an impression, with
         limits and p-value of the paired t-test; these three are NaN for one impression and where the difference is the same in all.
-        p-values are two-sided, each for its pair alone (`ltr_metrics.inference.correct` corrects for their number), and for a number
+        Of PPM p_wins is no test of "users have no preference": clicks that know nothing of the documents give equal credit on average, and
+        may give one model more wins. p-values are two-sided, each for its pair alone (`ltr_metrics.inference.correct` corrects for their number), and for a number
         of impressions that was chosen before: stopping at the first small one finds differences that are none.
 
         Parameters

@@ -62,29 +62,25 @@ class PairwisePreference(Method):
         self.pairs = require_option("pairs", pairs, PAIRS)
 
     @cached_property
+    def _places(self) -> list[list[Hashable]]:
+        """The documents that the rankings have at each place that is shown."""
+        n_shown = self._rankings.n_shown
+        return [[one[place] for one in self._rankings.lists if place < len(one)] for place in range(n_shown)]
+
+    @cached_property
     def _by_top(self) -> list[Hashable]:
         """The documents that may be shown, by best rank: place x is drawn from a beginning of this list."""
-        within = (
-            document for column in zip(*self._padded, strict=True) for document in column if document is not NOTHING
-        )
-        return list(dict.fromkeys(within))
+        return list(dict.fromkeys(chain.from_iterable(self._places)))
 
     @cached_property
     def _choices(self) -> list[int]:
         """How many documents each place is drawn from, n_x."""
         seen: set[Hashable] = set()
         choices = []
-        for place, column in enumerate(zip(*self._padded, strict=True)):
-            seen.update(column)
-            seen.discard(NOTHING)
+        for place, documents in enumerate(self._places):
+            seen.update(documents)
             choices.append(len(seen) - place)
         return choices
-
-    @cached_property
-    def _padded(self) -> list[list[Hashable]]:
-        """The first documents of each ranking, as many as are shown."""
-        n = self._rankings.n_shown
-        return [ranking[:n] + [NOTHING] * (n - len(ranking)) for ranking in self._rankings.lists]
 
     def _mix(self, rng: np.random.Generator) -> Shown:
         documents = self._by_top.copy()
@@ -144,6 +140,3 @@ class PairwisePreference(Method):
 
     def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
         return all(self._rankings.top[document] <= place for place, document in enumerate(documents, start=1))
-
-
-NOTHING = object()  # fills the rankings that are shorter than what is shown

@@ -144,7 +144,8 @@ def tables_of_online(summary: dict[str, Any]) -> list[Table]:
                 "agreement",
             ),
             [_cells(*row) for row in zip(online["pairs"], offline["differences"], offline["agreement"], strict=True)],
-            f"{SURE}\n{offline['metric']}: difference in the mean. {agreement_told(offline)}",
+            f"{SURE}\n{offline['metric']}: difference in the mean. {agreement_told(offline)}"
+            + OF_PPM * (online["method"] == "ppm"),
         ),
     ]
 
@@ -162,6 +163,9 @@ def _cells(pair: dict[str, Any], difference: float | None, agreement: str | None
         signed(difference),
         agreement or "-",
     ]
+
+
+OF_PPM = " Under PPM users without a preference give equal credit on average, and may give one model more wins: p credit tests it, p does not."
 
 
 def told(summary: dict[str, Any]) -> str:

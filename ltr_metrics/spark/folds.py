@@ -95,7 +95,7 @@ class TrainValidationSplitByQuery(TrainValidationSplit):
 
     def __init__(self, *, qidCol: str = "qid", **options: Any) -> None:
         super().__init__(**options)
-        self._setDefault(qidCol="qid")
+        self._setDefault(qidCol="qid", seed=0)  # Spark's own default is another one in each process
         self._set(qidCol=qidCol)
 
     def _fit(self, dataset: DataFrame) -> TrainValidationSplitModel:
