@@ -397,7 +397,7 @@ def test_values_that_are_refused(
         with pytest.raises(ltr.LtrValueError, match=message) as caught:
             getattr(result, ask)
         assert len(str(caught.value)) < 500  # and not a trace of Spark
-    assert spark.sparkContext._jsc.getPersistentRDDs().size() == before
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() <= before  # others may be let go meanwhile
 
 
 def test_no_rows(spark: SparkSession) -> None:
