@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# slow, and of nothing that differs between versions
+ANY_VERSION := --ignore tests/test_browser.py --ignore tests/test_inference_slow.py --ignore tests/test_interleaving_published.py
+
 .PHONY: help demo test test-spark test-oldest bench guard lint format clean
 
 help:  ## show this
@@ -18,7 +21,7 @@ test-spark: .venv/spark  ## run the tests of Spark, which is 460 MB; it wants Ja
 	$(BIN)/python -m pytest tests/test_spark.py tests/test_cli_engine.py tests/test_examples.py -k spark
 
 test-oldest: .venv/oldest  ## the same with the oldest versions that pyproject.toml allows
-	.venv-oldest/bin/python -m pytest --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric  # shows eval_X
+	.venv-oldest/bin/python -m pytest --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric $(ANY_VERSION)  # shows eval_X
 
 bench: .venv/bench  ## measure against the peers; BENCH=--quick takes under a minute
 	$(BIN)/python -m benchmarks $(BENCH)
