@@ -6,6 +6,8 @@ import bz2
 import gzip
 import lzma
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from pyarrow import feather, ipc
 
 import ltr_metrics as ltr
 from ltr_metrics.io import compressed, read_letor, read_scores, read_table, write_whole
+from ltr_metrics.io import table as tables
 from ltr_metrics.io.table import is_table
 
 GOOD = "2 qid:7 1:0.5 3:-1e-3 # docid = GX1 inc = 1\n0 qid:7 2:.25 #docid = GX2\n1.5 qid:10 1:1 2:2 3:3 # docid = GX3\n"
@@ -464,3 +467,60 @@ def test_tensorflow_rankings_examples(data: Path) -> None:
     X, _, qid = read_letor(data / "tfr_small" / "tfr_train.txt")
     assert X[0, 16] == 0.369905  # 17:-0.763873 17:0.369905
     assert len(qid) == 119
+
+
+LEAVES_EARLY = """
+import sys, time
+from ltr_metrics import evaluate_sorted
+from ltr_metrics.io import compressed, table
+
+class Slow:  # a file whose second half takes a while
+    def __init__(self):
+        self.n_reads = 0
+    def read(self, n=-1):
+        self.n_reads += 1
+        if self.n_reads > 1:
+            time.sleep(0.3)
+        return (b"" if self.n_reads > 1 else b"qid,label,s\\n") + b"1,0,2\\n" * 200_000
+    def readable(self): return True
+    closed = False
+    def close(self): pass
+    def __enter__(self): return self
+    def __exit__(self, *_): pass
+
+class Keeps:  # the interpreter busy while it shuts down
+    def __del__(self, sleep=time.sleep):
+        sleep(1)
+
+compressed._OPEN[".gz"] = lambda *_: Slow()
+sys.keeps = Keeps()
+from pathlib import Path
+from ltr_metrics.io.sorted_tables import Wanted, _readable
+with _readable(Path("a.csv.gz"), Wanted("qid", (), ("label", "s")), 1) as (_, batches):
+    assert next(batches).num_rows > 1_000
+"""
+
+
+def test_leaving_in_the_middle_of_a_file_does_not_abort_the_process() -> None:
+    """Threads of pyarrow that read a Python file while the interpreter shuts down made it abort, now and then."""
+    done = subprocess.run([sys.executable, "-c", LEAVES_EARLY], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.csv", "a.tsv", "a.csv.gz", "a.parquet.bz2", "a.arrow.xz"])
+def test_pyarrow_gets_no_python_object_to_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    read, opened = tables._read_by_pyarrow, []
+    monkeypatch.setattr(tables, "_read_by_pyarrow", lambda file, *rest: opened.append(file) or read(file, *rest))
+    kind, *compression = Path(name).suffixes
+    plain, frame = tmp_path / f"a{kind}", pd.DataFrame({"qid": ["1", "1"], "label": [1, 0], "s": [0.5, 0.25]})
+    if kind == ".parquet":
+        frame.to_parquet(plain)
+    elif kind == ".arrow":
+        feather.write_feather(frame, plain)
+    else:
+        frame.to_csv(plain, index=False, sep="\t" if kind == ".tsv" else ",")
+    for ending in compression:
+        with compressed._OPEN[ending](tmp_path / name, "wb") as file:
+            file.write(plain.read_bytes())
+    assert read_table(tmp_path / name)["s"].tolist() == [0.5, 0.25]
+    assert [type(file) for file in opened] == [pa.BufferReader if compression else pa.OSFile]

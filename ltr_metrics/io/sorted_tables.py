@@ -13,9 +13,18 @@ import numpy as np
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray
 from ltr_metrics.io.arrays import UNREADABLE
-from ltr_metrics.io.compressed import open_bytes
+from ltr_metrics.io.compressed import BYTES_AT_ONCE, open_bytes
 from ltr_metrics.io.sorted import SortedRows, whole_queries
-from ltr_metrics.io.table import ARROW, END_OF_STREAM, TEXT_SEPARATORS, kind_of, pyarrow_with, require_columns
+from ltr_metrics.io.table import (
+    ARROW,
+    TEXT_SEPARATORS,
+    kind_of,
+    native_bytes,
+    native_file,
+    open_arrow,
+    pyarrow_with,
+    require_columns,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -194,31 +203,46 @@ def _opened(path: Path, file: IO[bytes], wanted: Wanted, rows_at_once: int) -> t
         )
     if kind == ".parquet":
         # Buffered in advance, what was read stays in memory as long as the file is open.
-        parquet = pyarrow_with("parquet").parquet.ParquetFile(path, pre_buffer=False)
+        parquet = pyarrow_with("parquet").parquet.ParquetFile(pyarrow_with().OSFile(str(path)), pre_buffer=False)
         return parquet.schema_arrow, parquet.iter_batches(max(rows_at_once, READ_AT_LEAST), columns=wanted.names)
-    return _open_arrow(file)
+    reader = open_arrow(native_file(path, file))
+    if hasattr(reader, "num_record_batches"):
+        return reader.schema, (reader.get_batch(i) for i in range(reader.num_record_batches))
+    return reader.schema, iter(reader)
 
 
 def _open_text(file: IO[bytes], separator: str, wanted: Wanted) -> tuple[Any, Iterator[Any]]:
-    pyarrow = pyarrow_with("csv")
-    types = dict.fromkeys(wanted.numbers, pyarrow.float64())  # of a file's first rows the types are not known
-    types |= dict.fromkeys((wanted.qid, *wanted.text), pyarrow.string())
-    reader = pyarrow.csv.open_csv(
-        file,
-        parse_options=pyarrow.csv.ParseOptions(delimiter=separator),
-        convert_options=pyarrow.csv.ConvertOptions(column_types=types),
-    )
-    return reader.schema, iter(reader)
+    """Parse block after block, since pyarrow's own reader of streams reads ahead in threads (see `native_file`)."""
+    csv = pyarrow_with("csv").csv
+    types = dict.fromkeys(wanted.numbers, pyarrow_with().float64())  # a block's rows do not tell a column's type
+    types |= dict.fromkeys((wanted.qid, *wanted.text), pyarrow_with().string())
+
+    def parse(block: bytes, names: Sequence[str] = ()) -> Any:
+        return csv.read_csv(
+            native_bytes([block]),
+            read_options=csv.ReadOptions(column_names=names),
+            parse_options=csv.ParseOptions(delimiter=separator),
+            convert_options=csv.ConvertOptions(column_types=types, include_columns=wanted.names if names else []),
+        )
+
+    blocks = _blocks_of_lines(file)
+    first = parse(next(blocks, b""))
+
+    def batches() -> Iterator[Any]:
+        yield from first.to_batches()
+        for block in blocks:
+            yield from parse(block, first.column_names).to_batches()
+
+    return first.schema, batches()
 
 
-def _open_arrow(file: IO[bytes]) -> tuple[Any, Iterator[Any]]:
-    pyarrow = pyarrow_with("ipc")
-    if file.read(6) == b"ARROW1":
-        reader = pyarrow.ipc.open_file(file)
-        return reader.schema, (reader.get_batch(i) for i in range(reader.num_record_batches))
-    file.seek(-min(len(END_OF_STREAM), file.seek(0, 2)), 2)
-    if file.read() != END_OF_STREAM:
-        raise ValueError("it is no Arrow file, or a stream that is cut off: it lacks the mark of its end")
-    file.seek(0)
-    reader = pyarrow.ipc.open_stream(file)
-    return reader.schema, iter(reader)
+def _blocks_of_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of a file in blocks that end with a line."""
+    rest = b""
+    while block := file.read(BYTES_AT_ONCE):
+        lines, line_break, begun = (rest + block).rpartition(b"\n")
+        rest = begun
+        if lines.strip():
+            yield lines + line_break
+    if rest.strip():
+        yield rest

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
 from ltr_metrics.io.arrays import UNREADABLE, read_columns
-from ltr_metrics.io.compressed import open_bytes, without_compression
+from ltr_metrics.io.compressed import BYTES_AT_ONCE, open_bytes, without_compression
 
 if TYPE_CHECKING:
     import pandas
@@ -117,7 +117,7 @@ def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:
         with open_bytes(path) as file:
             if kind == ".npz":
                 return _of_columns(read_columns(file, path))
-            table = _read_arrow(file) if kind in ARROW else _read_by_pyarrow(file, kind, text)
+            table = _read_by_pyarrow(native_file(path, file), kind, text)
             require_columns(path, table.column_names, ())
             frame: pandas.DataFrame = table.to_pandas()
             return frame
@@ -134,10 +134,12 @@ def _of_columns(columns: Any) -> pandas.DataFrame:
     return pandas.DataFrame(columns)
 
 
-def _read_by_pyarrow(file: IO[bytes], kind: str, text: Sequence[str]) -> Any:
+def _read_by_pyarrow(file: Any, kind: str, text: Sequence[str]) -> Any:
     pyarrow = pyarrow_with("csv", "parquet")
     if kind == ".parquet":
         return pyarrow.parquet.read_table(file)
+    if kind in ARROW:
+        return open_arrow(file).read_all()
     return pyarrow.csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
         file,
         parse_options=pyarrow.csv.ParseOptions(delimiter=TEXT_SEPARATORS[kind]),
@@ -145,18 +147,40 @@ def _read_by_pyarrow(file: IO[bytes], kind: str, text: Sequence[str]) -> Any:
     )
 
 
-def _read_arrow(file: IO[bytes]) -> Any:
-    """Read Arrow's format for files, which is Feather's, or for streams; both are called .arrow."""
+def open_arrow(file: Any) -> Any:
+    """Open Arrow's format for files, which is Feather's, or for streams; both are called .arrow."""
     pyarrow = pyarrow_with("ipc")
-    content = file.read()
-    if content.startswith(b"FEA1"):
+    start = file.read(6)
+    if start.startswith(b"FEA1"):
         raise ValueError("this is Feather of version 1, which pandas no longer writes; write it again")
-    if content.startswith(b"ARROW1"):
-        return pyarrow.ipc.open_file(content).read_all()
-    table = pyarrow.ipc.open_stream(content).read_all()
-    if not content.endswith(END_OF_STREAM):  # pyarrow takes one that was cut off between two batches for whole
-        raise ValueError("the stream is cut off: it lacks the mark of its end")
-    return table
+    if start == b"ARROW1":
+        return pyarrow.ipc.open_file(file)
+    file.seek(-min(len(END_OF_STREAM), file.size()), 2)
+    if file.read() != END_OF_STREAM:  # pyarrow takes one that was cut off between two batches for whole
+        raise ValueError("it is no Arrow file, or a stream that is cut off: it lacks the mark of its end")
+    file.seek(0)
+    return pyarrow.ipc.open_stream(file)
+
+
+def native_file(path: Path, file: IO[bytes]) -> Any:
+    """Return a file for pyarrow that holds no Python object: the file itself, or its decompressed bytes.
+
+    The threads of pyarrow read ahead, and release what they have read when they come to it. If
+    that is a Python object while the interpreter shuts down, the interpreter aborts the process.
+    """
+    pyarrow = pyarrow_with()
+    if without_compression(path) == path:
+        return pyarrow.OSFile(str(path))
+    return native_bytes(iter(lambda: file.read(BYTES_AT_ONCE), b""))
+
+
+def native_bytes(parts: Iterable[bytes]) -> Any:
+    """Copy bytes into memory that belongs to pyarrow, and return it as a file."""
+    pyarrow = pyarrow_with()
+    copy = pyarrow.BufferOutputStream()
+    for part in parts:
+        copy.write(part)
+    return pyarrow.BufferReader(copy.getvalue())
 
 
 def pyarrow_with(*modules: str) -> Any:
