@@ -3,10 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# slow, and of nothing that differs between versions
-ANY_VERSION := --ignore tests/test_browser.py --ignore tests/test_inference_slow.py --ignore tests/test_interleaving_published.py
+# Number of test processes: `make test N=1`. By default one for each processor.
+N ?= logical
+PYTEST = -m pytest -n $(N) --dist worksteal $(if $(COVERAGE),--cov --cov-append --cov-report=)
 
-.PHONY: help demo test test-spark test-oldest bench guard lint format clean
+.PHONY: help demo test test-fast test-slow test-all fuzz coverage test-spark test-oldest test-versions
+.PHONY: bench guard lint format clean
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,14 +16,33 @@ help:  ## show this
 demo: .venv/demo  ## train LightGBM with early stopping on ERR@10, search a grid, write the report (in demo_output/)
 	$(BIN)/python examples/lightgbm_early_stopping.py --out demo_output
 
-test: .venv/test  ## run all tests, the docstrings' and the README's examples among them
-	$(BIN)/python -m pytest
+test: .venv/test  ## run the tests, with the examples of docstrings and README; the slow ones are left out
+	$(BIN)/python $(PYTEST) -m "not slow"
+
+test-fast: .venv/test  ## run the tests that need no host, no process and no report: under a minute
+	$(BIN)/python $(PYTEST) tests -m "not slow and not integration"
+
+test-slow: .venv/test  ## run the slow tests alone
+	$(BIN)/python $(PYTEST) -m slow
+
+test-all: .venv/test  ## run all tests
+	$(BIN)/python $(PYTEST)
+
+fuzz: .venv/test  ## run the property tests on FUZZ (20) times as many examples, newly drawn
+	LTR_METRICS_FUZZ=$(or $(FUZZ),20) $(BIN)/python $(PYTEST) tests -m hypothesis
+
+coverage: .venv/test  ## print the lines and branches that tests with COVERAGE=1 have run; fail if too few
+	$(BIN)/python -m coverage report
 
 test-spark: .venv/spark  ## run the tests of Spark, which is 460 MB; it wants Java 17
-	$(BIN)/python -m pytest tests/test_spark.py tests/test_cli_engine.py tests/test_examples.py -k spark
+	$(BIN)/python $(PYTEST) tests/test_spark.py tests/test_cli_engine.py tests/test_examples.py -k spark
 
-test-oldest: .venv/oldest  ## the same with the oldest versions that pyproject.toml allows
-	.venv-oldest/bin/python -m pytest --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric $(ANY_VERSION)  # shows eval_X
+test-oldest: .venv/oldest  ## run the tests with the oldest versions that pyproject.toml allows
+	.venv-oldest/bin/python $(PYTEST) -m "not slow" \
+	  --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric  # its example passes eval_X
+
+test-versions:  ## run the tests of metrics and hosts on each further Python that is installed
+	.ci/versions $(N)
 
 bench: .venv/bench  ## measure against the peers; BENCH=--quick takes under a minute
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -39,7 +60,7 @@ format: .venv/test  ## let ruff format and mend what it can
 	$(BIN)/ruff format .
 
 clean:  ## remove what the other commands made
-	rm -rf .venv .venv-oldest demo_output report_output bench_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* .coverage demo_output report_output bench_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/demo: pyproject.toml | .venv/made
 	$(INSTALL) -e '.[lightgbm,sklearn,report]'

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import profiles  # noqa: F401  (chooses how Hypothesis draws)
 import pytest
 
 import ltr_metrics as ltr

@@ -17,7 +17,7 @@ import ltr_metrics as ltr
 catboost_utils = pytest.importorskip("catboost.utils", reason="catboost is not installed")
 pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore:pfound takes the labels")
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:pfound takes the labels")]
 
 PAGE = Path(__file__).parent.parent / "docs" / "definitions.md"
 CONVENTIONS = list(ltr.CONVENTIONS)

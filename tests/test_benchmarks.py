@@ -23,9 +23,10 @@ from benchmarks.measures.against_peers import on_real_data
 from benchmarks.peers import PEERS, load
 from benchmarks.targets import TARGETS
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Your system has an old version of glibc"
-)  # some wheels of XGBoost say so
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.filterwarnings("ignore:Your system has an old version of glibc"),  # some wheels of XGBoost say so
+]
 
 TINY = Effort(
     name="tiny",
@@ -331,6 +332,7 @@ def test_a_peer_that_computes_something_else_is_named_and_not_timed(monkeypatch:
     assert "computes something else on MSLR shape: ndcg@10 is 2.0" in measured["missing"][0][1]
 
 
+@pytest.mark.slow
 def test_everything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "ROUNDS", 3)
     left_out = SLOW | {"MQ2008"} | {name for name in PEERS.keys() - SLOW if isinstance(load(name), Missing)}

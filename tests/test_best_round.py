@@ -8,13 +8,15 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
 from ltr_metrics.conventions import resolve
 from ltr_metrics.log.rounds import BestRound, best_round
 from ltr_metrics.standard_error import standard_error
+
+pytestmark = pytest.mark.integration
 
 NAN = float("nan")
 
@@ -46,7 +48,6 @@ def logs(draw: st.DrawFn) -> tuple[list[list[float]], list[float] | None]:
     return [[NAN if gone else x for gone, x in zip(out, row, strict=True)] for row in rounds], weight
 
 
-@settings(deadline=None)
 @given(log=logs(), confidence=st.sampled_from([0.5, 0.8, 0.95]))
 def test_everything_follows_from_the_formulas(
     log: tuple[list[list[float]], list[float] | None], confidence: float

@@ -23,6 +23,8 @@ from ltr_metrics.interleaving import ClickModel
 from ltr_metrics.report import Report, summarize
 from ltr_metrics.report.html import as_html
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "

@@ -21,6 +21,8 @@ from ltr_metrics.io import read_trec
 from ltr_metrics.models import predict
 from ltr_metrics.segments import bins
 
+pytestmark = pytest.mark.integration
+
 Run = Callable[..., Done]
 
 

@@ -19,9 +19,10 @@ import ltr_metrics as ltr
 
 pytest.importorskip("dask.dataframe", reason="Dask is not installed: pip install 'ltr_metrics[dask]'")
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*inplace:DeprecationWarning"
-)  # of pandas 3.1, by Dask's reader of Parquet
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.filterwarnings("ignore:.*inplace:DeprecationWarning"),  # of pandas 3.1, by Dask's reader of Parquet
+]
 
 Run = Callable[..., Done]
 SCORES = ("--scores", "new=s1", "--scores", "old=s0")

@@ -18,6 +18,8 @@ from command import FAST, as_process, in_process, made_rows, write_files
 import ltr_metrics as ltr
 from ltr_metrics.cli import cli
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -298,6 +300,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--out", "--save"])
 @pytest.mark.parametrize("existed", [True, False])
 def test_killed_in_the_middle_of_writing_it_leaves_no_half_written_file(

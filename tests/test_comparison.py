@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import stats
 
 import ltr_metrics as ltr
@@ -522,7 +523,7 @@ def test_the_text_says_what_was_done(case: Case) -> None:
     assert max(map(len, shown.splitlines())) < 140
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(0, 10_000), st.integers(2, 40))
 def test_swapping_the_models_changes_the_sign_alone(seed: int, n_queries: int) -> None:
     case = Case(n_queries, seed)

@@ -12,6 +12,8 @@ from strategies import Data, random_data
 
 import ltr_metrics as ltr
 
+pytestmark = pytest.mark.integration
+
 utils = pytest.importorskip("catboost.utils", reason="catboost is not installed")
 
 CUTOFFS = [None, 1, 3, 5, 10]

@@ -13,6 +13,8 @@ import ltr_metrics as ltr
 from ltr_metrics.io import read_letor
 from ltr_metrics.lightgbm import feval
 
+pytestmark = pytest.mark.integration
+
 EVAL_AT = (1, 3, 5, 10)
 MAP = [f"map@{k}" for k in EVAL_AT]
 THEIRS = [f"{name}@{k}" for name in ("ndcg", "map") for k in EVAL_AT]

@@ -16,6 +16,8 @@ from strategies import random_data
 
 import ltr_metrics as ltr
 
+pytestmark = pytest.mark.integration
+
 numba = pytest.importorskip("numba", reason="ranx, and numba with it, is not installed")
 
 OURS = {

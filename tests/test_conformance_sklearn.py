@@ -9,6 +9,8 @@ from strategies import Data, random_data
 
 import ltr_metrics as ltr
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize("k", [None, 1, 3, 5, 10, 100])
 @pytest.mark.parametrize("gain", ["linear", "exp"])

@@ -11,6 +11,8 @@ from strategies import Data, random_data
 
 import ltr_metrics as ltr
 
+pytestmark = pytest.mark.integration
+
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from strategies import random_data
 from table import TABLE
 
@@ -23,6 +24,8 @@ import ltr_metrics as ltr
 from ltr_metrics.io import read_letor
 from ltr_metrics.label_checks import GRADES_KEPT, LabelChecks
 from ltr_metrics.metrics.shown import Judged
+
+pytestmark = pytest.mark.integration
 
 dask = pytest.importorskip("dask", reason="Dask is not installed: pip install 'ltr_metrics[dask]'")
 dd = pytest.importorskip(
@@ -135,7 +138,7 @@ def test_every_metric(n_partitions: int, ties: str) -> None:
         assert found.qid.tolist() == list(dict.fromkeys(frame["qid"].tolist()))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     seed=st.integers(0, 2**16),
     n_partitions=st.integers(1, 9),
@@ -541,6 +544,7 @@ def killing(marker: Path, times: int) -> Callable[[Any], Any]:
     return killer
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_worker_that_is_killed(client: Any, tmp_path: Path) -> None:
     frame = frame_of(random_data(20))

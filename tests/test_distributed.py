@@ -9,8 +9,9 @@ from operator import add
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import ltr_metrics as ltr
 from ltr_metrics.conventions import Request, resolve
@@ -23,7 +24,7 @@ WEIGHTS = st.one_of(st.floats(0, 1e9), st.just(1.0), st.just(0.0))
 
 
 @given(st.lists(st.tuples(VALUES, WEIGHTS), min_size=1, max_size=60), st.data(), st.booleans())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_the_mean_is_exact_however_queries_are_parted(
     queries: list[tuple[float, float]], data: st.DataObject, weighted: bool
 ) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 import ltr_metrics as ltr
 
+pytestmark = pytest.mark.integration
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 EXAMPLE = EXAMPLES / "lightgbm_early_stopping.py"
 WRITTEN = {"early_stopping.txt", "grid_search.txt", "per_query.csv", "report.html", "report.json", "report.txt"}
@@ -38,6 +40,7 @@ def letor(path: Path, seed: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_on_embedded_data(tmp_path: Path) -> None:
     shown = run("--out", tmp_path)
     assert {p.name for p in tmp_path.iterdir()} == WRITTEN
@@ -49,6 +52,7 @@ def test_on_embedded_data(tmp_path: Path) -> None:
     assert summary["models"]["grid search"]["ndcg_exp@10"]["mean"] > 0.7
 
 
+@pytest.mark.slow
 def test_on_a_users_files(tmp_path: Path) -> None:
     train, valid, test = (letor(tmp_path / f"{seed}.txt", seed) for seed in (1, 2, 3))
     run("--letor", train, "--out", tmp_path / "split")
@@ -95,6 +99,7 @@ def test_each_example_is_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {EXAMPLE.stem, "example_data", "report", *FURTHER}
 
 
+@pytest.mark.slow
 def test_from_data_to_the_report(tmp_path: Path) -> None:
     pytest.importorskip("xgboost", reason="xgboost is not installed")
     train, test = letor(tmp_path / "train.txt", 1), letor(tmp_path / "test.txt", 2)
@@ -111,6 +116,7 @@ def test_from_data_to_the_report(tmp_path: Path) -> None:
     assert saved["map"] == summary["models"]["LightGBM"]["map"]["mean"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own_files", [False, True])
 @pytest.mark.parametrize("name", FURTHER)
 def test_further_examples(name: str, own_files: bool, tmp_path: Path) -> None:
@@ -130,6 +136,7 @@ def test_further_examples(name: str, own_files: bool, tmp_path: Path) -> None:
         assert next(value for name, value in means.items() if name.startswith("ndcg")) > 0.7
 
 
+@pytest.mark.slow
 def test_values_of_each_round_are_in_mlflow(tmp_path: Path) -> None:
     mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
     store = f"sqlite:///{tmp_path}/runs.db"

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import ltr_metrics as ltr
 from ltr_metrics.conventions import Policy
@@ -294,7 +295,7 @@ def test_what_cannot_be_read_is_refused_with_its_place(noisy: ltr.Comparison, ru
 
 
 @given(st.text(alphabet="share()<>=@10.5-%:[] newmap,", max_size=30))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_whatever_is_written_is_read_or_refused(text: str) -> None:
     try:
         (rule,) = read_rules(text, ["new", "newer"])

@@ -18,6 +18,8 @@ from ltr_metrics.lightgbm import eval_metric, feval
 from ltr_metrics.report import summarize
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
+pytestmark = pytest.mark.integration
+
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
 from ltr_metrics.xgboost import Monitor, custom_metric  # noqa: E402
 

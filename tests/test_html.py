@@ -25,6 +25,8 @@ from ltr_metrics.report import Report, as_text, html, summarize
 from ltr_metrics.report.html import MOST_SEGMENTS_SHOWN, as_html
 from ltr_metrics.report.query_table import query_table
 
+pytestmark = pytest.mark.integration
+
 VOID = {"meta", "link", "br", "img", "input"}
 SECTIONS = ("verdict", "figures", "means", "segments", "changes", "moves", "audit", "learning", "queries", "how")
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
@@ -606,7 +607,7 @@ Drawn = tuple[list[float], list[float] | None, list[int] | None]
 
 
 @given(SAMPLES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_sign_of_a_difference_is_a_matter_of_names(drawn: Drawn) -> None:
     values, weight, cluster = drawn
     one, other = Sample.of(column(values), weight, cluster), Sample.of(-column(values), weight, cluster)
@@ -620,7 +621,7 @@ def test_the_sign_of_a_difference_is_a_matter_of_names(drawn: Drawn) -> None:
 
 
 @given(SAMPLES, st.sampled_from([0.5, 3.0, 1 / 7, 1e6]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_scale_of_weights_does_not_matter(drawn: Drawn, scale: float) -> None:
     values, weight, cluster = drawn
     weight = [1.0] * len(values) if weight is None else weight
@@ -634,7 +635,7 @@ def test_the_scale_of_weights_does_not_matter(drawn: Drawn, scale: float) -> Non
 
 
 @given(SAMPLES, st.sampled_from([0.25, -3.0]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_intervals_move_with_the_values(drawn: Drawn, shift: float) -> None:
     values, weight, cluster = drawn
     one, other = (Sample.of(column(values) + s, weight, cluster) for s in (0, shift))
@@ -645,7 +646,7 @@ def test_intervals_move_with_the_values(drawn: Drawn, shift: float) -> None:
 
 
 @given(SAMPLES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_ranges(drawn: Drawn) -> None:
     sample = Sample.of(column(drawn[0]), *drawn[1:])
     n = int(sample.n[0])

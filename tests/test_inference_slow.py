@@ -11,6 +11,8 @@ from scipy import stats
 
 from ltr_metrics.inference import INTERVALS, Sample, detectable, intervals, p_values
 
+pytestmark = pytest.mark.slow
+
 N_EXPERIMENTS = 400
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import stats
 
 from ltr_metrics import LtrTypeError, LtrValueError
@@ -135,7 +136,7 @@ def log_likelihood(model: ClickModel, grades: list[list[int]], clicks: list[list
 @example(532, False)  # plain expectation-maximisation had not converged here after 2,000 steps
 @example(580, False)
 @example(612, False)
-@settings(max_examples=5, deadline=None)
+@examples(5)
 def test_no_other_user_is_likelier(seed: int, only_after_click: bool) -> None:
     """Against the exact probabilities of the clicks: every step away from the estimate makes them less likely."""
     rng = np.random.default_rng(seed)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
@@ -72,7 +72,6 @@ def lines(path: Path, *objects: object) -> Path:
 # -- there and back ---------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(log=logs(), suffix=st.sampled_from(["", ".gz", ".xz", ".bz2"]))
 def test_a_log_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, log: list[Impression], suffix: str

@@ -17,8 +17,9 @@ import interleaving_oracle as oracle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import stats
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
@@ -206,7 +207,7 @@ def some_clicks(draw: st.DrawFn, n: int) -> list[int]:
     return draw(st.lists(st.integers(0, n - 1), max_size=n + 1))  # in any order, some twice
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(compared(), st.data())
 def test_ppm_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int | None], data: st.DataObject) -> None:
     rankings, length = case
@@ -232,7 +233,7 @@ def test_ppm_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int | None]
                 method.credit(documents, [0], rule=rule)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(compared(), st.data())
 def test_team_draft_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int | None], data: st.DataObject) -> None:
     rankings, length = case
@@ -269,7 +270,7 @@ def test_team_draft_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int 
             method.credit(documents, [0], rule="clicks")
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(compared(), st.integers(0, 2**32))
 def test_what_is_mixed_is_possible(case: tuple[list[list[Any]], int | None], seed: int) -> None:
     rankings, length = case
@@ -313,7 +314,7 @@ def expected_credit(
     return mean
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(compared(), st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)]))
 def test_random_clicks_give_every_ranker_the_same_under_ppm(
     case: tuple[list[list[Any]], int | None], likely: Fraction
@@ -372,7 +373,7 @@ def test_a_better_ranker_gets_no_less_credit_where_lists_are_cut_short(seed: int
     assert told > 5
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(compared(), st.integers(0, 2**32))
 def test_no_document_stands_above_its_best_rank(case: tuple[list[list[Any]], int | None], seed: int) -> None:
     rankings, length = case
@@ -411,7 +412,7 @@ def test_lists_of_a_thousand_documents(make: Callable[..., Any], shared: bool) -
     assert method.credit(shown, [0, 1, 999], rule="clicks").sum() == pytest.approx(3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(compared(), st.data())
 def test_order_of_rankers_and_names_of_documents_do_not_matter(
     case: tuple[list[list[Any]], int | None], data: st.DataObject

@@ -13,8 +13,9 @@ from typing import Any
 import interleaving_oracle as oracle
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import optimize, stats
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, LtrWarning
@@ -110,7 +111,7 @@ def balanced_credit(
     return [sum(documents[place] in one[:k] for place in set(clicks)) for one in (a, b)]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(rankings(2, 5), LENGTHS)
 def test_balanced_is_one_of_two_lists(given_rankings: list[list[int]], length: int | None) -> None:
     method = Balanced(given_rankings, length)
@@ -226,7 +227,7 @@ def probabilistic_lists(
     return done
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(rankings(), LENGTHS, st.integers(0, 3), st.booleans())
 def test_probabilistic_is_exact(given_rankings: list[list[int]], length: int | None, tau: int, replace: bool) -> None:
     method = Probabilistic(given_rankings, length, tau=tau, replace=replace)
@@ -440,7 +441,7 @@ def expected_differences(method: Optimized, credit: str) -> np.ndarray:
     return np.array(list(method.distribution.values())) @ np.array(of_lists, dtype=float)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(rankings(most=3), LENGTHS, st.sampled_from(["inverse", "negative"]))
 def test_optimized_is_optimal(given_rankings: list[list[int]], length: int | None, credit: str) -> None:
     lists = allowed_lists(given_rankings, length)
@@ -482,7 +483,7 @@ def test_optimized_example_of_a_peer() -> None:
             assert np.sign(first - second) == winner
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(rankings(2, 4), st.sampled_from(["inverse", "negative"]))
 def test_optimized_credit(given_rankings: list[list[int]], credit: str) -> None:
     with warnings.catch_warnings():
@@ -548,7 +549,7 @@ def test_optimized_bias_is_the_least_of_a_program_over_pairs(seed: int, credit: 
     assert float(cost) == pytest.approx(cheapest.fun, rel=1e-5)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(rankings(), LENGTHS, st.integers(1, 30), st.integers(0, 3))
 def test_optimized_draws_different_allowed_lists(
     given_rankings: list[list[int]], length: int | None, most: int, seed: int

@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import stats
 
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
@@ -199,7 +200,7 @@ def sign(x: float) -> float:
     return float(np.sign(x))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(credits_in_parts(), st.lists(st.integers(0, 2), min_size=4, max_size=4), st.sampled_from(["wins", "credit"]))
 def test_errors_are_a_plain_loop(case: tuple[np.ndarray, list[int]], grades: list[int], by: str) -> None:
     credit = np.round(case[0].clip(-3, 3))  # exact sums
@@ -329,6 +330,7 @@ def test_confidence_is_a_share(confidence: object) -> None:
         outcome_of(known(5)).to_pandas(confidence)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_where_there_is_no_difference() -> None:
     rng = np.random.default_rng(7)
     found = []

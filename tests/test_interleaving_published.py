@@ -17,6 +17,8 @@ from benchmarks.interleaving import speed
 from benchmarks.interleaving.published import METHODS, USERS, Fold, cell, folds, outcomes
 from ltr_metrics.interleaving import Outcome
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from scipy import stats
 
 import ltr_metrics as ltr
@@ -54,7 +55,7 @@ CASES = st.tuples(
 
 
 @given(CASES, st.sampled_from(["own", "clicks"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_team_drafts_are_possible_and_credited_as_single_ones(case: Any, rule: str) -> None:
     sizes, n_models, length, seed = case
     rankings = many_rankings(sizes, n_models, length, seed)
@@ -72,7 +73,7 @@ def test_team_drafts_are_possible_and_credited_as_single_ones(case: Any, rule: s
 
 
 @given(CASES, st.sampled_from(["own", "clicks"]), st.sampled_from(["joachims", "authors"]))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_pairwise_preferences_are_possible_and_credited_as_single_ones(case: Any, rule: str, pairs: str) -> None:
     sizes, n_models, length, seed = case
     rankings = many_rankings(sizes, n_models, length, seed)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -16,6 +16,8 @@ from ltr_metrics.conventions import resolve
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.log.learning import LearningCurve, lasting, learning_curve
 from ltr_metrics.mean_interval import mean_interval
+
+pytestmark = pytest.mark.integration
 
 NAN = float("nan")
 
@@ -74,7 +76,6 @@ def slow_lasting(values: FloatArray, best: int) -> list[float]:
     return found
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_lasting_losses_are_those_of_the_definition(data: st.DataObject) -> None:
     n, q = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5))

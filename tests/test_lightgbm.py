@@ -18,6 +18,8 @@ import ltr_metrics as ltr
 from ltr_metrics.lightgbm import eval_metric, feval
 from ltr_metrics.sklearn import make_scorer
 
+pytestmark = pytest.mark.integration
+
 METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr"]
 PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2, "seed": 0, "learning_rate": 0.3}
 

@@ -19,6 +19,8 @@ import ltr_metrics as ltr
 from ltr_metrics.io import read_letor
 from ltr_metrics.lightgbm import eval_metric, feval
 
+pytestmark = pytest.mark.integration
+
 METRICS = ["err@10", "ndcg_lin@5", "mrr"]
 PARAMS: dict[str, Any] = {
     "objective": "lambdarank",

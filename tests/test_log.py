@@ -13,6 +13,8 @@ import ltr_metrics as ltr
 from ltr_metrics.conventions import resolve
 from ltr_metrics.lightgbm import eval_metric, feval
 
+pytestmark = pytest.mark.integration
+
 PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2, "seed": 0}
 
 

@@ -9,6 +9,8 @@ import pytest
 
 import ltr_metrics as ltr
 
+pytestmark = pytest.mark.slow
+
 FIVE = [f"ndcg_{gain}@{k}" for gain in ("exp", "lin") for k in (1, 3, 5, 10)] + ["map", "mrr", "err@10"]
 
 

@@ -21,6 +21,8 @@ from lightgbm_fit import validation_sets
 import ltr_metrics as ltr
 from ltr_metrics.models import base, load_model, predict
 
+pytestmark = pytest.mark.integration
+
 FEATURES = [f"f{i}" for i in range(8)]
 
 

@@ -22,7 +22,7 @@ from ltr_metrics.report import summarize
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr"]
-pytestmark = pytest.mark.filterwarnings("ignore:err counts grades")
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:err counts grades")]
 
 
 def test_four_ndcg_at_10_of_one_ranking(data: Path) -> None:
@@ -50,6 +50,7 @@ def load(data: Path, dataset: str) -> tuple[Any, Any, Any]:
     return (X, y, qid), (Xv, yv, qidv), test
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["mq2008", "lightgbm_lambdarank"])
 def test_the_whole_path(data: Path, dataset: str) -> None:
     train, valid, test = load(data, dataset)
@@ -110,6 +111,7 @@ class _Fitted:
         return self.booster.predict(X)
 
 
+@pytest.mark.slow
 def test_the_example_on_fold_1(data: Path, tmp_path: Path) -> None:
     s = [str(data / "mq2008" / f"S{i}.txt.xz") for i in range(1, 6)]
     example = Path(__file__).parent.parent / "examples" / "lightgbm_early_stopping.py"

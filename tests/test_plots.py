@@ -35,6 +35,8 @@ from ltr_metrics.report.plots.differences import MOST_DRAWN
 from ltr_metrics.report.plots.style import COLORS, columns, series, shown, told_apart, wrapped
 from ltr_metrics.report.plots.svg import svg_of
 
+pytestmark = pytest.mark.integration
+
 mpl.use("Agg")
 ODD = ('$\\alpha_b$ <b>&"x"\'', "_private", "модель " * 12, "a\nb\x00\udc80", "100%", "{x}", "#010203", "url(#x)")
 BASE = "base $x_1$"

@@ -473,6 +473,7 @@ def test_the_grades_of_neighbours_change_no_digit_of_a_large_tie() -> None:
             assert beside.per_query[name][0] == alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_query_whose_ranks_and_grades_fill_half_the_key(dtype: type) -> None:
     n = 2**23 + 2

@@ -17,6 +17,8 @@ import ltr_metrics as ltr
 from ltr_metrics.models import predict
 from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
 
+pytestmark = pytest.mark.integration
+
 METRICS = ["ndcg@10", "mrr", "map(rel=2)", "p@5"]
 
 

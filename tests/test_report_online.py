@@ -24,6 +24,8 @@ from ltr_metrics.report import Report, as_html, as_json, as_latex, as_markdown, 
 from ltr_metrics.report.html import DEEP, DEEPEST
 from ltr_metrics.report.online import Online
 
+pytestmark = pytest.mark.integration
+
 USERS = ClickModel.informational(grades=5)
 NAMES = ("bm25", "new", "worse")
 METRICS = ["ndcg@10", "map"]

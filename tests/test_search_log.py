@@ -27,6 +27,8 @@ from ltr_metrics.log.parameters import as_text, plain
 from ltr_metrics.plain import plain_ids
 from ltr_metrics.standard_error import standard_error
 
+pytestmark = pytest.mark.integration
+
 X, Y, QID = ltr.make_ranking(n_queries=30, documents=6, random_state=0)
 QID = np.unique(QID, return_inverse=True)[1]
 WEIGHT = np.linspace(1, 3, 30)

@@ -12,6 +12,8 @@ from scipy import stats
 import ltr_metrics as ltr
 from ltr_metrics.io import read_letor
 
+pytestmark = pytest.mark.integration
+
 N_SEEDS = 20
 
 
@@ -40,6 +42,7 @@ def test_seeds_that_differ_by_noise_alone_pass_a_margin_of_0_in_one_of_forty_cas
     assert np.mean(far) == 1
 
 
+@pytest.mark.slow
 def test_seeds_of_lightgbm_on_mq2008(data: Path) -> None:
     """These are 20 different models, whose true differences are small, but not 0: a few pass more than by chance."""
     train = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in (1, 2)])

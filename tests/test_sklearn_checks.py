@@ -15,6 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ltr_metrics.sklearn import QueryRanker
 
+pytestmark = pytest.mark.integration
+
 OLD = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6)
 
 

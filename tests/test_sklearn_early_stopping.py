@@ -16,6 +16,8 @@ from sklearn.model_selection import GridSearchCV
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
+pytestmark = pytest.mark.integration
+
 ROUNDS = 12
 HOSTS = ["LGBMRanker", "LGBMRegressor", "XGBRanker", "XGBRegressor"]
 

@@ -22,6 +22,8 @@ from sklearn.utils.validation import _get_feature_names
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
+pytestmark = pytest.mark.integration
+
 QUIET = {"verbose": False, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
 
 

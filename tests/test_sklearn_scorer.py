@@ -15,6 +15,8 @@ import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, QueryScorer, make_scorer
 from ltr_metrics.sklearn.guard import side_of
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def rows() -> Rows:

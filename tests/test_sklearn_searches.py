@@ -33,6 +33,8 @@ from sklearn.preprocessing import StandardScaler
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
+pytestmark = pytest.mark.integration
+
 LEAVES = {"estimator__num_leaves": [4, 15]}
 
 

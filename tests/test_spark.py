@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from strategies import data as small_data
 from strategies import random_data
 from table import TABLE
@@ -54,6 +55,7 @@ from ltr_metrics.spark import (  # noqa: E402
 )
 
 pytestmark = [
+    pytest.mark.integration,
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore:distutils Version classes are deprecated:DeprecationWarning"),  # Spark 3.5
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
@@ -152,7 +154,7 @@ CUTS = st.lists(st.integers(0, 40), max_size=8)
 
 
 @given(st.lists(st.integers(1, 12), max_size=8), CUTS, st.integers(1, 15), st.booleans())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_steps_are_whole_queries_and_few_rows(sizes: list[int], cuts: list[int], rows_at_once: int, text: bool) -> None:
     ids = np.repeat(np.arange(len(sizes)), sizes)
     column = pa.array([f"q{i}" for i in ids] if text else ids)
@@ -166,7 +168,7 @@ def test_steps_are_whole_queries_and_few_rows(sizes: list[int], cuts: list[int],
 
 
 @given(small_data(), CUTS, st.integers(1, 9))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_partition_gives_what_one_machine_gives(drawn: Any, cuts: list[int], rows_at_once: int) -> None:
     metrics = ["ndcg@3", "map", "pair_accuracy"]
     rows = pa.table({"qid": drawn.qid, "label": drawn.y, "score": drawn.score})

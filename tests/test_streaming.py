@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from profiles import examples
 from pyarrow import csv, feather, ipc, parquet
 from strategies import data
 
@@ -28,9 +29,11 @@ from ltr_metrics.io.sorted_tables import Wanted, sorted_tables
 from ltr_metrics.models import predict
 from ltr_metrics.streaming import evaluate_sorted
 
+pytestmark = pytest.mark.integration
+
 METRICS = ["ndcg@10", "ndcg_lin", "map", "mrr", "pfound(p_rel=yandex)@10", "p@3", "pair_accuracy", "mean_of(margin)@2"]
 OF_LETOR = METRICS[:-1]
-RELAXED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+RELAXED = settings(examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def same(found: ltr.Evaluation, expected: ltr.Evaluation) -> None:
@@ -579,6 +582,7 @@ def a_large_file(path: Path, n_queries: int) -> None:
         path.write_text("".join(f"{a} qid:{b} 1:{c}\n" for a, b, c in zip(y, qid, score.tolist(), strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "column"), [("a.parquet", "s"), ("a.txt", "1")])
 def test_more_rows_take_no_more_memory(tmp_path: Path, name: str, column: str) -> None:
     code = "from ltr_metrics.io import compressed; compressed.BYTES_AT_ONCE = 1 << 17\n"

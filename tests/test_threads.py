@@ -16,7 +16,7 @@ import ltr_metrics as ltr
 from ltr_metrics import blocks, threads
 from ltr_metrics.threads import n_threads_for, usable_processors
 
-pytestmark = pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
 
 
 @pytest.fixture
@@ -172,6 +172,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fork", "spawn", "joblib"])
 def test_one_alone_in_a_process_that_somebody_else_started(kind: str, tmp_path: Path) -> None:
     if kind == "fork" and sys.platform == "win32":

@@ -19,6 +19,8 @@ from sklearn.base import clone
 
 import ltr_metrics as ltr
 
+pytestmark = pytest.mark.integration
+
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
 from ltr_metrics.io import read_letor  # noqa: E402
 from ltr_metrics.xgboost import Monitor, custom_metric, early_stopping  # noqa: E402
@@ -503,6 +505,7 @@ class TestErrors:
             xgb.train(PARAMS, matrices(split)[0], 2, callbacks=callbacks, verbose_eval=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["err@10", "mrr", "rbp"])
 @pytest.mark.filterwarnings("ignore:err counts grades")
 def test_the_best_round_on_mq2008(data: Path, metric: str) -> None:

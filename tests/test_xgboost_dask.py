@@ -16,6 +16,8 @@ import pytest
 
 import ltr_metrics as ltr
 
+pytestmark = pytest.mark.integration
+
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 dask = pytest.importorskip("dask", reason="dask is not installed")
