@@ -181,7 +181,7 @@ def test_one_alone_in_a_process_that_somebody_else_started(kind: str, tmp_path: 
     script.write_text(IN_WORKERS)
     environment = {**os.environ, "PYTHONPATH": str(Path(ltr.__file__).parents[1])}
     done = subprocess.run(
-        [sys.executable, str(script), kind], capture_output=True, text=True, check=False, env=environment, timeout=120
+        [sys.executable, str(script), kind], capture_output=True, text=True, check=False, env=environment, timeout=600
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["1", "1"]

@@ -35,7 +35,7 @@ from ltr_metrics.xgboost_workers import Part, totals_of_all  # noqa: E402
 METRICS = ["ndcg@10", "err@10", "map", "mrr"]
 PARAMS = {"objective": "rank:ndcg", "eta": 0.3, "disable_default_eval_metric": True, "seed": 0}
 SIX_DECIMALS = 5.1e-7
-SECONDS = 60  # a training that hangs fails by then
+SECONDS = 600  # a training that hangs fails by then
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -399,7 +399,7 @@ class Together:
     Op = xgb.collective.Op
 
     def __init__(self, n_workers: int) -> None:
-        self.n_workers, self.barrier = n_workers, threading.Barrier(n_workers, timeout=10)
+        self.n_workers, self.barrier = n_workers, threading.Barrier(n_workers, timeout=SECONDS)
         self.own, self.sent = threading.local(), [None] * n_workers
         self.n_reduced = 0
 
