@@ -64,6 +64,10 @@ class DistributedEvaluation(Evaluation):
         return ByMetric(self._totals.mean, self._request.asked)
 
     @cached_property
+    def _names(self) -> ByMetric[None]:
+        return ByMetric(dict.fromkeys(map(str, self._request.metrics)), self._request.asked)
+
+    @cached_property
     def n_undefined(self) -> ByMetric[int]:
         counts = self._totals.n_undefined.tolist()
         return ByMetric(dict(zip(self._totals.metrics, counts, strict=True)), self._request.asked)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ltr_metrics.ids import id_texts
 from ltr_metrics.inputs import AnyArray, BoolArray
 from ltr_metrics.queries import LabelledQueries
 
@@ -57,11 +58,11 @@ class Fingerprint:
         """Return the fingerprints of some of the queries, by flag or position."""
         return Fingerprint(lambda: self.of_query[chosen], self.unjudged)
 
-    def of_all(self, ids: Iterable[object]) -> str:
-        """Return one short text for all queries, whatever their order."""
+    def of_all(self, ids: AnyArray) -> str:
+        """Return one short text for all queries, whatever their order and whatever type their ids have."""
         import hashlib  # for files alone
 
-        lines = sorted(f"{name!r} {number}" for name, number in zip(ids, self.of_query.tolist(), strict=True))
+        lines = sorted(f"{text!r} {number}" for text, number in zip(id_texts(ids), self.of_query.tolist(), strict=True))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
     def __getstate__(self) -> dict[str, Any]:

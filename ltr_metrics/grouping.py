@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.ids import refuse_ids_of_one_text
 from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, BoolArray, FloatArray, IntArray, as_numbers, as_vector
 
 
@@ -65,6 +66,7 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     run_ids = ids[run_start]
     _refuse_missing(run_ids, "qid", run_start)
     names, run_code = _codes_by_first_appearance(run_ids, "qid")
+    refuse_ids_of_one_text(names, "qid")
     if len(names) == len(run_start):
         return Grouping(names, None, run_size)
     sizes = np.bincount(run_code, weights=run_size).astype(np.intp)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     """Return ``values`` as a one-dimensional array of any dtype, with ``n_rows`` entries if that is given."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise LtrValueError(f"{name} must have no masked entries; drop them or fill them with a value first.")
-    if values is None or isinstance(values, (str, bytes, dict)) or not hasattr(values, "__len__"):
+    if values is None or isinstance(values, (str, bytes, Mapping, AbstractSet)) or not hasattr(values, "__len__"):
         raise LtrTypeError(f"{name} must be a sequence with one entry a row, got {_kind(values)}.")
     try:
         array = np.asarray(values)

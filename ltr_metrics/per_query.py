@@ -9,6 +9,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.grouping import label_codes, ordered_categories
+from ltr_metrics.ids import id_texts
 from ltr_metrics.inputs import FloatArray, IntArray, as_numbers, has_named_columns, named_columns, pandas_index
 from ltr_metrics.rows import GroupedRows
 
@@ -102,9 +103,14 @@ def _is_by_id(rows: GroupedRows, name: str, values: Any) -> bool:
     if index is None:
         return False
     counted = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
-    if counted and set(rows.qid.tolist()) == set(index) and rows.qid.tolist() != list(index):
+    if counted and len(index) == rows.n_queries and _are_ids_in_another_order(rows, index):
         raise LtrValueError(
             f"{name} has the index 0, 1, 2, ... of a plain list, and the queries have these very ids in another order: pass a dict for "
             "values by id, or .to_numpy() for values in order of first appearance."
         )
     return not counted
+
+
+def _are_ids_in_another_order(rows: GroupedRows, index: Any) -> bool:
+    given, ids = id_texts(index), id_texts(rows.qid)
+    return given != ids and set(given) == set(ids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ltr_metrics.ids import IdOrder, id_text, id_texts, order_of_text
 from ltr_metrics.inputs import AnyArray
 
 PlainId = str | int | float | bool
@@ -11,7 +12,7 @@ PlainId = str | int | float | bool
 
 def plain_ids(qid: AnyArray) -> list[PlainId]:
     """Return the ids as JSON has them."""
-    return list(map(plain_id, (qid.astype(str) if qid.dtype.kind in "mM" else qid).tolist()))
+    return list(id_texts(qid)) if qid.dtype.kind in "mM" else list(map(plain_id, qid.tolist()))
 
 
 def plain_id(value: object) -> PlainId:
@@ -19,12 +20,12 @@ def plain_id(value: object) -> PlainId:
     value = value.item() if isinstance(value, np.generic) else value  # as columns of mixed kinds have them
     if isinstance(value, (bool, str, int)) or (isinstance(value, float) and np.isfinite(value)):
         return value
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return id_text(value)
 
 
-def order_of_id(plain_id: PlainId) -> tuple[str, PlainId]:
-    """Return what ids are sorted by, of mixed kinds too."""
-    return type(plain_id).__name__, plain_id
+def order_of_id(plain_id: PlainId) -> tuple[IdOrder, str]:
+    """Return what ids are sorted by: the order of their texts, and of types where one log has 7 and "7"."""
+    return order_of_text(id_text(plain_id)), type(plain_id).__name__
 
 
 def segment_title(name: str | None, segment: object) -> str:

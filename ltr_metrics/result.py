@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 
 from ltr_metrics.conventions import Policy, name_of
-from ltr_metrics.errors import LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, MissingExtraError, did_you_mean
 from ltr_metrics.fingerprint import Fingerprint
+from ltr_metrics.grouping import as_ids
+from ltr_metrics.ids import id_texts, positions_by_text, same_but_for_writing
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.per_query import Segmentations
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import pandas
 
 V = TypeVar("V")
+
+MOST_NAMED = 3  # queries in one message
 
 
 class ByMetric(dict[str, V], Generic[V]):
@@ -80,8 +84,11 @@ def parts_of(segmentations: Segmentations, by: Segments) -> Iterator[tuple[str |
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Mapping[str, float]):
     """The values of some metrics: one number a query, and their means.
+
+    An evaluation is a mapping of canonical names to means, in the order asked for: ``dict(result)``, ``"map" in result``. Two
+    evaluations are equal only if they are one object, since equal means do not make equal values of queries.
 
     Attributes
     ----------
@@ -114,30 +121,53 @@ class Evaluation:
     segments: Segmentations = field(default_factory=dict, repr=False)
     fingerprint: Fingerprint | None = field(default=None, repr=False)
 
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     @cached_property
     def by(self) -> Segments:
         """The evaluation of each segment, in order of first appearance."""
-        return segments_of(self.segments, self.subset)
+        return segments_of(self.segments, lambda chosen: take_queries(self, chosen))
 
     @cached_property
     def plain_qid(self) -> list[PlainId]:
         """The ids as JSON has them: text, numbers and truth values; made once."""
         return plain_ids(self.qid)
 
-    def subset(self, chosen: BoolArray) -> Evaluation:
-        """Return the evaluation of some of the queries, given as one flag or as positions of the chosen ones."""
-        values = {name: of_query[chosen] for name, of_query in self.per_query.items()}
-        weight = None if self.weight is None else self.weight[chosen]
-        return Evaluation.of(
-            values,
-            self.per_query.asked,
-            qid=self.qid[chosen],
-            n_documents=self.n_documents[chosen],
-            n_relevant=self.n_relevant[chosen],
-            weight=weight,
-            policy=self.policy,
-            fingerprint=None if self.fingerprint is None else self.fingerprint.subset(chosen),
-        )
+    def subset(self, qids: Any) -> Evaluation:
+        """Return the evaluation of some of the queries, given by their ids.
+
+        Means, weights, ``n_undefined`` and segments are those of these queries.
+
+        Parameters
+        ----------
+        qids : array-like
+            Query ids, each once, never positions. The result has its queries in this order. Ids may have another type than
+            ``qid``: they are the same if they have the same text, so that ``"7"`` is query 7.
+
+        Returns
+        -------
+        Evaluation
+
+        Raises
+        ------
+        LtrKeyError
+            If there is no query of an id.
+        LtrValueError, LtrTypeError
+            If an id is there twice, or ``qids`` is not a sequence of ids.
+
+        Examples
+        --------
+        >>> import ltr_metrics as ltr
+        >>> y, s, qid = [1, 0, 0, 2, 1, 0], [0.2, 0.8, 0.1, 0.7, 0.9, 0.3], ["a", "a", "b", "b", "c", "c"]
+        >>> result = ltr.evaluate(y, s, qid=qid, metrics=["mrr"])
+        >>> part = result.subset(["c", "a"])
+        >>> part["mrr"], part.qid.tolist(), part.per_query["mrr"].tolist()
+        (0.75, ['c', 'a'], [1.0, 0.5])
+        """
+        chosen = positions_of(self, qids)
+        segments = {name: _labels_in_use(labels, code[chosen]) for name, (labels, code) in self.segments.items()}
+        return replace(take_queries(self, chosen), segments=segments)
 
     def with_values(self, values: Mapping[str, FloatArray]) -> Evaluation:
         """Return an evaluation of the same queries under the same options with other values."""
@@ -195,9 +225,26 @@ class Evaluation:
         """Whether the means are weighted."""
         return self.weight is not None
 
+    @property
+    def _names(self) -> ByMetric[Any]:
+        """The metrics' names, which are known before the means of a distributed evaluation are."""
+        return self.mean
+
     def __getitem__(self, key: str | Metric) -> float:
         """Return the mean of a metric."""
         return self.mean[key]  # type: ignore[index]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the canonical names of the metrics, in the order asked for."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Return the number of metrics."""
+        return len(self._names)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a metric was evaluated, by any key that ``result[key]`` takes."""
+        return key in self._names
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a query: qid, documents, relevant, then the metrics."""
@@ -258,6 +305,56 @@ class Evaluation:
             values = "".join(f"  {part.mean[name]:>{w}.6f}" for name, w in columns.items())
             lines.append(f"{label:<{width}}  {part.n_queries:>9,}{values}")
         return lines
+
+
+def take_queries(result: Evaluation, chosen: BoolArray | IntArray) -> Evaluation:
+    """Return the evaluation of some of the queries, given as one flag a query or as positions; without segments."""
+    return Evaluation.of(
+        {name: of_query[chosen] for name, of_query in result.per_query.items()},
+        result.per_query.asked,
+        qid=result.qid[chosen],
+        n_documents=result.n_documents[chosen],
+        n_relevant=result.n_relevant[chosen],
+        weight=None if result.weight is None else result.weight[chosen],
+        policy=result.policy,
+        fingerprint=None if result.fingerprint is None else result.fingerprint.subset(chosen),
+    )
+
+
+def positions_of(result: Evaluation, qids: Any) -> IntArray:
+    """Return the positions of queries that are given by their ids, each once."""
+    ids = as_ids(qids, "qids")
+    if result.qid.dtype != np.bool_ and set(map(type, ids.tolist())) == {bool}:
+        raise LtrTypeError("qids must be query ids, not one flag a query. Got flags: pass result.qid[flags].")
+    position, asked = positions_by_text(result.qid, "The result"), _each_once(ids)
+    unknown = [ids[at : at + 1].tolist()[0] for text, at in asked.items() if text not in position]
+    if unknown:
+        known = result.qid.tolist()
+        more = "" if len(unknown) == 1 else f" It lacks {len(unknown):,} of {len(ids):,} ids ({_some(unknown)})."
+        raise LtrKeyError(
+            f"The result has no query {unknown[0]!r}.{more} It has {len(known):,} queries ({_some(known)})."
+            f"{same_but_for_writing(unknown, known)}"
+        )
+    return np.array([position[text] for text in asked], dtype=np.intp)
+
+
+def _each_once(ids: AnyArray) -> dict[str, int]:
+    """Return the position of each id by its text; refuse an id that is there twice."""
+    position: dict[str, int] = {}
+    for at, text in enumerate(id_texts(ids)):
+        if position.setdefault(text, at) != at:
+            raise LtrValueError(f"qids must hold each query once: got {text!r} at {position[text]} and at {at}.")
+    return position
+
+
+def _some(ids: list[Any]) -> str:
+    return ", ".join(map(repr, ids[:MOST_NAMED])) + (", ..." if len(ids) > MOST_NAMED else "")
+
+
+def _labels_in_use(labels: list[Hashable], code: IntArray) -> tuple[list[Hashable], IntArray]:
+    """Return the labels of segments that still have a query, in their order."""
+    used, code_of_used = np.unique(code, return_inverse=True)
+    return [labels[i] for i in used.tolist()], code_of_used
 
 
 def load_result(path: str | os.PathLike[str]) -> Evaluation:
@@ -321,6 +418,8 @@ def joined(parts: Iterable[Evaluation]) -> Evaluation:
         return None if any(v is None for v in values) else np.concatenate(values)
 
     fingerprint = column("fingerprint")
+    if len({one["qid"].dtype.kind for one in of_part}) > 1:  # NumPy would make text of numbers
+        of_part = [one | {"qid": one["qid"].astype(object)} for one in of_part]
     return Evaluation.of(
         {metric: np.concatenate([one["values"][metric] for one in of_part]) for metric in of_part[0]["values"]},
         asked,

@@ -8,6 +8,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.grouping import as_ids, group_by_ids, group_by_sizes
+from ltr_metrics.ids import id_texts, positions_by_text, same_but_for_writing
 from ltr_metrics.inputs import AnyArray, IntArray, pandas_index, refuse_different_indexes, refuse_other_index
 from ltr_metrics.memo import Memo
 
@@ -83,15 +84,22 @@ class GroupedRows(Memo):
         return f"row {row} (query {self.qid[self.query_of_row(row)]})"
 
     def by_query_id(self, name: str, values: Any) -> list[Any]:
-        """Return the entries of a mapping, or of a pandas Series, from query ids, in the order of the queries."""
-        by_id, ids = dict(values.items()), self.qid.tolist()
+        """Return the entries of a mapping, or of a pandas Series, from query ids, in the order of the queries.
+
+        Ids may have another type than those of the rows: they are the same if they have the same text.
+        """
+        by_id = dict(values.items())
         if len(by_id) < len(values):
             raise LtrValueError(f"{name} must have one entry a query: its index holds an id twice.")
-        missing = next((one for one in ids if one not in by_id), None)
+        keys, entries = list(by_id), list(by_id.values())
+        position, texts = positions_by_text(keys, name), id_texts(self.qid)
+        missing = next((at for at, text in enumerate(texts) if text not in position), None)
         if missing is not None:
-            raise LtrValueError(f"{name} has no entry for query {missing!r}; give every query one.")
+            one = self.qid[missing : missing + 1].tolist()[0]
+            hint = same_but_for_writing([one], keys)
+            raise LtrValueError(f"{name} has no entry for query {one!r}; give every query one.{hint}")
         self._refuse_rows_that_read_as_ids(name, pandas_index(values))
-        return [by_id[one] for one in ids]
+        return [entries[position[text]] for text in texts]
 
     def _refuse_rows_that_read_as_ids(self, name: str, index: Any) -> None:
         """Refuse a Series cut out of the rows, one a query, whose row labels happen to be query ids as well."""
@@ -100,7 +108,7 @@ class GroupedRows(Memo):
         places = self._indexed[1].get_indexer(index) if self._indexed[1].is_unique else np.array([-1])
         if (places >= 0).all():
             queries = self.query_of_rows()[places]
-            if len(np.unique(queries)) == self.n_queries and self.qid[queries].tolist() != index.tolist():
+            if len(np.unique(queries)) == self.n_queries and id_texts(self.qid[queries]) != id_texts(index):
                 raise LtrValueError(
                     f"{name} may be by query id or by row, for its index has the labels of one row of each query that are ids of "
                     "others as well: pass a dict for values by id, or .to_numpy() for values in order of first appearance."

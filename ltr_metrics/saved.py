@@ -19,6 +19,7 @@ import numpy as np
 from ltr_metrics.conventions import Policy
 from ltr_metrics.errors import LtrValueError, MissingExtraError
 from ltr_metrics.fingerprint import Fingerprint
+from ltr_metrics.ids import positions_by_text
 from ltr_metrics.inputs import AnyArray, FloatArray
 from ltr_metrics.io import write_whole
 from ltr_metrics.per_query import Segmentations
@@ -49,11 +50,7 @@ def save(
     own["fingerprint"] = None if fingerprint is None else fingerprint.of_query
     columns = {name: column for name, column in own.items() if column is not None}
     columns["qid"], qid_as_json = _ids_to_column(qid)
-    if len(set(plain_ids(qid))) < len(qid):
-        raise LtrValueError(
-            "Different ids read alike as text, which is how a file has them, so that queries could not be told apart. Use whole numbers or "
-            "text as ids."
-        )
+    positions_by_text(qid, "The result")
     for metric, of_query in values.items():
         if metric in OWN or metric.startswith(SEGMENT.format("")):
             raise LtrValueError(f"A metric named {metric!r} cannot be saved, for the file has a column of that name.")
@@ -68,7 +65,7 @@ def save(
         "policy": asdict(policy),
         "segments": [[name, list(map(plain_id, labels))] for name, (labels, _) in segments.items()],
         "qid_as_json": qid_as_json,
-        "data": None if fingerprint is None else fingerprint.of_all(plain_ids(qid)),
+        "data": None if fingerprint is None else fingerprint.of_all(qid),
         "unjudged": None if fingerprint is None else fingerprint.unjudged,
     }
     table = pyarrow.table(columns)

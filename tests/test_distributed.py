@@ -93,6 +93,8 @@ def test_it_is_an_evaluation_like_any_other(weighted: bool, by: str | None) -> N
     result, whole = DistributedEvaluation(parts, REQUEST, () if by is None else (by,)), parts.whole
     assert isinstance(result, Evaluation)
     assert repr(result) == "DistributedEvaluation(ndcg_exp@10, map, err@10), not computed yet"
+    assert list(result) == ["ndcg_exp@10", "map", "err@10"]
+    assert (len(result), "ndcg@10" in result, "mrr" in result) == (3, True, False)
     assert parts.calls == {"totals": 0, "together": 0}
     assert result["ndcg@10"] == pytest.approx(whole["ndcg@10"], abs=1e-15)
     assert result.n_undefined == whole.n_undefined
@@ -101,8 +103,10 @@ def test_it_is_an_evaluation_like_any_other(weighted: bool, by: str | None) -> N
     if by is None:
         assert str(result) == str(whole)
         assert parts.calls == {"totals": 1, "together": 0}
+    assert dict(result) == result.mean
     for name, values in whole.per_query.items():
         np.testing.assert_array_equal(result.per_query[name], values)
+    assert result.subset(["7", 3]).per_query["map"].tolist() == whole.per_query["map"][[6, 2]].tolist()
     assert str(result) == str(whole)
     assert {name: value for name, value in result.to_dict().items() if name != "mean"} == {
         name: value for name, value in whole.to_dict().items() if name != "mean"

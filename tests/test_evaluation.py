@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import ltr_metrics as ltr
@@ -153,3 +156,131 @@ def test_one_long_query_and_a_hundred_thousand_short_ones() -> None:
         rows = slice(ends[query] - group[query], ends[query])
         ranked = y[rows][np.argsort(-s[rows])]
         assert result.per_query["dcg_lin"][query] == pytest.approx((ranked / np.log2(np.arange(len(ranked)) + 2)).sum())
+
+
+# -- a mapping of names to means ------------------------------------------------------------------------------------------
+
+
+def test_an_evaluation_is_a_mapping_of_canonical_names_to_means() -> None:
+    result = ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@2", "mrr", "map@2"], convention="trec_eval", ties="mean")
+    names = ["ndcg_lin@2", "mrr", "map(denominator=relevant)@2"]
+    assert isinstance(result, Mapping)
+    assert list(result) == list(result.keys()) == names
+    assert len(result) == 3
+    assert dict(result) == {**result} == result.mean
+    assert list(result.values()) == [result[name] for name in names]
+    assert list(result.items()) == list(result.mean.items())
+    assert result.get("mrr") == result["mrr"]
+    assert result.get("err@2") is None
+    assert result.get("err@2", 0.5) == 0.5
+    match result:
+        case {"mrr": found}:
+            assert found == result["mrr"]
+        case _:
+            pytest.fail("a mapping's pattern must match")
+
+
+@pytest.mark.parametrize(
+    ("key", "is_there"),
+    [
+        ("map@2", True),
+        ("map(denominator=relevant)@2", True),
+        (ltr.MAP(denominator="relevant", k=2), True),
+        (ltr.MAP(k=2), False),
+        ("map", False),
+        ("0", False),
+        (0, False),
+        (None, False),
+    ],
+)
+def test_in_agrees_with_the_brackets(key: Any, is_there: bool) -> None:
+    result = ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@2", "map@2"], convention="trec_eval", ties="mean")
+    assert (key in result) == is_there
+    if is_there:
+        assert result[key] == result.mean["map@2"]
+    else:
+        with pytest.raises(ltr.LtrKeyError, match=r"was not evaluated.*Evaluated: ndcg_lin@2, map"):
+            _ = result[key]
+
+
+def test_evaluations_are_equal_only_to_themselves_and_have_a_hash() -> None:
+    one, other = (ltr.evaluate(Y, S, group=GROUP, metrics="mrr") for _ in range(2))
+    assert one == one
+    assert one != other
+    assert one != dict(one)
+    assert len({one, other, one}) == 2
+    back = pickle.loads(pickle.dumps(one))
+    assert dict(back) == dict(one)
+    assert str(back) == str(one) == repr(one)
+
+
+def test_an_evaluation_is_no_sequence_of_scores_and_no_mapping_of_models() -> None:
+    result = ltr.evaluate(Y, S, group=GROUP, metrics=["mrr", "map"])
+    with pytest.raises(ltr.LtrTypeError, match="y_score must be a sequence.*got a Evaluation"):
+        ltr.evaluate(Y, result, group=GROUP, metrics="mrr")
+    with pytest.raises(ltr.LtrTypeError, match="two models or more by name.*Got a Evaluation"):
+        ltr.compare(result)  # type: ignore[arg-type]
+
+
+# -- some of the queries ----------------------------------------------------------------------------------------------
+
+
+def of_four_queries(ids: Any = (10, 11, 12, 13), **options: Any) -> ltr.Evaluation:
+    qid = [one for one in ids for _ in range(2)]
+    return ltr.evaluate(
+        [1, 0, 0, 0, 1, 0, 0, 2], [2, 1, 2, 1, 1, 2, 2, 1], qid=qid, metrics=["mrr", "ndcg_lin"], **options
+    )
+
+
+def test_a_subset_is_given_by_ids_and_in_their_order() -> None:
+    result = of_four_queries(query_weight=[1, 2, 3, 4], by=["a", "b", "a", "c"])
+    part = result.subset([13, 11, 10])
+    assert part.qid.tolist() == [13, 11, 10]
+    np.testing.assert_array_equal(part.per_query["mrr"], [0.5, np.nan, 1.0])
+    assert part["mrr"] == (4 * 0.5 + 1) / 5
+    assert part.n_undefined == {"mrr": 1, "ndcg_lin": 1}
+    assert part.weight is not None
+    assert part.weight.tolist() == [4, 2, 1]
+    assert part.n_documents.tolist() == [2, 2, 2]
+    assert part.n_relevant.tolist() == [1, 0, 1]
+    assert {label: one.qid.tolist() for label, one in part.by.items()} == {"a": [10], "b": [11], "c": [13]}
+    assert list(result.subset([12]).by) == ["a"]
+    assert part.policy == result.policy
+    assert ltr.compare({"whole": result.subset([10, 11, 13]), "part": part}, n_resamples=100)["mrr"].ties == 2
+
+
+def test_a_subset_of_ids_of_another_type() -> None:
+    result = of_four_queries()
+    for ids in (["12", "10"], np.array([12, 10], dtype=np.uint8), pd.Series([12.0, 10.0]), (12, "10")):
+        assert result.subset(ids).qid.tolist() == [12, 10]
+    assert of_four_queries(["10", "11", "12", "x"]).subset([12, "x"]).qid.tolist() == ["12", "x"]
+    nothing = result.subset([])
+    assert nothing.n_queries == 0
+    assert np.isnan(nothing["mrr"])
+
+
+@pytest.mark.parametrize(
+    ("ids", "kind", "message"),
+    [
+        (
+            [0, 1],
+            ltr.LtrKeyError,
+            r"no query 0\. It lacks 2 of 2 ids \(0, 1\)\. It has 4 queries \(10, 11, 12, \.\.\.\)\.$",
+        ),
+        ([10, "010"], ltr.LtrKeyError, r"no query '010'\. It has 4 queries.* '010' is not 10: write them the same way"),
+        ([10, 11, 10], ltr.LtrValueError, "each query once: got '10' at 0 and at 2"),
+        ([10, "10"], ltr.LtrValueError, "each query once"),
+        ([True, False, True, False], ltr.LtrTypeError, r"not one flag a query.*result.qid\[flags\]"),
+        (np.ones(4, dtype=bool), ltr.LtrTypeError, r"not one flag a query"),
+        ("10", ltr.LtrTypeError, "qids must be a sequence"),
+        (10, ltr.LtrTypeError, "qids must be a sequence"),
+        ({10, 11}, ltr.LtrTypeError, "qids must be a sequence.*got a set"),
+        ({10: 1}, ltr.LtrTypeError, "qids must be a sequence.*got a dict"),
+        ([[10, 11]], ltr.LtrKeyError, r"no query \[10, 11\]"),
+        (np.array([[10, 11]]), ltr.LtrValueError, "one-dimensional"),
+        ([None], ltr.LtrKeyError, "no query None"),
+    ],
+)
+def test_a_subset_of_what_is_no_id_is_refused(ids: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        of_four_queries().subset(ids)

@@ -16,6 +16,7 @@ PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
     ("errors",),
     ("inputs", "memo", "rounding"),
+    ("ids",),
     ("change", "grouping", "plain", "segments", "standard_error", "threads"),
     ("datasets", "inference", "io", "models"),
     ("rows",),

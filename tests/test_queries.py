@@ -156,7 +156,7 @@ def test_query_ids_of_any_kind_in_any_order() -> None:
         [7, 3, 7, 3, 7],
         ["b", "a", "b", "a", "b"],
         [("b", 1), ("a", 2), ("b", 1), ("a", 2), ("b", 1)],
-        [1, "1", 1, "1", 1],
+        [1, "one", 1, "one", 1],
     ):
         result = ltr.evaluate(y, s, qid=ids, metrics=["mrr", "dcg_lin"])
         assert result.qid.tolist() == [ids[0], ids[1]]

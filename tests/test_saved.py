@@ -66,7 +66,7 @@ def test_a_result_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 IDS: list[Sequence[Any]] = [
-    ["a", 7, 7.5, "7"],
+    ["a", 7, 7.5, "007"],
     ["x", "y", "z", "ä<"],
     [True, False],
     np.array([2**63 + 1, 5], dtype=np.uint64),
@@ -202,13 +202,14 @@ def test_documents_that_nobody_judged_and_what_was_retrieved_make_none() -> None
 def test_a_fingerprint_lets_go_of_the_labels_and_survives_copies() -> None:
     result = evaluated()
     assert result.fingerprint is not None
-    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), result.subset(np.arange(60))):
+    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), result.subset(result.qid)):
         assert not differing(other.fingerprint, result.fingerprint).any()
-    text = result.fingerprint.of_all(result.plain_qid)
-    backwards = result.subset(np.arange(60)[::-1])
+    text = result.fingerprint.of_all(result.qid)
+    backwards = result.subset(result.qid[::-1])
     assert backwards.fingerprint is not None
-    assert backwards.fingerprint.of_all(backwards.plain_qid) == text
-    assert evaluated(seed=1).fingerprint.of_all(result.plain_qid) != text  # type: ignore[union-attr]
+    assert backwards.fingerprint.of_all(backwards.qid) == text
+    assert backwards.fingerprint.of_all(backwards.qid.astype(str)) == text
+    assert evaluated(seed=1).fingerprint.of_all(result.qid) != text  # type: ignore[union-attr]
 
 
 # -- joining ----------------------------------------------------------------------------------------------------------

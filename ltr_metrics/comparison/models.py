@@ -14,11 +14,12 @@ from ltr_metrics.conventions import Metrics, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.fingerprint import differing
-from ltr_metrics.inputs import AnyArray, FloatArray, has_named_columns, named_columns, same_arrays
+from ltr_metrics.ids import positions_by_text, same_but_for_writing
+from ltr_metrics.inputs import FloatArray, IntArray, has_named_columns, named_columns, same_arrays
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import metric
 from ltr_metrics.per_query import segmentations, weights
-from ltr_metrics.result import Evaluation
+from ltr_metrics.result import Evaluation, take_queries
 from ltr_metrics.rows import GroupedRows
 
 MOST_NAMED = 3  # queries in one message
@@ -51,8 +52,9 @@ def models_from(
     rows: GroupedRows
     if not isinstance(given, Mapping) and has_named_columns(given):
         given = named_columns(given, "models")  # a table of scores
-    if not isinstance(given, Mapping) or len(given) < 2:
-        found = f"{len(given)}" if isinstance(given, Mapping) else f"a {type(given).__name__}"
+    is_by_name = isinstance(given, Mapping) and not isinstance(given, Evaluation)
+    if not is_by_name or len(given) < 2:
+        found = f"{len(given)}" if is_by_name else f"a {type(given).__name__}"
         raise LtrTypeError(f'compare needs two models or more by name, {{"base": ..., "new": ...}}. Got {found}.')
     runs = {str(name): _runs(str(name), model) for name, model in given.items()}
     if len(runs) < len(given):
@@ -165,7 +167,7 @@ def _in_order(who: str, run: Evaluation, reference: Evaluation, names: list[str]
             )
         _refuse_other_options(who, run, reference, name)
     if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
-        run = run.subset(_places(who, run, reference))
+        run = take_queries(run, _positions(who, run, reference))
     _refuse_other_data(who, run, reference)
     if not explicit_weights and not same_arrays(run.weight, reference.weight):
         raise LtrValueError(
@@ -193,37 +195,23 @@ def _refuse_other_options(who: str, run: Evaluation, reference: Evaluation, name
             )
 
 
-def _places(who: str, run: Evaluation, reference: Evaluation) -> AnyArray:
-    ids, wanted = _common_ids(who, run, reference)
-    place, here = {name: i for i, name in enumerate(ids)}, set(wanted)
-    missing = [name for name in wanted if name not in place]
-    further = [name for name in ids if name not in here]
+def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
+    """Return where the queries of the reference stand in a run; ids of other types are the same if they have the same text."""
+    here, wanted = positions_by_text(run.qid, who), positions_by_text(reference.qid, "The rest")
+    ids, wanted_ids = run.qid.tolist(), reference.qid.tolist()
+    missing = [wanted_ids[at] for text, at in wanted.items() if text not in here]
+    further = [ids[at] for text, at in here.items() if text not in wanted]
     if missing or further:
         what = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(further)} besides"] * bool(further)
-        kinds = {type(one).__name__ for one in ids}, {type(one).__name__ for one in wanted}
-        alike = (
-            ""
-            if kinds[0] & kinds[1]
-            else f" Their ids are of other types, {', '.join(kinds[0])} and {', '.join(kinds[1])}."
-        )
-        raise LtrValueError(
-            f"{who} is of other queries than the rest: of {reference.n_queries:,} it {' and '.join(what)}.{alike} Compare models on the "
-            "same queries."
-        )
-    return np.array([place[name] for name in wanted], dtype=np.intp)
-
-
-def _common_ids(who: str, run: Evaluation, reference: Evaluation) -> tuple[list[Any], list[Any]]:
-    """Return the ids of both as they are, if they are of one kind, or else as files have them."""
-    ids, wanted = run.qid.tolist(), reference.qid.tolist()
-    if set(ids) == set(wanted):
-        return ids, wanted
-    for one in (run, reference):
-        if len(set(one.plain_qid)) < one.n_queries:
-            raise LtrValueError(
-                f"{who} has to be paired by ids as text, and different ids read alike there. Use whole numbers or text as ids."
+        remedy = same_but_for_writing(further, missing)
+        if not remedy:
+            remedy = " Evaluate both on the same queries" + (
+                "." if len(missing) == len(wanted) else ", or compare those that both have: result.subset(qids)."
             )
-    return run.plain_qid, reference.plain_qid
+        raise LtrValueError(
+            f"{who} is of other queries than the rest: of {reference.n_queries:,} it {' and '.join(what)}.{remedy}"
+        )
+    return np.array([here[text] for text in wanted], dtype=np.intp)
 
 
 def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None:

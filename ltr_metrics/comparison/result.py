@@ -14,11 +14,12 @@ from ltr_metrics.comparison.names import name_in
 from ltr_metrics.comparison.settings import Settings
 from ltr_metrics.comparison.table import as_text
 from ltr_metrics.errors import LtrKeyError, did_you_mean
+from ltr_metrics.ids import order_of_ids
 from ltr_metrics.inference import Sample, correct, detectable, effect_size, intervals, p_values
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.plain import none_if_nan, order_of_id, plain_id
-from ltr_metrics.result import Evaluation, Segments, mean, parts_of, segments_of, table_of
+from ltr_metrics.plain import none_if_nan, plain_id
+from ltr_metrics.result import Evaluation, Segments, mean, parts_of, positions_of, segments_of, table_of, take_queries
 from ltr_metrics.rounding import difference_of
 
 if TYPE_CHECKING:
@@ -180,11 +181,16 @@ class Comparison:
     @cached_property
     def by(self) -> Segments:
         """The comparison in each segment; with several segmentations, these by name. Not corrected for their number."""
-        return segments_of(self._base.segments, self.subset)
+        return segments_of(self._base.segments, self._part)
 
-    def subset(self, chosen: AnyArray) -> Comparison:
+    def subset(self, qids: Any) -> Comparison:
+        """Return the comparison on some of the queries, given by their ids as for `Evaluation.subset`."""
+        evaluations = {name: one.subset(qids) for name, one in self.evaluations.items()}
+        return replace(self._part(positions_of(self._base, qids)), evaluations=evaluations)
+
+    def _part(self, chosen: BoolArray | IntArray) -> Comparison:
         """Return the comparison on some of the queries, given as one flag a query or as positions."""
-        evaluations = {name: one.subset(chosen) for name, one in self.evaluations.items()}
+        evaluations = {name: take_queries(one, chosen) for name, one in self.evaluations.items()}
         return replace(
             self, evaluations=evaluations, cluster=None if self.cluster is None else self.cluster[chosen], seeds={}
         )
@@ -200,10 +206,8 @@ class Comparison:
 
     @cached_property
     def _order(self) -> IntArray:
-        """Positions of the queries by id, so that resampling gives the same digits however the data are sorted."""
-        return np.array(
-            sorted(range(self.n_queries), key=lambda i: order_of_id(self._base.plain_qid[i])), dtype=np.intp
-        )
+        """Positions of the queries by id, so that resampling gives the same digits for any order of rows and type of ids."""
+        return order_of_ids(self._base.qid)
 
     def segments(self) -> list[tuple[str | None, Hashable, Comparison]]:
         """Return segmentation, segment and comparison of all segments."""

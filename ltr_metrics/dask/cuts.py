@@ -12,6 +12,7 @@ import numpy as np
 
 from ltr_metrics.dask.partition import Part
 from ltr_metrics.errors import LtrValueError
+from ltr_metrics.ids import id_texts, is_whole_number, positions_by_text
 from ltr_metrics.inputs import AnyArray
 
 CANDIDATES_AT_ONCE = 100_000
@@ -24,11 +25,14 @@ def refuse_cut_queries(hashes: list[AnyArray], of_each: Callable[[Callable[..., 
     candidates = np.unique(together[1:][together[1:] == together[:-1]])
     for first in range(0, len(candidates), CANDIDATES_AT_ONCE):
         of_partition = of_each(partial(_ids_of, candidates[first : first + CANDIDATES_AT_ONCE]))
-        partitions: dict[Hashable, list[int]] = {}
+        partitions: dict[str, list[int]] = {}
+        with_text: dict[str, Hashable] = {}
         for at, ids in enumerate(of_partition):
-            for one in ids:
-                partitions.setdefault(one, []).append(at)
-        cut = {one: where for one, where in partitions.items() if len(where) > 1}
+            for one, text in zip(ids, id_texts(ids), strict=True):
+                if with_text.setdefault(text, one) != one:
+                    positions_by_text([with_text[text], one], "qid")  # which refuses two ids of one text
+                partitions.setdefault(text, []).append(at)
+        cut = {with_text[text]: where for text, where in partitions.items() if len(where) > 1}
         if cut:
             one, where = next(iter(cut.items()))
             further = "" if len(where) == 2 else f" and {len(where) - 2:,} others"
@@ -50,7 +54,7 @@ def _ids_of(hashes: AnyArray, part: Part | None) -> list[Hashable]:
 
 
 def hashes_of(ids: AnyArray) -> AnyArray:
-    """Return 64 bits an id, equal for equal ids of whatever type and in whatever process."""
+    """Return 64 bits an id, equal for ids of one text, of whatever type and in whatever process."""
     if ids.dtype.kind in "biu":
         return ids.astype(np.uint64)
     if ids.dtype.kind == "f":
@@ -63,8 +67,11 @@ def hashes_of(ids: AnyArray) -> AnyArray:
     are_text = np.fromiter((isinstance(one, str) for one in ids.tolist()), dtype=np.bool_, count=len(ids))
     found = np.zeros(len(ids), dtype=np.uint64)
     found[are_text] = hash_array(ids[are_text], categorize=False)
-    for at in np.flatnonzero(~are_text).tolist():
-        found[at] = _hash_of(ids[at])
+    for at, one in enumerate(ids.tolist()):
+        if not isinstance(one, str):
+            found[at] = _hash_of(one)
+        elif is_whole_number(one):
+            found[at] = _hash_of(int(one))
     return found
 
 

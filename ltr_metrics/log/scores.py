@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError
+from ltr_metrics.ids import IdOrder
 from ltr_metrics.inputs import AnyArray, FloatArray
 from ltr_metrics.log.files import SUFFIX, Record, Split, read
 from ltr_metrics.log.parameters import Parameters, as_text, order_of, varying
 from ltr_metrics.plain import PlainId, order_of_id
-from ltr_metrics.result import Evaluation, table_of
+from ltr_metrics.result import Evaluation, table_of, take_queries
 
 if TYPE_CHECKING:
     import pandas
 
-Ids = list[tuple[str, PlainId]]
+Ids = list[tuple[IdOrder, str]]
 
 _OR_TRAINING_PARTS = (
     " Or one of them is of a training part, which the log cannot know of this estimator: set return_train_score=False, or wrap it in a "
@@ -176,7 +177,7 @@ def _in_order_of_queries(one: Evaluation, other: Evaluation) -> Evaluation:
     if np.array_equal(one.qid, other.qid):
         return other
     place = {name: i for i, name in enumerate(other.plain_qid)}
-    return other.subset(np.array([place[name] for name in one.plain_qid]))
+    return take_queries(other, np.array([place[name] for name in one.plain_qid]))
 
 
 def _refuse_queries_of_two_sizes(records: Iterable[Record]) -> None:

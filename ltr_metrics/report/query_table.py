@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics.ids import id_texts
 from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, FloatArray
 from ltr_metrics.plain import PlainId, plain_id
 from ltr_metrics.report.summarize import Report
@@ -53,12 +54,17 @@ class _Rows:
 
     def __init__(self, evaluations: dict[str, Evaluation]) -> None:
         self.evaluations = evaluations
-        place: dict[PlainId, int] = {}
+        place: dict[str, int] = {}  # by the text of the id, whose type may differ between models
         self.place = {
-            model: np.array([place.setdefault(qid, len(place)) for qid in one.plain_qid], dtype=np.intp)
+            model: np.array([place.setdefault(text, len(place)) for text in id_texts(one.qid)], dtype=np.intp)
             for model, one in evaluations.items()
         }
-        self.ids = list(place)
+        plain = {
+            at: qid
+            for model, one in evaluations.items()
+            for at, qid in zip(self.place[model].tolist(), one.plain_qid, strict=True)
+        }
+        self.ids = [plain[at] for at in range(len(place))]
 
     def placed(self, model: str, values: AnyArray) -> FloatArray:
         """Return a model's values in the rows of the table; NaN for queries that it does not have."""

@@ -22,7 +22,7 @@ from ltr_metrics.distributed import DistributedEvaluation
 from ltr_metrics.errors import LtrError, LtrValueError
 from ltr_metrics.inputs import IntArray
 from ltr_metrics.metrics.shown import MeanOf
-from ltr_metrics.result import Evaluation, joined
+from ltr_metrics.result import Evaluation, joined, take_queries
 from ltr_metrics.spark import columns
 from ltr_metrics.spark.partition import BY, COLUMN, DOCID, LABEL, QID, SCHEMA, SCORE, WEIGHT, Task, evaluated
 from ltr_metrics.totals import Totals
@@ -187,7 +187,7 @@ def _by_id(result: Evaluation) -> Evaluation:
     if len(twice):  # Spark's shuffle would have to be wrong
         raise LtrValueError(f"Query {ids[twice[0]]} came in two parts. Evaluate again.")
     segments = {name: _by_appearance(labels, code[order]) for name, (labels, code) in result.segments.items()}
-    return replace(result.subset(order), segments=segments)  # type: ignore[arg-type]
+    return replace(take_queries(result, order), segments=segments)
 
 
 def _by_appearance(labels: list[Any], code: IntArray) -> tuple[list[Any], IntArray]:
