@@ -26,13 +26,13 @@ class Queries(LabelledQueries):
     y_true : array-like of shape (n_rows,)
         Grades, finite and not negative; fractional ones are accepted where a metric is defined on them.
     qid : array-like of shape (n_rows,), optional
-        An id a row, in any order, of any hashable type. Exactly one of ``qid`` and ``group`` is needed. Ids that have one
-        text, such as 7 and ``"7"``, are refused.
+        An id a row, in any order, of any hashable type. Exactly one of ``qid`` and ``group`` is needed.
+        Two ids that have one text, such as 7 and ``"7"``, are an error.
     group : array-like of int, optional
         Sizes of the queries, whose rows stand one query after the other.
     query_weight : array-like of shape (n_queries,) or mapping, optional
-        One weight a query, in order of first appearance, or by qid. The ids of a mapping may have another type: they are
-        the same if they have the same text.
+        One weight a query, in order of first appearance, or by qid. The ids of a mapping may have
+        another type: they are the same if they have the same text.
     sample_weight : array-like of shape (n_rows,), optional
         One weight a row; a query's weight is their mean.
     docid : array-like of shape (n_rows,), optional

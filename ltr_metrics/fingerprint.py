@@ -59,7 +59,7 @@ class Fingerprint:
         return Fingerprint(lambda: self.of_query[chosen], self.unjudged)
 
     def of_all(self, ids: AnyArray) -> str:
-        """Return one short text for all queries, whatever their order and whatever type their ids have."""
+        """Return one short text for all queries, whatever their order and the type of their ids."""
         import hashlib  # for files alone
 
         lines = sorted(f"{text!r} {number}" for text, number in zip(id_texts(ids), self.of_query.tolist(), strict=True))

@@ -1,7 +1,8 @@
 """When two query ids are the same query: the one rule, used wherever ids of two sources meet.
 
-Sources disagree about types. CSV and TREC files give text, LETOR and NumPy files whole numbers, and a column that once had a missing
-value gives floats. So two ids are the same if they have the same text (`id_text`), and they are sorted by it (`order_of_ids`).
+Sources disagree about types. CSV and TREC files give text, LETOR and NumPy files give whole
+numbers, and a column that once had a missing value gives floats. So two ids are the same if they
+have the same text (`id_text`), and they are sorted by it (`order_of_ids`).
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ _ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
 IdOrder = tuple[int, int, str]
 
 
-def id_text(one: object) -> str:
+def id_text(value: object) -> str:
     """Return the text that an id is compared by.
 
-    Text is itself: ``"007"`` and ``"7.0"`` are not 7. A whole number of any type (7, ``np.int32(7)``, 7.0, ``Decimal(7)``) has its
-    digits, bytes are UTF-8, dates and times are as in ISO 8601. Anything else has its ``str``.
+    Text is itself: ``"007"`` and ``"7.0"`` are not 7. A whole number of any type has its digits
+    (7, ``np.int32(7)``, 7.0, ``Decimal(7)``). Bytes are read as UTF-8. Dates and times are written
+    as in ISO 8601. Anything else has its ``str``.
 
     Examples
     --------
@@ -37,18 +39,18 @@ def id_text(one: object) -> str:
     >>> [id_text(one) for one in (7, 7.0, "7", b"7", "007", 7.5, True)]
     ['7', '7', '7', '7', '007', '7.5', 'True']
     """
-    if isinstance(one, str):
-        return str.__str__(one)
-    if isinstance(one, bytes):
-        return one.decode(errors="backslashreplace")
-    if isinstance(one, datetime) and one.tzinfo is None:
-        one = np.datetime64(one)
-    if isinstance(one, np.datetime64):
-        return str(np.datetime_as_string(one, unit="auto"))
-    if isinstance(one, (bool, np.timedelta64)) or not isinstance(one, Number):
-        return str(one)
-    whole = _as_whole(one)
-    return str(one if whole is None else whole)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = np.datetime64(value)
+    if isinstance(value, np.datetime64):
+        return str(np.datetime_as_string(value, unit="auto"))
+    if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, Number):
+        return str(value)
+    whole = _as_whole(value)
+    return str(value if whole is None else whole)
 
 
 def _as_whole(number: Any) -> int | None:
@@ -75,24 +77,24 @@ def id_texts(ids: AnyArray | Iterable[object]) -> list[str]:
     return list(map(id_text, ids if kind == "f" else ids.tolist()))  # floats in their own precision
 
 
-def positions_by_text(ids: AnyArray | Sequence[object], whose: str) -> dict[str, int]:
-    """Return the position of each id by its text; refuse different ids that have one text, such as 7 and ``"7"``."""
+def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str, int]:
+    """Return the position of each id by its text; refuse two ids of one text, as 7 and ``"7"``."""
     position: dict[str, int] = {}
     for at, text in enumerate(id_texts(ids)):
         first = position.setdefault(text, at)
         if first != at:
             one, other = (ids[i : i + 1].tolist()[0] if isinstance(ids, np.ndarray) else ids[i] for i in (first, at))
             raise LtrValueError(
-                f"{whose} has the ids {one!r} and {other!r}, which are one id where ids are text, as in CSV files. Give all ids one type; if "
-                "these are two queries, rename one."
+                f"{owner} has the ids {one!r} and {other!r}, which are one id where ids are text, "
+                "as in CSV files. Give all ids one type; if these are two queries, rename one."
             )
     return position
 
 
-def refuse_ids_of_one_text(ids: AnyArray, whose: str) -> None:
-    """Refuse different ids that have one text. Arrays of one type of numbers, and of text, cannot hold any."""
+def refuse_ids_of_one_text(ids: AnyArray, owner: str) -> None:
+    """Refuse different ids that have one text; an array of numbers or of text cannot hold any."""
     if ids.dtype.kind in "SV" or (ids.dtype == object and set(map(type, ids.tolist())) not in ({str}, {int})):
-        positions_by_text(ids, whose)
+        positions_by_text(ids, owner)
 
 
 def is_whole_number(text: str) -> bool:
@@ -113,14 +115,18 @@ def order_of_ids(ids: AnyArray) -> IntArray:
     return np.array(sorted(range(len(ids)), key=keys.__getitem__), dtype=np.intp)
 
 
-def same_but_for_writing(ids: Iterable[object], others: Iterable[object]) -> str:
-    """Return a remedy if ids differ from others in leading zeros, ``.0``, spaces or case alone; else an empty string."""
-    by_value = {_value(id_text(other)): other for other in others}
-    pair = next(((one, by_value[value]) for one in ids if (value := _value(id_text(one))) in by_value), None)
+def spelling_hint(ids: Iterable[object], others: Iterable[object]) -> str:
+    """Return a remedy if an id differs from another in leading zeros, ``.0``, spaces or case alone.
+
+    Otherwise return an empty string.
+    """
+    by_spelling = {_loose_spelling(other): other for other in others}
+    pair = next(((one, by_spelling[key]) for one in ids if (key := _loose_spelling(one)) in by_spelling), None)
     if pair is None:
         return ""
-    return f" Ids are compared as text, and {pair[0]!r} is not {pair[1]!r}: write them the same way in both."
+    one, other = pair
+    return f" Ids are compared as text, and {one!r} is not {other!r}: write them the same way in both."
 
 
-def _value(text: str) -> str:
-    return _ZEROS.sub("", text.strip().lower())
+def _loose_spelling(value: object) -> str:
+    return _ZEROS.sub("", id_text(value).strip().lower())

@@ -24,7 +24,7 @@ def plain_id(value: object) -> PlainId:
 
 
 def order_of_id(plain_id: PlainId) -> tuple[IdOrder, str]:
-    """Return what ids are sorted by: the order of their texts, and of types where one log has 7 and "7"."""
+    """Return what ids are sorted by: their texts, then their types where a log has 7 and "7"."""
     return order_of_text(id_text(plain_id)), type(plain_id).__name__
 
 

@@ -14,7 +14,7 @@ from ltr_metrics.conventions import Policy, name_of
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, MissingExtraError, did_you_mean
 from ltr_metrics.fingerprint import Fingerprint
 from ltr_metrics.grouping import as_ids
-from ltr_metrics.ids import id_texts, positions_by_text, same_but_for_writing
+from ltr_metrics.ids import id_texts, positions_by_text, spelling_hint
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.per_query import Segmentations
@@ -87,8 +87,9 @@ def parts_of(segmentations: Segmentations, by: Segments) -> Iterator[tuple[str |
 class Evaluation(Mapping[str, float]):
     """The values of some metrics: one number a query, and their means.
 
-    An evaluation is a mapping of canonical names to means, in the order asked for: ``dict(result)``, ``"map" in result``. Two
-    evaluations are equal only if they are one object, since equal means do not make equal values of queries.
+    An evaluation is a mapping of canonical names to means, in the order asked for:
+    ``dict(result)``, ``"map" in result``. Two evaluations are equal only if they are one object,
+    because equal means do not imply equal values per query.
 
     Attributes
     ----------
@@ -142,8 +143,9 @@ class Evaluation(Mapping[str, float]):
         Parameters
         ----------
         qids : array-like
-            Query ids, each once, never positions. The result has its queries in this order. Ids may have another type than
-            ``qid``: they are the same if they have the same text, so that ``"7"`` is query 7.
+            Query ids, each once, never positions. The result has its queries in this order. Ids
+            may have another type than ``qid``: they are the same if they have the same text, so
+            that ``"7"`` is query 7.
 
         Returns
         -------
@@ -308,7 +310,7 @@ class Evaluation(Mapping[str, float]):
 
 
 def take_queries(result: Evaluation, chosen: BoolArray | IntArray) -> Evaluation:
-    """Return the evaluation of some of the queries, given as one flag a query or as positions; without segments."""
+    """Return the evaluation of queries that flags or positions choose, without segments."""
     return Evaluation.of(
         {name: of_query[chosen] for name, of_query in result.per_query.items()},
         result.per_query.asked,
@@ -333,7 +335,7 @@ def positions_of(result: Evaluation, qids: Any) -> IntArray:
         more = "" if len(unknown) == 1 else f" It lacks {len(unknown):,} of {len(ids):,} ids ({_some(unknown)})."
         raise LtrKeyError(
             f"The result has no query {unknown[0]!r}.{more} It has {len(known):,} queries ({_some(known)})."
-            f"{same_but_for_writing(unknown, known)}"
+            f"{spelling_hint(unknown, known)}"
         )
     return np.array([position[text] for text in asked], dtype=np.intp)
 

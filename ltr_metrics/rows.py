@@ -8,7 +8,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.grouping import as_ids, group_by_ids, group_by_sizes
-from ltr_metrics.ids import id_texts, positions_by_text, same_but_for_writing
+from ltr_metrics.ids import id_texts, positions_by_text, spelling_hint
 from ltr_metrics.inputs import AnyArray, IntArray, pandas_index, refuse_different_indexes, refuse_other_index
 from ltr_metrics.memo import Memo
 
@@ -84,9 +84,9 @@ class GroupedRows(Memo):
         return f"row {row} (query {self.qid[self.query_of_row(row)]})"
 
     def by_query_id(self, name: str, values: Any) -> list[Any]:
-        """Return the entries of a mapping, or of a pandas Series, from query ids, in the order of the queries.
+        """Return the entries of a mapping or pandas Series by query id, in the order of the queries.
 
-        Ids may have another type than those of the rows: they are the same if they have the same text.
+        The ids may have another type than those of the rows: they are the same if their text is.
         """
         by_id = dict(values.items())
         if len(by_id) < len(values):
@@ -96,7 +96,7 @@ class GroupedRows(Memo):
         missing = next((at for at, text in enumerate(texts) if text not in position), None)
         if missing is not None:
             one = self.qid[missing : missing + 1].tolist()[0]
-            hint = same_but_for_writing([one], keys)
+            hint = spelling_hint([one], keys)
             raise LtrValueError(f"{name} has no entry for query {one!r}; give every query one.{hint}")
         self._refuse_rows_that_read_as_ids(name, pandas_index(values))
         return [entries[position[text]] for text in texts]

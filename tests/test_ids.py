@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics.ids import id_text, id_texts, is_whole_number, order_of_ids, order_of_text, same_but_for_writing
+from ltr_metrics.ids import id_text, id_texts, is_whole_number, order_of_ids, order_of_text, spelling_hint
 from ltr_metrics.io import read_letor, read_table, read_trec
 from ltr_metrics.report import summarize
 from ltr_metrics.report.query_table import query_table
@@ -372,8 +372,8 @@ def test_ids_that_differ_are_named_with_a_remedy(ids: Callable[[Any], Any], mess
 def test_a_missing_weight_is_named_with_a_remedy() -> None:
     with pytest.raises(ltr.LtrValueError, match=r"no entry for query '007'; .* and '007' is not 7: write them"):
         ltr.evaluate([1, 0], [1, 2], qid=["007", "007"], query_weight={7: 1.0})
-    assert same_but_for_writing(["a"], ["b"]) == ""
+    assert spelling_hint(["a"], ["b"]) == ""
     assert (
-        same_but_for_writing(["A "], ["b", "a"])
+        spelling_hint(["A "], ["b", "a"])
         == " Ids are compared as text, and 'A ' is not 'a': write them the same way in both."
     )

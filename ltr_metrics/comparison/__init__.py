@@ -44,8 +44,9 @@ def compare(
     Parameters
     ----------
     models : mapping of str to array-like, Positions, Evaluation, or list of these
-        Two or more, or a DataFrame of scores, a column a model. Results are paired by query id, whose type may differ: 7 and
-        ``"7"`` are one query. A model is scores, one a row; a ranking by places, ``Positions``; a result, such as a saved one; or a list of these, the
+        Two or more, or a DataFrame of scores, a column a model. Results are paired by query id,
+        whose type may differ: 7 and ``"7"`` are one query.
+        A model is scores, one a row; a ranking by places, ``Positions``; a result, such as a saved one; or a list of these, the
         seeds of one model (or an array of shape (n_seeds, n_rows)), whose values are averaged query by query.
     y_true : array-like of shape (n_rows,)
         Grades. Left out if all models are results.

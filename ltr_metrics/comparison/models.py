@@ -14,7 +14,7 @@ from ltr_metrics.conventions import Metrics, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.fingerprint import differing
-from ltr_metrics.ids import positions_by_text, same_but_for_writing
+from ltr_metrics.ids import positions_by_text, spelling_hint
 from ltr_metrics.inputs import FloatArray, IntArray, has_named_columns, named_columns, same_arrays
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import metric
@@ -196,14 +196,14 @@ def _refuse_other_options(who: str, run: Evaluation, reference: Evaluation, name
 
 
 def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
-    """Return where the queries of the reference stand in a run; ids of other types are the same if they have the same text."""
+    """Return where the queries of the reference stand in a run, whatever type their ids have."""
     here, wanted = positions_by_text(run.qid, who), positions_by_text(reference.qid, "The rest")
     ids, wanted_ids = run.qid.tolist(), reference.qid.tolist()
     missing = [wanted_ids[at] for text, at in wanted.items() if text not in here]
     further = [ids[at] for text, at in here.items() if text not in wanted]
     if missing or further:
         what = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(further)} besides"] * bool(further)
-        remedy = same_but_for_writing(further, missing)
+        remedy = spelling_hint(further, missing)
         if not remedy:
             remedy = " Evaluate both on the same queries" + (
                 "." if len(missing) == len(wanted) else ", or compare those that both have: result.subset(qids)."

@@ -184,7 +184,7 @@ class Comparison:
         return segments_of(self._base.segments, self._part)
 
     def subset(self, qids: Any) -> Comparison:
-        """Return the comparison on some of the queries, given by their ids as for `Evaluation.subset`."""
+        """Return the comparison on some queries, given by their ids as for `Evaluation.subset`."""
         evaluations = {name: one.subset(qids) for name, one in self.evaluations.items()}
         return replace(self._part(positions_of(self._base, qids)), evaluations=evaluations)
 
@@ -206,7 +206,7 @@ class Comparison:
 
     @cached_property
     def _order(self) -> IntArray:
-        """Positions of the queries by id, so that resampling gives the same digits for any order of rows and type of ids."""
+        """Positions of the queries by id: no digit depends on the order of rows or the type of ids."""
         return order_of_ids(self._base.qid)
 
     def segments(self) -> list[tuple[str | None, Hashable, Comparison]]:
