@@ -24,10 +24,11 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     """Return ``values`` as a one-dimensional array of any dtype, with ``n_rows`` entries if that is given."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise LtrValueError(f"{name} must have no masked entries; drop them or fill them with a value first.")
-    if values is None or isinstance(values, (str, bytes, Mapping, AbstractSet)) or not hasattr(values, "__len__"):
+    is_sequence = any(hasattr(values, name) for name in ("__len__", "__cuda_array_interface__", "__dlpack__"))
+    if values is None or isinstance(values, (str, bytes, Mapping, AbstractSet)) or not is_sequence:
         raise LtrTypeError(f"{name} must be a sequence with one entry a row, got {_kind(values)}.")
     try:
-        array = np.asarray(values)
+        array = as_array(values, name)
     except ValueError as error:  # rows of different lengths
         raise LtrTypeError(f"{name} must be a flat sequence with one entry a row: {error}") from None
     if array.ndim != 1:
@@ -40,6 +41,28 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
             f"{name} must have one entry a row like y_true: got {len(array)} entries for {n_rows} rows."
         )
     return array
+
+
+def as_array(values: Any, name: str) -> AnyArray:
+    """Return ``np.asarray(values)``, and say what to do with an array that NumPy cannot read, as one on a graphics card."""
+    try:
+        return np.asarray(values)
+    except (TypeError, RuntimeError, BufferError) as error:  # cupy and torch; torch with a gradient; DLPack
+        entry = values[0] if isinstance(values, (list, tuple)) else values
+        remedy = next((copy for method, copy in TO_CPU.items() if hasattr(entry, method)), NO_METHOD)
+        raise LtrTypeError(
+            f"{name} must be in the memory of the CPU, where NumPy can read it: got {_kind(entry)}, which says "
+            f"{str(error).rstrip('.')!r}. Copy {'it' if entry is values else 'each entry'} there first, by {remedy}."
+        ) from error
+
+
+TO_CPU = {  # what copies an array to the CPU, by a method that it has; the first that fits
+    "detach": ".detach().cpu().numpy()",  # torch
+    "cpu": ".cpu().numpy()",
+    "to_numpy": ".to_numpy()",  # cudf
+    "get": ".get()",  # cupy
+}
+NO_METHOD = "the library that it comes from"
 
 
 def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray[np.floating[Any]]:

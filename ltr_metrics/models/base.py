@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.inputs import AnyArray, FloatArray, has_named_columns, named_columns
+from ltr_metrics.inputs import AnyArray, FloatArray, as_array, has_named_columns, named_columns
 
 ROWS_AT_ONCE = 1 << 16  # a host's copy of so many rows is small beside X
 
@@ -79,7 +79,7 @@ class Model:
 
     def _numbers(self, column: Any, name: str) -> AnyArray:
         """Return a feature's numbers; what is missing is NaN, as for the hosts."""
-        values = np.asarray(column)
+        values = as_array(column, f"X[{name!r}]")
         if values.dtype.kind in "biuf":
             return values
         if values.dtype == object:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.grouping import as_ids
-from ltr_metrics.inputs import AnyArray, as_numbers
+from ltr_metrics.inputs import AnyArray, as_array, as_numbers
 
 
 def as_table(X: Any) -> Any:
@@ -96,7 +96,7 @@ def _column(X: Any, column: str | int) -> Any:
     if at is None:
         return None
     values = frame[:, at].to_numpy() if isinstance(frame, nw.DataFrame) else X[:, [at]]
-    return (values.toarray() if hasattr(values, "toarray") else np.asarray(values)).ravel()
+    return as_array(values.toarray() if hasattr(values, "toarray") else values, f"Column {column!r} of X").ravel()
 
 
 def _position(frame: Any, column: str | int) -> int | None:
