@@ -194,6 +194,116 @@ def listener(heard: list[int]) -> Any:
     return Listener()
 
 
+class TestCallbacksOfTheUsers:
+    """They run after the metric of the round exists, see every round, and are the very objects that were given."""
+
+    @pytest.fixture(params=["Optuna's", "a stand-in"])
+    def pruning(self, request: pytest.FixtureRequest) -> Any:
+        """Return the class of a callback that reports the values of a round to a trial, as Optuna's do."""
+        pytest.importorskip("xgboost", reason="xgboost is not installed")
+        if request.param == "Optuna's":
+            reason = "optuna-integration is not installed"
+            return pytest.importorskip("optuna_integration.xgboost", reason=reason).XGBoostPruningCallback
+        from xgboost.callback import TrainingCallback
+
+        class Pruning(TrainingCallback):
+            def __init__(self, trial: Any, key: str) -> None:
+                super().__init__()
+                self._trial, self._key = trial, key
+
+            def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+                self._trial.report(evals_log[self._key.split("-")[0]][self._key.split("-")[1]][-1], step=epoch)
+                if self._trial.should_prune():
+                    raise optuna.TrialPruned
+                return False
+
+        optuna = pytest.importorskip("optuna", reason="optuna is not installed")
+        return Pruning
+
+    @pytest.mark.parametrize("threshold", [0, 1])
+    def test_xgboost(self, pruning: Any, threshold: int, rows: Rows) -> None:
+        X, y, qid = rows
+        optuna = pytest.importorskip("optuna", reason="optuna is not installed")
+        rankers = []
+
+        def objective(trial: Any) -> float:
+            callbacks = [pruning(trial, "validation-ndcg_exp@10")]
+            estimator = of_host("XGBRanker", callbacks=callbacks)
+            rankers.append(QueryRanker(estimator, early_stopping_rounds=3, random_state=0))
+            rankers[-1].fit(X, y, qid=qid)
+            assert rankers[-1].estimator_.callbacks == callbacks
+            return rankers[-1].score(X, y, qid=qid)
+
+        trial = self.trial_of(optuna, objective, threshold)
+        if threshold:
+            assert trial.state == optuna.trial.TrialState.PRUNED
+            assert list(trial.intermediate_values) == [0]
+        else:
+            history = rankers[0].estimator_.evals_result()["validation"]["ndcg_exp@10"]
+            assert list(trial.intermediate_values.values()) == history
+            assert rankers[0].n_rounds_ == int(np.argmax(history)) + 1
+
+    @pytest.mark.parametrize("threshold", [0, 1])
+    def test_lightgbm(self, threshold: int, rows: Rows) -> None:
+        X, y, qid = rows
+        optuna = pytest.importorskip("optuna", reason="optuna is not installed")
+
+        def objective(trial: Any) -> float:
+            def prune(env: Any) -> None:
+                ((data, metric, value, is_higher_better),) = [tuple(one)[:4] for one in env.evaluation_result_list]
+                assert (data, metric, is_higher_better) == ("validation", "ndcg_exp@10", True)
+                trial.report(value, step=env.iteration)
+                if trial.should_prune():
+                    raise optuna.TrialPruned
+
+            made = QueryRanker(of_host("LGBMRanker"), early_stopping_rounds=3, random_state=0)
+            return made.fit(X, y, qid=qid, callbacks=[prune]).score(X, y, qid=qid)
+
+        trial = self.trial_of(optuna, objective, threshold)
+        assert (trial.state == optuna.trial.TrialState.PRUNED) == bool(threshold)
+        assert len(trial.intermediate_values) > 1 or threshold
+
+    def trial_of(self, optuna: Any, objective: Any, threshold: float) -> Any:
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        study = optuna.create_study(direction="maximize", pruner=optuna.pruners.ThresholdPruner(lower=threshold))
+        study.optimize(objective, n_trials=1)
+        return study.trials[0]
+
+    def test_one_that_ends_the_training_does_not_hide_the_round(self, rows: Rows) -> None:
+        X, y, qid = rows
+        callback = pytest.importorskip("xgboost.callback", reason="xgboost is not installed")
+
+        plain = QueryRanker(of_host("XGBRanker"), early_stopping_rounds=ROUNDS, metric="map", random_state=0)
+        best = plain.fit(X, y, qid=qid).n_rounds_ - 1
+        assert best > 0
+
+        class Stop(callback.TrainingCallback):
+            def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+                return epoch == best
+
+        heard: list[int] = []
+        estimator = of_host("XGBRanker", callbacks=[Stop(), listener(heard)])
+        made = QueryRanker(estimator, early_stopping_rounds=ROUNDS, metric="map", random_state=0).fit(X, y, qid=qid)
+        assert heard == list(range(best + 1))
+        assert made.n_rounds_ == best + 1
+
+    def test_a_callback_of_another_kind(self, rows: Rows) -> None:
+        X, y, qid = rows
+        made = QueryRanker(of_host("XGBRanker", callbacks=[print]), early_stopping_rounds=2)
+        with pytest.raises(
+            ltr.LtrTypeError, match=r"must be instances of xgboost.callback.TrainingCallback. Got <built-in"
+        ):
+            made.fit(X, y, qid=qid)
+
+    def test_without_early_stopping(self, rows: Rows) -> None:
+        X, y, qid = rows
+        heard: list[int] = []
+        given = of_host("XGBRanker", callbacks=[listener(heard)])
+        made = QueryRanker(given).fit(X, y, qid=qid)
+        assert made.estimator_.callbacks is given.callbacks
+        assert heard == list(range(ROUNDS))
+
+
 def test_the_model_of_xgboost_ends_with_its_best_round(rows: Rows) -> None:
     X, y, qid = rows
     made = QueryRanker(of_host("XGBRanker"), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)

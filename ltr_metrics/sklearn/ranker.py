@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +17,7 @@ from ltr_metrics.sklearn.columns import as_labels, as_table, as_weights, queries
 from ltr_metrics.sklearn.early_stopping import StopEarly
 from ltr_metrics.sklearn.guard import Extents
 from ltr_metrics.sklearn.scorer import QueryScorer, refuse_classifier
-from ltr_metrics.sklearn.training import Training
+from ltr_metrics.sklearn.training import Training, clone_sharing_callbacks
 
 try:
     from sklearn.utils.validation import validate_data as _validate_data
@@ -36,7 +36,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator : estimator
-        For example ``LGBMRanker()``. It is cloned; its parameters are ``estimator__...``.
+        For example ``LGBMRanker()``. It is cloned; its parameters are ``estimator__...``. The clone shares the estimator's
+        ``callbacks``, so that what they collect or report arrives. With early stopping they may read the metric of each
+        round, in XGBoost's log as ``evals_log["validation"]["ndcg_exp@10"]``.
     qid : str or int, default "qid"
         Column of X that holds the queries, if there is one; it is not shown to the estimator.
     early_stopping_rounds : int, optional
@@ -135,7 +137,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _fit_clone(self, training: Training) -> None:
-        estimator = clone(self.estimator)
+        estimator = clone_sharing_callbacks(self.estimator)
         for attribute in ("n_rounds_", "validation_qid_"):
             self.__dict__.pop(attribute, None)
         if self.early_stopping_rounds is None:

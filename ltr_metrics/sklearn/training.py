@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.grouping import Grouping
@@ -68,6 +69,14 @@ class Training:
         elif "group_id" in accepted:  # CatBoost
             arguments["group_id"] = number
         estimator.fit(arguments.pop("X"), arguments.pop("y"), **arguments)
+
+
+def clone_sharing_callbacks(estimator: Any) -> Any:
+    """Clone an estimator, but not its callbacks: a copy of a tuner's callback would report to a copy of the study."""
+    cloned = clone(estimator)
+    parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    callbacks = {name: value for name, value in parameters.items() if name.rpartition("__")[2] == "callbacks" and value}
+    return cloned.set_params(**callbacks) if callbacks else cloned
 
 
 def _take(columns: dict[str, Any], rows: IntArray) -> dict[str, Any]:
