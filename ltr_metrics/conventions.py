@@ -22,6 +22,7 @@ from ltr_metrics.sorting import ORDER_OF_TIES
 
 OF_ANY_RANKING = (Judged, MeanOf)  # they ask nothing that systems answer differently
 NO_RELEVANT = ("skip", "drop", "error")
+HOSTS = ("lightgbm", "xgboost")  # their trainings may have a gain of their own
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
 OneMetric = str | Metric | Callable[[Ranking], Any]
 Metrics = OneMetric | Iterable[OneMetric]
@@ -55,6 +56,9 @@ class Convention:
         Of these, what it has without a cutoff alone.
     rel
         As for `Precision`, of all metrics that ask whether a document is relevant.
+    host : {"lightgbm", "xgboost"} or None
+        The training library whose own gain (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``) takes the place of
+        ``ndcg_gain`` in its trainings. This is so only while ``ndcg_gain`` is ``"exp"``, which is the default of both.
 
     Examples
     --------
@@ -81,8 +85,11 @@ class Convention:
     precision_short: str = "pad"
     err_max_grade: float = 4
     err_p: str = "exp"
+    host: str | None = None
 
     def __post_init__(self) -> None:
+        if self.host is not None:
+            require_option("host", self.host, HOSTS)
         require_option("ties", self.ties, tuple(ORDER_OF_TIES))
         for value in (self.no_relevant, self.ndcg_no_relevant, self.recall_no_relevant):
             if value is not None:
@@ -107,7 +114,14 @@ CONVENTIONS: dict[str, Convention] = {
     convention.name: convention
     for convention in (
         Convention(name="default"),
-        Convention(name="lightgbm", ties="stable", no_relevant=1, rel=">0.5", metrics=frozenset({"ndcg", "map"})),
+        Convention(
+            name="lightgbm",
+            ties="stable",
+            no_relevant=1,
+            rel=">0.5",
+            metrics=frozenset({"ndcg", "map"}),
+            host="lightgbm",
+        ),
         Convention(
             name="xgboost",
             ties="stable",
@@ -116,6 +130,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             metrics=frozenset({"ndcg", "map", "precision"}),
             precision_short="cut",
+            host="xgboost",
         ),
         Convention(
             name="catboost",
@@ -185,16 +200,12 @@ def resolve(
     convention: str | Convention | None = None,
 ) -> Request:
     """Complete names and options: an explicit value wins, then the convention's, then the default."""
-    chosen, by_default = _convention(convention), metrics is None
+    chosen, by_default = convention_of(convention), metrics is None
     if metrics is None:
         metrics = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
-    if isinstance(metrics, (str, Metric)) or callable(metrics):
-        metrics = [metrics]
-    if not isinstance(metrics, Iterable):
-        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
     complete: dict[str, Metric] = {}
     asked: dict[str, str] = {}
-    for item in metrics:
+    for item in listed(metrics):
         made = _completed(item, chosen) if isinstance(item, str) else metric(item)
         if complete.setdefault(str(made), made) != made:
             raise LtrValueError(
@@ -205,6 +216,23 @@ def resolve(
         raise LtrValueError("metrics must name at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
     return Request(tuple(complete.values()), asked, policy, by_default)
+
+
+def listed(metrics: Metrics) -> list[OneMetric]:
+    """Return the metrics that were asked for, one or several, as a list."""
+    if isinstance(metrics, (str, Metric)) or callable(metrics):
+        return [metrics]
+    if not isinstance(metrics, Iterable):
+        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
+    return list(metrics)
+
+
+def leaves_gain_open(metric: OneMetric) -> bool:
+    """Whether a metric is given by a name that leaves its gain to a convention, as ``"ndcg@10"`` does."""
+    if not isinstance(metric, str):
+        return False
+    parsed = parse(metric)
+    return any(field.name == "gain" for field in fields(parsed.cls)) and "gain" not in parsed.given
 
 
 def name_of(metric: object) -> str:
@@ -226,7 +254,8 @@ def _policy(
     return Policy(ties, _no_relevant(convention.no_relevant), convention.name, of_metric)
 
 
-def _convention(convention: str | Convention | None) -> Convention:
+def convention_of(convention: str | Convention | None) -> Convention:
+    """Return the convention of a name; None is the default one."""
     if convention is None:
         return CONVENTIONS["default"]
     if isinstance(convention, Convention):

@@ -6,13 +6,22 @@ lightgbm: its objects are recognised by what they offer.
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics.adapter import HostMetrics, Prepared, wrong_host
-from ltr_metrics.conventions import Convention, Metrics, Request
+from ltr_metrics.adapter import (
+    Gain,
+    HostMetrics,
+    Names,
+    Plan,
+    Prepared,
+    find_host_call,
+    gain_of_setting,
+    wrong_host,
+)
+from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import IntArray
@@ -29,6 +38,7 @@ def feval(
     no_relevant: str | float | None = None,
     convention: str | Convention | None = None,
     log: PerQueryLog | None = None,
+    names: Names = "canonical",
 ) -> DatasetMetrics:
     """Return a metric function for ``lgb.train(feval=...)`` and ``lgb.cv(feval=...)``.
 
@@ -41,9 +51,16 @@ def feval(
     ----------
     metrics : str, Metric, or several of them
     ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``convention="lightgbm"`` gives LightGBM's own values.
+        As for `ltr_metrics.evaluate`. ``convention="lightgbm"`` gives LightGBM's own values. It also follows the
+        ``label_gain`` of the training: ``"ndcg@10"`` is then logged as ``ndcg_lin@10`` or ``ndcg(gain=[0,1,3])@10``. A name
+        that says its gain (``"ndcg_exp@10"``), a metric object and other conventions do not depend on ``label_gain``.
     log : PerQueryLog, optional
         Gets the per-query values of every round.
+    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
+        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed it, and ``"slug"`` is
+        ``metric.slug``, which experiment trackers accept. A mapping gives names of your own, such as
+        ``{"ndcg@10": "val ndcg"}``: its keys are metrics as you asked for them, or canonical names. Metrics that it leaves
+        out keep their canonical name. A `PerQueryLog` is asked by these names too.
 
     Returns
     -------
@@ -53,6 +70,7 @@ def feval(
     Raises
     ------
     LtrValueError, LtrTypeError
+        At once: ``names`` of which two are equal, with equal last words, or with unknown keys.
         In training, at the first round: a Dataset without ``group``, queries cut by a fold of ``lgb.cv`` or by
         ``Dataset.subset``, a name that is in the history already, several predictions a row, another host's data, a metric
         that is undefined for all queries. At the round that has them: NaN predictions.
@@ -76,7 +94,7 @@ def feval(
     >>> sorted(booster.best_score["valid_0"])
     ['err@10', 'ndcg_exp@10']
     """
-    return DatasetMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log)
+    return DatasetMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
 
 
 def eval_metric(
@@ -86,6 +104,7 @@ def eval_metric(
     no_relevant: str | float | None = None,
     convention: str | Convention | None = None,
     log: PerQueryLog | None = None,
+    names: Names = "canonical",
 ) -> ArrayMetrics:
     """Return a metric function for ``LGBMRanker.fit(eval_metric=...)``.
 
@@ -96,7 +115,7 @@ def eval_metric(
 
     Parameters
     ----------
-    metrics, ties, no_relevant, convention, log
+    metrics, ties, no_relevant, convention, log, names
         As for `feval`.
 
     Returns
@@ -120,15 +139,32 @@ def eval_metric(
     >>> len(ranker.evals_result_["training"]["err@10"])
     5
     """
-    return ArrayMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log)
+    return ArrayMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
 
 
-class DatasetMetrics(HostMetrics):
-    """A ``feval``: called with predictions and the Dataset that they are for."""
+class LightGBMMetrics(HostMetrics):
+    """What both kinds of metric functions share."""
+
+    HOST = "lightgbm"
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(metrics, **options)
         self._prepared = Prepared()
+
+    def _refuse_unusable_names(self, names: Sequence[str]) -> None:
+        last_words: dict[str, str] = {}
+        for name in names:
+            other = last_words.setdefault(name.split(" ")[-1], name)
+            if other != name:
+                raise LtrValueError(
+                    f"LightGBM's early stopping may know a metric by the last word of its name alone, which {other!r} and "
+                    f"{name!r} have in common. Give one of them another last word, for example by underscores in place of "
+                    "the spaces."
+                )
+
+
+class DatasetMetrics(LightGBMMetrics):
+    """A ``feval``: called with predictions and the Dataset that they are for."""
 
     def __call__(self, preds: Any, dataset: Any = None, *others: Any) -> Triples:
         if not (hasattr(dataset, "get_field") and hasattr(dataset, "used_indices")):
@@ -136,12 +172,20 @@ class DatasetMetrics(HostMetrics):
                 "feval is for lgb.train and lgb.cv, which hand over predictions and a Dataset.", preds, dataset
             )
         calling = _Calling.now()
-        calling.refuse_names_in_use(self.request)
-        result = self.evaluate(self._queries(dataset), _one_a_row(preds))
+        plan = self.plan(self._gain(calling, dataset))
+        calling.refuse_names_in_use(plan)
+        result = plan.evaluate(self._queries(dataset), _one_a_row(preds))
         if self.log is not None:
             name = "training" if calling.is_training(dataset) else None
-            self.log.record(dataset, result, self.request, name=name, training=calling.booster)
-        return _triples(result)
+            self.log.record(dataset, result, plan.request, name=name, training=calling.booster)
+        return _triples(plan, result)
+
+    def _gain(self, calling: _Calling, dataset: Any) -> Gain:
+        if not self.follows_gain:
+            return "exp"
+        # The Dataset's own params are those of the first training that used it. A call by hand has nothing else.
+        params = dataset.params if calling.booster is None else calling.booster.params
+        return gain_of_setting("label_gain", (params or {}).get("label_gain"))
 
     def _queries(self, dataset: Any) -> Queries:
         # get_label() does not tell of set_field("label", ...): these are the fields that LightGBM has now.
@@ -149,12 +193,8 @@ class DatasetMetrics(HostMetrics):
         return self._prepared.get(dataset, fields, lambda: _queries_of(dataset, *fields))
 
 
-class ArrayMetrics(HostMetrics):
+class ArrayMetrics(LightGBMMetrics):
     """An ``eval_metric``: LightGBM tells by the number of parameters, four, that it wants weight and group too."""
-
-    def __init__(self, metrics: Metrics, **options: Any) -> None:
-        super().__init__(metrics, **options)
-        self._prepared = Prepared()
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Triples:
         if not isinstance(y_true, np.ndarray) or not isinstance(y_pred, np.ndarray):
@@ -166,19 +206,29 @@ class ArrayMetrics(HostMetrics):
                 "callbacks=[ltr_metrics.xgboost.Monitor(...)]."
             )
         calling = _Calling.now()
-        calling.refuse_names_in_use(self.request)
+        plan = self.plan(self._gain(calling))
+        calling.refuse_names_in_use(plan)
         queries = self._prepared.get(
             y_true, (y_true, weight, group), lambda: Queries(y_true, group=group, sample_weight=weight)
         )
-        result = self.evaluate(queries, _one_a_row(y_pred))
+        result = plan.evaluate(queries, _one_a_row(y_pred))
         if self.log is not None:
-            self.log.record(y_true, result, self.request, training=calling.booster)
-        return _triples(result)
+            self.log.record(y_true, result, plan.request, training=calling.booster)
+        return _triples(plan, result)
+
+    def _gain(self, calling: _Calling) -> Gain:
+        if not self.follows_gain:
+            return "exp"
+        if calling.booster is not None:
+            return gain_of_setting("label_gain", calling.booster.params.get("label_gain"))
+        if calling.in_host:
+            self.warn_of_unknown_gain()
+        return "exp"
 
 
-def _triples(result: Evaluation) -> Triples:
+def _triples(plan: Plan, result: Evaluation) -> Triples:
     # (name, value, higher is better); LightGBM wants a list, and fails on a tuple of them
-    return [(name, value, True) for name, value in result.mean.items()]
+    return [(name, value, True) for name, value in plan.named(result.mean).items()]
 
 
 def _one_a_row(preds: Any) -> Any:
@@ -195,23 +245,20 @@ class _Calling(NamedTuple):
 
     It does not tell: Dataset.params, for one, are those of the first training that used the Dataset. So it is read from the
     frame of `Booster.__inner_eval`, which gathers the results of one data set. A function of the user's that stands between
-    names its values itself; then, and in a call by hand, nothing is known.
+    names its values itself, so that the names of the others do not matter. In a call by hand nothing is known.
     """
 
     booster: Any = None
     names: tuple[str, ...] = ()  # in this round's results of this data set already
+    in_host: bool = False
 
     @classmethod
     def now(cls) -> _Calling:
-        frame = inspect.currentframe()
-        while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
-            "ltr_metrics",
-            "lightgbm",
-        ):
-            if frame.f_code.co_name == "__inner_eval":
-                return cls(frame.f_locals["self"], tuple(name for _, name, *_ in frame.f_locals.get("ret", ())))
-            frame = frame.f_back
-        return cls()
+        call = find_host_call("lightgbm", "__inner_eval")
+        if call.frame is None:
+            return cls(in_host=call.in_host)
+        results = call.frame.f_locals.get("ret", ()) if call.is_direct else ()
+        return cls(call.frame.f_locals["self"], tuple(name for _, name, *_ in results), True)
 
     def is_training(self, dataset: Any) -> bool:
         """Whether the data set is the one that is trained on; none of the folds of lgb.cv is."""
@@ -219,16 +266,16 @@ class _Calling(NamedTuple):
             return dataset.reference is None
         return dataset.used_indices is None and getattr(self.booster, "train_set", None) is dataset
 
-    def refuse_names_in_use(self, request: Request) -> None:
+    def refuse_names_in_use(self, plan: Plan) -> None:
         """Refuse a name that LightGBM has in its results of this round and data set: it keeps one history for a name."""
-        twice = [name for name in map(str, request.metrics) if name in self.names]
+        twice = [name for name in plan.logged.values() if name in self.names]
         if twice:
             raise LtrValueError(
                 f"{', '.join(map(repr, twice))} of this data set is in LightGBM's history already, from its own metric of that name or "
                 "from another metric function, and one history would hold the values of both. LightGBM's own metrics are left out by "
-                'metric="None" among the parameters (of LGBMRanker too); convention="lightgbm" gives map@10 another name, '
-                "map(rel=>0.5)@10; rename a function of your own. Of two metric functions that log one name, leave one out "
-                "and ask ltr_metrics.evaluate after the training."
+                f'metric="None" among the parameters (of LGBMRanker too). names={{"{twice[0]}": "my {twice[0]}"}} gives ours '
+                'another name in the log. convention="lightgbm" does so for map@10, which it names map(rel=>0.5)@10. Of two '
+                "metric functions that log one name, rename one or leave one out."
             )
 
 

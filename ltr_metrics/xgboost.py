@@ -6,16 +6,27 @@ function can repair that. `Monitor` is a callback, which sees all queries at onc
 
 from __future__ import annotations
 
+import json
 import re
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ltr_metrics.adapter import HostMetrics, Prepared, refuse_undefined_means, wrong_host
-from ltr_metrics.conventions import Convention, Metrics, resolve
+from ltr_metrics.adapter import (
+    Gain,
+    HostMetrics,
+    Names,
+    Plan,
+    Prepared,
+    find_host_call,
+    gain_of_setting,
+    refuse_undefined_means,
+    wrong_host,
+)
+from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import is_count
@@ -42,13 +53,14 @@ def custom_metric(
     no_relevant: str | float | None = None,
     convention: str | Convention | None = None,
     log: PerQueryLog | None = None,
+    names: Names = "canonical",
 ) -> MatrixMetrics:
     """Return a metric function for ``xgb.train(custom_metric=...)`` and ``xgb.cv(custom_metric=...)``.
 
     Stop early by `ltr_metrics.xgboost.early_stopping`: XGBoost's own ``early_stopping_rounds`` minimises every metric
     whose name does not begin with auc, pre, map or ndcg (unless ``maximize=True`` is passed), and stops at once with a rising
-    mrr or err. XGBoost keeps six decimals of a custom metric. Give metrics names that XGBoost's own do not have: ``map@10``
-    beside ``eval_metric="map@10"`` goes into one history.
+    mrr or err. XGBoost keeps six decimals of a custom metric. XGBoost has one history for a name, so ``map@10`` beside
+    ``eval_metric="map@10"`` is refused.
 
     **On several workers** (``xgboost.dask.train``, or any other launcher of XGBoost's), each evaluates the queries that it has, and all
     log the mean over the queries of all, weighted if the DMatrix has weights; so `early_stopping` ends all of them in the same round. A
@@ -70,10 +82,18 @@ def custom_metric(
     ----------
     metrics : str, Metric, or several of them
     ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``convention="xgboost"`` gives XGBoost's own values.
+        As for `ltr_metrics.evaluate`. ``convention="xgboost"`` gives XGBoost's own values. It also follows the
+        ``ndcg_exp_gain`` of the training: ``"ndcg@10"`` is then logged as ``ndcg_lin@10``. A name that says its gain
+        (``"ndcg_exp@10"``), a metric object and other conventions do not depend on ``ndcg_exp_gain``.
     log : PerQueryLog, optional
         Gets the per-query values of every round, in full precision. A new one for each training: XGBoost does not tell a metric
         that another has begun. Refused on workers, with which it would be lost.
+    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
+        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed it, and ``"slug"`` is
+        ``metric.slug``, which experiment trackers accept. A mapping gives names of your own, such as ``{"ndcg@10": "gain"}``:
+        its keys are metrics as you asked for them, or canonical names. Metrics that it leaves out keep their canonical
+        name. XGBoost passes metrics on as text, so a name must not hold white space or a colon. `early_stopping` and a
+        `PerQueryLog` know the metric under every one of its names.
 
     Returns
     -------
@@ -84,7 +104,7 @@ def custom_metric(
     ------
     LtrValueError, LtrTypeError
         In training, at the first round: a DMatrix without ``qid`` or ``group``, NaN predictions, another host's data, queries that are
-        cut between workers, a metric that is undefined for all queries.
+        cut between workers, a metric that is undefined for all queries, a name that one of XGBoost's own metrics has.
 
     Examples
     --------
@@ -108,7 +128,7 @@ def custom_metric(
     >>> sorted(history["valid"])
     ['err@10', 'ndcg_exp@10']
     """
-    return MatrixMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log)
+    return MatrixMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
 
 
 def early_stopping(
@@ -125,7 +145,7 @@ def early_stopping(
     Parameters
     ----------
     metric : str or Metric
-        As it was given to `custom_metric` or `Monitor`: it is looked for by its canonical name.
+        As it was given to `custom_metric` or `Monitor`. It is found under whatever name these give it in the log.
     rounds : int
         Rounds without improvement after which to stop.
     data_name : str, optional
@@ -158,17 +178,26 @@ def early_stopping(
     )
 
 
-class MatrixMetrics(HostMetrics):
+class XGBoostMetrics(HostMetrics):
+    """Metrics that follow XGBoost's own gain."""
+
+    HOST = "xgboost"
+
+    def plan_in(self, model: Any) -> Plan:
+        """Return what is evaluated in the training of a model."""
+        return self.plan(_gain_of(model)) if self.follows_gain else self.plan()
+
+
+class MatrixMetrics(XGBoostMetrics):
     """A ``custom_metric``: called with predictions and the DMatrix that they are for."""
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(metrics, **options)
-        for metric in map(str, self.request.metrics):
-            if re.search(r"[\s:]", metric):
-                raise LtrValueError(
-                    f"XGBoost passes metrics on as text, which a name with a space or colon breaks. Rename {metric!r}."
-                )
         self._prepared = Prepared()
+
+    def _refuse_unusable_names(self, names: Sequence[str]) -> None:
+        for name in names:
+            _refuse_what_breaks_text(name, f'Rename {name!r}, for example by names={{"{name}": ...}}.')
 
     def __call__(self, preds: Any, dmatrix: Any = None, *others: Any) -> Pairs:
         if not isinstance(dmatrix, xgboost.DMatrix):
@@ -176,21 +205,34 @@ class MatrixMetrics(HostMetrics):
                 "custom_metric is for xgb.train and xgb.cv, which hand over an xgboost.DMatrix.",
                 *(preds, dmatrix, *others),
             )
+        plan = self._plan_in_call()
         if xgboost.collective.is_distributed():
-            mean = _mean_over_workers(self, lambda: self._part(preds, dmatrix))
-            return list(mean.items())
-        result = self.evaluate(self._queries(dmatrix), preds)
+            mean = _mean_over_workers(plan, self.log, lambda: self._part(plan, preds, dmatrix))
+            return list(plan.named(mean).items())
+        result = plan.evaluate(self._queries(dmatrix), preds)
         if self.log is not None:
-            self.log.record(dmatrix, result, self.request)
-        return list(result.mean.items())
+            self.log.record(dmatrix, result, plan.request)
+        return list(plan.named(result.mean).items())
 
-    def _part(self, preds: Any, dmatrix: xgboost.DMatrix) -> Part:
+    def _plan_in_call(self) -> Plan:
+        """Return what is evaluated in this call, in which XGBoost hands over neither the model nor any name."""
+        call = find_host_call("xgboost", "eval_set")
+        if call.frame is None:
+            if call.in_host and self.follows_gain:
+                self.warn_of_unknown_gain()
+            return self.plan()
+        plan = self.plan_in(call.frame.f_locals["self"])
+        if call.is_direct:
+            _refuse_what_the_text_cannot_hold(plan, call.frame.f_locals)
+        return plan
+
+    def _part(self, plan: Plan, preds: Any, dmatrix: xgboost.DMatrix) -> Part:
         """Evaluate the rows of this worker, which may be none."""
         if dmatrix.num_row() == 0:
-            return Part(Totals.nothing(map(str, self.request.metrics)))
+            return Part(Totals.nothing(map(str, plan.request.metrics)))
         queries, made = self._queries(dmatrix), []
         queries.once("known to the other workers", lambda: made.append(queries))
-        return Part(_totals_of(self, queries, preds), queries, bool(made), lambda: ids_on_dask(dmatrix))
+        return Part(_totals_of(plan, queries, preds), queries, bool(made), lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
         facts = dmatrix.get_label(), dmatrix.get_weight(), dmatrix.get_uint_info("group_ptr")
@@ -203,7 +245,8 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
     def __init__(
         self, metric: str | Metric, rounds: int, *, convention: str | Convention | None = None, **options: Any
     ) -> None:
-        names = [str(metric) for metric in resolve(metric, convention=convention).metrics]
+        self._watched = XGBoostMetrics(metric, convention=convention)
+        names = list(self._watched.plan().logged)
         if len(names) != 1:
             raise LtrValueError(f"early_stopping watches one metric. Got {', '.join(names)}.")
         if not is_count(rounds):
@@ -225,34 +268,51 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self._rounds_seen += 1
         _ask_monitors(model, epoch, evals_log)
+        names = self._names_in_log(model, evals_log)
         if self.data is None:
-            self.data = self._only_or_last(evals_log)
-        history = evals_log.get(self.data, {}).get(self.metric_name)
-        if history is None:
-            self._refuse_what_is_not_logged(evals_log)
+            self.data = self._only_or_last(names, evals_log)
+        if self.data is None or self.data not in names:
+            self._refuse_what_is_not_logged(model, evals_log)
+        self.metric_name = names[self.data]
+        history = evals_log[self.data][self.metric_name]
         if len(history) > self._rounds_seen:
             raise LtrValueError(
                 f"Two metrics write {self.metric_name} of {self.data} into one history, which has {len(history)} values after round "
                 f"{self._rounds_seen}: XGBoost's own metric of that name, or ours twice. Take it out of eval_metric, or rename ours, for "
-                'example by convention="xgboost".'
+                'example by names= or by convention="xgboost".'
             )
         stop: bool = super().after_iteration(model, epoch, evals_log)
         return stop
 
-    def _only_or_last(self, evals_log: Any) -> str | None:
+    def _names_in_log(self, model: Any, evals_log: Any) -> dict[str, str]:
+        """Return the name that the metric has in the log, for each data set that has it."""
+        (canonical,) = self._watched.plan_in(model).logged
+        found = {}
+        for data, history in evals_log.items():
+            plans = [*_plan_of_custom_metric(model), *(m.plan for m in getattr(history, "monitors", ()) if m.plan)]
+            names = [plan.logged[canonical] for plan in plans if canonical in plan.logged]
+            taken = {name for plan in plans for name in plan.logged.values()}
+            names += [] if canonical in taken else [canonical]  # of a function of the user's, or XGBoost's own
+            names = [name for name in names if name in history]
+            if names:
+                found[data] = names[0]
+        return found
+
+    def _only_or_last(self, names: Mapping[str, str], evals_log: Any) -> str | None:
         """Return the data set that has the metric: the last of ``evals``, as XGBoost chooses; Monitors stand in no order."""
-        having = [name for name, metrics in evals_log.items() if self.metric_name in metrics]
+        having = list(names)
         if len(having) > 1 and any(isinstance(evals_log[name], _Watched) for name in having):
             raise LtrValueError(
-                f"Several data sets have {self.metric_name}: say which to watch by data_name=, of {', '.join(having)}."
+                f"Several data sets have {names[having[0]]}: say which to watch by data_name=, of {', '.join(having)}."
             )
         return having[-1] if having else None
 
-    def _refuse_what_is_not_logged(self, evals_log: Any) -> None:
+    def _refuse_what_is_not_logged(self, model: Any, evals_log: Any) -> NoReturn:
         logged = "; ".join(f"{name}: {', '.join(metrics)}" for name, metrics in evals_log.items()) or "nothing"
         where = "" if self._given_name is None else f" of {self._given_name!r}"
+        (canonical,) = self._watched.plan_in(model).logged
         raise LtrValueError(
-            f"early_stopping watches {self.metric_name}{where}, which is not in the log. It has {logged}. Pass the metric to "
+            f"early_stopping watches {canonical}{where}, which is not in the log. It has {logged}. Pass the metric to "
             "xgb.train(custom_metric=custom_metric(...)) with evals, or to a Monitor in callbacks; a convention that was given there must be "
             "given here."
         )
@@ -286,9 +346,11 @@ class Monitor(xgboost.callback.TrainingCallback):
     missing : float, default NaN
         As for XGBRanker.
     ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`.
+        As for `ltr_metrics.evaluate`; ``convention="xgboost"`` follows ``ndcg_exp_gain``, as in `custom_metric`.
     log : PerQueryLog, optional
         Gets the per-query values of every round, under ``name``. Refused on workers, with which it would be lost.
+    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
+        As for `custom_metric`. White space and colons are allowed here, since nothing passes through text.
 
     Raises
     ------
@@ -328,9 +390,13 @@ class Monitor(xgboost.callback.TrainingCallback):
         no_relevant: str | float | None = None,
         convention: str | Convention | None = None,
         log: PerQueryLog | None = None,
+        names: Names = "canonical",
     ) -> None:
         super().__init__()
-        self.metrics = HostMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log)
+        self.metrics = XGBoostMetrics(
+            metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names
+        )
+        self.plan: Plan | None = None  # of the training that goes on
         if not isinstance(name, str) or not name:
             raise LtrTypeError(f"name must be a text, the data set's name in the log. Got {name!r}.")
         if isinstance(X, xgboost.DMatrix):
@@ -379,28 +445,40 @@ class Monitor(xgboost.callback.TrainingCallback):
         result: Evaluation | None = None
         if self._dmatrix is None:
             self._lay_out()
+        plan = self._plan_of_training(model)
         if xgboost.collective.is_distributed():
-            mean = _mean_over_workers(self.metrics, lambda: self._part(model))
+            mean = plan.named(_mean_over_workers(plan, self.metrics.log, lambda: self._part(plan, model)))
         else:
-            result = self.metrics.evaluate(self.queries, self._predict(model))
-            mean = dict(result.mean)
+            result = plan.evaluate(self.queries, self._predict(model))
+            mean = plan.named(result.mean)
         for metric, value in mean.items():
             values = history.setdefault(metric, [])
             if len(values) != self._rounds:
                 raise LtrValueError(
                     f"Another metric writes {metric} of {self.name} into the log: one of XGBoost's own (eval_metric) or another Monitor. "
-                    "Give this Monitor another name=."
+                    "Give this Monitor another name=, or its metrics other names=."
                 )
             values.append(value)
         for metric in [name for name in history if self._rounds == 0 and name not in mean]:
             history.move_to_end(metric)  # and XGBoost's last metric of it
         if self.metrics.log is not None and result is not None:
-            self.metrics.log.record(self, result, self.metrics.request, name=self.name)
+            self.metrics.log.record(self, result, plan.request, name=self.name)
         self._rounds += 1
 
-    def _part(self, model: xgboost.Booster) -> Part:
+    def _plan_of_training(self, model: xgboost.Booster) -> Plan:
+        plan = self.metrics.plan_in(model)
+        if self._rounds == 0:
+            self.plan = plan
+        if self.plan is not plan:
+            raise LtrValueError(
+                f"ndcg_exp_gain has changed after {self._rounds} rounds of the training, so that the log would hold two "
+                f"metrics in one history. Leave it as it is during a training, or write the gain into the name: ndcg_exp@10."
+            )
+        return plan
+
+    def _part(self, plan: Plan, model: xgboost.Booster) -> Part:
         """Evaluate in one of several workers: all have the same rows if Dask has sent them this callback."""
-        return Part(_totals_of(self.metrics, self.queries, self._predict(model)), self.queries, self._rounds == 0)
+        return Part(_totals_of(plan, self.queries, self._predict(model)), self.queries, self._rounds == 0)
 
     def _predict(self, model: xgboost.Booster) -> Any:
         if self._rounds == 0:
@@ -451,22 +529,61 @@ def _queries_of(label: Any, weight: Any, boundaries: Any) -> Queries:
     return Queries(label, group=np.diff(boundaries), query_weight=weight if len(weight) else None)
 
 
-def _totals_of(metrics: HostMetrics, queries: Queries, scores: Any) -> Totals:
-    check_in_silence(queries, metrics.request)
-    result = queries.answer(scores, metrics.request)  # a mean over no query is refused if no worker has one
+def _totals_of(plan: Plan, queries: Queries, scores: Any) -> Totals:
+    check_in_silence(queries, plan.request)
+    result = queries.answer(scores, plan.request)  # a mean over no query is refused if no worker has one
     return Totals.of(result.per_query, result.weight)
 
 
-def _mean_over_workers(metrics: HostMetrics, evaluate: Callable[[], Part]) -> dict[str, float]:
+def _mean_over_workers(plan: Plan, log: PerQueryLog | None, evaluate: Callable[[], Part]) -> dict[str, float]:
     """Return the mean over the queries of all workers, of which XGBoost then takes the plain mean, which changes nothing."""
-    if metrics.log is not None:
+    if log is not None:
         raise LtrValueError(
             "log= keeps what one process evaluates, and this training's data are spread over workers, with which it would be lost. Leave "
             "it out; after the training, ltr_metrics.evaluate has the queries of any round: booster.predict(data, iteration_range=(0, i + 1))."
         )
-    totals = totals_of_all(evaluate, metrics.request)
+    totals = totals_of_all(evaluate, plan.request)
     refuse_undefined_means(totals)
     return totals.mean
+
+
+def _gain_of(model: Any) -> Gain:
+    """Return the gain that XGBoost's own NDCG has in the training of a model, or of the folds of xgb.cv."""
+    booster = model if isinstance(model, xgboost.Booster) else model.cvfolds[0].bst
+    learner = json.loads(booster.save_config())["learner"]
+    for part in (*learner.get("metrics", ()), learner["objective"]):
+        if "ndcg_exp_gain" in part.get("lambdarank_param", {}):
+            return gain_of_setting("ndcg_exp_gain", part["lambdarank_param"]["ndcg_exp_gain"])
+    return "exp"  # neither the objective nor a metric of XGBoost's has a gain
+
+
+def _plan_of_custom_metric(model: Any) -> list[Plan]:
+    """Return the plan of the training's custom_metric, if it is one of ours; a callback is not told of it."""
+    call = find_host_call("xgboost", "after_iteration")
+    container = None if call.frame is None else call.frame.f_locals.get("self")
+    metric = getattr(container, "metric", None)
+    return [metric.plan_in(model)] if isinstance(metric, MatrixMetrics) else []
+
+
+def _refuse_what_the_text_cannot_hold(plan: Plan, of_round: Mapping[str, Any]) -> None:
+    """Refuse names of data sets, and of metrics in use, given the locals of XGBoost's function that makes the text."""
+    data, text = of_round.get("evname", ""), of_round.get("res", "")
+    _refuse_what_breaks_text(data, f"Rename the data set {data!r} in evals.")
+    in_use = {item.rpartition(":")[0] for item in text.split()}
+    for name in plan.logged.values():
+        if f"{data}-{name}" in in_use:
+            raise LtrValueError(
+                f"Two metrics write {name} of {data} into one history: XGBoost's own metric of that name and ours, or two data "
+                "sets have that name. Take it out of eval_metric (or pass disable_default_eval_metric=True), or give ours "
+                f'another name: names={{"{name}": "my_{name}"}}.'
+            )
+
+
+def _refuse_what_breaks_text(name: str, remedy: str) -> None:
+    if re.search(r"[\s:]", name):
+        raise LtrValueError(
+            f"XGBoost passes metrics on as text, which a name with white space or a colon breaks. {remedy}"
+        )
 
 
 def _ask_monitors(model: xgboost.Booster, epoch: int, evals_log: Any) -> None:

@@ -7,9 +7,16 @@ from typing import Any
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ltr_metrics.adapter import HostMetrics, refuse_undefined_means, wrong_host
+from ltr_metrics.adapter import (
+    SETTING_OF_GAIN,
+    HostMetrics,
+    Names,
+    gain_of_setting,
+    refuse_undefined_means,
+    wrong_host,
+)
 from ltr_metrics.conventions import Convention, Metrics
-from ltr_metrics.errors import LtrTypeError
+from ltr_metrics.errors import LtrTypeError, warn
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import as_numbers, refuse_different_indexes
 from ltr_metrics.log import PerQueryLog
@@ -27,20 +34,26 @@ def make_scorer(
     no_relevant: str | float | None = None,
     convention: str | Convention | None = None,
     log: PerQueryLog | None = None,
+    names: Names = "canonical",
 ) -> QueryScorer:
     """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``; higher is better.
 
     Parameters
     ----------
     metrics : str, Metric, or several of them
-        One gives a float; a list gives a dict from one prediction, by *canonical* name, and a search's ``refit=`` must then
-        name one of these (``"ndcg_exp@10"`` where ``"ndcg@10"`` was asked for).
+        One gives a float. A list gives a dict from one prediction, by the names that ``names`` chooses. A search's ``refit=``
+        must then be one of these names: by default ``"ndcg_exp@10"`` where ``"ndcg@10"`` was asked for.
     qid : str or int, default "qid"
         Column of X that holds the queries: a name, or an index for arrays. Not needed where ``qid`` is routed.
     ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`.
+        As for `ltr_metrics.evaluate`. A scorer does not follow the gain of the estimator's host (``label_gain``,
+        ``ndcg_exp_gain``), since a search compares all candidates by one metric. It warns where that differs.
     log : PerQueryLog, optional
         With a folder, ``PerQueryLog(folder=...)``: gets the per-query values of every candidate and fold.
+    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
+        Names in ``cv_results_``, and for ``refit=``. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
+        it, and ``"slug"`` is ``metric.slug``. A mapping gives names of your own: its keys are metrics as you asked for
+        them, or canonical names. The log is asked by these names too.
 
     Returns
     -------
@@ -69,7 +82,7 @@ def make_scorer(
     >>> bool(0.5 < search.best_score_ < 1)
     True
     """
-    return QueryScorer(metrics, qid, ties=ties, no_relevant=no_relevant, convention=convention, log=log)
+    return QueryScorer(metrics, qid, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
 
 
 class QueryScorer(HostMetrics):
@@ -81,7 +94,8 @@ class QueryScorer(HostMetrics):
             self.log.require_folder()
         self.qid = qid
         self.single = isinstance(metrics, (str, Metric)) or callable(metrics)
-        self._options = {"qid": qid} | {key: value for key, value in options.items() if value is not None}
+        without_defaults = {key: value for key, value in options.items() if value not in (None, "canonical")}
+        self._options = {"qid": qid} | without_defaults
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
 
     def __call__(self, estimator: Any, X: Any, *y: Any, **routed: Any) -> Any:
@@ -93,17 +107,31 @@ class QueryScorer(HostMetrics):
         if self.log is not None:
             self.log.record_score(estimator.get_params(), result, side.part, fitted=side.fitted)
         refuse_undefined_means(result)  # kept before: a fold without a mean is a fold
-        return next(iter(result.mean.values())) if self.single else dict(result.mean)
+        return next(iter(result.mean.values())) if self.single else self.plan().named(result.mean)
 
     def _score(
         self, estimator: Any, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
     ) -> tuple[Evaluation, Side]:
         refuse_classifier(estimator)
+        self._warn_of_another_gain(estimator)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         ids, labels = queries_of(as_table(X), qid, self.qid, "the scorer"), as_labels(y)
         queries = Queries(labels, qid=ids, sample_weight=sample_weight)
         side = side_of(estimator, X, queries, as_numbers(labels, "y"))
         return queries.answer(estimator.predict(X), self.request), side
+
+    def _warn_of_another_gain(self, estimator: Any) -> None:
+        if not self.open_to_gain or not hasattr(estimator, "get_params"):
+            return
+        setting = SETTING_OF_GAIN[str(self.convention.host)]
+        for name, value in estimator.get_params().items():
+            if name.rpartition("__")[2] == setting and gain_of_setting(setting, value) != "exp":
+                warn(
+                    f"The estimator was trained with {name}={value!r}, which a scorer does not follow, since a search "
+                    f'compares all candidates by one metric. With convention="{self.convention.name}" '
+                    f"{', '.join(self.open_to_gain)} has the exponential gain here. Write the gain into the name to say which "
+                    "you want: ndcg_exp@10, ndcg_lin@10 or ndcg(gain=[0,1,3])@10."
+                )
 
     def __repr__(self) -> str:
         metrics = [str(metric) for metric in self.request.metrics]

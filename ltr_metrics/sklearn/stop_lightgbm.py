@@ -18,7 +18,7 @@ def train(estimator: Any, rest: Training, held: Training, metric: HostMetrics, r
 
     def of_held_out(_: Any, y_pred: Any) -> list[tuple[str, float, bool]]:
         # Bound to the queries held out, for a regressor has none; a function, for LightGBM copies other callables.
-        return [(name, value, True) for name, value in metric.evaluate(queries, y_pred).mean.items()]
+        return [(name, value, True) for name, value in metric.plan().evaluate(queries, y_pred).mean.items()]
 
     estimator.set_params(metric="None")  # its own metrics would stand first, and the first decides
     stopping = lightgbm.early_stopping(rounds, first_metric_only=True, verbose=False)
