@@ -131,6 +131,24 @@ def agree(history: dict[str, list[float]], expected: dict[str, list[float]], ato
     assert len({round(value, 6) for value in expected["mrr"]}) > 1, "nothing was learned, so nothing was compared"
 
 
+def test_names_in_the_log_and_the_hosts_own_gain(client: Any, train: Rows, valid: Rows) -> None:
+    X, y, qid = valid
+    dtrain, dvalid = (matrix(client, parted(client, rows, 3)) for rows in (train, valid))
+    options = {"convention": "xgboost", "names": {"ndcg@10": "ours"}}
+    monitor = Monitor("ndcg@10", pd.DataFrame(X).add_prefix("f"), y, qid=qid, name="m", **options)
+    stoppers = [early_stopping("ndcg@10", 9, data_name=data, convention="xgboost") for data in ("m", "v")]
+    out = in_time(
+        lambda: xgb_dask.train(
+            client, PARAMS | {"ndcg_exp_gain": False}, dtrain, 4, evals=[(dvalid, "v")], verbose_eval=False,
+            custom_metric=custom_metric("ndcg@10", **options), callbacks=[monitor, *stoppers],
+        )
+    )  # fmt: skip
+    linear = {"metrics": ["ndcg_lin@10"], "ties": "stable", "no_relevant": 1}
+    (expected,) = alone(out["booster"], valid, 4, **linear).values()
+    np.testing.assert_allclose(out["history"]["m"]["ours"], expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(out["history"]["v"]["ours"], expected, rtol=0, atol=SIX_DECIMALS)
+
+
 class TestTraining:
     @pytest.mark.parametrize(
         ("kind", "n_train", "n_valid", "n_empty"),
