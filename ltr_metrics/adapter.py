@@ -76,7 +76,8 @@ class HostMetrics:
     ) -> None:
         self._asked = None if metrics is None else listed(metrics)
         self._policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant}
-        self.convention, self._names = convention_of(convention), names
+        self.convention = convention_of(convention)
+        self._names: Names = dict(names) if isinstance(names, Mapping) else names
         self._plans: dict[Gain | None, Plan] = {}
         self.request = self.plan().request
         if self.request.policy.ties == "docid":
@@ -113,7 +114,7 @@ class HostMetrics:
             request = resolve(self._asked, convention=convention, **self._policy)
             logged = _names_in_log(request, self._names)
             self._refuse_unusable_names(list(logged.values()))
-            asked = request.asked | {name: canonical for canonical, name in logged.items()}
+            asked = request.asked | {name: canonical for canonical, name in logged.items() if name != canonical}
             self._plans[key] = Plan(replace(request, asked=asked), logged)
         return self._plans[key]
 
