@@ -21,8 +21,8 @@ class Table(NamedTuple):
         Empty for a table without a header.
     rows : sequence of sequence of str
     align : str
-        A letter a column, the last one for all that follow: ``l`` left, ``r`` right, and ``n`` for numbers that stand on
-        the left in print and on the right in HTML.
+        A letter a column, the last one for all that follow: ``l`` left, ``r`` right, and ``n`` for
+        numbers that stand on the left in print and on the right in HTML.
     least : sequence of int
         Least width of each column in print; 0 for those that follow.
     title, foot : str
@@ -101,7 +101,7 @@ def _cell(table: Table, column: int, cell: str, width: int) -> str:
 
 
 def as_html(parts: Iterable[Part]) -> str:
-    """Return the parts as HTML. It inherits the page's colours and font, and all text in it is escaped."""
+    """Return the parts as HTML, with the page's colours and font, and with all text escaped."""
     return f'<div style="overflow-x: auto">{"".join(map(_html, parts))}</div>'
 
 
