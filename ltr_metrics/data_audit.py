@@ -14,6 +14,7 @@ from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.inputs import BoolArray, is_count, named_columns
 from ltr_metrics.metrics.shown import Judged
 from ltr_metrics.plain import none_if_nan, plain_id
+from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import TieAudit, tie_audit_of
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class DataAudit:
+class DataAudit(Printed):
     """What the data are.
 
     Attributes
@@ -81,30 +82,29 @@ class DataAudit:
         grades = {repr(grade).removesuffix(".0"): count for grade, count in self.grades.items()}
         return asdict(self) | {"grades": grades}
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[Table]:
         """Return a line a fact."""
-        of = self.documents_a_query
-        lines = [
-            f"{self.n_queries:,} queries of {of['min']:,} to {of['max']:,} ranked documents, median {of['median']:,g}; {self.n_rows:,} rows",
-            *(
-                f"  {what:<38}  {count:>9,} queries  {count / self.n_queries:>7.1%}"
-                for what, count in (
-                    ("one document", self.n_one_document),
-                    ("no relevant document (grade 1 or more)", self.n_no_relevant),
-                    ("all documents of one grade", self.n_one_grade),
-                )
-            ),
+        of, total = self.documents_a_query, sum(self.grades.values())
+        facts = [
+            (what, count, "queries", count / self.n_queries)
+            for what, count in (
+                ("one document", self.n_one_document),
+                ("no relevant document (grade 1 or more)", self.n_no_relevant),
+                ("all documents of one grade", self.n_one_grade),
+            )
         ]
-        total = sum(self.grades.values())
-        lines += [f"  {f'grade {grade:g}':<38}  {n:>9,} rows     {n / total:>7.1%}" for grade, n in self.grades.items()]
+        facts += [(f"grade {grade:g}", count, "rows", count / total) for grade, count in self.grades.items()]
         if self.n_unjudged is not None:
-            lines.append(f"  {'not judged':<38}  {self.n_unjudged:>9,} rows     {self.n_unjudged / self.n_rows:>7.1%}")
+            facts.append(("not judged", self.n_unjudged, "rows", self.n_unjudged / self.n_rows))
+        rows = [(f"  {what}", f"{count:>9,} {unit}", f"{share:.1%}") for what, count, unit, share in facts]
+        foot = ""
         if self.repeated is not None and self.repeated["n_rows"]:
-            lines.append(
+            foot = (
                 f"  {self.repeated['n_rows']:,} rows repeat a document of their query, in {self.repeated['n_queries']:,} queries: first "
                 f"{self.repeated['docid']} in query {self.repeated['qid']}. Each copy counts as a document."
             )
-        return "\n".join(lines)
+        title = f"{self.n_queries:,} queries of {of['min']:,} to {of['max']:,} ranked documents, median {of['median']:,g}; {self.n_rows:,} rows"
+        return [Table((), rows, align="lnr", least=(40, 17, 7), title=title, foot=foot)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class ModelAudit:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit:
+class Audit(Printed):
     """What to know of data and scores before one believes a number.
 
     Attributes
@@ -164,19 +164,17 @@ class Audit:
             "models": {name: model.to_dict() for name, model in self.models.items()},
         }
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[Table]:
         """Return the data's facts, and those of each model."""
-        parts = [str(self.data)]
+        parts = self.data.printed_parts()
         for name, model in self.models.items():
             shares = (
                 f"ties in {model.n_tied_queries / self.data.n_queries:.1%} of the queries",
                 f"one score for all documents in {model.n_constant_queries / self.data.n_queries:.1%}",
                 *(() if model.judged is None else (f"judged@{self.k} {model.judged:.4f}",)),
             )
-            parts.append(f"{name}: {', '.join(shares)}\n{model.ties}")
-        return "\n\n".join(parts)
-
-    __repr__ = __str__  # what a notebook shows
+            parts += [table._replace(title=f"{name}: {', '.join(shares)}") for table in model.ties.printed_parts()]
+        return parts
 
 
 def audit(

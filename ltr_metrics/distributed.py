@@ -46,6 +46,10 @@ class DistributedEvaluation(Evaluation):
             return str(self)
         return f"{type(self).__name__}({', '.join(map(str, self._request.metrics))}), not computed yet"
 
+    def _repr_html_(self) -> str | None:
+        """Return the table, once it is computed; before that a notebook shows the text of `__repr__`."""
+        return super()._repr_html_() if "_totals" in self.__dict__ else None
+
     @property
     def policy(self) -> Policy:
         """How ties and undefined queries are treated."""

@@ -14,6 +14,7 @@ from ltr_metrics.conventions import Convention, OneMetric, Policy, Request, name
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, spell
+from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import tied_queries
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Printed):
     """The difference between a metric's values under two conventions, by the choices that differ.
 
     Attributes
@@ -103,18 +104,14 @@ class Explanation:
             "sentence": self.sentence,
         }
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[str | Table]:
         """Return the sentence and a small table."""
-        rows = [["field", self.a, self.b, "toggle", "part"]]
+        rows = []
         for name, values in self.fields.items():
             shown = [_shown(name, value) for value in values]
             rows.append([name, *shown, _signed(self.toggles[name]), _signed(self.parts[name])])
         rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _signed(self.difference)])
-        widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([self.sentence, "", *lines])
-
-    __repr__ = __str__  # what a notebook shows
+        return [self.sentence, Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
 
 
 def explain_difference(

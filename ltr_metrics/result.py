@@ -19,6 +19,7 @@ from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.per_query import Segmentations
 from ltr_metrics.plain import PlainId, none_if_nan, plain_id, plain_ids, segment_title
+from ltr_metrics.printed import Printed, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -84,7 +85,7 @@ def parts_of(segmentations: Segmentations, by: Segments) -> Iterator[tuple[str |
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Mapping[str, float]):
+class Evaluation(Printed, Mapping[str, float]):
     """The values of some metrics: one number a query, and their means.
 
     An evaluation is a mapping of canonical names to means, in the order asked for:
@@ -284,29 +285,24 @@ class Evaluation(Mapping[str, float]):
             for name, label, part in parts_of(self.segments, self.by)
         ]
 
-    def __str__(self) -> str:
-        """Return a small table of means."""
-        width = max(map(len, self.mean), default=6)
+    def printed_parts(self) -> list[Table]:
+        """Return a small table of means, and one of segments if there are any."""
+        rows = [
+            (name, f"{value:.6f}", f"{self.n_queries - self.n_undefined[name]:,}", f"{self.n_undefined[name]:,}")
+            for name, value in self.mean.items()
+        ]
         weighted = "weighted mean" if self.is_weighted else "mean"
-        lines = [f"{'metric':<{width}}  {weighted:>13}  {'queries':>9}  {'left out':>8}"]
-        for name, value in self.mean.items():
-            left_out = self.n_undefined[name]
-            lines.append(f"{name:<{width}}  {value:>13.6f}  {self.n_queries - left_out:>9,}  {left_out:>8,}")
-        return "\n".join(lines + self._table_of_segments())
+        means = Table(("metric", weighted, "queries", "left out"), rows, least=(0, 13, 9, 8))
+        return [means, *self._table_of_segments()]
 
-    __repr__ = __str__  # what a notebook shows
-
-    def _table_of_segments(self) -> list[str]:
+    def _table_of_segments(self) -> list[Table]:
         if not self.segments:
             return []
-        parts = [(segment_title(name, label), part) for name, label, part in parts_of(self.segments, self.by)]
-        width = max(7, *(len(label) for label, _ in parts))
-        columns = {name: max(8, len(name)) for name in self.mean}
-        lines = ["", f"{'segment':<{width}}  {'queries':>9}" + "".join(f"  {name:>{w}}" for name, w in columns.items())]
-        for label, part in parts:
-            values = "".join(f"  {part.mean[name]:>{w}.6f}" for name, w in columns.items())
-            lines.append(f"{label:<{width}}  {part.n_queries:>9,}{values}")
-        return lines
+        rows = [
+            (segment_title(name, label), f"{part.n_queries:,}", *(f"{part.mean[metric]:.6f}" for metric in self.mean))
+            for name, label, part in parts_of(self.segments, self.by)
+        ]
+        return [Table(("segment", "queries", *self.mean), rows, least=(0, 9, *[8] * len(self.mean)))]
 
 
 def take_queries(result: Evaluation, chosen: BoolArray | IntArray) -> Evaluation:

@@ -10,12 +10,13 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import AnyArray, IntArray, as_numbers, is_count, pandas_index
+from ltr_metrics.printed import Printed, Table
 
 BINS = 4
 DIGITS = 17  # tell any two float64 apart
 
 
-class Bins:
+class Bins(Printed):
     """A label for each number; made by `bins`.
 
     It is taken wherever a column of text is. As pandas' ordered categoricals do, it names its labels in ascending order.
@@ -69,9 +70,8 @@ class Bins:
         found = np.bincount(self.codes, minlength=len(self.categories))
         return dict(zip(self.categories, found.tolist(), strict=True))
 
-    def __repr__(self) -> str:
-        width = max(map(len, self.categories))
-        return "\n".join(f"{label:<{width}}  {count:>9,}" for label, count in self.counts().items())
+    def printed_parts(self) -> list[Table]:
+        return [Table((), [(label, f"{count:,}") for label, count in self.counts().items()], least=(0, 9))]
 
 
 def bins(values: Any, *, edges: Any = None, n: int | None = None) -> Bins:

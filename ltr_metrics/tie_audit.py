@@ -13,6 +13,7 @@ from ltr_metrics.conventions import Convention, Metrics, Request, resolve
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.inputs import AnyArray, BoolArray
 from ltr_metrics.plain import none_if_nan
+from ltr_metrics.printed import Printed, Table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import rank
 from ltr_metrics.result import ByMetric, table_of
@@ -49,7 +50,7 @@ class TieRange:
         return asdict(self)[name]  # type: ignore[no-any-return]
 
 
-class TieAudit(ByMetric[TieRange]):
+class TieAudit(Printed, ByMetric[TieRange]):
     """A `TieRange` for each metric; keys as in `Evaluation.mean`.
 
     Attributes
@@ -72,19 +73,21 @@ class TieAudit(ByMetric[TieRange]):
             name: {field: none_if_nan(value) for field, value in asdict(found).items()} for name, found in self.items()
         }
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[Table]:
         """Return a small table."""
-        width = max(6, *map(len, self))
-        head = f"{'metric':<{width}}" + "".join(f"  {policy:>9}" for policy in POLICIES)
-        lines = [head + "  tied queries  of these open"]
-        for name, found in self.items():
-            values = "".join(f"  {found[policy]:>9.6f}" for policy in POLICIES)
-            lines.append(f"{name:<{width}}{values}  {found.n_tied_queries:>12,}  {found.n_open_queries:>13,}")
-        if self.n_constant_queries:
-            lines.append(f"In {self.n_constant_queries:,} queries all documents have one score.")
-        return "\n".join(lines)
-
-    __repr__ = __str__  # what a notebook shows
+        rows = [
+            (
+                name,
+                *(f"{found[policy]:.6f}" for policy in POLICIES),
+                f"{found.n_tied_queries:,}",
+                f"{found.n_open_queries:,}",
+            )
+            for name, found in self.items()
+        ]
+        constant = self.n_constant_queries
+        foot = f"In {constant:,} queries all documents have one score." if constant else ""
+        header = ("metric", *POLICIES, "tied queries", "of these open")
+        return [Table(header, rows, least=(0, *[9] * len(POLICIES)), foot=foot)]
 
 
 def tie_audit(

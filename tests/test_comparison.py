@@ -175,7 +175,7 @@ def test_clusters_widen_the_interval_of_queries_that_are_copies() -> None:
     y, models = np.tile(case.y, copies), {name: np.tile(s, copies) for name, s in case.models.items()}
     qid = np.repeat(np.arange(copies), len(case.y)) * 1000 + np.tile(case.qid, copies)
     text = pd.Series({int(q): f"text {q % 1000}" for q in np.unique(qid)})
-    options = {"qid": qid, "metrics": "err@10", "test": "t"}
+    options = {"qid": qid, "metrics": "err@10", "test": "t", "interval": "bca"}  # which looks at no number of units
     naive, clustered = ltr.compare(models, y, **options), ltr.compare(models, y, cluster=text, **options)
     once = ltr.compare(case.models, case.y, qid=case.qid, metrics="err@10", test="t")
     for model in ("new", "random"):

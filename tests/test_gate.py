@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from hypothesis import strategies as st
 from profiles import examples
 
 import ltr_metrics as ltr
+from benchmarks import gate as measured
+from benchmarks.gate import Family
+from ltr_metrics.comparison.table import INTERVALS
 from ltr_metrics.conventions import Policy
 from ltr_metrics.gating import fewest_queries, gate, read_rules
 from ltr_metrics.result import Evaluation
@@ -174,6 +178,110 @@ def test_a_model_that_is_no_better_seldom_passes_on_few_queries(n_queries: int) 
     assert 0.005 < share < 0.045
 
 
+# --- one interval, one count -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("kind", ["plain", "weights", "clusters"])
+def test_the_gate_uses_the_interval_that_the_comparison_shows(kind: str, interval: str) -> None:
+    for n in (12, 29, 30, 31, 100):
+        rng = np.random.default_rng(n)
+        extra: dict[str, Any] = {
+            "plain": {},
+            "weights": {"weight": rng.random(n) + 0.5},
+            "clusters": {"cluster": np.arange(n) // 1.2 // 1},
+        }[kind]
+        by = ["phone"] * (n - 10) + ["desk"] * 10
+        comparison = compared({"new": rng.normal(size=n)}, by=by, interval=interval, **extra)
+        rules = ["ndcg@10 > -9", "ndcg@10 < 9"]
+        for part, checks in (
+            (comparison, gate(comparison, rules).checks),
+            (comparison.by["device"]["desk"], gate(comparison, rules, each_segment=True).checks[2:4]),
+        ):
+            row = part["ndcg@10", "new"]
+            assert [check.value for check in checks] == [row.ci_low, row.ci_high]
+            for check in checks:
+                shown = f"its 95% interval from {row.ci_low:+.6f} to {row.ci_high:+.6f} ({INTERVALS[interval]})"
+                assert f"{shown} over {row.sample_size}; all of it is" in check.reason
+        assert f"Interval: 95%, {INTERVALS[interval]}." in str(comparison).replace("\n", " ")
+
+
+def test_counts_say_what_they_count() -> None:
+    rng = np.random.default_rng(0)
+    difference = {"new": rng.normal(size=60)}
+    heavy = np.where(np.arange(60) < 10, 20.0, 1.0)
+    for options, size in (
+        ({}, "60 queries"),
+        ({"weight": np.full(60, 3.0)}, "60 queries"),
+        ({"weight": heavy}, "60 queries, which tell as much as 15.4 of equal weight"),
+        ({"cluster": np.arange(60) // 5}, "60 queries in 12 clusters"),
+        ({"cluster": np.arange(60) // 7}, "60 queries in 9 clusters, which tell as much as 8.82 of equal weight"),
+        (
+            {"cluster": np.arange(60) // 5, "weight": heavy},
+            "60 queries in 12 clusters, which tell as much as 3.09 of equal weight",
+        ),
+    ):
+        (check,) = gate(compared(difference, **options), "ndcg@10 > -9").checks
+        assert check.passed is ("3.09" not in size)
+        assert f"over {size}{'; all of it' if check.passed else ': at 95% it takes 6 clusters.'}" in check.reason
+    (check,) = gate(compared({"new": [*[0.1] * 5, *[0.0] * 55]}, cluster=np.arange(60)), "ndcg@10 > 0").checks
+    differ = "those with a difference other than 0 are worth 5: at 95% it takes 6 clusters."
+    assert check.reason == f"of 60 queries in 60 clusters {differ}"
+
+
+def test_a_table_of_uneven_clusters_says_what_they_are_worth() -> None:
+    difference = {"new": np.random.default_rng(0).normal(size=60)}
+    uneven, even = (compared(difference, cluster=of) for of in (np.arange(60).clip(max=30), np.arange(60) // 5))
+    assert "Resampled by cluster, 31 of them, as good as 4 of equal size." in str(uneven)
+    assert "Resampled by cluster, 12 of them." in str(even)
+    assert uneven["ndcg@10"].n_clusters == 31
+    assert uneven.to_pandas()["n_clusters"].tolist() == [31, 31]
+    assert "n_clusters" not in compared(difference).to_pandas()
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        Family("zeros", measured.beta_tails, 0.4),
+        Family("weights", measured.normal, weight=lambda rng, n: rng.lognormal(size=n)),
+        Family("clusters", measured.clustered, cluster=measured.clusters),
+    ],
+    ids=lambda family: family.name,
+)
+def test_a_model_that_is_no_better_passes_as_seldom_as_promised(family: Family) -> None:
+    """With BCa alone, as from 30 queries on before, 8 % of the first family pass."""
+    passed = [measured.passes(**draws, n_resamples=500) for draws in measured.drawn(family, 30, 500)]
+    assert 0 < np.concatenate(passed).mean() <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 500)
+
+
+def test_the_measured_rates_are_those_of_the_gate_and_of_the_rule_before() -> None:
+    family = Family("zeros", measured.beta_tails, 0.4)
+    (draws,) = measured.drawn(family, 30, 40)
+    moved = draws | {"differences": draws["differences"] + 0.025 * (draws["differences"] != 0)}
+    found = measured.rates(family, 30, 40)
+    for when, interval in (("now", "wider"), ("before", "bca")):
+        shares = [measured.passes(**one, interval=interval).mean() for one in (draws, moved)]
+        assert list(found[when]) == shares
+    assert found["now"].power < found["before"].power
+    assert measured.rates(family, 20, 10)["now"] == measured.rates(family, 20, 10)["before"]
+
+
+def test_the_measured_gate_is_the_one_of_the_library() -> None:
+    differences = measured.beta_tails(np.random.default_rng(0), 40, 30) + 0.03
+    expected = [gate(compared({"new": one}), "ndcg@10 > 0").passed for one in differences.T]
+    assert measured.passes(differences, n_resamples=500).tolist() == expected
+    assert 0 < sum(expected) < 30
+
+
+def test_families_have_the_mean_that_they_say(data: Path) -> None:
+    made = {family.name: family for family in measured.families(data)}
+    assert len(made) == 7
+    for family in made.values():
+        d = family.draw(np.random.default_rng(1), 100, 1000)
+        assert abs(d.mean()) < 4 * d.std() / np.sqrt(d.size / 3)  # a third of it, for clusters
+        assert (d != 0).mean() == pytest.approx(family.changed, abs=0.01)
+
+
 @pytest.mark.parametrize(
     "rule", ["ndcg@10 > -1", "ndcg@10 < 1", "share(ndcg@10 < -0.1) < 1", "share(ndcg@10 < 9) >= 0"]
 )
@@ -324,7 +432,7 @@ def test_names_that_mean_the_metric_will_do() -> None:
     rules = ["map@5 > -1", f"{name} > -1", "ndcg_exp@3 > -1"]
     assert gate(found, rules).passed
     first, second = gate(found, rules[:2]).checks
-    assert first.value == second.value <= found["map@5"].ci_low
+    assert first.value == second.value == found["map@5"].ci_low
 
 
 def test_what_it_says(noisy: ltr.Comparison) -> None:
@@ -332,7 +440,7 @@ def test_what_it_says(noisy: ltr.Comparison) -> None:
     lines = str(result).splitlines()
     assert len(lines) == len(result.checks) == 3
     assert lines[0].startswith("PASS  new: ndcg@10 > -0.05: the difference is +0.0")
-    assert lines[0].endswith("over 80 queries; all of it is above -0.05.")
+    assert lines[0].endswith("(the wider of BCa bootstrap and Student's t) over 80 queries; all of it is above -0.05.")
     assert lines[2].startswith("FAIL  other: share(ndcg@10 < -0.1) < 50%: ")
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["passed"] is False

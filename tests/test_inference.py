@@ -31,14 +31,14 @@ from ltr_metrics.inference import (
     p_values,
     resampling,
 )
-from ltr_metrics.inference.bootstrap import acceleration, bca_levels, resampled_means
+from ltr_metrics.inference.bootstrap import BOOTSTRAPS, acceleration, bca_levels, resampled_means
 from ltr_metrics.inference.power import noncentrality
 from ltr_metrics.standard_error import standard_error
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
 ALL_TESTS = pytest.mark.parametrize("test", TESTS)
-BOTH_INTERVALS = pytest.mark.parametrize("method", INTERVALS)
+BOTH_BOOTSTRAPS = pytest.mark.parametrize("method", BOOTSTRAPS)
 
 TINY = {
     "few": [0.3, -0.1, 0.25, 0.4],
@@ -194,8 +194,8 @@ def test_fewer_than_two_units_say_nothing(d: np.ndarray) -> None:
         p, exact = p_values(sample, test)
         assert np.isnan(p).all()
         assert not exact.any()
-    assert np.isnan(intervals(sample)).all()
-    assert np.isnan(intervals(sample, "percentile")).all()
+    for method in INTERVALS:
+        assert np.isnan(intervals(sample, method)).all()
     assert np.isnan(detectable(sample)).all()
     assert np.isnan(effect_size(d)).all()
     assert np.isnan(sample.standard_error).all()
@@ -334,7 +334,9 @@ def test_t_with_weights_is_the_ratio_of_mean_and_standard_error() -> None:
     mean = (w * d).sum() / w.sum()
     error = (25 / 24 * ((w * (d - mean)) ** 2).sum()) ** 0.5 / w.sum()
     p = only(p_values(Sample.of(column(d), w), "t"))[0]
-    assert p == pytest.approx(2 * stats.t.sf(abs(mean / error), 24), rel=1e-12)
+    effective = w.sum() ** 2 / (w**2).sum()
+    assert 10 < effective < 24
+    assert p == pytest.approx(2 * stats.t.sf(abs(mean / error), effective - 1), rel=1e-12)
 
 
 @tiny
@@ -418,7 +420,7 @@ def monte_carlo_error(confidence: float, n_resamples: int) -> float:
     return 4 * float(np.sqrt(2 * (of_quantile + of_level) / n_resamples))
 
 
-@BOTH_INTERVALS
+@BOTH_BOOTSTRAPS
 @pytest.mark.parametrize(("n", "confidence"), [(12, 0.9), (80, 0.95), (300, 0.99)])
 def test_intervals_are_those_of_scipy(method: str, n: int, confidence: float) -> None:
     d = differences(n, seed=n)
@@ -438,7 +440,7 @@ def test_intervals_are_those_of_scipy(method: str, n: int, confidence: float) ->
     assert np.ravel(intervals(other, method, confidence, n_resamples=40_000)) != pytest.approx(list(theirs), abs=noise)
 
 
-@BOTH_INTERVALS
+@BOTH_BOOTSTRAPS
 @pytest.mark.parametrize("clustered", [False, True])
 def test_intervals_of_weighted_means_are_those_of_scipy(method: str, clustered: bool) -> None:
     rng = np.random.default_rng(2)
@@ -480,7 +482,7 @@ def test_bca_from_the_formula(weighted: bool) -> None:
     levels = stats.norm.cdf(z0 + (z0 + z) / (1 - skew / 6 * (z0 + z)))
     assert bca_levels(means, d, share, 0.05) == pytest.approx(levels, rel=1e-9)
     sample = Sample.of(column(d), w)
-    assert np.ravel(intervals(sample, confidence=0.9, n_resamples=2000, seed=7)) == pytest.approx(
+    assert np.ravel(intervals(sample, "bca", confidence=0.9, n_resamples=2000, seed=7)) == pytest.approx(
         np.quantile(means, levels), rel=1e-9
     )
     plain = np.ravel(intervals(sample, "percentile", confidence=0.9, n_resamples=2000, seed=7))
@@ -507,7 +509,7 @@ def test_an_observed_mean_beyond_all_resampled_ones_has_levels_all_the_same(side
 def test_the_skewest_of_samples_at_an_extreme_confidence() -> None:
     """1 - a (z0 + z) is negative here, where the formula would jump to the other end."""
     sample = Sample.of(column([1.0] + [0.0] * 400))
-    low, high = only(intervals(sample, confidence=0.9999, n_resamples=20_000))
+    low, high = only(intervals(sample, "bca", confidence=0.9999, n_resamples=20_000))
     assert 0 <= low < sample.mean[0] < high
     values = sample.value[:, 0]
     means = resampled_means(values[np.newaxis], np.ones((1, 401)), 1000, seed=0)[0]
@@ -515,20 +517,60 @@ def test_the_skewest_of_samples_at_an_extreme_confidence() -> None:
     assert bca_levels(-means, -values, np.ones(401), 1e-12)[0] == 0.0
 
 
-@BOTH_INTERVALS
+@BOTH_BOOTSTRAPS
 @pytest.mark.parametrize("weight", [None, [1.0, 1e-9], [1.0, 3e-16]])
 def test_two_units(method: str, weight: list[float] | None) -> None:
     low, high = only(intervals(Sample.of(column([0.25, 0.75]), weight), method))
     assert (low, high) == pytest.approx((0.25, 0.75), rel=1e-12)
 
 
-@BOTH_INTERVALS
+@BOTH_BOOTSTRAPS
 def test_only_units_that_count_are_drawn(method: str) -> None:
     d = differences(60, 4)
     together = np.array(intervals(Sample.of(d), method))
     for j in range(4):
         alone = Sample.of(column(d[~np.isnan(d[:, j]), j]))
         assert np.array_equal(together[:, j], np.ravel(intervals(alone, method)))
+
+
+@pytest.mark.parametrize("kind", ["plain", "left out", "weights", "equal weights", "clusters"])
+def test_students_interval_is_that_of_scipy(kind: str) -> None:
+    d, rng = differences(24)[:, 0], np.random.default_rng(0)
+    if kind == "left out":
+        d[3] = np.nan
+    w = {"weights": rng.random(24) + 0.1, "equal weights": np.full(24, 0.1)}.get(kind, np.ones(24))
+    cluster = rng.integers(0, 9, 24) if kind == "clusters" else np.arange(24)
+    used = ~np.isnan(d)
+    weight = np.bincount(cluster[used], weights=w[used])
+    value = np.bincount(cluster[used], weights=(w * d)[used])[weight > 0] / weight[weight > 0]
+    weight = weight[weight > 0] / weight.sum()
+    m, n = weight @ value, len(value)
+    error = np.sqrt(n / (n - 1) * (weight**2 @ (value - m) ** 2))
+    theirs = stats.t.interval(0.9, 1 / (weight @ weight) - 1, m, error)
+    sample = Sample.of(column(d), None if kind in ("plain", "left out") else w, cluster if kind == "clusters" else None)
+    assert np.ravel(intervals(sample, "t", 0.9)) == pytest.approx(theirs, rel=1e-12)
+    if kind in ("plain", "left out", "equal weights"):
+        theirs = stats.t.interval(0.9, used.sum() - 1, d[used].mean(), stats.sem(d[used]))
+        assert np.ravel(intervals(sample, "t", 0.9)) == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_wider_interval_takes_each_end_from_the_wider_method(weighted: bool) -> None:
+    gains = np.concatenate([np.full(12, -0.01), [0.5, 0.9]])  # BCa reaches further to the side of the long tail
+    sample = Sample.of(np.column_stack([gains, -gains]), np.linspace(1, 2, 14) if weighted else None)
+    bca, t, wider = (np.array(intervals(sample, method)) for method in ("bca", "t", "wider"))
+    assert t[0, 0] < bca[0, 0] < t[1, 0] < bca[1, 0]
+    assert bca[0, 1] < t[0, 1] < bca[1, 1] < t[1, 1]
+    assert wider.tolist() == [[t[0, 0], bca[0, 1]], [bca[1, 0], t[1, 1]]]
+
+
+@pytest.mark.parametrize("weight", [None, [1.0, 1e-9], [1.0, 3e-16]])
+def test_students_interval_of_two_units_is_finite(weight: list[float] | None) -> None:
+    """One degree of freedom at least, although the second unit of a tiny weight tells next to nothing."""
+    sample = Sample.of(column([0.25, 0.75]), weight)
+    low, high = only(intervals(sample, "t"))
+    half = 12.706204736 * sample.standard_error[0]
+    assert (low, high) == pytest.approx((sample.mean[0] - half, sample.mean[0] + half), rel=1e-9)
 
 
 # --- what a result may depend on -------------------------------------------------------------------------------------
@@ -657,7 +699,13 @@ def test_ranges(drawn: Drawn) -> None:
         used = sample.value[sample.counts]
         for method in INTERVALS:
             low, high = only(intervals(sample, method, n_resamples=200))
-            assert used.min() - 1e-12 <= low <= high <= used.max() + 1e-12
+            assert np.isfinite([low, high]).all()
+            assert low <= high
+            if method in BOOTSTRAPS:
+                assert used.min() - 1e-12 <= low <= high <= used.max() + 1e-12
+            else:  # Student's t may leave the range of the values
+                assert low <= sample.mean[0] + 1e-12
+                assert high >= sample.mean[0] - 1e-12
 
 
 # --- corrections, power, effect --------------------------------------------------------------------------------------
@@ -715,7 +763,7 @@ def test_the_detectable_difference_is_that_of_statsmodels() -> None:
 @pytest.mark.parametrize(("confidence", "power"), [(0.95, 0.8), (0.5, 0.51), (0.999, 0.999)])
 def test_noncentrality_of_few_and_of_many(n: int, confidence: float, power: float) -> None:
     """By integration over the numerator, Z + delta, of which T is the quotient by chi / sqrt(df)."""
-    delta, limit = noncentrality(n, confidence, power), stats.t.isf((1 - confidence) / 2, n - 1)
+    delta, limit = noncentrality(n - 1, confidence, power), stats.t.isf((1 - confidence) / 2, n - 1)
     z = np.linspace(-9, 9, 200_001)
     density = stats.norm.pdf(z)
     reached = density @ stats.chi2.cdf((n - 1) * ((z + delta) / limit) ** 2, n - 1) / density.sum()
@@ -754,7 +802,7 @@ def test_effect_size_with_weights() -> None:
         (lambda s: p_values(s, seed=-1), LtrValueError, "0 or more.* Got -1"),
         (lambda s: intervals(s, seed="a"), (LtrTypeError, LtrValueError), "Got 'a'"),
         (lambda s: intervals(s, seed=0.5), LtrTypeError, "Got 0.5"),
-        (lambda s: intervals(s, "basic"), LtrValueError, "method must be one of 'bca', 'percentile'; got 'basic'"),
+        (lambda s: intervals(s, "basic"), LtrValueError, "method must be one of 'wider', 'bca', 'percentile', 't'; got 'basic'"),
         (lambda s: intervals(s, confidence=95), LtrValueError, "confidence must be a number between 0 and 1, such as 0.95. Got 95"),
         (lambda s: intervals(s, confidence=1), LtrValueError, "Got 1"),
         (lambda s: intervals(s, confidence=True), LtrValueError, "Got True"),
@@ -777,8 +825,10 @@ def test_what_needs_no_scipy_works_without(monkeypatch: pytest.MonkeyPatch) -> N
     for module in ("scipy.stats", "scipy.special"):
         monkeypatch.setitem(sys.modules, module, None)
     assert 0 < only(p_values(sample))[0] <= 1
-    assert only(intervals(sample))[0] < sample.mean[0]
-    for call in (lambda: p_values(sample, "t"), lambda: p_values(sample, "sign"), lambda: detectable(sample)):
+    assert only(intervals(sample, "bca"))[0] < sample.mean[0]
+    of_scipy: list[Callable[[], Any]] = [lambda: p_values(sample, "t"), lambda: p_values(sample, "sign")]
+    of_scipy += [lambda: detectable(sample), lambda: intervals(sample), lambda: intervals(sample, "t")]
+    for call in of_scipy:
         with pytest.raises(MissingExtraError, match=r"scipy is needed .*ltr_metrics\[report\]"):
             call()
     assert correct([0.1, 0.2]).tolist() == [0.2, 0.2]

@@ -15,7 +15,7 @@ import ltr_metrics as ltr
 PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
     ("errors",),
-    ("inputs", "memo", "rounding"),
+    ("inputs", "memo", "printed", "rounding"),
     ("ids",),
     ("change", "grouping", "plain", "segments", "standard_error", "threads"),
     ("datasets", "inference", "io", "models"),

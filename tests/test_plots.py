@@ -317,7 +317,8 @@ def test_a_comparison_is_drawn_metric_by_metric() -> None:
     left, right = sorted(display.ax_.get_xlim())
     assert left < 0 < right
     assert any(list(line.get_xdata()) == [0, 0] for line in display.ax_.lines)
-    assert display.ax_.get_xlabel() == f"difference, model - {BASE}\nmean over queries, 95% interval (BCa bootstrap)"
+    how = "95% interval\n(the wider of BCa bootstrap and Student's t)"
+    assert display.ax_.get_xlabel() == f"difference, model - {BASE}\nmean over queries, {how}"
     one = ComparisonDisplay.from_comparison(comparison, "map").plot()
     assert [row.label for row in one.rows] == ["map"]
     with pytest.raises(ltr.LtrValueError, match="no metric to draw"):

@@ -164,9 +164,9 @@ COMPARISON = (
     _comparison(
         "--interval",
         type=click.Choice(list(INTERVALS)),
-        default="bca",
+        default="wider",
         show_default=True,
-        help="Bootstrap over queries.",
+        help="Bootstrap over queries (bca, percentile), Student's t, or the wider of bca and t at each end. Gates use it.",
     ),
     _comparison("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals."),
     _comparison(

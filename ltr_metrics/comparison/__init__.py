@@ -25,7 +25,7 @@ def compare(
     test: str = "randomization",
     correction: str = "holm",
     correction_over: str = "models",
-    interval: str = "bca",
+    interval: str = "wider",
     confidence: float = 0.95,
     power: float = 0.8,
     n_resamples: int = 10_000,
@@ -61,8 +61,10 @@ def compare(
         Of the p-values for the number of models (intervals are not corrected).
     correction_over : {"models", "all"}, default "models"
         Whether for the models of each metric, or for all metrics and models.
-    interval : {"bca", "percentile"}, default "bca"
-        Of the difference, by bootstrap over queries; ``"bca"`` is corrected for bias and skewness (Efron 1987).
+    interval : {"wider", "bca", "percentile", "t"}, default "wider"
+        Interval of the difference, which the gate uses too. ``"bca"`` and ``"percentile"`` are
+        bootstraps over queries; ``"bca"`` is corrected for bias and skewness (Efron 1987). ``"t"``
+        is Student's. ``"wider"`` takes the wider of ``"bca"`` and ``"t"`` at each end.
     confidence : float, default 0.95
         Of the interval.
     power : float, default 0.8

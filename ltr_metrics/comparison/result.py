@@ -12,13 +12,14 @@ import numpy as np
 from ltr_metrics.change import Change, change_of
 from ltr_metrics.comparison.names import name_in
 from ltr_metrics.comparison.settings import Settings
-from ltr_metrics.comparison.table import as_text
+from ltr_metrics.comparison.table import printed
 from ltr_metrics.errors import LtrKeyError, did_you_mean
 from ltr_metrics.ids import order_of_ids
 from ltr_metrics.inference import Sample, correct, detectable, effect_size, intervals, p_values
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.plain import none_if_nan, plain_id
+from ltr_metrics.printed import Note, Printed, Table
 from ltr_metrics.result import Evaluation, Segments, mean, parts_of, positions_of, segments_of, table_of, take_queries
 from ltr_metrics.rounding import difference_of
 
@@ -55,7 +56,7 @@ class Difference:
     mean, baseline_mean, difference : float
         (Weighted) means over queries; difference = mean - baseline_mean.
     ci_low, ci_high : float
-        Confidence interval of the difference.
+        Confidence interval of the difference, which the gate uses too.
     p_value, p_adjusted : float
         Two-sided, of no difference; after the correction.
     exact : bool
@@ -70,6 +71,8 @@ class Difference:
         Queries that both have a value for, and the others.
     n_effective : float
         Queries of equal weight that would tell as much (Kish); with clusters, clusters.
+    n_clusters : int or None
+        Clusters that these queries belong to; None without clusters.
     plain : Difference or None
         The same without weights, where there are weights.
     """
@@ -93,7 +96,20 @@ class Difference:
     n_queries: int
     n_undefined: int
     n_effective: float
+    n_clusters: int | None = None
     plain: Difference | None = None
+
+    @property
+    def sample_size(self) -> str:
+        """The number of queries in words, with their clusters, and with `n_effective` where that is less."""
+        queries = f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"
+        units = self.n_queries
+        if self.n_clusters is not None:
+            units = self.n_clusters
+            queries += f" in {units:,} cluster{'s' * (units != 1)}"
+        if self.n_effective > units - 1e-9:  # it is rounded
+            return queries
+        return f"{queries}, which tell as much as {self.n_effective:.3g} of equal weight"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and text, ready for JSON; NaN is None."""
@@ -106,7 +122,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Printed):
     """Models against a baseline; see `ltr_metrics.compare`.
 
     Attributes
@@ -217,13 +233,16 @@ class Comparison:
         """Return a table with one row a metric and model.
 
         Columns: metric, model, baseline, mean, difference, ci_low, ci_high, p_value, p_adjusted, effect_size, wins, ties, losses, mde,
-        n_queries; with weights or clusters also n_effective, with weights plain_mean, plain_difference, ... without them.
+        n_queries; with weights or clusters also n_effective, with clusters n_clusters, with weights plain_mean,
+        plain_difference, ... without them.
         """
         rows = []
         for row in self.rows:
             shown = {name: getattr(row, name) for name in COLUMNS}
             if row.plain is not None or self.cluster is not None:
                 shown["n_effective"] = row.n_effective
+            if row.n_clusters is not None:
+                shown["n_clusters"] = row.n_clusters
             if row.plain is not None:
                 shown |= {f"plain_{name}": getattr(row.plain, name) for name in PLAIN_COLUMNS}
             rows.append(shown)
@@ -254,11 +273,9 @@ class Comparison:
             ],
         }
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[Table | Note]:
         """Return a table with a line for each metric and model, and what the columns are."""
-        return as_text(self.to_dict())
-
-    __repr__ = __str__  # what a notebook shows
+        return printed(self.to_dict())
 
     def _metric(self, key: str | Metric) -> str:
         return name_in(self._base, key)
@@ -291,6 +308,7 @@ def _rows(of: Comparison) -> list[Difference]:
         "ci_high": high,
         "mde": detectable(sample, settings.confidence, settings.power),
         "n_effective": sample.n_effective,
+        "n_clusters": sample.n,
     }
     n = len(keys)
     rows = _differences(of, keys, columns, of.weight, {name: values[:n] for name, values in found.items()})
@@ -312,6 +330,8 @@ def _differences(
         "p_adjusted": _corrected(found["p_value"], keys, of.settings),
         "effect_size": effect_size(columns, weight),
     }
+    if of.cluster is None:
+        del found["n_clusters"]
     rows = []
     for i, (metric, model) in enumerate(keys):
         column = columns[:, i]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 from ltr_metrics.plain import segment_title
+from ltr_metrics.printed import Note, Table
 
 TESTS = {
     "randomization": "paired randomization test",
@@ -13,8 +13,12 @@ TESTS = {
     "wilcoxon": "Wilcoxon signed-rank test",
     "sign": "sign test",
 }
-INTERVALS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
-WIDTH = 100  # of what stands below a table
+INTERVALS = {
+    "wider": "the wider of BCa bootstrap and Student's t",
+    "bca": "BCa bootstrap",
+    "percentile": "percentile bootstrap",
+    "t": "Student's t",
+}
 HEADER = (
     "metric",
     "model",
@@ -31,13 +35,17 @@ HEADER = (
 )
 
 
-def as_text(comparison: dict[str, Any]) -> str:
+def printed(comparison: dict[str, Any]) -> list[Table | Note]:
     """Return a table with a line for each metric and model, one of segments if there are any, and what the columns are."""
-    parts = [_aligned([HEADER, *map(cells, comparison["rows"])])]
+    parts = [_table(comparison["rows"])]
     for segment in comparison["segments"]:
         title = segment_title(segment["name"], segment["segment"])
-        parts.append(f"{title}, {segment['n_queries']:,} queries\n" + _aligned([HEADER, *map(cells, segment["rows"])]))
-    return "\n\n".join([*parts, wrapped(foot(comparison))])
+        parts.append(_table(segment["rows"], f"{title}, {segment['n_queries']:,} queries"))
+    return [*parts, Note(foot(comparison))]
+
+
+def _table(rows: list[dict[str, Any]], title: str = "") -> Table:
+    return Table(HEADER, list(map(cells, rows)), align="llr", title=title)
 
 
 def cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -58,13 +66,6 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def wrapped(text: str) -> str:
-    """Return text whose lines a terminal does not break."""
-    return "\n".join(
-        textwrap.fill(line, WIDTH, subsequent_indent="  " * line.startswith(" ")) for line in text.splitlines()
-    )
-
-
 def foot(comparison: dict[str, Any]) -> str:
     """Return what was done, in a sentence or two."""
     settings = comparison["settings"]
@@ -81,14 +82,10 @@ def foot(comparison: dict[str, Any]) -> str:
     )
     lines = [" ".join(sentences)]
     if comparison["n_clusters"] is not None:
-        lines.append(f"Resampled by cluster, {comparison['n_clusters']:,} of them.")
+        lines.append(f"Resampled by cluster, {comparison['n_clusters']:,} of them{of_equal_size(comparison)}.")
     if comparison["weighted"]:
-        effective = [row["n_effective"] for row in comparison["rows"]]
-        least, most = f"{min(effective):,.0f}", f"{max(effective):,.0f}"
         unit = "queries" if comparison["n_clusters"] is None else "clusters"
-        lines.append(
-            f"Weighted by query: as good as {least if least == most else f'{least} to {most}'} {unit} of equal weight. Without weights:"
-        )
+        lines.append(f"Weighted by query: as good as {effective(comparison)} {unit} of equal weight. Without weights:")
         for row in comparison["rows"]:
             plain = row["plain"]
             lines.append(
@@ -104,6 +101,19 @@ def foot(comparison: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def effective(comparison: dict[str, Any]) -> str:
+    """Return the effective number of queries or clusters, from the least to the most of all rows."""
+    numbers = [row["n_effective"] for row in comparison["rows"]]
+    least, most = f"{min(numbers):,.0f}", f"{max(numbers):,.0f}"
+    return least if least == most else f"{least} to {most}"
+
+
+def of_equal_size(comparison: dict[str, Any]) -> str:
+    """Return how many clusters of equal size would tell as much, if that is fewer and not said with the weights."""
+    as_many = min(row["n_effective"] for row in comparison["rows"]) > comparison["n_clusters"] - 0.5
+    return "" if comparison["weighted"] or as_many else f", as good as {effective(comparison)} of equal size"
+
+
 def shown(value: float | None, digits: int = 4) -> str:
     """Return a number, or a dash for none."""
     return "-" if value is None else f"{value:.{digits}f}"
@@ -117,13 +127,3 @@ def signed(value: float | None, digits: int = 4) -> str:
 def p_shown(value: float | None) -> str:
     """Return a p-value as people write it."""
     return "-" if value is None else "<.0001" if value < 0.00005 else f"{value:.4f}"
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        left = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
-        right = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        lines.append("  ".join([*left, *right]))
-    return "\n".join(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,20 +11,19 @@ import numpy as np
 
 from ltr_metrics.comparison import Comparison, Difference
 from ltr_metrics.comparison.names import name_in
+from ltr_metrics.comparison.table import INTERVALS
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.gating.rules import Limit, Rule, read_rules
 from ltr_metrics.inputs import FloatArray
-from ltr_metrics.mean_interval import t_quantile
 from ltr_metrics.plain import none_if_nan, segment_title
+from ltr_metrics.printed import Printed, Table
 from ltr_metrics.rounding import difference_of
-
-FEW = 30  # queries (or clusters) below which bootstrap intervals are too narrow
 
 __all__ = ["Check", "GateResult", "fewest_queries", "gate", "read_rules"]
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Printed):
     """One rule, applied to one model, over all queries or in one segment.
 
     Attributes
@@ -51,13 +50,17 @@ class Check:
         """Return plain numbers and text, ready for JSON; NaN is None."""
         return vars(self) | {"value": none_if_nan(self.value)}
 
+    def printed_parts(self) -> list[Table]:
+        return [_table_of((self,))]
+
     def __str__(self) -> str:
+        """Return a line."""
         where = "" if self.segment is None else f", {self.segment}"
         return f"{'PASS' if self.passed else 'FAIL'}  {self.model}{where}: {self.rule}: {self.reason}"
 
 
 @dataclass(frozen=True)
-class GateResult:
+class GateResult(Printed):
     """What a gate says; it is true if the gate is passed.
 
     Attributes
@@ -83,20 +86,35 @@ class GateResult:
         """Return a line a check."""
         return "\n".join(map(str, self.checks))
 
+    def printed_parts(self) -> list[Table]:
+        return [_table_of(self.checks)]
+
+
+def _table_of(checks: Sequence[Check]) -> Table:
+    """Return the checks as a table, which notebooks show; a line of text has the same parts."""
+    by_segment = any(check.segment is not None for check in checks)
+    rows = [
+        ("PASS" if check.passed else "FAIL", check.model, *[check.segment or ""] * by_segment, check.rule, check.reason)
+        for check in checks
+    ]
+    return Table(("", "model", *["segment"] * by_segment, "rule", "reason"), rows, align="l")
+
 
 def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bool = False) -> GateResult:
     """Hold a comparison against rules, as a release has to pass them.
 
-    ``"ndcg@10 > -0.005"`` passes only if the *whole interval* of the difference to the baseline lies above -0.005: the model is not
-    worse by as much, even if the queries were others (non-inferiority). With little data the interval is wide, and the gate stays
-    shut. ``<`` wants the whole interval below, for a metric of which less is better, such as the mean of a price.
+    ``"ndcg@10 > -0.005"`` passes only if the *whole interval* of the difference to the baseline lies
+    above -0.005: the model is not worse by as much, even if the queries were others (non-inferiority).
+    The interval is the one that the comparison shows. With little data it is wide, and the gate stays
+    shut. ``<`` wants the whole interval below, for a metric of which less is better, such as the mean
+    of a price.
 
     ``"share(ndcg@10 < -0.1) < 0.05"`` passes if the share of queries whose difference is below -0.1 is below 0.05 (``5%`` may be
     written, too); in a weighted comparison it is their share of the weight. It is the share of these very queries, without an
     interval. Queries that the metric leaves out do not count.
 
-    With fewer than 30 queries the wider of the bootstrap's interval and Student's t counts. What none of these queries shows is not covered:
-    of n queries, a loss that happens to fewer than 3 in n is likely not seen.
+    What none of these queries shows is not covered: of n queries, a loss that happens to fewer than
+    3 in n is likely not seen. `docs/comparison.md` has measured rates of false passes.
 
     Parameters
     ----------
@@ -174,44 +192,52 @@ def _metric(rule: Rule, comparison: Comparison) -> str:
 
 def _check(rule: Rule, metric: str, model: str, segment: str | None, part: Comparison) -> Check:
     row, difference = part[metric, model], part.differences(metric, model)
-    needed = fewest_queries(part.settings.confidence)
-    value, reason = math.nan, _too_few(row, part.settings.confidence, needed)
+    value, reason = math.nan, _too_few(row, part)
     if not reason and rule.share_of is None:
-        value, reason = _difference(rule.limit, row, part, needed)
+        value, reason = _difference(rule.limit, row, part)
     elif not reason and rule.share_of is not None:
         value, reason = _share(rule.limit, rule.share_of, difference, part.weight)
     return Check(rule.text, model, segment, value, rule.limit.number, bool(rule.limit.holds(value)), reason)
 
 
-def _too_few(row: Difference, confidence: float, needed: int) -> str:
-    """Return why these queries can tell nothing, or nothing."""
-    if not math.isnan(row.ci_low) and row.n_effective > needed - 1e-9:  # Kish's number of equal weights is rounded
+def _too_few(row: Difference, part: Comparison) -> str:
+    """Return why these queries, or clusters, are too few to tell anything, or nothing."""
+    if not math.isnan(row.ci_low) and not _is_few(row.n_effective, part):
         return ""
-    alike = "" if row.n_effective == row.n_queries else f", which tell as much as {row.n_effective:.3g}"
-    return f"there is nothing to rely on over {_queries(row.n_queries)}{alike}: at {100 * confidence:g}% it takes {needed}."
+    return f"there is nothing to rely on over {row.sample_size}: {_it_takes(part)}"
 
 
-def _difference(limit: Limit, row: Difference, part: Comparison, needed: int) -> tuple[float, str]:
-    """Return the end of the interval that is nearer to failing; NaN where it relies on too few.
+def _is_few(n_effective: float, part: Comparison) -> bool:
+    return n_effective <= fewest_queries(part.settings.confidence) - 1e-9  # Kish's number of equal weights is rounded
 
-    The bootstrap relies on those whose difference is not the margin itself: where three of a hundred queries differ, and all three gain,
-    its interval is above 0, which they do by chance once in eight times. And it is too narrow for few queries, where Student's t is not.
+
+def _it_takes(part: Comparison) -> str:
+    units = "" if part.cluster is None else " clusters"
+    return f"at {_level(part)} it takes {fewest_queries(part.settings.confidence)}{units}."
+
+
+def _level(part: Comparison) -> str:
+    return f"{100 * part.settings.confidence:g}%"
+
+
+def _difference(limit: Limit, row: Difference, part: Comparison) -> tuple[float, str]:
+    """Return the end of the interval that is nearer to failing, or NaN if too few queries differ.
+
+    The interval is that of the comparison. Alone it says little where few queries differ from the
+    margin: if five of a hundred queries gain and the others stay as they are, the interval is above
+    0, although five of five gain by mere chance once in 32 times.
     """
-    confidence = part.settings.confidence
     beside = difference_of(part.differences(row.metric, row.model), limit.number)
     sample = part.sample(beside[:, np.newaxis], part.weight)
-    over, level = f"over {_queries(row.n_queries)}", f"{100 * confidence:g}%"
     worth = _worth(sample.share[sample.counts & (sample.value != 0)])
-    if not worth > needed - 1e-9:
-        what = f"those with a difference other than {limit.number:g} are worth {worth:.3g}"
-        return math.nan, f"of {_queries(row.n_queries)} {what}: at {level} it takes {needed}."
-    low, high, how = row.ci_low, row.ci_high, ""
-    if row.n_effective < FEW:
-        half = t_quantile(int(sample.n[0]), confidence) * float(sample.standard_error[0])
-        low, high = min(low, row.difference - half), max(high, row.difference + half)
-        how = f", with Student's t, as there are fewer than {FEW}"
-    end, value = ("lower", low) if limit.sign.startswith(">") else ("upper", high)
-    found = f"the difference is {row.difference:+.6f}, its {level} interval from {low:+.6f} to {high:+.6f} {over}{how}"
+    if _is_few(worth, part):
+        differ = f"those with a difference other than {limit.number:g} are worth {worth:.3g}"
+        return math.nan, f"of {row.sample_size}{',' * (',' in row.sample_size)} {differ}: {_it_takes(part)}"
+    end, value = ("lower", row.ci_low) if limit.sign.startswith(">") else ("upper", row.ci_high)
+    found = (
+        f"the difference is {row.difference:+.6f}, its {_level(part)} interval from {row.ci_low:+.6f} to "
+        f"{row.ci_high:+.6f} ({INTERVALS[part.settings.interval]}) over {row.sample_size}"
+    )
     return value, f"{found}; all of it is {limit}." if limit.holds(value) else f"{found}; its {end} end is not {limit}."
 
 

@@ -4,9 +4,9 @@ Pure functions of arrays, (queries x columns): a column is one metric of one com
 and the seed alone, to the last bit, whatever stands beside it.
 """
 
-from ltr_metrics.inference.bootstrap import INTERVALS, intervals
 from ltr_metrics.inference.correction import CORRECTIONS, correct
 from ltr_metrics.inference.effect import effect_size
+from ltr_metrics.inference.interval import INTERVALS, intervals
 from ltr_metrics.inference.power import detectable
 from ltr_metrics.inference.sample import Sample
 from ltr_metrics.inference.significance import TESTS, p_values

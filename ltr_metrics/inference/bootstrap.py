@@ -17,12 +17,12 @@ from ltr_metrics.inputs import BoolArray, FloatArray, require_option
 if TYPE_CHECKING:
     from ltr_metrics.inference.options import Seed
 
-INTERVALS = ("bca", "percentile")
+BOOTSTRAPS = ("bca", "percentile")
 PURPOSE = 1
 NORMAL = NormalDist()
 
 
-def intervals(
+def bootstrap_intervals(
     sample: Sample, method: str = "bca", confidence: float = 0.95, n_resamples: int = 10_000, seed: Seed = 0
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return a bootstrap interval of each column's mean.
@@ -35,8 +35,8 @@ def intervals(
 
     with z the normal quantile of each, :math:`z_0` that of the share of means below the sample's (ties count half; at least
     half a mean on either side, for a share of 0 is only known to be below 1 / B), and the acceleration a one sixth of the
-    jackknife's skewness. Quantiles are interpolated linearly. From few units of skewed differences, either interval covers
-    the truth somewhat less often than it says, as the t interval does.
+    jackknife's skewness. Quantiles are interpolated linearly. Both intervals are too narrow for fewer
+    than some 100 units, most of all where many values are 0.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ def intervals(
     Examples
     --------
     >>> sample = Sample.of([[0.3], [0.2], [0.0], [0.4], [-0.1], [0.0], [0.9], [0.0]])
-    >>> low, high = intervals(sample)
+    >>> low, high = bootstrap_intervals(sample)
     >>> bool(low[0] < sample.mean[0] < high[0])
     True
     """
-    require_option("method", method, INTERVALS)
+    require_option("method", method, BOOTSTRAPS)
     tail = (1 - require_fraction("confidence", confidence, 0.95)) / 2
     n_resamples = _require_enough(n_resamples, tail)
     ends = np.where(sample.n > 1, sample.mean, np.nan) * np.ones((2, 1))

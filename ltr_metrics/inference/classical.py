@@ -1,4 +1,4 @@
-"""Student's t test, Wilcoxon's signed-rank test and the sign test, by SciPy."""
+"""Student's t test and interval, Wilcoxon's signed-rank test and the sign test, by SciPy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inference.libraries import library
+from ltr_metrics.inference.options import require_fraction
 from ltr_metrics.inference.randomization import ALWAYS_EXACT, exact_p
 from ltr_metrics.inference.sample import Sample
 from ltr_metrics.inputs import BoolArray, FloatArray
@@ -17,7 +18,7 @@ LARGEST_TABLE = 50  # non-zero differences up to which SciPy, too, takes the exa
 
 
 def t_p(sample: Sample) -> tuple[FloatArray, BoolArray]:
-    """Return the p-values of mean / standard error against Student's t with n - 1 degrees of freedom.
+    """Return the p-values of mean / standard error against Student's t (`Sample.degrees_of_freedom`).
 
     Where the standard error is 0 they are the limit: 1 for a mean of 0, and 0 for any other.
     """
@@ -26,8 +27,15 @@ def t_p(sample: Sample) -> tuple[FloatArray, BoolArray]:
     t = np.divide(np.abs(mean), error, out=np.where(mean == 0, 0.0, np.inf), where=error > 0)
     some = n > 1
     p = np.full(len(n), np.nan)
-    p[some] = 2 * stats.t.sf(t[some], n[some] - 1)
+    p[some] = 2 * stats.t.sf(t[some], sample.degrees_of_freedom[some])
     return p, np.zeros(len(n), dtype=np.bool_)
+
+
+def t_intervals(sample: Sample, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of Student's interval of each mean; NaN for fewer than two units."""
+    level = (1 + require_fraction("confidence", confidence, 0.95)) / 2
+    half = np.asarray(library("scipy.stats").t.ppf(level, sample.degrees_of_freedom)) * sample.standard_error
+    return sample.mean - half, sample.mean + half
 
 
 def wilcoxon_p(sample: Sample) -> tuple[FloatArray, BoolArray]:

@@ -14,8 +14,8 @@ from ltr_metrics.inputs import FloatArray
 def detectable(sample: Sample, confidence: float = 0.95, power: float = 0.8) -> FloatArray:
     r"""Return the minimal detectable difference of each column: what a t test would have found with this power.
 
-    :math:`\delta \cdot` standard error, where :math:`\delta` is the noncentrality at which a two-sided t test with n - 1 degrees
-    of freedom at level 1 - confidence rejects with probability ``power``: 2.80 for many units, and more for few. A smaller true
+    :math:`\delta \cdot` standard error, where :math:`\delta` is the noncentrality at which a two-sided t test
+    (`Sample.degrees_of_freedom`) at level 1 - confidence rejects with probability ``power``: 2.80 for many units, and more for few. A smaller true
     difference may well have stayed unseen.
 
     Parameters
@@ -52,22 +52,23 @@ def detectable(sample: Sample, confidence: float = 0.95, power: float = 0.8) -> 
             f"power must be more than 1 - confidence, {1 - confidence:g}, which a test reaches where there is no difference. "
             f"Got {power:g}."
         )
-    factor = {n: noncentrality(n, confidence, power) if n > 1 else np.nan for n in set(sample.n.tolist())}
-    return np.array([factor[n] for n in sample.n.tolist()], dtype=np.float64) * sample.standard_error
+    degrees = sample.degrees_of_freedom.tolist()
+    factor = {df: noncentrality(df, confidence, power) for df in set(degrees)}
+    return np.array([factor[df] for df in degrees], dtype=np.float64) * sample.standard_error  # NaN for one unit
 
 
-def noncentrality(n: int, confidence: float, power: float) -> float:
-    """Return the noncentrality at which a two-sided t test of n units has this power.
+def noncentrality(df: float, confidence: float, power: float) -> float:
+    """Return the noncentrality at which a two-sided t test with these degrees of freedom has this power.
 
-    The square of a noncentral t is a noncentral F, which SciPy has right for all n; its noncentral t is NaN for some, and
+    The square of a noncentral t is a noncentral F, which SciPy has right throughout; its noncentral t is NaN for some, and
     solvers for the effect size that rest on it return wrong roots.
     """
     stats = library("scipy.stats")
-    limit = float(stats.t.isf((1 - confidence) / 2, n - 1))
+    limit = float(stats.t.isf((1 - confidence) / 2, df))
 
     def missing(delta: float) -> float:
         with np.errstate(divide="ignore"):  # of which SciPy 1.11 warns while its number is right
-            return float(stats.ncf.cdf(limit**2, 1, n - 1, delta**2)) - (1 - power)
+            return float(stats.ncf.cdf(limit**2, 1, df, delta**2)) - (1 - power)
 
     highest = limit + 1
     while missing(highest) > 0:

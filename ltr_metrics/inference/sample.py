@@ -142,6 +142,14 @@ class Sample:
         """How many units of equal weight would do as well: (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)."""
         return _ratio(self.share.sum(axis=0) ** 2, (self.share**2).sum(axis=0), nothing=0.0)
 
+    @cached_property
+    def degrees_of_freedom(self) -> FloatArray:
+        """Degrees of freedom of Student's t: `n_effective` - 1, at least 1; n - 1 where weights are equal.
+
+        With uneven weights the standard error rests on a few heavy units and is less certain than n - 1 says.
+        """
+        return np.maximum(self.n_effective - 1, 1.0)
+
     def __repr__(self) -> str:
         units = "clusters" if self.has_clusters else "queries"
         return f"Sample({self.value.shape[0]} {units} x {self.value.shape[1]} columns)"

@@ -27,8 +27,9 @@ def p_values(
     ``n_resamples``, and otherwise :math:`(1 + \#\{T(s) \ge T(1)\}) / (1 + B)` over B random ones. Sums that differ by
     rounding alone are equal. Weights and clusters take part: the signs of a cluster change together.
 
-    ``"t"``: mean / standard error against Student's t with n - 1 degrees of freedom; the paired t test where weights are
-    equal. Where the standard error is 0, the limit: 1 for a mean of 0, and 0 for any other, however few the units.
+    ``"t"``: mean / standard error against Student's t with n - 1 degrees of freedom. That is the paired
+    t test. Where weights differ, n is the effective number of units (Kish). Where the standard error is
+    0, p is the limit: 1 for a mean of 0, and 0 for any other, however few the units.
 
     ``"wilcoxon"`` and ``"sign"``: of the non-zero differences, without weights and clusters; they ask for the median more
     than for the mean. Differences that agree in 12 digits of the largest are ties. Wilcoxon's p is exact up to 13 non-zero

@@ -17,6 +17,7 @@ from ltr_metrics.inference.options import require_fraction
 from ltr_metrics.inputs import AnyArray, FloatArray, is_count, require_option
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.plain import none_if_nan
+from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.rounding import difference_of
 
@@ -191,7 +192,7 @@ def _parts(ends: Any, n: int) -> tuple[Counts, Counts]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outcome:
+class Outcome(Printed):
     """Who wins against whom over many impressions.
 
     Parameters
@@ -355,24 +356,16 @@ class Outcome:
         share: FloatArray = np.abs(online - agreed)[:, first, second].mean(axis=1) / 2
         return self.checkpoints, share
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[Table]:
         """Return the table of preferences."""
-        numbers = [str(i) for i in range(1, len(self.models) + 1)]
-        shares = [
-            ["-" if i == j else f"{share:.4f}" for j, share in enumerate(of_model)]
-            for i, of_model in enumerate(self.preference.tolist())
+        rows = [
+            (f"{i + 1} {model}", *("-" if i == j else f"{share:.4f}" for j, share in enumerate(of_model)))
+            for i, (model, of_model) in enumerate(zip(self.models, self.preference.tolist(), strict=True))
         ]
-        names = [f"{number} {model}" for number, model in zip(numbers, self.models, strict=True)]
-        width = max(map(len, names))
-        lines = [
-            "  ".join([name.ljust(width), *(cell.rjust(6) for cell in cells)])
-            for name, cells in zip(["", *names], [numbers, *shares], strict=True)
-        ]
+        header = ("", *(str(i + 1) for i in range(len(rows))))
         n = self.n_impressions
         title = f"{self.method}, {n:,} impression{'s' * (n != 1)}. Share of them that the row wins against the column, a tie counting one half:"
-        return "\n".join([title, *lines])
-
-    __repr__ = __str__  # what a notebook shows
+        return [Table(header, rows, least=(0, *[6] * len(rows)), title=title)]
 
     # -- verdicts -------------------------------------------------------------------------------------------------------
 

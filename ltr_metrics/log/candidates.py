@@ -16,6 +16,7 @@ from ltr_metrics.log.parameters import Parameters, varying
 from ltr_metrics.log.scores import Score, weight_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.plain import PlainId, order_of_id
+from ltr_metrics.printed import Printed
 from ltr_metrics.result import Evaluation, mean
 from ltr_metrics.standard_error import counting, standard_error
 
@@ -23,7 +24,7 @@ WIDTH = 100  # of the parameters in one line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Candidate:
+class Candidate(Printed):
     """One candidate over all folds, in one metric.
 
     Attributes
@@ -76,16 +77,15 @@ class Candidate:
         """Queries that `mean_over_queries` is over."""
         return int(counting(self.values, self.weight).sum())
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[str]:
         """Return one line, with as much of the parameters as goes into it."""
         text = str(self.parameters)
         short = text if len(text) <= WIDTH else f"{text[:WIDTH]}..."
-        return (
+        line = (
             f"{self.metric}{f' of {short}' if self.parameters else ''}: {self.mean_over_folds:.4f} over {len(self.folds)} folds, "
             f"{self.mean_over_queries:.4f} +- {self.standard_error:.4f} over {self.n_queries:,} queries"
         )
-
-    __repr__ = __str__  # what a notebook shows
+        return [line]
 
 
 def candidates_of(

@@ -15,6 +15,7 @@ from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.log.rounds import best_round
 from ltr_metrics.mean_interval import t_quantile
 from ltr_metrics.plain import none_if_nan, plain_ids
+from ltr_metrics.printed import Printed
 from ltr_metrics.rounding import difference_of
 from ltr_metrics.standard_error import counting
 
@@ -22,7 +23,7 @@ MOST_NAMED = 3  # queries in the text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LearningCurve:
+class LearningCurve(Printed):
     """What one data set's queries had in each round of a training; see `PerQueryLog.learning_curve`.
 
     Attributes
@@ -99,7 +100,7 @@ class LearningCurve:
             loss=np.array([query["loss"] for query in found["overfit"]], dtype=np.float64),
         )
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[str]:
         """Return the best round, what cannot be told from it, and who loses after it, a line each."""
         best, plateau = self.best, self.plateau
         interval = f"[{self.low[best]:.4f}, {self.high[best]:.4f}] ({100 * self.confidence:g}% interval, {self.n_queries:,} queries)"
@@ -110,16 +111,14 @@ class LearningCurve:
             f"{len(plateau)} of {self.n_rounds} rounds cannot be told from the best, the first of them {plateau[0]}, the last {plateau[-1]}"
         )
         if best == self.n_rounds - 1:
-            return "\n".join([*lines, "the best round is the last: more rounds may be better yet"])
+            return ["\n".join([*lines, "the best round is the last: more rounds may be better yet"])]
         lines.append(
             f"after the best round {len(self.overfit):,} queries lose for good and {self.n_lasting_gains:,} gain for good"
         )
         if len(self.overfit):
             named = zip(plain_ids(self.overfit[:MOST_NAMED]), self.loss, strict=False)
             lines[-1] += ", most of all " + ", ".join(f"{qid!r} (-{loss:.4f})" for qid, loss in named)
-        return "\n".join(lines)
-
-    __repr__ = __str__  # what a notebook shows
+        return ["\n".join(lines)]
 
 
 def learning_curve(

@@ -17,6 +17,7 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.grouping import label_codes
 from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, require_option
 from ltr_metrics.metrics.base import is_number
+from ltr_metrics.printed import Printed
 from ltr_metrics.result import mean
 from ltr_metrics.standard_error import counting, standard_error
 
@@ -48,7 +49,7 @@ def curve(values: FloatArray, weight: FloatArray | None) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BestRound:
+class BestRound(Printed):
     """Which round of a training to keep, and which others cannot be told from the best; see `PerQueryLog.best_round`.
 
     Attributes
@@ -99,7 +100,7 @@ class BestRound:
             "confidence": self.confidence,
         }
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[str]:
         """Return the choice and how sure it is, a line each."""
         rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
         lines = [
@@ -113,12 +114,10 @@ class BestRound:
         )
         if self.round not in self.plateau:
             lines.append(f"round {self.round} is not one of them: the paired comparison does tell it from the best")
-        return "\n".join(lines)
+        return ["\n".join(lines)]
 
     def _mean(self, of_round: int) -> str:
         return f"{self.curve[of_round]:.4f} +- {self.standard_error[of_round]:.4f}"
-
-    __repr__ = __str__  # what a notebook shows
 
 
 def best_round(

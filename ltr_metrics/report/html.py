@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from ltr_metrics.comparison.table import INTERVALS, TESTS, p_shown, shown, signed
+from ltr_metrics.comparison.table import INTERVALS, TESTS, effective, of_equal_size, p_shown, shown, signed
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.report.online import agreement_told, told
 from ltr_metrics.report.query_table import query_table
@@ -90,6 +90,8 @@ def _environment() -> jinja2.Environment:
     environment.globals |= {
         "TESTS": TESTS,
         "INTERVALS": INTERVALS,
+        "effective": effective,
+        "of_equal_size": of_equal_size,
         "CORRECTIONS": CORRECTIONS,
         "READINGS": READINGS,
         "LONG": LONG,

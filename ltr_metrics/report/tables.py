@@ -6,9 +6,10 @@ import html
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ltr_metrics.comparison.table import HEADER, cells, foot, wrapped
+from ltr_metrics.comparison.table import HEADER, cells, foot
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.plain import segment_title
+from ltr_metrics.printed import wrapped
 
 
 class Table(NamedTuple):

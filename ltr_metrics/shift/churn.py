@@ -13,6 +13,7 @@ from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, as_numbers, is_c
 from ltr_metrics.metrics.base import is_number
 from ltr_metrics.places import Places, places
 from ltr_metrics.plain import none_if_nan, plain_ids
+from ltr_metrics.printed import Printed, Table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.result import mean, table_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Churn:
+class Churn(Printed):
     """What differs between two rankings, one value a query.
 
     Attributes
@@ -107,7 +108,7 @@ class Churn:
             | {name: getattr(self, name).tolist() for name in ("changed", "reordered", "tied", "tied_at_cutoff")},
         }
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[Table]:
         """Return a small table of means."""
         labels = {
             "overlap": f"overlap@{self.k}",
@@ -115,19 +116,16 @@ class Churn:
             "reordered": f"reordered@{self.k}",
             "rbo": f"rbo(p={self.p:g})",
         }
-        width = max(map(len, labels.values()))
-        weighted = "mean" if self.weight is None else "weighted mean"
-        lines = [f"{'':<{width}}  {weighted:>13}  {'queries':>9}  {'left out':>8}"]
-        counts = f"{self.n_queries - self.n_undefined:>9,}  {self.n_undefined:>8,}"
-        lines += [f"{label:<{width}}  {self.mean[name]:>13.6f}  {counts}" for name, label in labels.items()]
+        counts = (f"{self.n_queries - self.n_undefined:,}", f"{self.n_undefined:,}")
+        rows = [(label, f"{self.mean[name]:.6f}", *counts) for name, label in labels.items()]
+        foot = ""
         if self.n_tied_queries:
-            lines.append(
+            foot = (
                 f"Equal scores stand in input order: in {self.n_tied_queries:,} queries there are any, in {self.n_tied_at_cutoff:,} they reach "
                 f"across rank {self.k}."
             )
-        return "\n".join(lines)
-
-    __repr__ = __str__  # what a notebook shows
+        header = ("", "mean" if self.weight is None else "weighted mean", "queries", "left out")
+        return [Table(header, rows, least=(0, 13, 9, 8), foot=foot)]
 
 
 def churn(

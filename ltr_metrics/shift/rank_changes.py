@@ -14,6 +14,7 @@ from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, is_count, refuse_
 from ltr_metrics.metrics.relevance import BinaryMetric
 from ltr_metrics.places import places
 from ltr_metrics.plain import none_if_nan, plain_ids
+from ltr_metrics.printed import Printed, Table, as_html, as_text
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.result import table_of
 
@@ -75,18 +76,26 @@ class RankMatrix(NamedTuple):
             .rename_axis("b", axis="columns")
         )
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[Table]:
         """Return the table: rows are the first ranking, columns the second."""
-        rows = [["a / b", *self.buckets]]
-        rows += [
-            [name, *(f"{n:,}" for n in of_a)] for name, of_a in zip(self.buckets, self.counts.tolist(), strict=True)
+        rows = [
+            (name, *(f"{n:,}" for n in of_a)) for name, of_a in zip(self.buckets, self.counts.tolist(), strict=True)
         ]
-        width = max(len(cell) for row in rows for cell in row)
-        return "\n".join("  ".join(f"{cell:>{width}}" for cell in row) for row in rows)
+        header = ("a / b", *self.buckets)
+        width = max(len(cell) for row in (header, *rows) for cell in row)
+        return [Table(header, rows, align="r", least=[width] * len(header))]
+
+    def __str__(self) -> str:
+        """Return the table as text."""
+        return as_text(self.printed_parts())
+
+    def _repr_html_(self) -> str:
+        """Return the table as HTML, for notebooks."""
+        return as_html(self.printed_parts())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankChanges:
+class RankChanges(Printed):
     """The relevant documents and their ranks under two rankings, largest change first.
 
     Attributes
@@ -178,7 +187,7 @@ class RankChanges:
             "grade": self.grade.tolist(),
         } | {name: [None if np.isinf(v) else v for v in values.tolist()] for name, values in ranks.items()}
 
-    def __str__(self) -> str:
+    def printed_parts(self) -> list[Table]:
         """Return a small table, a line a grade."""
         heads = (
             "grade",
@@ -191,14 +200,11 @@ class RankChanges:
             f"into top {self.k}",
             f"out of top {self.k}",
         )
-        widths = [max(9, len(head)) for head in heads]
-        lines = ["  ".join(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))]
-        for name, moves in [("all", self.moves), *((f"{grade:g}", moves) for grade, moves in self.by_grade.items())]:
-            cells = [name, *(f"{value:.2f}" if isinstance(value, float) else f"{value:,}" for value in moves)]
-            lines.append("  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)))
-        return "\n".join(lines)
-
-    __repr__ = __str__  # what a notebook shows
+        rows = [
+            (name, *(f"{value:.2f}" if isinstance(value, float) else f"{value:,}" for value in moves))
+            for name, moves in [("all", self.moves), *((f"{grade:g}", moves) for grade, moves in self.by_grade.items())]
+        ]
+        return [Table(heads, rows, align="r", least=[9] * len(heads))]
 
 
 class _RelevantDocuments(BinaryMetric):

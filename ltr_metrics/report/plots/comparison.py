@@ -88,5 +88,5 @@ class ComparisonDisplay(ForestDisplay):
         models = list(self.rows[0].points)
         model = shown(models[0], 24) if len(models) == 1 else "model"
         mean = f"{'weighted ' if self.weighted else ''}mean over queries"
-        how = f"{100 * self.confidence:g}% interval ({INTERVALS[self.interval]})"
-        return f"difference, {model} - {shown(self.baseline, 24)}\n{mean}, {how}"
+        level, how = f"{100 * self.confidence:g}%", INTERVALS[self.interval]
+        return f"difference, {model} - {shown(self.baseline, 24)}\n{mean}, {level} interval\n({how})"

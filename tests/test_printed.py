@@ -1,0 +1,243 @@
+"""Results as text and as HTML: one description gives both, names are text and never markup, and no result forgets it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.conventions import resolve
+from ltr_metrics.distributed import DistributedEvaluation
+from ltr_metrics.interleaving.outcome import Outcome, Tally
+from ltr_metrics.log.candidates import Candidate
+from ltr_metrics.log.learning import learning_curve
+from ltr_metrics.log.rounds import best_round
+from ltr_metrics.printed import Note, Printed, Table, as_html, as_text
+from ltr_metrics.totals import Totals
+
+SCRIPT = '<script>alert("1")</script> & </td>'
+NO_RESULTS = {
+    "LtrKeyError": "an error",
+    "Metric": "its name",
+    "Limit": "a part of a rule's text",
+    "Printed": "what results inherit",
+}
+
+
+def labels() -> dict[str, Any]:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    scores = {"base": np.round(X[:, 0], 1), SCRIPT: X[:, 0] + X[:, 1]}
+    return {"y": y, "qid": qid, "scores": scores, "by": np.where(qid % 2, SCRIPT, "other")}
+
+
+def evaluated(**options: Any) -> ltr.Evaluation:
+    made = labels()
+    return ltr.evaluate(made["y"], made["scores"]["base"], qid=made["qid"], metrics=["map", "ndcg@10"], **options)
+
+
+def compared() -> ltr.Comparison:
+    made = labels()
+    options: dict[str, Any] = {"metrics": ["map", "ndcg@10"], "n_resamples": 200, "by": {SCRIPT: made["by"]}}
+    options["query_weight"] = np.arange(1.0, 41)
+    return ltr.compare(made["scores"], made["y"], qid=made["qid"], **options)
+
+
+def gated() -> ltr.GateResult:
+    return ltr.gate(compared(), ["map > -1", "share(ndcg@10 < -0.1) < 0"], each_segment=True)
+
+
+def churned() -> Any:
+    made = labels()
+    return ltr.churn(*made["scores"].values(), qid=made["qid"], k=3)
+
+
+def changed() -> Any:
+    made = labels()
+    return ltr.rank_changes(made["y"], *made["scores"].values(), qid=made["qid"], k=3)
+
+
+def audited() -> Any:
+    made = labels()
+    docid = np.arange(len(made["y"])).astype("<U40")
+    docid[1] = docid[0] = SCRIPT
+    judged = (np.arange(len(made["y"])) % 3 > 0) | (made["y"] > 0)
+    return ltr.audit(made["y"], made["scores"], qid=made["qid"], metrics=["map"], docid=docid, judged=judged)
+
+
+def explained() -> ltr.Explanation:
+    made = labels()
+    options: dict[str, Any] = {"metric": "ndcg@10", "a": "lightgbm", "b": "sklearn"}
+    return ltr.explain_difference(made["y"], made["scores"]["base"], qid=made["qid"], **options)
+
+
+def rounds() -> np.ndarray:
+    return np.random.default_rng(0).random((5, 30)) + np.array([0.0, 0.1, 0.3, 0.0, -0.2])[:, np.newaxis]
+
+
+def distributed() -> Any:
+    result = DistributedEvaluation(OnePart(), resolve(["map", "ndcg@10"]))
+    _ = result.mean
+    return result
+
+
+class OnePart:
+    is_weighted = False
+
+    def totals(self) -> Totals:
+        return Totals.of(evaluated().per_query, None)
+
+    def together(self) -> ltr.Evaluation:
+        return evaluated()
+
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "Evaluation": lambda: evaluated(by=labels()["by"]),
+    "DistributedEvaluation": distributed,
+    "Comparison": compared,
+    "GateResult": gated,
+    "Check": lambda: gated().checks[0],
+    "Explanation": explained,
+    "TieAudit": lambda: ltr.tie_audit(labels()["y"], labels()["scores"]["base"], qid=labels()["qid"], metrics=["map"]),
+    "Audit": audited,
+    "DataAudit": lambda: audited().data,
+    "Churn": churned,
+    "RankChanges": changed,
+    "RankMatrix": lambda: changed().matrix(),
+    "BestRound": lambda: best_round(rounds(), None, metric="map", rule="one_se", confidence=0.9),
+    "LearningCurve": lambda: learning_curve(
+        rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
+    ),
+    "Candidate": lambda: Candidate("map", 0, {"a": SCRIPT}, {}, np.ones(3), ["a", "b"], np.array([0.2, 0.4]), None),
+    "Outcome": lambda: Outcome(
+        [SCRIPT, "other"], "team_draft", Tally.of(np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]]), ends=[1, 2, 3, 4])
+    ),
+    "Bins": lambda: ltr.bins([1, 2, 3, 12, 1000], edges=[1, 10]),
+}
+EACH = pytest.mark.parametrize("name", RESULTS)
+
+
+def printed_classes() -> set[str]:
+    """Names of the classes of the package that say how they are printed, of those modules whose host is installed."""
+    found = set()
+    for module in pkgutil.walk_packages(ltr.__path__, "ltr_metrics."):
+        if module.name == "ltr_metrics.__main__":
+            continue
+        try:
+            there = importlib.import_module(module.name)
+        except ImportError:  # a host that is not installed
+            continue
+        for one in vars(there).values():
+            if isinstance(one, type) and one.__module__.startswith("ltr_metrics."):
+                ours = any(
+                    "__str__" in vars(base) for base in one.__mro__ if base.__module__.startswith("ltr_metrics.")
+                )
+                if ours and not issubclass(one, (ltr.Metric, Exception)):
+                    found.add(one.__name__)
+    return found
+
+
+def test_each_class_that_is_printed_is_looked_at_here() -> None:
+    """And so has HTML: a new class that is printed belongs into RESULTS."""
+    assert printed_classes() - NO_RESULTS.keys() == RESULTS.keys()
+
+
+def shown_in(html: str) -> ElementTree.Element:
+    """Parse HTML, which is XML as well, so that whatever is not closed or escaped is an error."""
+    return ElementTree.fromstring(html)
+
+
+@EACH
+def test_html_is_well_formed_and_has_no_markup_from_data(name: str) -> None:
+    html = RESULTS[name]()._repr_html_()
+    page = shown_in(html)
+    tags = {element.tag for element in page.iter()}
+    assert tags <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    assert {key for element in page.iter() for key in element.attrib} <= {"style", "scope"}
+    assert "<script" not in html
+    for table in page.iter("table"):
+        assert len({len(row) for row in table.iter("tr")}) == 1
+        for head in table.iter("th"):
+            assert head.attrib["scope"] in ("col", "row")
+            assert head.text
+
+
+@EACH
+def test_html_says_what_is_printed(name: str) -> None:
+    """The words of both, in their order; of a gate in the order of the table's columns."""
+    result = RESULTS[name]()
+    words = " ".join(" ".join(shown_in(result._repr_html_()).itertext()).split())
+    printed = " ".join(str(result).split())
+    if name not in ("GateResult", "Check"):
+        assert words == printed
+        return
+    for check in getattr(result, "checks", [result]):
+        where = "" if check.segment is None else f" {check.segment}"
+        line = f"{'PASS' if check.passed else 'FAIL'} {check.model}{where} {check.rule} {check.reason}"
+        assert " ".join(line.split()) in words
+        assert " ".join(str(check).split()) in printed
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Evaluation", "Comparison", "GateResult", "DataAudit", "LearningCurve", "Candidate", "Outcome"],
+)
+def test_names_are_text(name: str) -> None:
+    result = RESULTS[name]()
+    assert SCRIPT.split()[0] in str(result)
+    assert "&lt;script&gt;" in result._repr_html_()
+    assert SCRIPT.split()[0] in "".join(shown_in(result._repr_html_()).itertext())
+
+
+def test_colours_are_those_of_the_page() -> None:
+    html = compared()._repr_html_() or ""
+    colours = set(re.findall(r"(?<![-\w])(?:color|background|border-bottom): ([^;\"]+)", html))
+    assert colours == {"inherit", "none", "1px solid rgba(128, 128, 128, 0.5)"}
+
+
+def test_numbers_stand_on_the_right() -> None:
+    page = shown_in(evaluated()._repr_html_() or "")
+    sides = [[re.search(r"text-align: (\w+)", cell.attrib["style"])[1] for cell in row] for row in page.iter("tr")]  # type: ignore[index]
+    assert sides == [["left", "right", "right", "right"]] * 3
+
+
+def test_what_is_not_computed_yet_is_not_computed_to_be_shown() -> None:
+    result = DistributedEvaluation(None, resolve(["map"]))  # type: ignore[arg-type]
+    assert result._repr_html_() is None
+    assert "not computed yet" in repr(result)
+
+
+def test_a_table_as_text() -> None:
+    table = Table(("name", "n", "left"), [("a", "1", "x"), ("bb", "1,000", "")], align="lrn", least=(0, 4), foot="end")
+    assert as_text([table]) == "name      n  left\na         1  x\nbb    1,000\nend"
+    assert as_text([Table((), [("a", "1")], title="above"), "below"]) == "above\na  1\n\nbelow"
+    assert as_text([Table(("a", "b"), [], title="nothing")]) == "nothing\na  b"
+    assert as_text([Note("word " * 30 + "\n  indented " + "word " * 30)]).count("\n") == 3
+
+
+def test_a_table_as_html() -> None:
+    html = as_html([Table(("", "n"), [("a<b", " 1")], foot="one\n  two"), "three\nfour"])
+    page = shown_in(html)
+    assert [cell.tag for cell in page.iter() if cell.tag in ("th", "td")] == ["td", "th", "th", "td"]
+    assert [p.text for p in page.iter("p")] == ["one", "two", "three", "four"]
+    assert "a&lt;b" in html
+
+
+def test_short_names_of_metrics_stand_under_their_header() -> None:
+    result = ltr.evaluate([1, 0, 0, 1], [2, 1, 1, 2], group=[2, 2], metrics=["map"])
+    header, line = str(result).splitlines()
+    assert header.index("mean") + len("mean") == line.index("1.000000") + len("1.000000")
+
+
+def test_a_result_that_says_nothing_of_itself_is_an_error() -> None:
+    class Silent(Printed):
+        pass
+
+    with pytest.raises(NotImplementedError):
+        str(Silent())
