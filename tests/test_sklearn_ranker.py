@@ -116,8 +116,6 @@ class TestOtherEstimators:
         piped = make_pipeline(StandardScaler(), ranker()).fit(X, y, queryranker__qid=qid)
         scaled = StandardScaler().fit_transform(X)
         np.testing.assert_array_equal(piped.predict(X), ranker().fit(scaled, y, qid=qid).predict(scaled))
-        with pytest.raises(ltr.LtrTypeError, match=r"Put QueryRanker inside"):
-            QueryRanker(make_pipeline(StandardScaler(), lgb.LGBMRanker())).fit(X, y, qid=qid)
 
 
 class TestScore:

@@ -56,9 +56,9 @@ def test_row_weights_are_means_by_query(rows: Rows, fitted: QueryRanker) -> None
 
 def test_estimators_of_any_kind(rows: Rows) -> None:
     X, y, qid = rows
-    plain = LinearRegression().fit(frame(X, qid), y)
-    expected = ltr.evaluate(y, plain.predict(frame(X, qid)), qid=qid, metrics="mrr")["mrr"]
-    assert make_scorer("mrr")(plain, frame(X, qid), y) == expected
+    plain = LinearRegression().fit(X, y)
+    expected = ltr.evaluate(y, plain.predict(X), qid=qid, metrics="mrr")["mrr"]
+    assert make_scorer("mrr")(plain, X, y, qid=qid) == expected
 
 
 def test_a_label_column_is_one_column(rows: Rows, fitted: QueryRanker) -> None:

@@ -13,6 +13,7 @@ import pytest
 import sklearn
 from folds import CV, Rows, fit_by_hand, fold_scores, folds_by_hand, frame, lgbm_ranker, ranker, scattered
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import FitFailedWarning
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LinearRegression
@@ -438,10 +439,12 @@ class TestLog:
 
     def test_estimators_without_memory(self, tmp_path: Path) -> None:
         X, y, qid = scattered()
+        without_ids = ColumnTransformer([("ids", "drop", ["qid"])], remainder="passthrough")
+        plain = make_pipeline(without_ids, LinearRegression())
         for scored, train in ((True, False), (False, True)):
             log = ltr.PerQueryLog(folder=tmp_path / str(train))
             search = GridSearchCV(
-                LinearRegression(), {"fit_intercept": [True, False]}, scoring=make_scorer("mrr", log=log), cv=CV,
+                plain, {"linearregression__fit_intercept": [True, False]}, scoring=make_scorer("mrr", log=log), cv=CV,
                 return_train_score=train, error_score="raise",
             ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
             if scored:

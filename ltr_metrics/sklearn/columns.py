@@ -64,10 +64,12 @@ def queries_of(X: Any, routed: Any, column: str | int, who: str) -> AnyArray:
     in_X = _column(X, column)
     if routed is None and in_X is None:
         raise LtrTypeError(
-            f"{who} has no queries: no qid was passed, and X has no column {column!r}{_what_it_has(X, column)} Keep the queries as a "
-            "column of X (name it with qid=...; a scaler before QueryRanker keeps names only with set_output(transform='pandas')), or "
-            "pass fit(..., qid=qid). In a search or cross-validation the latter needs sklearn.set_config(enable_metadata_routing=True): "
-            "without it scikit-learn hands qid to no scorer."
+            f"{who} has no queries: no qid was passed, and X has no column {column!r}{_what_it_has(X, column)} "
+            "Keep the queries as a column of X (name it with qid=...), or pass fit(..., qid=qid). In a search or "
+            "cross-validation the latter needs sklearn.set_config(enable_metadata_routing=True): without it "
+            "scikit-learn passes qid to no scorer. If a scaler stands before QueryRanker, put it inside, "
+            "QueryRanker(make_pipeline(StandardScaler(), ...)), or let it keep the names of the columns by "
+            "set_output(transform='pandas')."
         )
     if routed is None:
         return as_ids(in_X, f"Column {column!r} of X")
@@ -78,6 +80,17 @@ def queries_of(X: Any, routed: Any, column: str | int, who: str) -> AnyArray:
             "the column with qid=..."
         )
     return ids
+
+
+def has_column(X: Any, column: str | int) -> bool:
+    """Whether X has the queries' column."""
+    return _position(_as_frame(X), column) is not None
+
+
+def names_of_columns(X: Any) -> list[str]:
+    """Return the names of the columns of X, those that scikit-learn gives to columns of an array."""
+    frame = _as_frame(X)
+    return list(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else [f"x{at}" for at in range(X.shape[1])]
 
 
 def without_column(X: Any, column: str | int) -> Any:

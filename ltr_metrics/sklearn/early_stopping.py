@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from ltr_metrics.adapter import HostMetrics, UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import AnyArray, BoolArray, is_count
-from ltr_metrics.sklearn.training import Training
+from ltr_metrics.sklearn.steps import Steps
+from ltr_metrics.sklearn.training import Training, is_of_evaluation
 
 
 class Host(NamedTuple):
@@ -63,8 +64,12 @@ class StopEarly:
         if not isinstance(self.fraction, (float, np.floating)) or not 0 < self.fraction < 1:
             raise LtrValueError(f"validation_fraction must lie strictly between 0 and 1. Got {self.fraction!r}.")
 
-    def fit(self, estimator: Any, training: Training) -> tuple[int, AnyArray]:
-        """Fit the estimator; return the rounds that its predictions use, and the queries that were held out."""
+    def fit(self, steps: Steps, training: Training) -> tuple[int, AnyArray]:
+        """Fit the estimator; return the rounds that its predictions use, and the queries that were held out.
+
+        The steps of a pipeline before it are fitted on the other queries, too.
+        """
+        estimator = steps.last
         host = _host_of(estimator)
         callbacks = [*(estimator.get_params().get("callbacks") or ()), *(training.others.get("callbacks") or ())]
         _refuse_settings(estimator, HOSTS[host], callbacks)
@@ -74,7 +79,8 @@ class StopEarly:
             from ltr_metrics.sklearn.stop_lightgbm import train
         else:
             from ltr_metrics.sklearn.stop_xgboost import train
-        rest, held = training.of_queries(~held_out), training.of_queries(held_out)
+        rest = steps.fit_transform(training.of_queries(~held_out))
+        held = steps.transform_training(training.of_queries(held_out))
         try:
             return train(estimator, rest, held, self.metric, int(self.rounds)), held.ids
         except UndefinedMeanError as error:  # on data that the user did not choose
@@ -124,7 +130,7 @@ def _refuse_settings(estimator: Any, host: Host, callbacks: Iterable[Any]) -> No
 
 
 def _refuse_evaluation_by_hand(fit_params: dict[str, Any]) -> None:
-    given = sorted(name for name in fit_params if name.startswith("eval_") or name.endswith("_eval_set"))
+    given = sorted(filter(is_of_evaluation, fit_params))
     if given:
         raise LtrTypeError(
             f"With early_stopping_rounds QueryRanker evaluates the queries that it holds out: do not pass {', '.join(given)}, or set "

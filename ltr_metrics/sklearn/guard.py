@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from sklearn.pipeline import Pipeline
-
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.grouping import Grouping, group_by_ids
 from ltr_metrics.inputs import AnyArray
-from ltr_metrics.sklearn.columns import as_table, queries_of
+from ltr_metrics.sklearn.columns import as_table, has_column, names_of_columns, queries_of
+from ltr_metrics.sklearn.steps import Steps
 
 Extent = tuple[int, float]
 
@@ -42,14 +41,14 @@ def side_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> Side:
 
     Whole queries that the ranker was fitted on may be scored, as searches do for their training scores.
     """
-    ranker, steps_before = _last_step(estimator)
-    fitted = getattr(ranker, "queries_", None)
+    steps = Steps(estimator)
+    fitted = getattr(steps.last, "queries_", None)
     if not isinstance(fitted, Extents):
         return Side()
     scored = Extents(queries.qid, queries.sizes, queries.sum_by_query(labels))
     renamed = False
-    if fitted.from_X and steps_before:
-        behind = _seen_behind(steps_before, X, labels, ranker.qid, queries.n_queries)
+    if fitted.from_X and steps.pipelines:
+        behind = _seen_behind(steps, X, labels, queries.n_queries)
         scored, renamed = behind, behind.keys() != scored.keys()
     known = [name for name in scored if name in fitted]
     cut = [name for name in known if not _same_extent(fitted[name], scored[name])]
@@ -63,25 +62,33 @@ def side_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> Side:
     return Side(part, None if renamed else fitted)
 
 
-def _last_step(estimator: Any) -> tuple[Any, list[Pipeline]]:
-    """Return the last step within searches and pipelines, and the pipelines of the steps before it."""
-    steps_before = []
-    while hasattr(estimator, "best_estimator_") or isinstance(estimator, Pipeline):
-        if hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            steps_before += [estimator[:-1]] if len(estimator) > 1 else []
-            estimator = estimator[-1]
-    return estimator, steps_before
+def warn_of_ids_as_a_feature(estimator: Any, X: Any, column: str | int) -> None:
+    """Warn if an estimator that is not in a `QueryRanker` was fitted on the column of queries.
+
+    A column may be dropped by a step of a pipeline, and XGBRanker itself drops one that is named qid.
+    """
+    steps = Steps(estimator)
+    if isinstance(getattr(steps.last, "queries_", None), Extents) or not has_column(X, column):
+        return
+    names = names_of_columns(X)
+    name = column if isinstance(column, str) else names[column]
+    seen = steps.names_seen_by_last(names)
+    if seen is None or getattr(steps.last, "n_features_in_", None) != len(seen):
+        return
+    if any(one == name or one.endswith(f"__{name}") for one in seen):  # ColumnTransformer adds prefixes
+        kind = type(steps.last).__name__
+        wrapped = f"make_pipeline(..., {kind}())" if steps.pipelines else f"{kind}()"
+        warn(
+            f"{kind} was trained on column {column!r} of X, the ids of the queries, as on a feature. Wrap "
+            f"it, which keeps the column from it: QueryRanker({wrapped}). Or leave the column out of X and "
+            "route qid, with sklearn.set_config(enable_metadata_routing=True)."
+        )
 
 
-def _seen_behind(steps_before: list[Pipeline], X: Any, labels: AnyArray, column: str | int, n_queries: int) -> Extents:
+def _seen_behind(steps: Steps, X: Any, labels: AnyArray, n_queries: int) -> Extents:
     """Return the queries as the ranker sees them: a scaler scales their column as any other."""
-    for steps in steps_before:
-        X = steps.transform(X)
-    seen = Extents.of(
-        group_by_ids(queries_of(as_table(X), None, column, "QueryRanker, behind the steps before it,")), labels
-    )
+    column, who = steps.last.qid, "QueryRanker, behind the steps before it,"
+    seen = Extents.of(group_by_ids(queries_of(as_table(steps.transform(X)), None, column, who)), labels)
     if len(seen) != n_queries:
         raise LtrValueError(
             f"The steps before QueryRanker make {len(seen)} queries of {n_queries}, since they change the column {column!r} of queries. Let "

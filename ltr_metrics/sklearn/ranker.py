@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ltr_metrics.conventions import Metrics
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.grouping import group_by_ids
 from ltr_metrics.inputs import AnyArray, as_numbers, refuse_different_indexes
 from ltr_metrics.sklearn.columns import as_labels, as_table, as_weights, queries_of, without_column
 from ltr_metrics.sklearn.early_stopping import StopEarly
+from ltr_metrics.sklearn.evaluation_sets import Given, evaluation_sets, host_parameters
+from ltr_metrics.sklearn.fitted import of_the_fitted_estimator
 from ltr_metrics.sklearn.guard import Extents
 from ltr_metrics.sklearn.scorer import QueryScorer, refuse_classifier
+from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import Training, clone_sharing_callbacks
 
 try:
@@ -33,10 +36,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ``group`` (LightGBM), ``qid`` (XGBoost) or ``group_id`` (CatBoost); an estimator with none of them is fitted on the rows
     alone (a pointwise baseline).
 
+    The estimator may be a `sklearn.pipeline.Pipeline`. Its steps never see the column of queries,
+    and its last step gets the queries.
+
     Parameters
     ----------
     estimator : estimator
-        For example ``LGBMRanker()``. It is cloned; its parameters are ``estimator__...``. The clone shares the estimator's
+        For example ``LGBMRanker()``, or ``make_pipeline(StandardScaler(), LGBMRanker())``.
+        It is cloned; its parameters are ``estimator__...``. The clone shares the estimator's
         ``callbacks``, so that what they collect or report arrives. With early stopping they may read the metric of each
         round, in XGBoost's log as ``evals_log["validation"]["ndcg_exp@10"]``.
     qid : str or int, default "qid"
@@ -45,6 +52,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Hold whole queries out of what ``fit`` gets, train on the others, stop when the metric on those held out has not risen
         for this many rounds, and predict with the best round. For estimators of LightGBM and XGBoost; LightGBM's own metrics are
         switched off in the clone (``metric="None"``). Default: train on all queries, for all rounds.
+        The steps of a pipeline are fitted on the queries that are not held out.
     validation_fraction : float, default 0.2
         Share of the queries to hold out for early stopping, at least one.
     metric : str or Metric, default "ndcg@10"
@@ -67,6 +75,12 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Boosting rounds that ``predict`` uses; only with early stopping.
     validation_qid_ : ndarray
         Ids of the queries that were held out; only with early stopping.
+    feature_importances_, coef_, intercept_ : ndarray
+        Those of the fitted estimator, if it has them. They belong to the columns of X without the
+        column of queries. Those of a pipeline's last step are available if the steps before it
+        keep the columns, as scalers do.
+    best_iteration_, best_score_, evals_result_ : object
+        Those of the fitted estimator or last step, if it has them, in the form of its library.
 
     Examples
     --------
@@ -89,7 +103,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     # scikit-learn reads these: fit and score ask for qid without being told; what it cannot see in fit's **fit_params
     # becomes a parameter of set_fit_request.
-    __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"qid": True, "init_score": None, "base_margin": None}
+    __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"qid": True} | dict.fromkeys(
+        ("init_score", "base_margin", "eval_set", "eval_X", "eval_y", "eval_qid", "eval_group", "eval_metric")
+    )
     __metadata_request__score: ClassVar[dict[str, bool | None]] = {"qid": True}
 
     def __init__(
@@ -123,29 +139,56 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             for early stopping weigh the mean of theirs.
         **fit_params
             Passed on to the estimator, brought into the same order, and cut into both parts, if they have an entry a row.
+            A pipeline's last step gets them, with its name as a prefix or without.
+
+            Evaluation sets (``eval_set``, or ``eval_X`` and ``eval_y``) lose their column of
+            queries, as X does, and are transformed by the steps of a pipeline. A ranker needs the
+            queries of each set. They come from this column, or from ``eval_qid``, a list with one
+            array of ids for each set. Pass one weight a row for evaluation sets: XGBoost's rankers
+            get the mean of each query.
         """
         _refuse_what_is_no_ranker(self.estimator)
+        fit_params = Steps(self.estimator).parameters_of_last(_without_none(sample_weight=sample_weight) | fit_params)
+        sample_weight = fit_params.pop("sample_weight", None)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        X, y = as_table(X), as_labels(y)
+        given, X, y = (X, y), as_table(X), as_labels(y)
         ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_column(X, self.qid)
         self._look_at_features(features, reset=True)
-        rows = {"X": features, "y": y} | ({} if sample_weight is None else {"sample_weight": as_weights(sample_weight)})
+        weights = None if sample_weight is None else as_weights(sample_weight)
+        rows = {"X": features, "y": y} | _without_none(sample_weight=weights)
         grouping, labels = group_by_ids(ids), _finite(y)
-        training = Training.of(rows, fit_params, grouping)
-        self._fit_clone(training)
+        self._fit_clone(Training.of(rows, fit_params, grouping), Given(*given, self.qid, grouping))
         self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
         return self
 
-    def _fit_clone(self, training: Training) -> None:
+    def _fit_clone(self, training: Training, given: Given) -> None:
         estimator = clone_sharing_callbacks(self.estimator)
+        steps = Steps(estimator)
         for attribute in ("n_rounds_", "validation_qid_"):
             self.__dict__.pop(attribute, None)
         if self.early_stopping_rounds is None:
-            training.fit(estimator)
+            self._fit_on_all(steps, training, given)
         else:
             stop = StopEarly(self.early_stopping_rounds, self.validation_fraction, self._scorer(), self.random_state)
-            self.n_rounds_, self.validation_qid_ = stop.fit(estimator, training)
+            self.n_rounds_, self.validation_qid_ = stop.fit(steps, training)
         self.estimator_ = estimator
+
+    def _fit_on_all(self, steps: Steps, training: Training, given: Given) -> None:
+        sets = evaluation_sets(training.others, given)
+        for one in sets:
+            if not (one.is_training or one.is_ready):
+                with naming(one.name):
+                    self._look_at_features(one.X, reset=False)
+        training = steps.fit_transform(training)
+        training = replace(training, others=host_parameters(sets, training.others, steps, training))
+        training.fit(steps.last)
+
+    feature_importances_ = of_the_fitted_estimator("feature_importances_", of_columns=True)
+    coef_ = of_the_fitted_estimator("coef_", of_columns=True)
+    intercept_ = of_the_fitted_estimator("intercept_")
+    best_iteration_ = of_the_fitted_estimator("best_iteration_")
+    best_score_ = of_the_fitted_estimator("best_score_")
+    evals_result_ = of_the_fitted_estimator("evals_result_")
 
     def predict(self, X: Any) -> Any:
         """Return a score a row; a column of queries is ignored."""
@@ -216,9 +259,14 @@ def _finite(y: Any) -> AnyArray:
 def _refuse_what_is_no_ranker(estimator: Any) -> None:
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
         raise LtrTypeError(f"QueryRanker needs an estimator such as LGBMRanker(). Got {estimator!r}.")
-    if isinstance(estimator, Pipeline):
+    last = Steps(estimator).last
+    if last is not estimator and not (hasattr(last, "fit") and hasattr(last, "predict")):
         raise LtrTypeError(
-            "A Pipeline hands no queries to its last step. Put QueryRanker inside: make_pipeline(StandardScaler(), "
-            "QueryRanker(LGBMRanker())), with the queries routed as qid."
+            "The last step of a Pipeline must be a ranker or a regressor, such as LGBMRanker(). Got "
+            f"{last!r}, which has no predict."
         )
     refuse_classifier(estimator)
+
+
+def _without_none(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

@@ -23,7 +23,7 @@ from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import Evaluation
 from ltr_metrics.sklearn.columns import as_labels, as_table, queries_of
-from ltr_metrics.sklearn.guard import Side, side_of
+from ltr_metrics.sklearn.guard import Side, side_of, warn_of_ids_as_a_feature
 
 
 def make_scorer(
@@ -66,6 +66,11 @@ def make_scorer(
     LtrValueError, LtrTypeError
         On scoring: no queries, or both a column and a routed ``qid`` that differ; a classifier, whose classes are no scores;
         a metric that is undefined for all queries.
+
+    Warns
+    -----
+    LtrWarning
+        On scoring: the estimator is not in a `QueryRanker` and was trained on the column of queries.
 
     Examples
     --------
@@ -115,9 +120,11 @@ class QueryScorer(HostMetrics):
         refuse_classifier(estimator)
         self._warn_of_another_gain(estimator)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        ids, labels = queries_of(as_table(X), qid, self.qid, "the scorer"), as_labels(y)
+        table = as_table(X)
+        ids, labels = queries_of(table, qid, self.qid, "the scorer"), as_labels(y)
         queries = Queries(labels, qid=ids, sample_weight=sample_weight)
         side = side_of(estimator, X, queries, as_numbers(labels, "y"))
+        warn_of_ids_as_a_feature(estimator, table, self.qid)
         return queries.answer(estimator.predict(X), self.request), side
 
     def _warn_of_another_gain(self, estimator: Any) -> None:

@@ -14,7 +14,19 @@ from ltr_metrics.grouping import Grouping
 from ltr_metrics.inputs import AnyArray, BoolArray, IntArray, take_rows
 from ltr_metrics.sklearn.columns import n_entries
 
+QUERY_PARAMETERS = {"qid", "group", "group_id"}  # of a host's fit
 PER_FEATURE = {"feature_name", "feature_weights", "categorical_feature"}  # as many as rows by chance
+
+
+def is_of_evaluation(name: str) -> bool:
+    """Whether a fit parameter describes evaluation sets, whose rows are not those of X."""
+    return name.startswith("eval_") or name.endswith("_eval_set")
+
+
+def mean_by_query(weights: Any, sizes: IntArray) -> AnyArray:
+    """Return one weight a query from one a row, rows of a query together."""
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    return np.asarray(np.bincount(number, weights) / sizes)
 
 
 @dataclass(frozen=True)
@@ -35,11 +47,12 @@ class Training:
                 raise LtrValueError(
                     f"X, y, qid and sample_weight must have one entry a row: got {n_entries(column)} of {name} for {n_rows} of qid."
                 )
-        made_here = sorted({"group", "group_id", "qid"} & fit_params.keys())
+        made_here = sorted(QUERY_PARAMETERS & fit_params.keys())
         if made_here:
             raise LtrTypeError(f"QueryRanker makes {made_here[0]} for the estimator from qid: do not pass it.")
-        per_row = {name: value for name, value in fit_params.items() if name not in PER_FEATURE}
-        rows = rows | {name: value for name, value in per_row.items() if n_entries(value) == n_rows}
+        for name, value in fit_params.items():
+            if name not in PER_FEATURE and not is_of_evaluation(name) and n_entries(value) == n_rows:
+                rows = rows | {name: value}
         others = {name: value for name, value in fit_params.items() if name not in rows}
         if grouping.order is not None:
             rows = _take(rows, grouping.order)
@@ -63,7 +76,7 @@ class Training:
         if "qid" in accepted:  # XGBoost, which also takes one weight a query and not a row
             arguments["qid"] = number
             if "sample_weight" in arguments:
-                arguments["sample_weight"] = np.bincount(number, arguments["sample_weight"]) / self.sizes
+                arguments["sample_weight"] = mean_by_query(arguments["sample_weight"], self.sizes)
         elif "group" in accepted:  # LightGBM
             arguments["group"] = self.sizes
         elif "group_id" in accepted:  # CatBoost
