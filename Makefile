@@ -20,7 +20,7 @@ test: .venv/test  ## run the tests, with the examples of docstrings and README; 
 	$(BIN)/python $(PYTEST) -m "not slow"
 
 test-fast: .venv/test  ## run the tests that need no host, no process and no report: under a minute
-	$(BIN)/python $(PYTEST) tests -m "not slow and not integration"
+	LTR_METRICS_EXAMPLES=0.2 $(BIN)/python $(PYTEST) tests -m "not slow and not integration"
 
 test-slow: .venv/test  ## run the slow tests alone
 	$(BIN)/python $(PYTEST) -m slow
@@ -29,7 +29,7 @@ test-all: .venv/test  ## run all tests
 	$(BIN)/python $(PYTEST)
 
 fuzz: .venv/test  ## run the property tests on FUZZ (20) times as many examples, newly drawn
-	LTR_METRICS_FUZZ=$(or $(FUZZ),20) $(BIN)/python $(PYTEST) tests -m hypothesis
+	LTR_METRICS_EXAMPLES=$(or $(FUZZ),20) $(BIN)/python $(PYTEST) tests -m hypothesis
 
 coverage: .venv/test  ## print the lines and branches that tests with COVERAGE=1 have run; fail if too few
 	$(BIN)/python -m coverage report

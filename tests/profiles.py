@@ -1,4 +1,4 @@
-"""How Hypothesis draws: the same examples in every run, or new and more ones in `make fuzz`."""
+"""How Hypothesis draws: the same examples in every run, fewer in `make test-fast`, new ones in `make fuzz`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-FUZZ = int(os.environ.get("LTR_METRICS_FUZZ", "0"))  # how many times as many examples, newly drawn
+MULTIPLE = float(os.environ.get("LTR_METRICS_EXAMPLES", "1"))  # of the number of examples
+
+
+def number_of_examples(usual: int) -> int:
+    return max(1, int(usual * MULTIPLE))
+
 
 settings.register_profile(
     "repeatable",
@@ -15,16 +20,12 @@ settings.register_profile(
     database=None,  # what an earlier run found is no part of this one
     deadline=None,  # time is not asserted
     suppress_health_check=[HealthCheck.too_slow],  # for the same reason
+    max_examples=number_of_examples(100),
 )
-settings.register_profile(
-    "fuzz",
-    settings.get_profile("repeatable"),
-    derandomize=False,
-    max_examples=100 * max(FUZZ, 1),
-)
-settings.load_profile("fuzz" if FUZZ else "repeatable")
+settings.register_profile("fuzz", settings.get_profile("repeatable"), derandomize=False)
+settings.load_profile("fuzz" if MULTIPLE > 1 else "repeatable")
 
 
-def examples(number: int) -> settings:
-    """Return settings of so many examples, and of more in `make fuzz`."""
-    return settings(max_examples=number * max(FUZZ, 1))
+def examples(usual: int) -> settings:
+    """Return settings of so many examples."""
+    return settings(max_examples=number_of_examples(usual))

@@ -120,6 +120,7 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
     )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("missing", "code", "extra"),
     [
