@@ -34,7 +34,8 @@ def _no_relevant(value: object) -> str | float:
             return value
     elif is_number(value.item() if isinstance(value, np.generic) else value):
         return float(value)  # type: ignore[arg-type]
-    raise LtrValueError(f"no_relevant must be one of 'skip', 'drop', 'error', or a finite number; got {value!r}.")
+    hint = did_you_mean(value, NO_RELEVANT) if isinstance(value, str) else ""
+    raise LtrValueError(f"no_relevant must be one of 'skip', 'drop', 'error', or a finite number; got {value!r}.{hint}")
 
 
 @dataclass(frozen=True, kw_only=True)

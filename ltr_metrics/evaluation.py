@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from ltr_metrics.conventions import Convention, Metrics, Policy, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.fingerprint import Fingerprint
-from ltr_metrics.inputs import FloatArray
+from ltr_metrics.inputs import BoolArray, FloatArray
+from ltr_metrics.positions import Positions
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.result import Evaluation
 from ltr_metrics.threads import n_threads_for
@@ -78,6 +80,17 @@ class Queries(LabelledQueries):
     def __repr__(self) -> str:
         return f"Queries({self.n_queries:,} queries, {self.n_rows:,} rows)"
 
+    def _with_retrieved(self, retrieved: BoolArray) -> Queries:
+        """Return the same queries with a rank for those documents alone that are retrieved here as well."""
+        if self.retrieved is not None:
+            retrieved = retrieved & self.retrieved
+        if not retrieved.any():
+            raise LtrValueError("No row that is retrieved has a place: there is no ranking to evaluate.")
+        other = copy(self)
+        other.forget()
+        other.retrieved = retrieved
+        return other
+
     def evaluate(
         self,
         y_score: Any,
@@ -94,6 +107,9 @@ class Queries(LabelledQueries):
 
     def answer(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
         """Evaluate a request whose names are resolved already, as adapters do round after round."""
+        if isinstance(y_score, Positions):
+            scores, shown = y_score.as_scores(self)
+            return (self if shown.all() else self._with_retrieved(shown)).answer(scores, request, n_threads)
         for metric in request.metrics:
             try:
                 self.once(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
@@ -135,8 +151,9 @@ def evaluate(
     ----------
     y_true : array-like of shape (n_rows,)
         Grades, finite and not negative.
-    y_score : array-like of shape (n_rows,)
-        Scores, higher is better; infinite ones rank first and last, NaN is an error.
+    y_score : array-like of shape (n_rows,), or Positions
+        Scores, higher is better; infinite ones rank first and last, NaN is an error. Or the place of each document in the
+        ranking, as `ltr_metrics.Positions`.
     qid, group, query_weight, sample_weight, docid, retrieved, judged, unjudged, columns, by
         As for `Queries`; exactly one of ``qid`` and ``group``.
     metrics : str, Metric, or several of them, optional

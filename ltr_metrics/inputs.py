@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -173,7 +173,8 @@ def take_rows(table: Any, rows: IntArray) -> Any:
 def require_option(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return ``value`` if it is one of the allowed words, or raise an error that lists them."""
     if not isinstance(value, str) or value not in allowed:
-        raise LtrValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+        hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
+        raise LtrValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.{hint}")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.grouping import as_document_ids
 from ltr_metrics.inputs import (
     AnyArray,
@@ -22,6 +22,7 @@ from ltr_metrics.inputs import (
     require_option,
 )
 from ltr_metrics.per_query import Segmentations, segmentations, weights
+from ltr_metrics.positions import Positions
 from ltr_metrics.rows import GroupedRows
 
 UNJUDGED = ("zero", "drop")
@@ -107,6 +108,11 @@ class LabelledQueries(GroupedRows):
 
     def scores(self, y_score: Any) -> Any:
         """Check a score vector against these rows; float32 and float64 stay as they are."""
+        if isinstance(y_score, Positions):
+            raise LtrTypeError(
+                "y_score must be scores here, and not Positions, which evaluate and compare take. Pass the places with "
+                "their sign changed (-places), and retrieved=False for documents without a place."
+            )
         self.refuse_other_index("y_score", y_score)
         return as_numbers(y_score, "y_score", self.n_rows)
 

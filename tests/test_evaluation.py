@@ -29,6 +29,70 @@ def test_keys_are_canonical_names_names_as_asked_and_metrics() -> None:
         result["mrr@4"]
 
 
+def test_several_names_in_one_string_are_a_list_that_was_meant() -> None:
+    remedy = r"holds the names of several metrics. Pass them as a list: \['ndcg@10', 'map'\]"
+    with pytest.raises(ltr.LtrValueError, match=remedy):
+        ltr.evaluate(Y, S, group=GROUP, metrics="ndcg@10,map")
+    results = {name: ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@10", "map"]) for name in "ab"}
+    with pytest.raises(ltr.LtrValueError, match=remedy):
+        ltr.compare(results, metrics="ndcg@10, map")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"convention": "LightGBM"}, r"no convention 'LightGBM'\. Did you mean 'lightgbm'\? Known"),
+        ({"ties": "Mean"}, r"got 'Mean'\. Did you mean 'mean'\?"),
+        ({"no_relevant": "Skip"}, r"got 'Skip'\. Did you mean 'skip'\?"),
+        ({"unjudged": "dropp"}, r"got 'dropp'\. Did you mean 'drop'\?"),
+    ],
+)
+def test_a_word_that_is_nearly_right_gets_a_hint(option: dict[str, str], message: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.evaluate(Y, S, group=GROUP, metrics="mrr", **option)
+
+
+def test_a_ranking_by_places_is_evaluated_as_its_scores_are() -> None:
+    places = [2, 1, 1, 2, 4, 3]
+    expected = ltr.evaluate(Y, [-place for place in places], group=GROUP, metrics=["mrr", "ndcg@10"])
+    result = ltr.evaluate(Y, ltr.Positions(places), group=GROUP, metrics=["mrr", "ndcg@10"])
+    assert result.to_dict() == expected.to_dict()
+    assert ltr.Queries(Y, group=GROUP).evaluate(ltr.Positions(places), "mrr")["mrr"] == expected["mrr"]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"judged": [1, 1, 0, 1, 1, 1], "unjudged": "drop"}, {"retrieved": [1, 1, 0, 1, 1, 1]}]
+)
+def test_a_document_without_a_place_is_not_retrieved(options: dict[str, object]) -> None:
+    places = np.array([np.nan, 1, 1, 2, np.nan, 1])
+    queries = ltr.Queries(Y, group=GROUP, query_weight=[1, 2, 3], by=["a", "b", "a"], **options)
+    before = queries.evaluate(S, ["recall@2", "mrr"]).to_dict()
+    shown = np.isfinite(places) & np.array(options.get("retrieved", True), dtype=bool)
+    expected = ltr.evaluate(
+        Y,
+        np.nan_to_num(-places),
+        group=GROUP,
+        metrics=["recall@2", "mrr"],
+        query_weight=[1, 2, 3],
+        by=["a", "b", "a"],
+        **(options | {"retrieved": shown}),
+    )
+    assert queries.evaluate(ltr.Positions(places), ["recall@2", "mrr"]).to_dict() == expected.to_dict()
+    assert queries.evaluate(S, ["recall@2", "mrr"]).to_dict() == before  # the labels were not changed
+
+
+def test_places_that_cannot_be_ranked_are_refused() -> None:
+    with pytest.raises(ltr.LtrValueError, match="all places are NaN"):
+        ltr.evaluate(Y, ltr.Positions([np.nan] * 6), group=GROUP, metrics="mrr")
+    with pytest.raises(ltr.LtrValueError, match="two documents of a query must not have one place"):
+        ltr.evaluate(Y, ltr.Positions([1, 1, 1, 2, 1, 2]), group=GROUP, metrics="mrr")
+    only_shown = ltr.Queries(Y, group=GROUP, retrieved=[1, 0, 0, 0, 0, 0])
+    with pytest.raises(ltr.LtrValueError, match="No row that is retrieved has a place"):
+        only_shown.evaluate(ltr.Positions([np.nan, 1, 1, 2, 1, 2]), "mrr")
+    with pytest.raises(ltr.LtrTypeError, match=r"not Positions, which evaluate and compare take.*sign changed"):
+        ltr.tie_audit(Y, ltr.Positions([1, 2, 1, 2, 1, 2]), group=GROUP, metrics="mrr")
+
+
 def test_undefined_queries() -> None:
     def mrr(no_relevant: object) -> ltr.Evaluation:
         return ltr.evaluate(Y, S, group=GROUP, metrics=["mrr", "p@2", "map(rel=2)"], no_relevant=no_relevant)

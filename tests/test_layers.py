@@ -20,7 +20,7 @@ FLOORS = (
     ("change", "grouping", "plain", "segments", "standard_error", "threads"),
     ("datasets", "inference", "io", "models"),
     ("rows",),
-    ("per_query",),
+    ("per_query", "positions"),
     ("queries",),
     ("fingerprint",),
     ("blocks",),

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ltr_metrics.comparison.models import models_from
-from ltr_metrics.comparison.positions import Positions
 from ltr_metrics.comparison.result import Comparison, Difference
 from ltr_metrics.comparison.settings import Settings, seed_from
 from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.per_query import labels_of
 
-__all__ = ["Comparison", "Difference", "Positions", "Settings", "compare"]
+__all__ = ["Comparison", "Difference", "Settings", "compare"]
 
 
 def compare(
