@@ -61,8 +61,8 @@ def warn(message: str) -> None:
     warnings.warn(message, LtrWarning, stacklevel=level)
 
 
-def did_you_mean(word: str, known: Iterable[str], rest: str = "") -> str:
-    """' Did you mean ...?' with the rest of what was written, or an empty string when nothing is near.
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """' Did you mean ...?', or an empty string when nothing is near.
 
     A known name that differs in upper and lower case alone is the only one that is offered.
     """
@@ -70,4 +70,4 @@ def did_you_mean(word: str, known: Iterable[str], rest: str = "") -> str:
 
     by_lower, lower = {name.lower(): name for name in known}, word.lower()
     near = [lower] if lower in by_lower else difflib.get_close_matches(lower, by_lower, n=3, cutoff=0.6)
-    return f" Did you mean {' or '.join(repr(by_lower[name] + rest) for name in near)}?" if near else ""
+    return f" Did you mean {' or '.join(repr(by_lower[name]) for name in near)}?" if near else ""

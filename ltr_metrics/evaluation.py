@@ -108,8 +108,9 @@ class Queries(LabelledQueries):
     def answer(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
         """Evaluate a request whose names are resolved already, as adapters do round after round."""
         if isinstance(y_score, Positions):
-            scores, shown = y_score.as_scores(self)
-            return (self if shown.all() else self._with_retrieved(shown)).answer(scores, request, n_threads)
+            of_places, shown = y_score.as_scores(self)
+            return (self if shown.all() else self._with_retrieved(shown)).answer(of_places, request, n_threads)
+        scores = self.scores(y_score)
         for metric in request.metrics:
             try:
                 self.once(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
@@ -120,7 +121,7 @@ class Queries(LabelledQueries):
                     ) from None
                 raise
         threads = n_threads_for(self.n_rows, n_threads)
-        per_query = values_of(self, self.scores(y_score), request.metrics, request.policy.ties, threads)
+        per_query = values_of(self, scores, request.metrics, request.policy.ties, threads)
         _apply_no_relevant(self, per_query, request.policy)
         return _evaluation(self, per_query, request)
 
@@ -180,6 +181,13 @@ def evaluate(
     ------
     LtrValueError, LtrTypeError
         See `Queries`; also for NaN scores, unknown metrics, and labels that a metric is not defined on.
+
+    Warns
+    -----
+    LtrWarning
+        If ``y_true`` and ``y_score`` look swapped: there are eight or more different labels that are not whole, more than
+        half as many as rows, and the scores are whole numbers from 0 to at most 30, of which a quarter repeat a score of their query. Fractional
+        labels, such as click rates, give no warning with the scores of a model.
 
     Examples
     --------

@@ -186,7 +186,7 @@ def _parse(name: str) -> ParsedName:
     if form["name"] not in _BY_NAME:
         raise LtrValueError(
             f"There is no metric {form['name']!r} (in {name!r})."
-            f"{did_you_mean(form['name'], _BY_NAME, name[form.end('name') :])} "
+            f"{did_you_mean(form['name'], _BY_NAME)} "
             f"Known: {', '.join(sorted(_BY_NAME))}."
         )
     cls, fixed = _BY_NAME[form["name"]]
