@@ -185,9 +185,9 @@ def evaluate(
     Warns
     -----
     LtrWarning
-        If ``y_true`` and ``y_score`` look swapped: there are eight or more different labels that are not whole, more than
-        half as many as rows, and the scores are whole numbers from 0 to at most 30, of which a quarter repeat a score of their query. Fractional
-        labels, such as click rates, give no warning with the scores of a model.
+        If ``y_true`` and ``y_score`` look swapped. Then the labels have eight or more different values that are not whole,
+        more than half as many as rows. And the scores are whole numbers from 0 to at most 30, of which a quarter repeat a
+        score of their query. Fractional labels, such as click rates, give no warning with the scores of a model.
 
     Examples
     --------

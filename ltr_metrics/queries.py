@@ -158,8 +158,9 @@ class LabelledQueries(GroupedRows):
         for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True):
             of_query = docids[start : start + size]
             if len(set(of_query)) < size:
-                place = next(at for at, docid in enumerate(of_query) if docid in of_query[:at])
-                first, again = (int(rows[start + at]) for at in (of_query.index(of_query[place]), place))
+                earlier: dict[Any, int] = {}
+                place = next(at for at, docid in enumerate(of_query) if earlier.setdefault(docid, at) != at)
+                first, again = (int(rows[start + at]) for at in (earlier[of_query[place]], place))
                 raise LtrValueError(
                     f"A document must stand only once in a query: {of_query[place]!r} stands at {self.where(first)} and again at "
                     f"{self.where(again)} (rows count from 0). Drop one of the two rows."

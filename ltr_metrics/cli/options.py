@@ -84,23 +84,25 @@ DATA = (
         "--model",
         "models",
         multiple=True,
-        metavar="NAME=FILE",
-        help="A model file of LightGBM (.txt) or XGBoost (.json, .ubj). Repeatable.",
+        metavar="[NAME=]FILE",
+        help="A model file of LightGBM (.txt) or XGBoost (.json, .ubj). NAME is the name in the results; without it, the file's "
+        "name without its ending. Repeatable.",
     ),
     _models(
         "--scores",
         multiple=True,
-        metavar="NAME=COLUMN_OR_FILE",
-        help="Scores: a column of the table, the number of a LETOR feature, or a file of one score a row (.npy, .txt, .csv). Repeatable.",
+        metavar="[NAME=]COLUMN_OR_FILE",
+        help="Scores: a column of the table, the number of a LETOR feature, or a file of one score a row (.npy, .txt, .csv). "
+        "Without NAME, the column is the name. Repeatable.",
     ),
-    _models("--run", "runs", multiple=True, metavar="NAME=FILE", help="A TREC run, with --qrels. Repeatable."),
+    _models("--run", "runs", multiple=True, metavar="[NAME=]FILE", help="A TREC run, with --qrels. Repeatable."),
 )
 RESULTS = (
     _models(
         "--result",
         "results",
         multiple=True,
-        metavar="NAME=FILE",
+        metavar="[NAME=]FILE",
         help="A result that evaluate --save wrote. Repeatable.",
     ),
 )
