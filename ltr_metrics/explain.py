@@ -14,6 +14,7 @@ from ltr_metrics.conventions import Convention, OneMetric, Policy, Request, name
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, spell
+from ltr_metrics.printable import one_line
 from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import tied_queries
@@ -111,7 +112,7 @@ class Explanation(Printed):
             shown = [_shown(name, value) for value in values]
             rows.append([name, *shown, _signed(self.toggles[name]), _signed(self.parts[name])])
         rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _signed(self.difference)])
-        return [self.sentence, Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
+        return [one_line(self.sentence), Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
 
 
 def explain_difference(

@@ -14,6 +14,7 @@ import ltr_metrics as ltr
 
 PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
+    ("printable",),
     ("errors",),
     ("inputs", "memo", "printed", "rounding"),
     ("ids",),

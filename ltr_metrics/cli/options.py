@@ -18,7 +18,7 @@ from ltr_metrics.interleaving.methods import METHODS
 KNOWN = ", ".join(CONVENTIONS)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-ORDER = "ltr_metrics.order"  # where a context keeps it
+ORDER, SPREADSHEET_SAFE = "ltr_metrics.order", "ltr_metrics.spreadsheet_safe"  # where a context keeps them
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
@@ -55,6 +55,11 @@ def options_in_order() -> list[str]:
     """Return the names of the options on the command line, each as often as it was given."""
     order: list[str] = click.get_current_context().meta[ORDER]
     return order
+
+
+def is_spreadsheet_safe() -> bool:
+    """Whether text that a spreadsheet would run as a formula is to be quoted in CSV."""
+    return bool(click.get_current_context().meta[SPREADSHEET_SAFE])
 
 
 def options(*groups: tuple[Decorator, ...]) -> Callable[[F], F]:
@@ -245,6 +250,13 @@ def output(*forms: str) -> tuple[Decorator, ...]:
         _output("--format", "form", type=click.Choice(forms), help="[default: as --out is named, else text]"),
         _output(
             "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [default: the terminal]"
+        ),
+        _output(
+            "--spreadsheet-safe",
+            is_flag=True,
+            expose_value=False,
+            callback=lambda ctx, _, value: ctx.meta.update({SPREADSHEET_SAFE: value}),
+            help="In csv, put an apostrophe before text that a spreadsheet would run as a formula. Numbers stay numbers.",
         ),
     )
 
