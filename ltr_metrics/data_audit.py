@@ -18,6 +18,7 @@ from ltr_metrics.printable import one_line
 from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import TieAudit, tie_audit_of
+from ltr_metrics.words import ConventionName, NoRelevant
 
 if TYPE_CHECKING:
     import pandas
@@ -184,8 +185,8 @@ def audit(
     *,
     metrics: Metrics | None = None,
     k: int = 10,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     **data: Any,
 ) -> Audit:
     """Look at data and scores before one believes a number.

@@ -18,6 +18,7 @@ from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.result import Evaluation
 from ltr_metrics.threads import n_threads_for
 from ltr_metrics.values import values_of
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 
 
 class Queries(LabelledQueries):
@@ -96,9 +97,9 @@ class Queries(LabelledQueries):
         y_score: Any,
         metrics: Metrics | None = None,
         *,
-        ties: str | None = None,
-        no_relevant: str | float | None = None,
-        convention: str | Convention | None = None,
+        ties: TiePolicy | None = None,
+        no_relevant: NoRelevant | float | None = None,
+        convention: ConventionName | Convention | None = None,
         n_threads: int | None = None,
     ) -> Evaluation:
         """Evaluate one score a row; see `evaluate` for the parameters."""
@@ -133,15 +134,15 @@ def evaluate(
     qid: Any = None,
     group: Any = None,
     metrics: Metrics | None = None,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     query_weight: Any = None,
     sample_weight: Any = None,
     docid: Any = None,
     retrieved: Any = None,
     judged: Any = None,
-    unjudged: str | None = None,
+    unjudged: Unjudged | None = None,
     columns: Any = None,
     by: Any = None,
     n_threads: int | None = None,

@@ -18,6 +18,7 @@ from ltr_metrics.printable import one_line
 from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import tied_queries
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 if TYPE_CHECKING:
     import pandas
@@ -120,10 +121,10 @@ def explain_difference(
     y_score: Any,
     *,
     metric: OneMetric,
-    a: str | Convention,
-    b: str | Convention,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
+    a: ConventionName | Convention,
+    b: ConventionName | Convention,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
     **data: Any,
 ) -> Explanation:
     """Take the difference between a metric's values under two conventions apart into their choices.
@@ -178,10 +179,10 @@ def explain_difference_of(
     y_score: Any,
     *,
     metric: OneMetric,
-    a: str | Convention,
-    b: str | Convention,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
+    a: ConventionName | Convention,
+    b: ConventionName | Convention,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
 ) -> Explanation:
     """Do the same for queries that are laid out already."""
     if not isinstance(metric, (str, Metric)) and not callable(metric):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -24,8 +24,9 @@ from ltr_metrics.inputs import (
 from ltr_metrics.per_query import Segmentations, segmentations, weights
 from ltr_metrics.positions import Positions
 from ltr_metrics.rows import GroupedRows
+from ltr_metrics.words import Unjudged
 
-UNJUDGED = ("zero", "drop")
+UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
 SWAPPED = "y_true and y_score swapped"  # what a look at both is remembered by
 FEWEST_SCORES = 8  # different labels that are no scale of grades; of fewer it cannot be told
 HIGHEST_USUAL_GRADE = 30  # of scales of grades; LightGBM's gains end there, too
@@ -46,7 +47,7 @@ class LabelledQueries(GroupedRows):
         docid: Any = None,
         retrieved: Any = None,
         judged: Any = None,
-        unjudged: str | None = None,
+        unjudged: Unjudged | None = None,
         columns: Any = None,
         by: Any = None,
     ) -> None:

@@ -19,6 +19,7 @@ from ltr_metrics.io.trec import TrecData
 from ltr_metrics.models import predict
 from ltr_metrics.per_query import Segmentations, labels_of
 from ltr_metrics.segments import bins
+from ltr_metrics.words import Topics
 
 Progress = Callable[[str, Iterable[Any]], Iterable[Any]]  # goes through items and shows how far it is
 
@@ -69,7 +70,7 @@ def read_source(
     columns: Columns,
     qrels: Path | None = None,
     runs: Mapping[str, str] | None = None,
-    topics: str | None = None,
+    topics: Topics | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     progress: Progress = plain_progress,
@@ -238,7 +239,7 @@ def _add_counts(queries: Queries, by: Sequence[str]) -> None:
 
 
 def _read_runs(
-    qrels: Path, runs: Mapping[str, str], topics: str | None, by: Sequence[str], progress: Progress
+    qrels: Path, runs: Mapping[str, str], topics: Topics | None, by: Sequence[str], progress: Progress
 ) -> Source:
     if "n_documents" in by:
         raise LtrValueError(

@@ -14,7 +14,7 @@ import ltr_metrics as ltr
 
 PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
-    ("printable",),
+    ("printable", "words"),
     ("errors",),
     ("inputs", "memo", "printed", "rounding"),
     ("ids",),

@@ -37,7 +37,7 @@ RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "j
 
 @click.command(cls=of.Command)
 @of.options(of.DATA, of.FILES, of.EXPLANATION, of.output(*RENDERERS))
-def explain(form: str | None, out: Path | None, metric: str, a: str, b: str, **given: Any) -> None:
+def explain(form: str | None, out: Path | None, metric: str, a: Any, b: Any, **given: Any) -> None:
     """Explain why two systems give different numbers.
 
     A metric of one ranking is computed under two conventions, and the difference is shared among the choices that they make: ties, gain,

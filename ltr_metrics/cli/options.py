@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -14,6 +14,7 @@ from ltr_metrics.conventions import CONVENTIONS, DEFAULT_METRICS
 from ltr_metrics.inference import CORRECTIONS, INTERVALS, TESTS
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
+from ltr_metrics.words import Topics
 
 KNOWN = ", ".join(CONVENTIONS)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -123,7 +124,7 @@ FILES = (
     _files("--qrels", type=FILE, help="TREC judgements, instead of DATA."),
     _files(
         "--topics",
-        type=click.Choice(["both", "qrels"]),
+        type=click.Choice(get_args(Topics)),
         help="Where qrels and run have not the same topics: take those that the qrels and all runs have, or all of the qrels (a run that lacks one retrieves nothing).  "
         "[default: an error]",
     ),

@@ -20,7 +20,7 @@ def name_in(result: Evaluation, key: Any) -> str:
         return evaluated.canonical(key)
     refuse_several(str(key))
     try:
-        name = str(resolve(key, convention=convention if convention in CONVENTIONS else None).metrics[0])
+        name = str(resolve(key, convention=CONVENTIONS.get(convention)).metrics[0])
     except LtrValueError:
         name = str(key)
     if name in evaluated:
