@@ -21,6 +21,7 @@ from benchmarks.shapes import data_folder, mq2008
 from ltr_metrics.conventions import Policy
 from ltr_metrics.inputs import BoolArray, FloatArray, IntArray
 from ltr_metrics.result import Evaluation
+from ltr_metrics.words import Interval
 
 METRIC = "ndcg_exp@10"
 SIZES = (10, 20, 30, 40, 60, 100, 300)
@@ -126,7 +127,7 @@ def clustered(rng: np.random.Generator, n: int, n_draws: int) -> FloatArray:
 def passes(
     differences: FloatArray,
     *,
-    interval: str = "wider",
+    interval: Interval = "wider",
     weight: FloatArray | None = None,
     cluster: IntArray | None = None,
     n_resamples: int = 2_000,

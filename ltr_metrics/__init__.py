@@ -33,12 +33,13 @@ from ltr_metrics.metrics import (
     available_metrics,
     metric,
 )
+from ltr_metrics.positions import Positions
 from ltr_metrics.ranking import Ranking
 from ltr_metrics.result import Evaluation, load_result
 from ltr_metrics.tie_audit import TieAudit, TieRange, tie_audit
 
 if typing.TYPE_CHECKING:
-    from ltr_metrics.comparison import Comparison, Difference, Positions, compare
+    from ltr_metrics.comparison import Comparison, Difference, compare
     from ltr_metrics.data_audit import Audit, audit
     from ltr_metrics.datasets import make_ranking, train_test_split
     from ltr_metrics.explain import Explanation, explain_difference
@@ -131,7 +132,6 @@ _HOME = {
     "rank_changes": "shift",
     "Comparison": "comparison",
     "Difference": "comparison",
-    "Positions": "comparison",
     "compare": "comparison",
     "make_ranking": "datasets",
     "train_test_split": "datasets",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import FrameType
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 
@@ -30,10 +30,11 @@ from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics import MeanOf
 from ltr_metrics.result import Evaluation
 from ltr_metrics.totals import Totals
+from ltr_metrics.words import ConventionName, NamedGain, NameStyle, NoRelevant, TiePolicy
 
-Names = Literal["canonical", "asked", "slug"] | Mapping[Any, str]
-NAMES = ("canonical", "asked", "slug")
-Gain = str | tuple[float, ...]
+Names = NameStyle | Mapping[Any, str]
+NAMES: tuple[NameStyle, ...] = get_args(NameStyle)
+Gain = NamedGain | tuple[float, ...]
 SETTING_OF_GAIN = {"lightgbm": "label_gain", "xgboost": "ndcg_exp_gain"}
 
 
@@ -68,9 +69,9 @@ class HostMetrics:
         self,
         metrics: Metrics,
         *,
-        ties: str | None = None,
-        no_relevant: str | float | None = None,
-        convention: str | Convention | None = None,
+        ties: TiePolicy | None = None,
+        no_relevant: NoRelevant | float | None = None,
+        convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
         names: Names = "canonical",
     ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -18,23 +18,36 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.names import METRICS, metric, parse
 from ltr_metrics.metrics.shown import Judged, MeanOf
 from ltr_metrics.ranking import Ranking
-from ltr_metrics.sorting import ORDER_OF_TIES
+from ltr_metrics.words import (
+    ConventionName,
+    Denominator,
+    HostOfGain,
+    NoRelevant,
+    ShortOfNDCG,
+    ShortOfPrecision,
+    StopOfERR,
+    TiePolicy,
+)
 
 OF_ANY_RANKING = (Judged, MeanOf)  # they ask nothing that systems answer differently
-NO_RELEVANT = ("skip", "drop", "error")
-HOSTS = ("lightgbm", "xgboost")  # their trainings may have a gain of their own
+NO_RELEVANT: tuple[NoRelevant, ...] = get_args(NoRelevant)
+HOSTS: tuple[HostOfGain, ...] = get_args(HostOfGain)  # their trainings may have a gain of their own
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
 OneMetric = str | Metric | Callable[[Ranking], Any]
 Metrics = OneMetric | Iterable[OneMetric]
 
 
-def _no_relevant(value: object) -> str | float:
+TIES: tuple[TiePolicy, ...] = get_args(TiePolicy)
+
+
+def _no_relevant(value: object) -> NoRelevant | float:
     if isinstance(value, str):
         if value in NO_RELEVANT:
             return value
     elif is_number(value.item() if isinstance(value, np.generic) else value):
         return float(value)  # type: ignore[arg-type]
-    raise LtrValueError(f"no_relevant must be one of 'skip', 'drop', 'error', or a finite number; got {value!r}.")
+    hint = did_you_mean(value, NO_RELEVANT) if isinstance(value, str) else ""
+    raise LtrValueError(f"no_relevant must be one of 'skip', 'drop', 'error', or a finite number; got {value!r}.{hint}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,27 +83,27 @@ class Convention:
     """
 
     name: str
-    ties: str = "mean"
-    no_relevant: str | float = "skip"
-    ndcg_no_relevant: str | float | None = None
-    recall_no_relevant: str | float | None = None
+    ties: TiePolicy = "mean"
+    no_relevant: NoRelevant | float = "skip"
+    ndcg_no_relevant: NoRelevant | float | None = None
+    recall_no_relevant: NoRelevant | float | None = None
     cutoff: int | None = None
     metrics: frozenset[str] | None = None
     uncut: frozenset[str] = frozenset()
     rel: float | str | None = None
     ndcg_gain: Any = "exp"
     ndcg_discount: Any = "log2"
-    ndcg_short: str = "pad"
-    map_denominator: str = "min"
-    precision_short: str = "pad"
+    ndcg_short: ShortOfNDCG = "pad"
+    map_denominator: Denominator = "min"
+    precision_short: ShortOfPrecision = "pad"
     err_max_grade: float = 4
-    err_p: str = "exp"
-    host: str | None = None
+    err_p: StopOfERR = "exp"
+    host: HostOfGain | None = None
 
     def __post_init__(self) -> None:
         if self.host is not None:
             require_option("host", self.host, HOSTS)
-        require_option("ties", self.ties, tuple(ORDER_OF_TIES))
+        require_option("ties", self.ties, TIES)
         for value in (self.no_relevant, self.ndcg_no_relevant, self.recall_no_relevant):
             if value is not None:
                 _no_relevant(value)
@@ -172,12 +185,14 @@ CONVENTIONS: dict[str, Convention] = {
 class Policy:
     """How ties and undefined values are treated, for all metrics of an evaluation."""
 
-    ties: str
-    no_relevant: str | float
+    ties: TiePolicy
+    no_relevant: NoRelevant | float
     convention: str  # whose choices these are, as far as no option said otherwise
-    no_relevant_of: Mapping[str, str | float] = field(default_factory=dict)  # canonical name -> where it is another one
+    no_relevant_of: Mapping[str, NoRelevant | float] = field(
+        default_factory=dict
+    )  # canonical name -> where it is another one
 
-    def no_relevant_for(self, metric: str) -> str | float:
+    def no_relevant_for(self, metric: str) -> NoRelevant | float:
         """Return what takes the place of a metric's undefined values."""
         return self.no_relevant_of.get(metric, self.no_relevant)
 
@@ -195,9 +210,9 @@ class Request:
 def resolve(
     metrics: Metrics | None = None,
     *,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
 ) -> Request:
     """Complete names and options: an explicit value wins, then the convention's, then the default."""
     chosen, by_default = convention_of(convention), metrics is None
@@ -241,9 +256,12 @@ def name_of(metric: object) -> str:
 
 
 def _policy(
-    convention: Convention, metrics: Mapping[str, Metric], ties: str | None, no_relevant: str | float | None
+    convention: Convention,
+    metrics: Mapping[str, Metric],
+    ties: TiePolicy | None,
+    no_relevant: NoRelevant | float | None,
 ) -> Policy:
-    ties = require_option("ties", convention.ties if ties is None else ties, tuple(ORDER_OF_TIES))
+    ties = require_option("ties", convention.ties if ties is None else ties, TIES)
     if no_relevant is not None:
         return Policy(ties, _no_relevant(no_relevant), convention.name)
     exceptions = {
@@ -254,7 +272,7 @@ def _policy(
     return Policy(ties, _no_relevant(convention.no_relevant), convention.name, of_metric)
 
 
-def convention_of(convention: str | Convention | None) -> Convention:
+def convention_of(convention: ConventionName | Convention | None) -> Convention:
     """Return the convention of a name; None is the default one."""
     if convention is None:
         return CONVENTIONS["default"]

@@ -14,9 +14,11 @@ from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.inputs import BoolArray, is_count, named_columns
 from ltr_metrics.metrics.shown import Judged
 from ltr_metrics.plain import none_if_nan, plain_id
+from ltr_metrics.printable import one_line
 from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import TieAudit, tie_audit_of
+from ltr_metrics.words import ConventionName, NoRelevant
 
 if TYPE_CHECKING:
     import pandas
@@ -101,7 +103,7 @@ class DataAudit(Printed):
         if self.repeated is not None and self.repeated["n_rows"]:
             foot = (
                 f"  {self.repeated['n_rows']:,} rows repeat a document of their query, in {self.repeated['n_queries']:,} queries: first "
-                f"{self.repeated['docid']} in query {self.repeated['qid']}. Each copy counts as a document."
+                f"{one_line(self.repeated['docid'])} in query {one_line(self.repeated['qid'])}. Each copy counts as a document."
             )
         title = f"{self.n_queries:,} queries of {of['min']:,} to {of['max']:,} ranked documents, median {of['median']:,g}; {self.n_rows:,} rows"
         return [Table((), rows, align="lnr", least=(40, 17, 7), title=title, foot=foot)]
@@ -183,8 +185,8 @@ def audit(
     *,
     metrics: Metrics | None = None,
     k: int = 10,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     **data: Any,
 ) -> Audit:
     """Look at data and scores before one believes a number.

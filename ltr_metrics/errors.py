@@ -11,11 +11,16 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from ltr_metrics.printable import printable
+
 PACKAGE = __file__.removesuffix("errors.py")  # with the separator at its end
 
 
 class LtrError(Exception):
     """Base of every error that a caller of this package can cause."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class LtrValueError(LtrError, ValueError):
@@ -30,7 +35,7 @@ class LtrKeyError(LtrValueError, KeyError):
     """A result was asked for something that it does not hold."""
 
     def __str__(self) -> str:  # KeyError shows the repr of its message, which hides line breaks and quotes
-        return str(self.args[0])
+        return printable(self.args[0])
 
 
 class MissingExtraError(LtrError, ImportError):
@@ -58,13 +63,16 @@ def warn(message: str) -> None:
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith((PACKAGE, functools.__file__)):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, LtrWarning, stacklevel=level)
+    warnings.warn(printable(message), LtrWarning, stacklevel=level)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """' Did you mean ...?', or an empty string when nothing is near."""
+    """' Did you mean ...?', or an empty string when nothing is near.
+
+    A known name that differs in upper and lower case alone is the only one that is offered.
+    """
     import difflib  # for those alone who have made a mistake
 
-    by_lower = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=0.6)
+    by_lower, lower = {name.lower(): name for name in known}, word.lower()
+    near = [lower] if lower in by_lower else difflib.get_close_matches(lower, by_lower, n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(repr(by_lower[name]) for name in near)}?" if near else ""

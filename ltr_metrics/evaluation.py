@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy as np
 from ltr_metrics.conventions import Convention, Metrics, Policy, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.fingerprint import Fingerprint
-from ltr_metrics.inputs import FloatArray
+from ltr_metrics.inputs import BoolArray, FloatArray
+from ltr_metrics.positions import Positions
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.result import Evaluation
 from ltr_metrics.threads import n_threads_for
 from ltr_metrics.values import values_of
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 
 
 class Queries(LabelledQueries):
@@ -78,14 +81,25 @@ class Queries(LabelledQueries):
     def __repr__(self) -> str:
         return f"Queries({self.n_queries:,} queries, {self.n_rows:,} rows)"
 
+    def _with_retrieved(self, retrieved: BoolArray) -> Queries:
+        """Return the same queries with a rank for those documents alone that are retrieved here as well."""
+        if self.retrieved is not None:
+            retrieved = retrieved & self.retrieved
+        if not retrieved.any():
+            raise LtrValueError("No row that is retrieved has a place: there is no ranking to evaluate.")
+        other = copy(self)
+        other.forget()
+        other.retrieved = retrieved
+        return other
+
     def evaluate(
         self,
         y_score: Any,
         metrics: Metrics | None = None,
         *,
-        ties: str | None = None,
-        no_relevant: str | float | None = None,
-        convention: str | Convention | None = None,
+        ties: TiePolicy | None = None,
+        no_relevant: NoRelevant | float | None = None,
+        convention: ConventionName | Convention | None = None,
         n_threads: int | None = None,
     ) -> Evaluation:
         """Evaluate one score a row; see `evaluate` for the parameters."""
@@ -94,6 +108,10 @@ class Queries(LabelledQueries):
 
     def answer(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
         """Evaluate a request whose names are resolved already, as adapters do round after round."""
+        if isinstance(y_score, Positions):
+            of_places, shown = y_score.as_scores(self)
+            return (self if shown.all() else self._with_retrieved(shown)).answer(of_places, request, n_threads)
+        scores = self.scores(y_score)
         for metric in request.metrics:
             try:
                 self.once(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
@@ -104,7 +122,7 @@ class Queries(LabelledQueries):
                     ) from None
                 raise
         threads = n_threads_for(self.n_rows, n_threads)
-        per_query = values_of(self, self.scores(y_score), request.metrics, request.policy.ties, threads)
+        per_query = values_of(self, scores, request.metrics, request.policy.ties, threads)
         _apply_no_relevant(self, per_query, request.policy)
         return _evaluation(self, per_query, request)
 
@@ -116,15 +134,15 @@ def evaluate(
     qid: Any = None,
     group: Any = None,
     metrics: Metrics | None = None,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     query_weight: Any = None,
     sample_weight: Any = None,
     docid: Any = None,
     retrieved: Any = None,
     judged: Any = None,
-    unjudged: str | None = None,
+    unjudged: Unjudged | None = None,
     columns: Any = None,
     by: Any = None,
     n_threads: int | None = None,
@@ -135,8 +153,9 @@ def evaluate(
     ----------
     y_true : array-like of shape (n_rows,)
         Grades, finite and not negative.
-    y_score : array-like of shape (n_rows,)
-        Scores, higher is better; infinite ones rank first and last, NaN is an error.
+    y_score : array-like of shape (n_rows,), or Positions
+        Scores, higher is better; infinite ones rank first and last, NaN is an error. Or the place of each document in the
+        ranking, as `ltr_metrics.Positions`.
     qid, group, query_weight, sample_weight, docid, retrieved, judged, unjudged, columns, by
         As for `Queries`; exactly one of ``qid`` and ``group``.
     metrics : str, Metric, or several of them, optional
@@ -163,6 +182,13 @@ def evaluate(
     ------
     LtrValueError, LtrTypeError
         See `Queries`; also for NaN scores, unknown metrics, and labels that a metric is not defined on.
+
+    Warns
+    -----
+    LtrWarning
+        If ``y_true`` and ``y_score`` look swapped. Then the labels have eight or more different values that are not whole,
+        more than half as many as rows. And the scores are whole numbers from 0 to at most 30, of which a quarter repeat a
+        score of their query. Fractional labels, such as click rates, give no warning with the scores of a model.
 
     Examples
     --------

@@ -14,9 +14,11 @@ from ltr_metrics.conventions import Convention, OneMetric, Policy, Request, name
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, spell
+from ltr_metrics.printable import one_line
 from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.tie_audit import tied_queries
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 if TYPE_CHECKING:
     import pandas
@@ -111,7 +113,7 @@ class Explanation(Printed):
             shown = [_shown(name, value) for value in values]
             rows.append([name, *shown, _signed(self.toggles[name]), _signed(self.parts[name])])
         rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _signed(self.difference)])
-        return [self.sentence, Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
+        return [one_line(self.sentence), Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
 
 
 def explain_difference(
@@ -119,10 +121,10 @@ def explain_difference(
     y_score: Any,
     *,
     metric: OneMetric,
-    a: str | Convention,
-    b: str | Convention,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
+    a: ConventionName | Convention,
+    b: ConventionName | Convention,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
     **data: Any,
 ) -> Explanation:
     """Take the difference between a metric's values under two conventions apart into their choices.
@@ -177,10 +179,10 @@ def explain_difference_of(
     y_score: Any,
     *,
     metric: OneMetric,
-    a: str | Convention,
-    b: str | Convention,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
+    a: ConventionName | Convention,
+    b: ConventionName | Convention,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
 ) -> Explanation:
     """Do the same for queries that are laid out already."""
     if not isinstance(metric, (str, Metric)) and not callable(metric):

@@ -10,6 +10,7 @@ import numpy as np
 from ltr_metrics.ids import id_texts
 from ltr_metrics.inputs import AnyArray, BoolArray
 from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.words import Unjudged
 
 
 class Fingerprint:
@@ -26,7 +27,7 @@ class Fingerprint:
         What became of documents that nobody judged; None where all are judged.
     """
 
-    def __init__(self, compute: Callable[[], AnyArray], unjudged: str | None) -> None:
+    def __init__(self, compute: Callable[[], AnyArray], unjudged: Unjudged | None) -> None:
         self._compute = compute
         self._of_query: AnyArray | None = None
         self.unjudged = unjudged

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+
+W = TypeVar("W", bound=str)
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -170,11 +172,12 @@ def take_rows(table: Any, rows: IntArray) -> Any:
     return np.asarray(table)[rows] if isinstance(table, (list, tuple)) else table[rows]
 
 
-def require_option(name: str, value: object, allowed: Sequence[str]) -> str:
+def require_option(name: str, value: object, allowed: Sequence[W]) -> W:
     """Return ``value`` if it is one of the allowed words, or raise an error that lists them."""
     if not isinstance(value, str) or value not in allowed:
-        raise LtrValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
-    return value
+        hint = did_you_mean(value, allowed) if isinstance(value, str) else ""
+        raise LtrValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.{hint}")
+    return cast("W", value)
 
 
 def _kind(value: object) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ltr_metrics.conventions import Request
 from ltr_metrics.errors import LtrError, LtrWarning
 from ltr_metrics.inputs import FloatArray
-from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.queries import SWAPPED, LabelledQueries
 
 GRADES_KEPT = 1_000  # labels may be fractional, and as many as rows
 
@@ -81,6 +81,7 @@ _SILENCE = threading.Lock()  # the warnings of a process are one list for all of
 
 def check_in_silence(queries: LabelledQueries, request: Request) -> None:
     """Have each metric check the labels of a part without a warning: what is worth one is decided by the labels of all parts together."""
+    queries.once(SWAPPED, lambda: None)  # a part says too little
     with _SILENCE, warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)
         for metric in request.metrics:

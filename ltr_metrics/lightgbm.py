@@ -27,6 +27,7 @@ from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import IntArray
 from ltr_metrics.log import PerQueryLog
 from ltr_metrics.result import Evaluation
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 Triples = list[tuple[str, float, bool]]
 
@@ -34,9 +35,9 @@ Triples = list[tuple[str, float, bool]]
 def feval(
     metrics: Metrics,
     *,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
     names: Names = "canonical",
 ) -> DatasetMetrics:
@@ -100,9 +101,9 @@ def feval(
 def eval_metric(
     metrics: Metrics,
     *,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
     names: Names = "canonical",
 ) -> ArrayMetrics:

@@ -20,5 +20,9 @@ class Memo:
             self._memo[key] = compute()
         return self._memo[key]  # type: ignore[no-any-return]
 
+    def forget(self) -> None:
+        """Forget what was remembered, as a copy must that is to differ."""
+        self._memo = {}
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_memo": {}}

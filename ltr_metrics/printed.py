@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ltr_metrics.printable import one_line, printable
+
 WIDTH = 100  # of lines that are wrapped
 TABLE_STYLE = "border-collapse: collapse; color: inherit; background: none; margin: 0.5em 0"
 CAPTION_STYLE = "text-align: left; color: inherit"
@@ -79,21 +81,22 @@ def wrapped(text: str) -> str:
     import textwrap  # which the import of the package does without
 
     return "\n".join(
-        textwrap.fill(line, WIDTH, subsequent_indent="  " * line.startswith(" ")) for line in text.splitlines()
+        textwrap.fill(line, WIDTH, subsequent_indent="  " * line.startswith(" "))
+        for line in printable(text).splitlines()
     )
 
 
 def _text(part: Part) -> str:
     if isinstance(part, str):
-        return part
+        return printable(part)
     if isinstance(part, Note):
         return wrapped(part.text)
-    rows = [row for row in (part.header, *part.rows) if row]
+    rows = [list(map(one_line, row)) for row in (part.header, *part.rows) if row]
     columns = zip(*rows, strict=True)
     least = [*part.least, *[0] * (len(rows[0]) - len(part.least))] if rows else []
     widths = [max(at_least, *map(len, column)) for at_least, column in zip(least, columns, strict=True)]
     lines = ["  ".join(_cell(part, i, cell, widths[i]) for i, cell in enumerate(row)).rstrip() for row in rows]
-    return "\n".join([*filter(None, [part.title]), *lines, *filter(None, [part.foot])])
+    return "\n".join([*filter(None, [one_line(part.title)]), *lines, *filter(None, [printable(part.foot)])])
 
 
 def _cell(table: Table, column: int, cell: str, width: int) -> str:
@@ -110,7 +113,7 @@ def _html(part: Part) -> str:
         return _lines(part)
     if isinstance(part, Note):
         return _lines(part.text)
-    caption = f'<caption style="{CAPTION_STYLE}">{_escaped(part.title)}</caption>' if part.title else ""
+    caption = f'<caption style="{CAPTION_STYLE}">{_escaped(one_line(part.title))}</caption>' if part.title else ""
     head = "".join(_html_cell(part, i, cell, "col") for i, cell in enumerate(part.header))
     body = "".join(
         f"<tr>{''.join(_html_cell(part, i, cell, '' if i else 'row') for i, cell in enumerate(row))}</tr>"
@@ -124,7 +127,7 @@ def _html_cell(table: Table, column: int, cell: str, scope: str) -> str:
     """Return a cell, or a header cell of its row or column; an empty cell heads nothing."""
     side = "left" if table.alignment(column) == "l" else "right; white-space: nowrap"
     weight = "bold" if scope == "col" else "normal"
-    text = _escaped(cell.strip())
+    text = _escaped(one_line(cell.strip()))
     name, scoped = ("th", f' scope="{scope}"') if scope and text else ("td", "")
     return f'<{name}{scoped} style="{CELL_STYLE}; text-align: {side}; font-weight: {weight}">{text}</{name}>'
 
@@ -133,7 +136,7 @@ def _lines(text: str) -> str:
     """Return a paragraph a line; an indented line keeps its indent."""
     return "".join(
         f'<p style="margin: 0.2em 0 0.2em {1.5 * line.startswith(" "):g}em">{_escaped(line.strip())}</p>'
-        for line in text.splitlines()
+        for line in printable(text).splitlines()
     )
 
 

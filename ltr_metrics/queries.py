@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.grouping import as_document_ids
 from ltr_metrics.inputs import (
     AnyArray,
@@ -22,9 +22,14 @@ from ltr_metrics.inputs import (
     require_option,
 )
 from ltr_metrics.per_query import Segmentations, segmentations, weights
+from ltr_metrics.positions import Positions
 from ltr_metrics.rows import GroupedRows
+from ltr_metrics.words import Unjudged
 
-UNJUDGED = ("zero", "drop")
+UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
+SWAPPED = "y_true and y_score swapped"  # what a look at both is remembered by
+FEWEST_SCORES = 8  # different labels that are no scale of grades; of fewer it cannot be told
+HIGHEST_USUAL_GRADE = 30  # of scales of grades; LightGBM's gains end there, too
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
 
 
@@ -42,7 +47,7 @@ class LabelledQueries(GroupedRows):
         docid: Any = None,
         retrieved: Any = None,
         judged: Any = None,
-        unjudged: str | None = None,
+        unjudged: Unjudged | None = None,
         columns: Any = None,
         by: Any = None,
     ) -> None:
@@ -66,7 +71,9 @@ class LabelledQueries(GroupedRows):
             "must be finite",
             "Drop the rows that have no judgement, or pass judged=False for them.",
         )
-        self._refuse_labels(labels, labels < 0, "must not be negative", "Shift the grades so that the lowest is 0.")
+        negative = labels < 0
+        remedy = _remedy_of_negative(labels) if negative.any() else ""
+        self._refuse_labels(labels, negative, "must not be negative", remedy)
         self.retrieved: BoolArray | None = None if retrieved is None else as_flags(retrieved, "retrieved", self.n_rows)
         if self.retrieved is not None and not self.retrieved.any():
             raise LtrValueError("retrieved is False in every row: there is no ranking to evaluate.")
@@ -107,8 +114,24 @@ class LabelledQueries(GroupedRows):
 
     def scores(self, y_score: Any) -> Any:
         """Check a score vector against these rows; float32 and float64 stay as they are."""
+        if isinstance(y_score, Positions):
+            raise LtrTypeError(
+                "y_score must be scores here, and not Positions, which evaluate and compare take. Pass the places with "
+                "their sign changed (-places), and retrieved=False for documents without a place."
+            )
         self.refuse_other_index("y_score", y_score)
-        return as_numbers(y_score, "y_score", self.n_rows)
+        scores = as_numbers(y_score, "y_score", self.n_rows)
+        self.once(SWAPPED, lambda: self._warn_of_swapped(scores))
+        return scores
+
+    def _warn_of_swapped(self, scores: AnyArray) -> None:
+        """Warn once if the labels look like scores and these scores like grades."""
+        if _look_like_scores(self.grades, self.n_rows) and _look_like_grades(scores, self.query_of_rows()):
+            warn(
+                f"y_true has {len(self.grades):,} different labels in {self.n_rows:,} rows, as scores have, and y_score has only "
+                f"whole numbers from 0 to {scores.max():g}, as grades are: did you swap y_true and y_score? Labels come first. "
+                "If both are as you mean them, ignore this warning."
+            )
 
     def refuse_nan_scores(self, scores: AnyArray) -> None:
         """Raise an error that names the first row whose score is NaN."""
@@ -136,8 +159,9 @@ class LabelledQueries(GroupedRows):
         for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True):
             of_query = docids[start : start + size]
             if len(set(of_query)) < size:
-                place = next(at for at, docid in enumerate(of_query) if docid in of_query[:at])
-                first, again = (int(rows[start + at]) for at in (of_query.index(of_query[place]), place))
+                earlier: dict[Any, int] = {}
+                place = next(at for at, docid in enumerate(of_query) if earlier.setdefault(docid, at) != at)
+                first, again = (int(rows[start + at]) for at in (earlier[of_query[place]], place))
                 raise LtrValueError(
                     f"A document must stand only once in a query: {of_query[place]!r} stands at {self.where(first)} and again at "
                     f"{self.where(again)} (rows count from 0). Drop one of the two rows."
@@ -193,6 +217,30 @@ def _read_only(array: AnyArray) -> AnyArray:
 
 
 # -- labels ---------------------------------------------------------------------------------------------------------------
+
+
+def _look_like_scores(grades: FloatArray, n_rows: int) -> bool:
+    """Whether there are at least eight fractional labels, more than half as many as rows: no scale of grades has so many."""
+    if 2 * len(grades) <= n_rows:
+        return False
+    n_fractional = int(np.count_nonzero(grades != np.floor(grades)))
+    return n_fractional >= FEWEST_SCORES and 2 * n_fractional > n_rows
+
+
+def _look_like_grades(scores: AnyArray, query: IntArray) -> bool:
+    """Whether scores are whole numbers from 0 to a usual highest grade, a quarter of which repeat one of their query.
+
+    The last condition leaves out ranks, which are whole numbers too.
+    """
+    if not (scores.min() == 0 < scores.max() <= HIGHEST_USUAL_GRADE and (scores == np.floor(scores)).all()):
+        return False
+    return 4 * len(np.unique(query * (HIGHEST_USUAL_GRADE + 1) + scores)) <= 3 * len(scores)
+
+
+def _remedy_of_negative(labels: AnyArray) -> str:
+    if _look_like_scores(np.unique(labels), len(labels)):
+        return "Labels like these are scores: did you swap y_true and y_score? Labels come first."
+    return "Shift the grades so that the lowest is 0."
 
 
 def _distinct_grades(labels: AnyArray) -> tuple[FloatArray, AnyArray]:

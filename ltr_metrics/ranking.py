@@ -14,9 +14,10 @@ from ltr_metrics.memo import Memo
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.sorting import SortedDocuments, sort_documents
 from ltr_metrics.ties import ShownPlaces, TiedDocuments, Ties
+from ltr_metrics.words import TiePolicy
 
 
-def rank(block: Block, scores: AnyArray, ties: str) -> Ranking:
+def rank(block: Block, scores: AnyArray, ties: TiePolicy) -> Ranking:
     """Rank the documents of a block's queries; a NaN score raises `NotANumberError`."""
     found = sort_documents(block, scores, ties)
     tied = Ties.of_neighbours(found.tied) if ties == "mean" and found.tied is not None else None

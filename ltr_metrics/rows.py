@@ -11,6 +11,7 @@ from ltr_metrics.grouping import as_ids, group_by_ids, group_by_sizes
 from ltr_metrics.ids import id_texts, positions_by_text, spelling_hint
 from ltr_metrics.inputs import AnyArray, IntArray, pandas_index, refuse_different_indexes, refuse_other_index
 from ltr_metrics.memo import Memo
+from ltr_metrics.printable import one_line
 
 
 class GroupedRows(Memo):
@@ -81,7 +82,7 @@ class GroupedRows(Memo):
 
     def where(self, row: int) -> str:
         """'row 5 (query 10002)': rows count from 0."""
-        return f"row {row} (query {self.qid[self.query_of_row(row)]})"
+        return f"row {row} (query {one_line(self.qid[self.query_of_row(row)])})"
 
     def by_query_id(self, name: str, values: Any) -> list[Any]:
         """Return the entries of a mapping or pandas Series by query id, in the order of the queries.

@@ -16,8 +16,9 @@ import numpy as np
 
 from ltr_metrics.blocks import Arrangement, Block, KeyArray
 from ltr_metrics.inputs import AnyArray, BoolArray, IntArray
+from ltr_metrics.words import TiePolicy
 
-ORDER_OF_TIES = {
+ORDER_OF_TIES: dict[TiePolicy, str] = {
     "mean": "ascending",
     "stable": "input",
     "worst": "ascending",
@@ -76,7 +77,7 @@ class SortedDocuments(NamedTuple):
         return np.asarray(arrangement.grades[query, _cells(arrangement, keys, query)])
 
 
-def sort_documents(block: Block, scores: AnyArray, ties: str) -> SortedDocuments:
+def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDocuments:
     """Sort every query of a block by falling score; infinite scores come first and last."""
     arrangement = block.arranged(ORDER_OF_TIES[ties])
     words, room = _rising_words(arrangement, scores)

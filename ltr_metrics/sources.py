@@ -19,6 +19,7 @@ from ltr_metrics.io.trec import TrecData
 from ltr_metrics.models import predict
 from ltr_metrics.per_query import Segmentations, labels_of
 from ltr_metrics.segments import bins
+from ltr_metrics.words import Topics
 
 Progress = Callable[[str, Iterable[Any]], Iterable[Any]]  # goes through items and shows how far it is
 
@@ -69,7 +70,7 @@ def read_source(
     columns: Columns,
     qrels: Path | None = None,
     runs: Mapping[str, str] | None = None,
-    topics: str | None = None,
+    topics: Topics | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     progress: Progress = plain_progress,
@@ -97,7 +98,7 @@ def read_source(
         _refuse_columns(columns, "LETOR files")
         rows = _read_letor_files(data, columns.by, n_features, zero_based, progress)
     found = {name: _scores(rows, item) for name, item in scores.items()}
-    origins = {name: f"{'file' if _is_file(item) else 'column'} {item}" for name, item in scores.items()}
+    origins = {name: f"{'file' if is_file_of_scores(item) else 'column'} {item}" for name, item in scores.items()}
     for name, file in progress("Scoring with models", models.items()):
         found[name] = predict(file, rows.X)
     return Source(
@@ -131,7 +132,7 @@ def _refuse_columns(columns: Columns, where: str) -> None:
 
 
 def _read_tables(data: Sequence[Path], scores: Mapping[str, str], columns: Columns, progress: Progress) -> _Rows:
-    of_scores = [item for item in scores.values() if not _is_file(item)]
+    of_scores = [item for item in scores.values() if not is_file_of_scores(item)]
     text = () if columns.docid is None else (columns.docid,)
     names = [*of_scores, *columns.named()]
     try:
@@ -193,7 +194,7 @@ def _finish(queries: Queries, by: Sequence[str]) -> None:
 
 def _scores(rows: _Rows, item: str) -> AnyArray:
     column = rows.column(item)
-    if not _is_file(item):
+    if not is_file_of_scores(item):
         if column is not None:
             return column
         raise LtrValueError(
@@ -211,7 +212,8 @@ def _scores(rows: _Rows, item: str) -> AnyArray:
     return scores
 
 
-def _is_file(item: str) -> bool:
+def is_file_of_scores(item: str) -> bool:
+    """Whether ``--scores`` names a file that exists, and not a column."""
     return _has_name_of_file(item) and Path(item).is_file()
 
 
@@ -237,7 +239,7 @@ def _add_counts(queries: Queries, by: Sequence[str]) -> None:
 
 
 def _read_runs(
-    qrels: Path, runs: Mapping[str, str], topics: str | None, by: Sequence[str], progress: Progress
+    qrels: Path, runs: Mapping[str, str], topics: Topics | None, by: Sequence[str], progress: Progress
 ) -> Source:
     if "n_documents" in by:
         raise LtrValueError(

@@ -22,6 +22,7 @@ from ltr_metrics.label_checks import LabelChecks
 from ltr_metrics.metrics.shown import MeanOf
 from ltr_metrics.models import Model, load_model
 from ltr_metrics.result import Evaluation, joined
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 PathLike = str | os.PathLike[str]
 
@@ -39,9 +40,9 @@ def evaluate_sorted(
     docid: str | None = None,
     weight: str | None = None,
     by: Sequence[str] = (),
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     rows_at_once: int = ROWS_AT_ONCE,

@@ -17,11 +17,12 @@ from ltr_metrics.printed import Printed, Table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import rank
 from ltr_metrics.result import ByMetric, table_of
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 if TYPE_CHECKING:
     import pandas
 
-POLICIES = ("worst", "mean", "best", "stable")
+POLICIES: tuple[TiePolicy, ...] = ("worst", "mean", "best", "stable")
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,8 @@ def tie_audit(
     y_score: Any,
     *,
     metrics: Metrics | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     **data: Any,
 ) -> TieAudit:
     """Evaluate under the worst, mean, best and stable order of equal scores.

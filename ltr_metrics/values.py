@@ -14,6 +14,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking, join, rank
 from ltr_metrics.sorting import NotANumberError
+from ltr_metrics.words import TiePolicy
 
 FIRST_RANKS = 32  # cutoffs up to here are read from the first ranks of many blocks together
 
@@ -26,7 +27,7 @@ class Family(NamedTuple):
 
 
 def values_of(
-    queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: str, n_threads: int
+    queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: TiePolicy, n_threads: int
 ) -> dict[str, FloatArray]:
     """Return one value a query for each metric, NaN where it is undefined: one sort, families together."""
     scores = np.ascontiguousarray(scores)

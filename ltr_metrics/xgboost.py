@@ -35,6 +35,7 @@ from ltr_metrics.log import PerQueryLog
 from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.result import Evaluation
 from ltr_metrics.totals import Totals
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 try:
     import xgboost
@@ -49,9 +50,9 @@ Pairs = list[tuple[str, float]]
 def custom_metric(
     metrics: Metrics,
     *,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
     names: Names = "canonical",
 ) -> MatrixMetrics:
@@ -138,7 +139,7 @@ def early_stopping(
     data_name: str | None = None,
     min_delta: float = 0.0,
     save_best: bool = False,
-    convention: str | Convention | None = None,
+    convention: ConventionName | Convention | None = None,
 ) -> EarlyStopping:
     """Return a callback that stops when a metric of `custom_metric` or `Monitor` has not risen for some rounds.
 
@@ -243,7 +244,12 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
     """XGBoost's early stopping, told the direction and the logged name of one of our metrics."""
 
     def __init__(
-        self, metric: str | Metric, rounds: int, *, convention: str | Convention | None = None, **options: Any
+        self,
+        metric: str | Metric,
+        rounds: int,
+        *,
+        convention: ConventionName | Convention | None = None,
+        **options: Any,
     ) -> None:
         self._watched = XGBoostMetrics(metric, convention=convention)
         names = list(self._watched.plan().logged)
@@ -386,9 +392,9 @@ class Monitor(xgboost.callback.TrainingCallback):
         sample_weight: Any = None,
         base_margin: Any = None,
         missing: float = np.nan,
-        ties: str | None = None,
-        no_relevant: str | float | None = None,
-        convention: str | Convention | None = None,
+        ties: TiePolicy | None = None,
+        no_relevant: NoRelevant | float | None = None,
+        convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
         names: Names = "canonical",
     ) -> None:

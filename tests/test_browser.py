@@ -58,6 +58,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "evil": made_report(models=EVIL[:4], qid=EVIL, labels=EVIL[:4], source=EVIL[8], weighted=True),
         "small": small_report(),
         "large": made_report(n_queries=N_QUERIES, metrics=METRICS),
+        "weighted": made_report(metrics=METRICS, weighted=True),
         "online": online_report(),
     }
     for name, report in reports.items():
@@ -268,6 +269,22 @@ def test_the_page_never_scrolls_sideways(
     opened(browser, pages[name], width)
     browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1280, 1400])
+@pytest.mark.parametrize("name", ["usual", "weighted", "evil", "large"])
+def test_no_column_of_the_verdict_and_the_segments_is_out_of_sight(
+    browser: webdriver.Chrome, pages: dict[str, Path], name: str, width: int
+) -> None:
+    opened(browser, pages[name], width)
+    script = """return ["comparison-caption", "segments-1"].map((name) => {
+      const box = document.querySelector(`.scroll[aria-labelledby=${name}]`);
+      const last = [...box.querySelectorAll("tbody td:last-child")].map((cell) => cell.getBoundingClientRect().right);
+      return [box.clientWidth, box.scrollWidth, box.getBoundingClientRect().right, Math.max(...last)];
+    })"""
+    for visible, needed, edge, last in browser.execute_script(script):
+        assert needed <= visible
+        assert last <= edge
 
 
 @pytest.mark.parametrize("name", ["usual", "evil"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from collections.abc import Callable
@@ -60,6 +61,36 @@ def test_the_numbers_are_those_of_the_library(
     for name, scores in (("base", rows["X"][:, 0]), ("new", predict(folder / "model.txt", rows["X"]))):
         expected = ltr.evaluate(rows["y"], scores, qid=rows["qid"], metrics=metrics)
         assert {metric: line["mean"] for metric, line in models[name].items()} == expected.mean
+
+
+def test_what_is_evaluated_is_named_after_its_column_or_file_where_no_name_is_given(
+    run: Run, folder: Path, rows: dict[str, Any], tmp_path: Path
+) -> None:
+    np.save(tmp_path / "tuned.v2.npy", rows["X"][:, 1])
+    items = ["--scores", "Column_0", "--scores", tmp_path / "tuned.v2.npy", "--model", folder / "model.txt"]
+    named = ["--scores", "Column_0=Column_0", "--scores", f"tuned.v2={tmp_path / 'tuned.v2.npy'}"]
+    named += ["--model", f"model={folder / 'model.txt'}"]
+    short, long = (
+        json.loads(run("evaluate", folder / "data.csv", *these, "--metrics", "map", "--format", "json").out)
+        for these in (items, named)
+    )
+    assert list(short["models"]) == ["Column_0", "tuned.v2", "model"]
+    assert short == long
+    letor = run("evaluate", folder / "data.txt", "--scores", "2", "--metrics", "map", "--format", "json")
+    assert list(json.loads(letor.out)["models"]) == ["2"]
+    (tmp_path / "bm25.run.gz").write_bytes(gzip.compress((folder / "b.run").read_bytes()))
+    runs = ["--run", folder / "a.run", "--run", tmp_path / "bm25.run.gz"]
+    trec = run("evaluate", "--qrels", folder / "qrels", *runs, "--metrics", "map", "--format", "json")
+    assert list(json.loads(trec.out)["models"]) == ["a", "bm25"]
+
+
+def test_two_things_of_one_name_are_refused_with_the_remedy(run: Run, folder: Path) -> None:
+    done = run("evaluate", folder / "data.csv", "--scores", "flat", "--scores", "flat")
+    assert done.status == 2
+    assert "--scores is given twice for the name 'flat'. Write NAME=flat for another name." in done.err
+    done = run("evaluate", folder / "data.csv", "--scores", "=flat")
+    assert done.status == 2
+    assert "must have the form NAME=VALUE. Got '=flat'. VALUE alone will do, too." in done.err
 
 
 def test_a_convention_brings_its_own_default_metrics(run: Run, folder: Path) -> None:

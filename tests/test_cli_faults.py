@@ -46,7 +46,7 @@ BAD = {
     "no such column": (["evaluate", "data.csv", "--scores", "a=flaat"], "no column 'flaat'. Did you mean 'flat'"),
     "no such scores": (["evaluate", "data.csv", "--scores", "a=s.npy"], "no column 's.npy'.* Nor is there a file s.npy"),
     "short scores": (["evaluate", "data.csv", "--scores", "a=short.npy"], r"one score a row .* it has 3\d\d for 3\d\d rows"),
-    "form": (["evaluate", "data.csv", "--scores", "flat"], "form NAME=VALUE. Got 'flat'"),
+    "form": (["evaluate", "data.csv", "--scores", "flat="], "form NAME=VALUE. Got 'flat='"),
     "no name": (["evaluate", "data.csv", "--scores", "=flat"], "form NAME=VALUE. Got '=flat'"),
     "a name twice": (["evaluate", *CSV, "--scores", "a=flat"], "--scores is given twice for the name 'a'"),
     "a name for both": (["evaluate", *TXT, "--model", "a=model.txt"], "'a' is given to --scores and to --model; names must differ"),

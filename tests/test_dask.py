@@ -371,6 +371,19 @@ def test_whole_queries(ids: type) -> None:
     same(evaluate(whole, metrics=METRICS), in_memory(frame, METRICS))
 
 
+def test_columns_whose_names_are_not_text_are_refused_with_the_remedy(client: Any) -> None:
+    table = frame_of(random_data(12)).rename(columns={"score": 0, "margin": 1})
+    frame = dd.from_pandas(table, npartitions=3, sort=False)
+    remedy = r"must be text.*Got the int 0.*frame\.rename\(columns=str\)"
+    with pytest.raises(ltr.LtrTypeError, match=remedy):
+        whole_queries(frame)
+    with pytest.raises(ltr.LtrTypeError, match=r"frame\.rename\(columns=str\)"):
+        whole_queries(frame, qid=2)  # type: ignore[arg-type]
+    whole = client.compute(whole_queries(frame.rename(columns=str))).result()
+    assert len(whole) == len(table)
+    assert whole["0"].sum() == pytest.approx(table[0].sum())
+
+
 # -- labels -----------------------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pickle
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +28,127 @@ def test_keys_are_canonical_names_names_as_asked_and_metrics() -> None:
     assert result.n_undefined["ndcg@10"] == 1
     with pytest.raises(ltr.LtrError, match="'mrr@4' was not evaluated. Did you mean 'mrr@3'"):
         result["mrr@4"]
+
+
+def test_several_names_in_one_string_are_a_list_that_was_meant() -> None:
+    remedy = r"holds the names of several metrics. Pass them as a list: \['ndcg@10', 'map'\]"
+    with pytest.raises(ltr.LtrValueError, match=remedy):
+        ltr.evaluate(Y, S, group=GROUP, metrics="ndcg@10,map")
+    results = {name: ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@10", "map"]) for name in "ab"}
+    with pytest.raises(ltr.LtrValueError, match=remedy):
+        ltr.compare(results, metrics="ndcg@10, map")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"convention": "LightGBM"}, r"no convention 'LightGBM'\. Did you mean 'lightgbm'\? Known"),
+        ({"ties": "Mean"}, r"got 'Mean'\. Did you mean 'mean'\?"),
+        ({"no_relevant": "Skip"}, r"got 'Skip'\. Did you mean 'skip'\?"),
+        ({"unjudged": "dropp"}, r"got 'dropp'\. Did you mean 'drop'\?"),
+    ],
+)
+def test_a_word_that_is_nearly_right_gets_a_hint(option: dict[str, str], message: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.evaluate(Y, S, group=GROUP, metrics="mrr", **option)
+
+
+def test_a_ranking_by_places_is_evaluated_as_its_scores_are() -> None:
+    places = [2, 1, 1, 2, 4, 3]
+    expected = ltr.evaluate(Y, [-place for place in places], group=GROUP, metrics=["mrr", "ndcg@10"])
+    result = ltr.evaluate(Y, ltr.Positions(places), group=GROUP, metrics=["mrr", "ndcg@10"])
+    assert result.to_dict() == expected.to_dict()
+    assert ltr.Queries(Y, group=GROUP).evaluate(ltr.Positions(places), "mrr")["mrr"] == expected["mrr"]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"judged": [1, 1, 0, 1, 1, 1], "unjudged": "drop"}, {"retrieved": [1, 1, 0, 1, 1, 1]}]
+)
+def test_a_document_without_a_place_is_not_retrieved(options: dict[str, object]) -> None:
+    places = np.array([np.nan, 1, 1, 2, np.nan, 1])
+    queries = ltr.Queries(Y, group=GROUP, query_weight=[1, 2, 3], by=["a", "b", "a"], **options)
+    before = queries.evaluate(S, ["recall@2", "mrr"]).to_dict()
+    shown = np.isfinite(places) & np.array(options.get("retrieved", True), dtype=bool)
+    expected = ltr.evaluate(
+        Y,
+        np.nan_to_num(-places),
+        group=GROUP,
+        metrics=["recall@2", "mrr"],
+        query_weight=[1, 2, 3],
+        by=["a", "b", "a"],
+        **(options | {"retrieved": shown}),
+    )
+    assert queries.evaluate(ltr.Positions(places), ["recall@2", "mrr"]).to_dict() == expected.to_dict()
+    assert queries.evaluate(S, ["recall@2", "mrr"]).to_dict() == before  # the labels were not changed
+
+
+def test_places_that_cannot_be_ranked_are_refused() -> None:
+    with pytest.raises(ltr.LtrValueError, match="all places are NaN"):
+        ltr.evaluate(Y, ltr.Positions([np.nan] * 6), group=GROUP, metrics="mrr")
+    with pytest.raises(ltr.LtrValueError, match="two documents of a query must not have one place"):
+        ltr.evaluate(Y, ltr.Positions([1, 1, 1, 2, 1, 2]), group=GROUP, metrics="mrr")
+    only_shown = ltr.Queries(Y, group=GROUP, retrieved=[1, 0, 0, 0, 0, 0])
+    with pytest.raises(ltr.LtrValueError, match="No row that is retrieved has a place"):
+        only_shown.evaluate(ltr.Positions([np.nan, 1, 1, 2, 1, 2]), "mrr")
+    with pytest.raises(ltr.LtrTypeError, match=r"not Positions, which evaluate and compare take.*sign changed"):
+        ltr.tie_audit(Y, ltr.Positions([1, 2, 1, 2, 1, 2]), group=GROUP, metrics="mrr")
+
+
+def swapped_warnings(y_true: object, *scores: object, **options: object) -> list[str]:
+    """Warnings of one `Queries` that is evaluated once for each of the scores."""
+    queries = ltr.Queries(y_true, **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for of_model in scores:
+            queries.evaluate(of_model, "ndcg_lin@10")
+    assert all(issubclass(one.category, ltr.LtrWarning) for one in caught)
+    assert all("did you swap y_true and y_score" in str(one.message) for one in caught)
+    return [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("grades", [2, 3, 5])
+def test_swapped_labels_and_scores_are_told_once_for_each_queries(kind: type, grades: int) -> None:
+    rng = np.random.default_rng(grades)
+    y, qid = rng.integers(0, grades, 60), np.repeat(np.arange(6), 10)
+    scores = rng.random(60).astype(kind)
+    (message,) = swapped_warnings(scores, y, y, qid=qid)
+    assert f"whole numbers from 0 to {grades - 1}" in message
+    assert "60 different labels in 60 rows" in message
+    assert swapped_warnings(scores.round(3), y.astype(np.float32), qid=qid)
+    assert swapped_warnings(y, scores, qid=qid) == []
+
+
+def test_swapped_arguments_are_told_before_a_metric_refuses_the_labels() -> None:
+    y, scores = [0, 1, 0, 2, 1, 0, 0, 1], np.linspace(0.1, 0.9, 8)
+    with pytest.raises(ltr.LtrError, match="whole grades"), pytest.warns(ltr.LtrWarning, match="did you swap"):
+        ltr.evaluate(scores, y, group=[8], metrics="err@10")
+    with pytest.raises(
+        ltr.LtrValueError, match=r"must not be negative.*did you swap y_true and y_score\? Labels come first"
+    ):
+        ltr.evaluate(scores - 0.5, y, group=[8])
+    with pytest.raises(ltr.LtrValueError, match=r"must not be negative.*Shift the grades"):
+        ltr.evaluate([-1, 0, 1, 2, 1, 0, 0, 1], scores, group=[8])
+
+
+@pytest.mark.parametrize("scores", ["a model's", "a count", "stars", "constant", "ranks"])
+@pytest.mark.parametrize("labels", ["click rates", "means of raters", "dwell times"])
+def test_fractional_labels_that_are_meant_give_no_warning(labels: str, scores: str) -> None:
+    rng = np.random.default_rng(0)
+    shown = rng.integers(1, 5_000, 200)
+    y = {
+        "click rates": rng.binomial(shown, 0.05) / shown,
+        "means of raters": rng.integers(0, 5, (200, 3)).mean(axis=1),
+        "dwell times": rng.gamma(2, 30, 200),
+    }[labels]
+    y_score = {
+        "a model's": rng.normal(size=200),
+        "a count": rng.poisson(40, 200) * (rng.random(200) < 0.9),
+        "stars": rng.integers(1, 6, 200),
+        "constant": np.zeros(200),
+        "ranks": np.tile(np.arange(20), 10),
+    }[scores]
+    assert swapped_warnings(y, y_score, group=[20] * 10) == []
 
 
 def test_undefined_queries() -> None:

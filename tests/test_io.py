@@ -20,7 +20,7 @@ from pyarrow import feather, ipc
 import ltr_metrics as ltr
 from ltr_metrics.io import compressed, read_letor, read_scores, read_table, write_whole
 from ltr_metrics.io import table as tables
-from ltr_metrics.io.table import is_table
+from ltr_metrics.io.table import is_table, require_columns
 
 GOOD = "2 qid:7 1:0.5 3:-1e-3 # docid = GX1 inc = 1\n0 qid:7 2:.25 #docid = GX2\n1.5 qid:10 1:1 2:2 3:3 # docid = GX3\n"
 
@@ -163,6 +163,29 @@ def test_tables(tmp_path: Path) -> None:
     renamed = frame.rename(columns={"qid": "query", "label": "grade"})
     renamed.to_csv(tmp_path / "b.csv", index=False)
     assert read_table(tmp_path / "b.csv", qid="query", label="grade")["query"].tolist()[0] == "007"
+
+
+class CountedName(str):
+    """The name of a column, which counts how often it is compared."""
+
+    __slots__ = ()
+    comparisons = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        CountedName.comparisons += 1
+        return str.__eq__(self, other)  # type: ignore[arg-type]
+
+
+def test_a_table_of_many_columns_is_looked_at_once_a_column() -> None:
+    names = [CountedName(f"column {i}") for i in range(3_000)]
+    CountedName.comparisons = 0
+    require_columns(Path("wide.csv"), names, ["column 0", "column 2999"])
+    assert CountedName.comparisons < 2 * len(names)
+    with pytest.raises(ltr.LtrValueError, match=r"wide.csv has 2 columns named 'column 7'; keep one of each name"):
+        require_columns(Path("wide.csv"), [*names, "column 7"], ["column 0"])
+    with pytest.raises(ltr.LtrKeyError, match=r"It has column 0, .*, column 99 and 2,900 more\."):
+        require_columns(Path("wide.csv"), names, ["label"])
 
 
 def test_tables_that_are_refused(tmp_path: Path) -> None:

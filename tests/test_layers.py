@@ -14,13 +14,14 @@ import ltr_metrics as ltr
 
 PACKAGE = Path(ltr.__file__).parent
 FLOORS = (
+    ("printable", "words"),
     ("errors",),
     ("inputs", "memo", "printed", "rounding"),
     ("ids",),
     ("change", "grouping", "plain", "segments", "standard_error", "threads"),
     ("datasets", "inference", "io", "models"),
     ("rows",),
-    ("per_query",),
+    ("per_query", "positions"),
     ("queries",),
     ("fingerprint",),
     ("blocks",),

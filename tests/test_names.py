@@ -148,7 +148,11 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.metric(ltr.NDCG), "not as its class"),
         (lambda: ltr.metric("map(rel=2,rel=3)"), "given twice"),
         (lambda: ltr.metric(10), "by name or as a metric object"),
-        (lambda: ltr.metric("NDCG@10"), "Did you mean 'ndcg'"),
+        (lambda: ltr.metric("NDCG@10"), r"no metric 'NDCG' \(in 'NDCG@10'\)\. Did you mean 'ndcg'\? Known"),
+        (lambda: ltr.metric("MAP(rel=2)@5"), r"Did you mean 'map'\? Known"),
+        (lambda: ltr.metric("ndgc@5"), "Did you mean 'ndcg'"),
+        (lambda: ltr.metric("ndcg@10,map"), r"Pass them as a list: \['ndcg@10', 'map'\]"),
+        (lambda: ltr.metric("map(rel=2), p(rel=2)@5,"), r"Pass them as a list: \['map\(rel=2\)', 'p\(rel=2\)@5'\]"),
         (lambda: ltr.metric("ndcg@ 10"), "has the form"),
     ],
 )

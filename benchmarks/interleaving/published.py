@@ -16,11 +16,12 @@ import numpy as np
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
 from ltr_metrics.io import read_letor
+from ltr_metrics.words import InterleavingMethod
 
 FEATURES = (15, 25, 40, 41, 42)  # numbers of LETOR's features
 METRIC = "ndcg_lin@10"
 USERS = ("perfect", "navigational", "informational")
-METHODS = {"team_draft": "Team Draft", "ppm": "PPM"}
+METHODS: dict[InterleavingMethod, str] = {"team_draft": "Team Draft", "ppm": "PPM"}
 
 
 class Published(NamedTuple):
@@ -45,7 +46,7 @@ class Cell(NamedTuple):
     """The error of a method under a kind of user over all runs, by wins and by summed credit."""
 
     user: str
-    method: str
+    method: InterleavingMethod
     error: float
     standard_error: float
     by_credit: float
@@ -77,7 +78,9 @@ def folds(folder: Path) -> list[Fold]:
     ]
 
 
-def outcomes(data: list[Fold], user: str, method: str, n_runs: int, impressions: int) -> Iterator[Outcome]:
+def outcomes(
+    data: list[Fold], user: str, method: InterleavingMethod, n_runs: int, impressions: int
+) -> Iterator[Outcome]:
     """Simulate each fold as often."""
     clicks = getattr(ClickModel, user)(grades=3)
     for i, fold in enumerate(data):
@@ -93,7 +96,7 @@ def outcomes(data: list[Fold], user: str, method: str, n_runs: int, impressions:
             )
 
 
-def cell(user: str, method: str, found: list[Outcome]) -> Cell:
+def cell(user: str, method: InterleavingMethod, found: list[Outcome]) -> Cell:
     """Return the mean error over the runs."""
     errors = np.array([outcome.error(METRIC) for outcome in found])
     by_credit = np.mean([outcome.error(METRIC, by="credit") for outcome in found])

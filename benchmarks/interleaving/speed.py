@@ -14,19 +14,20 @@ import numpy as np
 from benchmarks.clock import Pace, side_by_side
 from benchmarks.figures import Missing
 from ltr_metrics.interleaving import ClickModel, simulate
+from ltr_metrics.words import InterleavingMethod
 
 PACE = Pace(seconds=3, at_least=5)
 OURS, THEIRS = 100_000, 100  # impressions a round
 N_QUERIES, LENGTH = 100, 10
 DOCUMENTS, RANKERS = (10, 100, 1000), (2, 5)
 USER = ClickModel.informational(grades=3)
-CLASSES = {"team_draft": "TeamDraft", "ppm": "PairwisePreference"}
+CLASSES: dict[InterleavingMethod, str] = {"team_draft": "TeamDraft", "ppm": "PairwisePreference"}
 
 
 class Speed(NamedTuple):
     """Median seconds an impression."""
 
-    method: str
+    method: InterleavingMethod
     rankers: int
     documents: int
     ours: float
@@ -52,7 +53,7 @@ def _peer() -> Any:
     )
 
 
-def _speed(peer: Any, method: str, rankers: int, documents: int, n_threads: int) -> Speed:
+def _speed(peer: Any, method: InterleavingMethod, rankers: int, documents: int, n_threads: int) -> Speed:
     rng = np.random.default_rng(0)
     base = rng.normal(size=(N_QUERIES, documents))
     scores = [base + rng.normal(size=base.shape) for _ in range(rankers)]
@@ -76,7 +77,7 @@ def _speed(peer: Any, method: str, rankers: int, documents: int, n_threads: int)
     return Speed(method, rankers, documents, float(np.median(times["ours"])) / OURS, theirs)
 
 
-def _theirs(peer: Any, method: str, scores: list[Any], grades: Any) -> Callable[[], object]:
+def _theirs(peer: Any, method: InterleavingMethod, scores: list[Any], grades: Any) -> Callable[[], object]:
     """Return as many impressions of the peer; its methods are made before, as its own simulator does."""
     of_method = getattr(peer, CLASSES[method])
     made = [of_method([np.argsort(-one[q]).tolist() for one in scores], max_length=LENGTH) for q in range(N_QUERIES)]

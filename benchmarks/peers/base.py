@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import ltr_metrics as ltr
 from benchmarks.shapes import AnyArray, Data
+from ltr_metrics.words import ConventionName
 
 SAME = 1e-9  # as far as the same mean may differ by rounding
 
@@ -34,7 +35,7 @@ class Peer(ABC):
     name: ClassVar[str]
     work: ClassVar[str]
     metrics: ClassVar[tuple[str, ...]]
-    convention: ClassVar[str | None] = None
+    convention: ClassVar[ConventionName | None] = None
     no_relevant: ClassVar[float | None] = None
     precision: ClassVar[type] = float
     binary: ClassVar[bool] = False

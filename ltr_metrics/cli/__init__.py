@@ -76,7 +76,7 @@ def _status(arguments: Sequence[str] | None) -> int:
             "ltr-metrics: error: the memory does not suffice. evaluate --sorted reads part after part, and --save keeps results for compare."
         )
     except Exception:  # a fault of ours: 1 would say that a gate failed
-        traceback.print_exc()
+        tell(traceback.format_exc().rstrip("\n"))
     return COULD_NOT_RUN
 
 

@@ -55,7 +55,7 @@ def compare(form: str | None, out: Path | None, rules: tuple[str, ...], gate_eac
     for _, _, part in progress("Comparing in segments", comparison.segments()):
         _ = part.rows
     verdict = gate(comparison, rules, each_segment=gate_each_segment) if rules else None
-    write(RENDERERS[form](comparison, origins, verdict), out)
+    write(RENDERERS[form](comparison, origins, verdict), out, form)
     return status_of(verdict)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from ltr_metrics.comparison import Comparison
 from ltr_metrics.gating import GateResult
+from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.tables import in_latex, in_markdown, tables_of_comparison
 
 Rendering = Callable[[Comparison, Mapping[str, str], GateResult | None], str]
@@ -29,12 +30,12 @@ def as_csv(comparison: Comparison, _origins: Mapping[str, str], _verdict: GateRe
 
     parts = [(None, None, comparison), *comparison.segments()]
     if len(parts) == 1:
-        return str(comparison.to_pandas().to_csv(index=False))
+        return in_csv(comparison.to_pandas())
     tables = [part.to_pandas() for _, _, part in parts]
     for (name, label, _), table in zip(parts, tables, strict=True):
         table.insert(0, "segment", "" if label is None else str(label))
         table.insert(0, "segmentation", name or "")
-    return str(pd.concat(tables, ignore_index=True).to_csv(index=False))
+    return in_csv(pd.concat(tables, ignore_index=True))
 
 
 def as_markdown(comparison: Comparison, _origins: Mapping[str, str], _verdict: GateResult | None) -> str:

@@ -84,7 +84,7 @@ def evaluate(
         text = renderers[form](made)
         for name, file in files.items():
             write_file(file, results[name].save)
-    write(text, out)
+    write(text, out, form)
 
 
 def _report(source: Source, metrics: list[str] | None, policy: dict[str, Any]) -> Report:

@@ -13,6 +13,8 @@ from ltr_metrics.cli import options as of
 from ltr_metrics.cli.inputs import named, source_of
 from ltr_metrics.cli.output import chosen_format, require_targets, write
 from ltr_metrics.explain import explain_difference_of
+from ltr_metrics.printable import one_line
+from ltr_metrics.report.csv import in_csv
 
 
 def _as_json(found: Mapping[str, Any]) -> str:
@@ -23,11 +25,11 @@ def _as_csv(found: Mapping[str, Any]) -> str:
     tables = [one.to_pandas() for one in found.values()]
     for name, table in zip(found, tables, strict=True):
         table.insert(0, "model", name)
-    return "".join(table.to_csv(index=False, header=i == 0) for i, table in enumerate(tables))
+    return "".join(in_csv(table, header=i == 0) for i, table in enumerate(tables))
 
 
 def _as_text(found: Mapping[str, Any]) -> str:
-    return "\n\n".join(f"{name}: {one}" for name, one in found.items()) + "\n"
+    return "\n\n".join(f"{one_line(name)}: {one}" for name, one in found.items()) + "\n"
 
 
 RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "json": _as_json, "csv": _as_csv}
@@ -35,7 +37,7 @@ RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "j
 
 @click.command(cls=of.Command)
 @of.options(of.DATA, of.FILES, of.EXPLANATION, of.output(*RENDERERS))
-def explain(form: str | None, out: Path | None, metric: str, a: str, b: str, **given: Any) -> None:
+def explain(form: str | None, out: Path | None, metric: str, a: Any, b: Any, **given: Any) -> None:
     """Explain why two systems give different numbers.
 
     A metric of one ranking is computed under two conventions, and the difference is shared among the choices that they make: ties, gain,
@@ -55,4 +57,4 @@ def explain(form: str | None, out: Path | None, metric: str, a: str, b: str, **g
         name: explain_difference_of(source.queries[name], scores, metric=metric, a=a, b=b, **policy)
         for name, scores in source.scores.items()
     }
-    write(RENDERERS[form](found), out)
+    write(RENDERERS[form](found), out, form)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ltr_metrics.cli.options import options_in_order
@@ -11,9 +12,10 @@ from ltr_metrics.cli.progress import progress
 from ltr_metrics.conventions import Request
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.gating import read_rules
+from ltr_metrics.io.compressed import without_compression
 from ltr_metrics.metrics.names import split_names
 from ltr_metrics.result import Evaluation
-from ltr_metrics.sources import Columns, Source, read_source
+from ltr_metrics.sources import Columns, Source, is_file_of_scores, read_source
 
 NAMED = {"models": "--model", "scores": "--scores", "runs": "--run", "results": "--result"}
 
@@ -42,15 +44,26 @@ def named(given: dict[str, Any]) -> Named:
     for kind in filter(NAMED.__contains__, options_in_order()):
         item, option = next(items[kind]), NAMED[kind]
         name, equals, value = item.partition("=")
-        if not (name and equals and value):
-            raise LtrValueError(f"{option} must have the form NAME=VALUE. Got {item!r}.")
+        if not equals:
+            name, value = _name_of(kind, item), item
+        if not (name and value):
+            raise LtrValueError(f"{option} must have the form NAME=VALUE. Got {item!r}. VALUE alone will do, too.")
         other = option_of.setdefault(name, option)
         if other != option:
-            raise LtrValueError(f"The name {name!r} is given to {other} and to {option}; names must differ.")
+            raise LtrValueError(
+                f"The name {name!r} is given to {other} and to {option}; names must differ. Write NAME={value} for another name."
+            )
         if name in found[kind]:
-            raise LtrValueError(f"{option} is given twice for the name {name!r}.")
+            raise LtrValueError(f"{option} is given twice for the name {name!r}. Write NAME={value} for another name.")
         found[kind][name] = value
     return Named(**found, names=list(option_of))
+
+
+def _name_of(kind: str, value: str) -> str:
+    """Return the name of what is given without one: the column, or the file without folder and endings."""
+    if kind == "scores" and not is_file_of_scores(value):
+        return value
+    return without_compression(Path(value)).stem
 
 
 def names_of(metrics: str | None) -> list[str] | None:

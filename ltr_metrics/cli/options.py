@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -14,11 +14,12 @@ from ltr_metrics.conventions import CONVENTIONS, DEFAULT_METRICS
 from ltr_metrics.inference import CORRECTIONS, INTERVALS, TESTS
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
+from ltr_metrics.words import Topics
 
 KNOWN = ", ".join(CONVENTIONS)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-ORDER = "ltr_metrics.order"  # where a context keeps it
+ORDER, SPREADSHEET_SAFE = "ltr_metrics.order", "ltr_metrics.spreadsheet_safe"  # where a context keeps them
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
@@ -57,6 +58,11 @@ def options_in_order() -> list[str]:
     return order
 
 
+def is_spreadsheet_safe() -> bool:
+    """Whether text that a spreadsheet would run as a formula is to be quoted in CSV."""
+    return bool(click.get_current_context().meta[SPREADSHEET_SAFE])
+
+
 def options(*groups: tuple[Decorator, ...]) -> Callable[[F], F]:
     """Give a command several groups of options, in this order."""
 
@@ -84,23 +90,25 @@ DATA = (
         "--model",
         "models",
         multiple=True,
-        metavar="NAME=FILE",
-        help="A model file of LightGBM (.txt) or XGBoost (.json, .ubj). Repeatable.",
+        metavar="[NAME=]FILE",
+        help="A model file of LightGBM (.txt) or XGBoost (.json, .ubj). NAME is the name in the results; without it, the file's "
+        "name without its ending. Repeatable.",
     ),
     _models(
         "--scores",
         multiple=True,
-        metavar="NAME=COLUMN_OR_FILE",
-        help="Scores: a column of the table, the number of a LETOR feature, or a file of one score a row (.npy, .txt, .csv). Repeatable.",
+        metavar="[NAME=]COLUMN_OR_FILE",
+        help="Scores: a column of the table, the number of a LETOR feature, or a file of one score a row (.npy, .txt, .csv). "
+        "Without NAME, the column is the name. Repeatable.",
     ),
-    _models("--run", "runs", multiple=True, metavar="NAME=FILE", help="A TREC run, with --qrels. Repeatable."),
+    _models("--run", "runs", multiple=True, metavar="[NAME=]FILE", help="A TREC run, with --qrels. Repeatable."),
 )
 RESULTS = (
     _models(
         "--result",
         "results",
         multiple=True,
-        metavar="NAME=FILE",
+        metavar="[NAME=]FILE",
         help="A result that evaluate --save wrote. Repeatable.",
     ),
 )
@@ -116,7 +124,7 @@ FILES = (
     _files("--qrels", type=FILE, help="TREC judgements, instead of DATA."),
     _files(
         "--topics",
-        type=click.Choice(["both", "qrels"]),
+        type=click.Choice(get_args(Topics)),
         help="Where qrels and run have not the same topics: take those that the qrels and all runs have, or all of the qrels (a run that lacks one retrieves nothing).  "
         "[default: an error]",
     ),
@@ -243,6 +251,13 @@ def output(*forms: str) -> tuple[Decorator, ...]:
         _output("--format", "form", type=click.Choice(forms), help="[default: as --out is named, else text]"),
         _output(
             "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [default: the terminal]"
+        ),
+        _output(
+            "--spreadsheet-safe",
+            is_flag=True,
+            expose_value=False,
+            callback=lambda ctx, _, value: ctx.meta.update({SPREADSHEET_SAFE: value}),
+            help="In csv, put an apostrophe before text that a spreadsheet would run as a formula. Numbers stay numbers.",
         ),
     )
 

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import click
 
+from ltr_metrics.cli.options import is_spreadsheet_safe
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.gating import GateResult
 from ltr_metrics.io import write_whole
+from ltr_metrics.printable import printable
+from ltr_metrics.report import spreadsheet_safe
 
 FORM_OF = {
     ".txt": "text",
@@ -22,11 +25,19 @@ FORM_OF = {
     ".html": "html",
     ".htm": "html",
 }
+FORMS_OF_DATA = ("json", "csv", "html")  # which have quotes of their own for what is no plain text
 GATE_FAILED = 1
 
 
 def chosen_format(form: str | None, out: Path | None, forms: Iterable[str]) -> str:
     """Return what was asked for, or what the name of the file says."""
+    chosen = _chosen_format(form, out, forms)
+    if is_spreadsheet_safe() and chosen != "csv":
+        raise LtrValueError(f"--spreadsheet-safe is for --format csv. The format is {chosen}.")
+    return chosen
+
+
+def _chosen_format(form: str | None, out: Path | None, forms: Iterable[str]) -> str:
     if form is not None:
         if form not in forms:
             raise LtrValueError(f"--format {form} is not written here; there are {', '.join(forms)}.")
@@ -57,20 +68,24 @@ def require_targets(*paths: Path | None) -> None:
 
 
 def tell(message: str) -> None:
-    """Write to standard error; that its reader has gone changes no exit status."""
+    """Write to standard error, where no name controls a terminal; that its reader has gone changes no exit status."""
     try:
-        click.echo(message, err=True)
+        click.echo(printable(message), err=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def write(text: str, out: Path | None) -> None:
-    """Write a result to a file, whole, or to the terminal."""
+def write(text: str, out: Path | None, form: str) -> None:
+    """Write a result to a file, whole, or to the terminal; names in text control no terminal, and data stay as they are."""
+    if form not in FORMS_OF_DATA:
+        text = printable(text)
+    elif is_spreadsheet_safe():
+        text = spreadsheet_safe(text)
     if out is not None:
         write_file(out, lambda path: write_whole(path, text))
         return
     try:
-        click.echo(text, nl=False)
+        click.echo(text, nl=False, color=True)  # or click would take colours out of data that is piped
     except BrokenPipeError:  # the reader, such as head, has what it wanted; the status still says what the gate said
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -66,5 +66,5 @@ def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each
             **policy,
         ),
     )
-    write(step("Rendering", lambda: RENDERERS[form](made)), out)
+    write(step("Rendering", lambda: RENDERERS[form](made)), out, form)
     return status_of(made.gate)

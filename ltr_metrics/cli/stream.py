@@ -10,6 +10,7 @@ from ltr_metrics.cli.inputs import Named
 from ltr_metrics.cli.progress import count
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.plain import none_if_nan
+from ltr_metrics.printable import one_line
 from ltr_metrics.report import Report, as_per_query_csv
 from ltr_metrics.result import Evaluation
 from ltr_metrics.sources import BY_COUNTS
@@ -41,7 +42,7 @@ def evaluate_batches(
 
 
 def _as_text(results: dict[str, Evaluation]) -> str:
-    return "\n\n".join(f"{name}\n{result}" for name, result in results.items()) + "\n"
+    return "\n\n".join(f"{one_line(name)}\n{result}" for name, result in results.items()) + "\n"
 
 
 def _as_json(results: dict[str, Evaluation]) -> str:

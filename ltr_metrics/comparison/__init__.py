@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ltr_metrics.comparison.models import models_from
-from ltr_metrics.comparison.positions import Positions
 from ltr_metrics.comparison.result import Comparison, Difference
 from ltr_metrics.comparison.settings import Settings, seed_from
 from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.per_query import labels_of
+from ltr_metrics.words import ConventionName, Correction, CorrectionOver, Interval, NoRelevant, Test, TiePolicy
 
-__all__ = ["Comparison", "Difference", "Positions", "Settings", "compare"]
+__all__ = ["Comparison", "Difference", "Settings", "compare"]
 
 
 def compare(
@@ -22,18 +22,18 @@ def compare(
     *,
     metrics: Metrics | None = None,
     baseline: str | None = None,
-    test: str = "randomization",
-    correction: str = "holm",
-    correction_over: str = "models",
-    interval: str = "wider",
+    test: Test = "randomization",
+    correction: Correction = "holm",
+    correction_over: CorrectionOver = "models",
+    interval: Interval = "wider",
     confidence: float = 0.95,
     power: float = 0.8,
     n_resamples: int = 10_000,
     cluster: Any = None,
     random_state: Any = 0,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     n_threads: int | None = None,
     **data: Any,
 ) -> Comparison:

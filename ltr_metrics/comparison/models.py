@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.comparison.names import name_in
-from ltr_metrics.comparison.positions import Positions
 from ltr_metrics.conventions import Metrics, Request, resolve
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation import Queries, queries_from
@@ -19,6 +18,7 @@ from ltr_metrics.inputs import FloatArray, IntArray, has_named_columns, named_co
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import metric
 from ltr_metrics.per_query import segmentations, weights
+from ltr_metrics.positions import Positions
 from ltr_metrics.result import Evaluation, take_queries
 from ltr_metrics.rows import GroupedRows
 
@@ -70,7 +70,7 @@ def models_from(
         request = resolve(metrics_of(evaluated) if metrics is None else metrics, **options)
         rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
         runs = {
-            name: [_evaluated(name, run, queries, y_true, data, request, n_threads) for run in of_model]
+            name: [_evaluated(name, run, queries, request, n_threads) for run in of_model]
             for name, of_model in runs.items()
         }
         reference = next(run for of_model in runs.values() for run in of_model if run.qid is queries.qid)
@@ -113,24 +113,10 @@ def metrics_of(evaluated: Sequence[Evaluation]) -> list[Metric] | None:
         ) from None
 
 
-def _evaluated(
-    name: str,
-    run: Any,
-    queries: Queries,
-    y_true: Any,
-    data: dict[str, Any],
-    request: Request,
-    n_threads: int | None,
-) -> Evaluation:
+def _evaluated(name: str, run: Any, queries: Queries, request: Request, n_threads: int | None) -> Evaluation:
     if isinstance(run, Evaluation):
         return run
     with naming(name):
-        if isinstance(run, Positions):
-            run, shown = run.as_scores(queries, "places")
-            if not shown.all():
-                retrieved = shown if queries.retrieved is None else shown & queries.retrieved
-                of_shown = queries_from(y_true, data | {"retrieved": retrieved}, "compare")
-                return replace(of_shown.answer(run, request, n_threads), qid=queries.qid)
         return queries.answer(run, request, n_threads)
 
 

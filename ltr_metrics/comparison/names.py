@@ -6,6 +6,7 @@ from typing import Any
 
 from ltr_metrics.conventions import CONVENTIONS, resolve
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
+from ltr_metrics.metrics.names import refuse_several
 from ltr_metrics.result import Evaluation
 
 
@@ -17,8 +18,9 @@ def name_in(result: Evaluation, key: Any) -> str:
     evaluated, convention = result.per_query, result.policy.convention
     if key in evaluated:
         return evaluated.canonical(key)
+    refuse_several(str(key))
     try:
-        name = str(resolve(key, convention=convention if convention in CONVENTIONS else None).metrics[0])
+        name = str(resolve(key, convention=CONVENTIONS.get(convention)).metrics[0])
     except LtrValueError:
         name = str(key)
     if name in evaluated:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -11,18 +11,19 @@ from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.inference import CORRECTIONS, INTERVALS, TESTS
 from ltr_metrics.inference.options import require_fraction, require_n_resamples
 from ltr_metrics.inputs import require_option
+from ltr_metrics.words import Correction, CorrectionOver, Interval, Test
 
-CORRECTION_OVER = ("models", "all")
+CORRECTION_OVER: tuple[CorrectionOver, ...] = get_args(CorrectionOver)
 
 
 @dataclass(frozen=True)
 class Settings:
     """Options of `ltr_metrics.compare`; ``seed`` is what its ``random_state`` came to, so that a run can be repeated."""
 
-    test: str
-    correction: str
-    correction_over: str
-    interval: str
+    test: Test
+    correction: Correction
+    correction_over: CorrectionOver
+    interval: Interval
     confidence: float
     power: float
     n_resamples: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ltr_metrics.plain import segment_title
+from ltr_metrics.printable import one_line
 from ltr_metrics.printed import Note, Table
 
 TESTS = {
@@ -74,7 +75,7 @@ def foot(comparison: dict[str, Any]) -> str:
         "not corrected" if settings["correction"] == "none" else f"adjusted by {settings['correction']} over {over}"
     )
     sentences = (
-        f"Differences to {comparison['baseline']} over {comparison['n_queries']:,} queries.",
+        f"Differences to {one_line(comparison['baseline'])} over {comparison['n_queries']:,} queries.",
         f"Interval: {100 * settings['confidence']:g}%, {INTERVALS[settings['interval']]}.",
         f"p: {TESTS[settings['test']]}, {corrected}; {settings['n_resamples']:,} resamples, random state {settings['seed']}.",
         "+/=/-: queries that gain, stay, lose.",
@@ -89,14 +90,14 @@ def foot(comparison: dict[str, Any]) -> str:
         for row in comparison["rows"]:
             plain = row["plain"]
             lines.append(
-                f"  {row['metric']} {row['model']}: {signed(plain['difference'])} [{signed(plain['ci_low'])}, {signed(plain['ci_high'])}], "
+                f"  {row['metric']} {one_line(row['model'])}: {signed(plain['difference'])} [{signed(plain['ci_low'])}, {signed(plain['ci_high'])}], "
                 f"p {p_shown(plain['p_value'])}"
             )
     for model, of_metric in comparison["seeds"].items():
         n_seeds = len(next(iter(of_metric.values())))
         spread = ", ".join(f"{metric} {min(means):.4f} to {max(means):.4f}" for metric, means in of_metric.items())
         lines.append(
-            f"{model} is the mean of {n_seeds} seeds, whose means are {spread}. The intervals are of these seeds."
+            f"{one_line(model)} is the mean of {n_seeds} seeds, whose means are {spread}. The intervals are of these seeds."
         )
     return "\n".join(lines)
 

@@ -22,6 +22,7 @@ from ltr_metrics.label_checks import LabelChecks
 from ltr_metrics.metrics.shown import MeanOf
 from ltr_metrics.result import Evaluation, joined
 from ltr_metrics.totals import Totals
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 
 def evaluate(
@@ -35,9 +36,9 @@ def evaluate(
     weight: Any = None,
     by: Sequence[str] = (),
     shuffle: bool = False,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
 ) -> DistributedEvaluation:
     """Evaluate rows in the partitions of Dask, to the last digit or two as one machine would.
 
@@ -115,9 +116,9 @@ def evaluate_scores(
     weight: Any = None,
     by: Sequence[str] = (),
     shuffle: bool = False,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
 ) -> dict[str, DistributedEvaluation]:
     """Evaluate several scores of the same rows, which are read and laid out once; see `evaluate` for the parameters.
 

@@ -42,7 +42,7 @@ def whole_queries(frame: Any, qid: str = "qid") -> Any:
     Raises
     ------
     LtrKeyError, LtrTypeError
-        At once, if there is no such column or the frame is not one of Dask.
+        At once, if there is no such column, the frame is not one of Dask, or the name of a column is not text.
     LtrValueError
         When it is computed, if a row has no query id.
 
@@ -58,11 +58,25 @@ def whole_queries(frame: Any, qid: str = "qid") -> Any:
     0.75
     """
     if not isinstance(qid, str):
-        raise LtrTypeError(f"qid must be the name of a column of the frame. Got a {type(qid).__name__}.")
+        raise LtrTypeError(
+            f"qid must be the name of a column of the frame, as text. Got a {type(qid).__name__}. If the frame's columns have "
+            "other names, rename them first: frame.rename(columns=str)."
+        )
     rows = Rows.of(frame, {"qid": qid})
+    _require_text_as_names(frame)
     meta = meta_of(frame)
     placed = frame.map_partitions(_placed, rows.columns["qid"], meta=_placed(meta, qid))
     return placed.shuffle(HASH).map_partitions(_sorted_by_query, qid, meta=meta)
+
+
+def _require_text_as_names(frame: Any) -> None:
+    """Refuse what Dask's shuffle on a cluster refuses, while Dask's shuffle on one machine may still take it."""
+    other = next((name for name in frame.columns if not isinstance(name, str)), None)
+    if other is not None:
+        raise LtrTypeError(
+            f"The names of all columns must be text, which Dask's shuffle between workers needs. Got the {type(other).__name__} "
+            f"{other!r}. Rename the columns first: frame.rename(columns=str)."
+        )
 
 
 def shuffled(rows: Rows, asked: Asked) -> list[Any]:

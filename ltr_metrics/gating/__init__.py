@@ -16,6 +16,7 @@ from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.gating.rules import Limit, Rule, read_rules
 from ltr_metrics.inputs import FloatArray
 from ltr_metrics.plain import none_if_nan, segment_title
+from ltr_metrics.printable import one_line
 from ltr_metrics.printed import Printed, Table
 from ltr_metrics.rounding import difference_of
 
@@ -56,7 +57,7 @@ class Check(Printed):
     def __str__(self) -> str:
         """Return a line."""
         where = "" if self.segment is None else f", {self.segment}"
-        return f"{'PASS' if self.passed else 'FAIL'}  {self.model}{where}: {self.rule}: {self.reason}"
+        return one_line(f"{'PASS' if self.passed else 'FAIL'}  {self.model}{where}: {self.rule}: {self.reason}")
 
 
 @dataclass(frozen=True)

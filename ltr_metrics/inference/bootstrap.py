@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -13,17 +13,18 @@ from ltr_metrics.inference.options import require_fraction, require_n_resamples
 from ltr_metrics.inference.resampling import in_chunks, sums, tolerance
 from ltr_metrics.inference.sample import Sample
 from ltr_metrics.inputs import BoolArray, FloatArray, require_option
+from ltr_metrics.words import Bootstrap
 
 if TYPE_CHECKING:
     from ltr_metrics.inference.options import Seed
 
-BOOTSTRAPS = ("bca", "percentile")
+BOOTSTRAPS: tuple[Bootstrap, ...] = get_args(Bootstrap)
 PURPOSE = 1
 NORMAL = NormalDist()
 
 
 def bootstrap_intervals(
-    sample: Sample, method: str = "bca", confidence: float = 0.95, n_resamples: int = 10_000, seed: Seed = 0
+    sample: Sample, method: Bootstrap = "bca", confidence: float = 0.95, n_resamples: int = 10_000, seed: Seed = 0
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return a bootstrap interval of each column's mean.
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import FloatArray, as_numbers, require_option
+from ltr_metrics.words import Correction
 
-CORRECTIONS = ("holm", "bonferroni", "bh", "none")
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
 
-def correct(p: Any, method: str = "holm") -> FloatArray:
+def correct(p: Any, method: Correction = "holm") -> FloatArray:
     """Return p-values adjusted for how many were looked at.
 
     With an adjusted p of at most alpha as the rule, ``"holm"`` and ``"bonferroni"`` bound the chance of a single false finding by

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -10,15 +10,16 @@ from ltr_metrics.inference.bootstrap import bootstrap_intervals
 from ltr_metrics.inference.classical import t_intervals
 from ltr_metrics.inference.sample import Sample
 from ltr_metrics.inputs import FloatArray, require_option
+from ltr_metrics.words import Interval
 
 if TYPE_CHECKING:
     from ltr_metrics.inference.options import Seed
 
-INTERVALS = ("wider", "bca", "percentile", "t")
+INTERVALS: tuple[Interval, ...] = get_args(Interval)
 
 
 def intervals(
-    sample: Sample, method: str = "wider", confidence: float = 0.95, n_resamples: int = 10_000, seed: Seed = 0
+    sample: Sample, method: Interval = "wider", confidence: float = 0.95, n_resamples: int = 10_000, seed: Seed = 0
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return a confidence interval of each column's mean.
 

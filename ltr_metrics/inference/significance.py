@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from ltr_metrics.inference.classical import sign_p, t_p, wilcoxon_p
 from ltr_metrics.inference.options import require_n_resamples
 from ltr_metrics.inference.randomization import randomization_p
 from ltr_metrics.inference.sample import Sample
 from ltr_metrics.inputs import BoolArray, FloatArray, require_option
+from ltr_metrics.words import Test
 
 if TYPE_CHECKING:
     from ltr_metrics.inference.options import Seed
 
-TESTS = ("randomization", "t", "wilcoxon", "sign")
+TESTS: tuple[Test, ...] = get_args(Test)
 
 
 def p_values(
-    sample: Sample, test: str = "randomization", n_resamples: int = 10_000, seed: Seed = 0
+    sample: Sample, test: Test = "randomization", n_resamples: int = 10_000, seed: Seed = 0
 ) -> tuple[FloatArray, BoolArray]:
     r"""Return the two-sided p-value of each column.
 

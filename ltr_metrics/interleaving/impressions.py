@@ -23,6 +23,7 @@ from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.interleaving.rankings import as_documents, is_sequence, short
 from ltr_metrics.io.compressed import blocks_of_lines
 from ltr_metrics.io.write import write_whole
+from ltr_metrics.words import InterleavingMethod
 
 KEYS = ("query", "method", "rankings", "shown", "teams", "clicks", "length")
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
@@ -66,7 +67,7 @@ class Impression:
     clicks: list[int]
     length: int | None = None
     query: str | float | None = None
-    method: str | None = None
+    method: InterleavingMethod | None = None
 
     def __post_init__(self) -> None:
         if self.method is not None:

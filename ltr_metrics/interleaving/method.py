@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from ltr_metrics.comparison.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import FloatArray, require_option
 from ltr_metrics.interleaving.rankings import Rankings, as_documents, is_sequence, short
+from ltr_metrics.words import RuleOfCredit
 
-RULES = ("own", "clicks")
+RULES: tuple[RuleOfCredit, ...] = get_args(RuleOfCredit)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Method(ABC):
         """
         return self._mix(generator_of(random_state))
 
-    def credit(self, shown: Shown | Sequence[Hashable], clicks: Any, rule: str = "own") -> FloatArray:
+    def credit(self, shown: Shown | Sequence[Hashable], clicks: Any, rule: RuleOfCredit = "own") -> FloatArray:
         """Return the credit of each ranker for the clicks on a list.
 
         Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.inference.libraries import library
 from ltr_metrics.inputs import FloatArray, is_count, require_option
 from ltr_metrics.interleaving.method import Method, Shown, generator_of
+from ltr_metrics.words import Credit
 
-CREDITS = ("inverse", "negative")
+CREDITS: tuple[Credit, ...] = get_args(Credit)
 ROUNDING = 1e-9  # of the largest credit: less bias is none
 NOTHING = 1e-12  # a probability that is 0 but for rounding
 
@@ -72,7 +73,7 @@ class Optimized(Method):
         rankings: Any,
         length: int | None = None,
         *,
-        credit: str = "inverse",
+        credit: Credit = "inverse",
         max_lists: int = 2000,
         random_state: Any = 0,
     ) -> None:
@@ -96,7 +97,7 @@ class Optimized(Method):
         if self.bias:
             self._warn_of_bias(len(lists), all_there)
 
-    def _credit_of_ranks(self, document: Hashable, rule: str) -> FloatArray:
+    def _credit_of_ranks(self, document: Hashable, rule: Credit) -> FloatArray:
         """Return each ranker's credit for a click on a document."""
         lists, ranks = self._rankings.lists, self._rankings.ranks
         rank = np.array([of.get(document, len(one) + 1) for of, one in zip(ranks, lists, strict=True)], dtype=float)

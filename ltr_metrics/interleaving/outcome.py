@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from ltr_metrics.plain import none_if_nan
 from ltr_metrics.printed import Printed, Table
 from ltr_metrics.result import table_of
 from ltr_metrics.rounding import difference_of
+from ltr_metrics.words import OutcomeBy
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +32,7 @@ A_DECADE = 10  # checkpoints
 TIED = 1e-9  # credits are sums of 1/P, in any order: relative to the larger of the two and 1
 NO_DIFFERENCE = 1e-12  # of a sum of differences, relative to its terms
 LARGEST = 1e150  # credit
-BY = ("wins", "credit")
+BY: tuple[OutcomeBy, ...] = get_args(OutcomeBy)
 NAN = float("nan")
 PAIR = (
     "model",
@@ -317,7 +318,7 @@ class Outcome(Printed):
         metric: str | Metric | None = None,
         *,
         truth: Mapping[str, float] | None = None,
-        by: str = "wins",
+        by: OutcomeBy = "wins",
         impressions: int | None = None,
     ) -> float:
         """Return the share of the pairs of models on which the clicks and an offline metric disagree.
@@ -346,7 +347,7 @@ class Outcome(Printed):
         return float(self.errors(metric, truth=truth, by=by)[1][at])
 
     def errors(
-        self, metric: str | Metric | None = None, *, truth: Mapping[str, float] | None = None, by: str = "wins"
+        self, metric: str | Metric | None = None, *, truth: Mapping[str, float] | None = None, by: OutcomeBy = "wins"
     ) -> tuple[Counts, FloatArray]:
         """Return the `checkpoints` and the `error` at each."""
         offline = self._offline(metric, truth)
@@ -369,7 +370,7 @@ class Outcome(Printed):
 
     # -- verdicts -------------------------------------------------------------------------------------------------------
 
-    def _verdicts(self, by: str) -> FloatArray:
+    def _verdicts(self, by: OutcomeBy) -> FloatArray:
         """Return what the row is ahead of the column at each checkpoint, a (n_checkpoints, L, L) array."""
         if by == "wins":
             wins = self.tally.wins.cumsum(axis=0)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import FloatArray, require_option
 from ltr_metrics.interleaving.method import Method, Shown
+from ltr_metrics.words import Pairs
 
-PAIRS = ("joachims", "authors")
+PAIRS: tuple[Pairs, ...] = get_args(Pairs)
 SMALLEST = 1e-150  # of whose inverse the square is still a float64
 
 
@@ -57,7 +58,7 @@ class PairwisePreference(Method):
     array([-1.5,  4.5])
     """
 
-    def __init__(self, rankings: Any, length: int | None = None, *, pairs: str = "joachims") -> None:
+    def __init__(self, rankings: Any, length: int | None = None, *, pairs: Pairs = "joachims") -> None:
         super().__init__(rankings, length)
         self.pairs = require_option("pairs", pairs, PAIRS)
 

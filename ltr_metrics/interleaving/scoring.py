@@ -19,6 +19,7 @@ from ltr_metrics.interleaving.method import RULES, Method, Shown
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.interleaving.outcome import Outcome, Tally, checkpoints, ends_of_block
 from ltr_metrics.interleaving.team_draft import TeamDraft
+from ltr_metrics.words import InterleavingMethod, RuleOfCredit
 
 BLOCK = 4096  # impressions whose credit is held
 KEPT = 256  # rankings whose method is kept: queries come again, and some methods take long to prepare
@@ -26,10 +27,10 @@ KEPT = 256  # rankings whose method is kept: queries come again, and some method
 
 def score(
     impressions: Iterable[Impression] | str | os.PathLike[str],
-    method: str,
+    method: InterleavingMethod,
     *,
     models: Iterable[str] | None = None,
-    rule: str = "own",
+    rule: RuleOfCredit = "own",
     **options: Any,
 ) -> Outcome:
     """Give credit for the clicks of every impression, and return what it adds up to.
@@ -108,7 +109,7 @@ def _credit(
     models: list[str] | None,
     of_method: type[Method],
     methods: Callable[[tuple[tuple[Hashable, ...], ...], int], Method],
-    rule: str,
+    rule: RuleOfCredit,
 ) -> FloatArray:
     """Return the credit of each model, in the order of ``models``."""
     with naming(where):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ PathLike = str | os.PathLike[str]
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ARROW = (".arrow", ".feather")
 KINDS = (".parquet", *ARROW, ".npz", *TEXT_SEPARATORS)
+MOST_NAMED = 100  # columns in one message
 END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
@@ -98,13 +100,17 @@ def kind_of(path: PathLike) -> str:
 
 def require_columns(path: Path, names: Sequence[object], needed: Iterable[str]) -> None:
     """Refuse a table that has a name twice, or lacks a column that is needed."""
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise LtrValueError(f"{path} has {names.count(twice)} columns named {twice!r}; keep one of each name.")
+    times = Counter(names)
+    if len(times) < len(names):
+        twice, n = next((name, n) for name, n in times.items() if n > 1)
+        raise LtrValueError(f"{path} has {n} columns named {twice!r}; keep one of each name.")
     for column in needed:
-        if column not in names:
+        if column not in times:
             hint = did_you_mean(column, map(str, names))
-            raise LtrKeyError(f"{path} has no column {column!r}.{hint} It has {', '.join(map(str, names))}.")
+            more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+            raise LtrKeyError(
+                f"{path} has no column {column!r}.{hint} It has {', '.join(map(str, names[:MOST_NAMED]))}{more}."
+            )
 
 
 def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:

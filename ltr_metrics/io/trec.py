@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, get_args
 
 import numpy as np
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray, require_option
 from ltr_metrics.io.compressed import blocks_of_lines
+from ltr_metrics.words import Topics
 
 PathLike = str | os.PathLike[str]
 
@@ -66,7 +67,7 @@ class TrecData:
         return column
 
 
-def read_trec(qrels: PathLike, run: PathLike, *, topics: str = "both") -> TrecData:
+def read_trec(qrels: PathLike, run: PathLike, *, topics: Topics = "both") -> TrecData:
     r"""Read a run and the judgements that it is to be measured by.
 
     A line of the qrels is ``topic iteration docno grade``, a line of the run ``topic Q0 docno rank score tag``.
@@ -114,7 +115,7 @@ def read_trec(qrels: PathLike, run: PathLike, *, topics: str = "both") -> TrecDa
     >>> data.judged.tolist(), data.retrieved.tolist(), data.only_in_qrels
     ([False, True, True], [True, True, False], ('302',))
     """
-    require_option("topics", topics, ("both", "qrels"))
+    require_option("topics", topics, get_args(Topics))
     judgements, ranking = _read_file(Path(qrels), _QRELS), _read_file(Path(run), _RUN)
     in_qrels, in_run = set(judgements.topics), set(ranking.topics)
     if topics == "both" and not in_qrels & in_run:

@@ -19,6 +19,7 @@ from ltr_metrics.plain import PlainId, order_of_id
 from ltr_metrics.printed import Printed
 from ltr_metrics.result import Evaluation, mean
 from ltr_metrics.standard_error import counting, standard_error
+from ltr_metrics.words import PartOfSearch
 
 WIDTH = 100  # of the parameters in one line
 
@@ -89,7 +90,7 @@ class Candidate(Printed):
 
 
 def candidates_of(
-    scores: Sequence[Score], metric: str | Metric, part: str | None, params: Iterable[Mapping[str, Any]] | None
+    scores: Sequence[Score], metric: str | Metric, part: PartOfSearch | None, params: Iterable[Mapping[str, Any]] | None
 ) -> list[Candidate]:
     """Return each candidate over all its folds, the best first or in the order of ``params``."""
     chosen = [score for score in scores if score.part == part]

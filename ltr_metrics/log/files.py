@@ -22,6 +22,7 @@ from ltr_metrics.inputs import AnyArray
 from ltr_metrics.log.parameters import Parameters, plain
 from ltr_metrics.plain import order_of_id, plain_id
 from ltr_metrics.result import Evaluation
+from ltr_metrics.words import PartOfSearch
 
 SUFFIX = ".scores.npz"
 FORMAT = 1
@@ -33,7 +34,7 @@ class Record:
     """What a file holds. Sets of queries are fingerprints, None if unknown."""
 
     parameters: Parameters
-    part: str | None
+    part: PartOfSearch | None
     fold: str  # of the queries that were scored
     fit: str | None  # of those that the ranker was fitted on
     search: str | None  # of both together: the same for all splits of a cross-validation
@@ -48,7 +49,7 @@ class Record:
 def write(
     folder: Path,
     parameters: Mapping[str, Any],
-    part: str | None,
+    part: PartOfSearch | None,
     evaluation: Evaluation,
     fitted: Iterable[object] | None,
 ) -> None:
@@ -76,7 +77,7 @@ def _fingerprint(ids: Iterable[object]) -> str:
 
 
 def _to_arrays(
-    parameters: Mapping[str, Any], part: str | None, evaluation: Evaluation, fitted: Iterable[object] | None
+    parameters: Mapping[str, Any], part: PartOfSearch | None, evaluation: Evaluation, fitted: Iterable[object] | None
 ) -> dict[str, Any]:
     scored = evaluation.qid.tolist()
     fitted = None if fitted is None else list(fitted)

@@ -15,6 +15,7 @@ from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.log.rounds import best_round
 from ltr_metrics.mean_interval import t_quantile
 from ltr_metrics.plain import none_if_nan, plain_ids
+from ltr_metrics.printable import one_line
 from ltr_metrics.printed import Printed
 from ltr_metrics.rounding import difference_of
 from ltr_metrics.standard_error import counting
@@ -105,7 +106,7 @@ class LearningCurve(Printed):
         best, plateau = self.best, self.plateau
         interval = f"[{self.low[best]:.4f}, {self.high[best]:.4f}] ({100 * self.confidence:g}% interval, {self.n_queries:,} queries)"
         lines = [
-            f"{self.metric} of {self.data}: best round {best}, counted from 0, mean {self.mean[best]:.4f} {interval}"
+            f"{self.metric} of {one_line(self.data)}: best round {best}, counted from 0, mean {self.mean[best]:.4f} {interval}"
         ]
         lines.append(
             f"{len(plateau)} of {self.n_rounds} rounds cannot be told from the best, the first of them {plateau[0]}, the last {plateau[-1]}"

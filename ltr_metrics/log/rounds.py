@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from ltr_metrics.metrics.base import is_number
 from ltr_metrics.printed import Printed
 from ltr_metrics.result import mean
 from ltr_metrics.standard_error import counting, standard_error
+from ltr_metrics.words import RuleOfBestRound
 
-RULES = ("max", "one_se")
+RULES: tuple[RuleOfBestRound, ...] = get_args(RuleOfBestRound)
 
 
 def change(values: FloatArray, qid: AnyArray, before: int, after: int) -> Change:
@@ -74,7 +75,7 @@ class BestRound(Printed):
 
     metric: str
     round: int
-    rule: str
+    rule: RuleOfBestRound
     best: int
     curve: FloatArray
     standard_error: FloatArray
@@ -121,7 +122,7 @@ class BestRound(Printed):
 
 
 def best_round(
-    values: FloatArray, weight: FloatArray | None, *, metric: str, rule: str, confidence: float
+    values: FloatArray, weight: FloatArray | None, *, metric: str, rule: RuleOfBestRound, confidence: float
 ) -> BestRound:
     """Choose a round, and find those whose mean cannot be told from the best."""
     require_option("rule", rule, RULES)

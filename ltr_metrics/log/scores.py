@@ -20,6 +20,7 @@ from ltr_metrics.log.files import SUFFIX, Record, Split, read
 from ltr_metrics.log.parameters import Parameters, as_text, order_of, varying
 from ltr_metrics.plain import PlainId, order_of_id
 from ltr_metrics.result import Evaluation, table_of, take_queries
+from ltr_metrics.words import PartOfSearch
 
 if TYPE_CHECKING:
     import pandas
@@ -61,7 +62,7 @@ class Score:
     candidate: int
     search: int | None
     fold: int
-    part: str | None
+    part: PartOfSearch | None
     parameters: Parameters
     evaluation: Evaluation
     refitted: bool

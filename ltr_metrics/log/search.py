@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.log import files
@@ -13,11 +13,12 @@ from ltr_metrics.log.candidates import Candidate, candidates_of
 from ltr_metrics.log.scores import Score, scores_in, table
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import Evaluation
+from ltr_metrics.words import PartOfSearch
 
 if TYPE_CHECKING:
     import pandas
 
-PARTS = ("test", "train", None)
+PARTS: tuple[PartOfSearch | None, ...] = (*get_args(PartOfSearch), None)
 
 
 class SearchLog:
@@ -52,7 +53,7 @@ class SearchLog:
     def candidates(
         self,
         metric: str | Metric,
-        part: str | None = "test",
+        part: PartOfSearch | None = "test",
         params: Iterable[Mapping[str, Any]] | None = None,
     ) -> list[Candidate]:
         """Return each candidate of a search with its values over all folds.
@@ -121,7 +122,7 @@ class SearchLog:
         self,
         parameters: Mapping[str, Any],
         result: Evaluation,
-        part: str | None,
+        part: PartOfSearch | None,
         fitted: Iterable[object] | None = None,
     ) -> None:
         """Write the score of one candidate on one fold; the scorer calls this.

@@ -17,6 +17,7 @@ from ltr_metrics.log.learning import LearningCurve, learning_curve
 from ltr_metrics.log.rounds import BestRound, best_round, change, segment_curves
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import ByMetric, Evaluation
+from ltr_metrics.words import RuleOfBestRound
 
 
 @dataclass
@@ -94,7 +95,9 @@ class TrainingLog:
         """
         return segment_curves(self.values(data, metric), self._of(data).weight, by)
 
-    def best_round(self, data: Any, metric: str | Metric, rule: str = "max", confidence: float = 0.95) -> BestRound:
+    def best_round(
+        self, data: Any, metric: str | Metric, rule: RuleOfBestRound = "max", confidence: float = 0.95
+    ) -> BestRound:
         """Choose a round, and say which others cannot be told from the best on these queries.
 
         The plateau is paired: a round belongs to it if its mean difference to the best round, query by query, is within z

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
 from ltr_metrics.ranking import Ranking, running, totals
 from ltr_metrics.ties import TiedDocuments
+from ltr_metrics.words import Denominator
 
 FAR = 100  # times a tie's size: from so far down on, the closed form of its sum would lose two digits
 
@@ -48,11 +49,11 @@ class MAP(BinaryMetric, RankMetric):
     NAME: ClassVar[str] = "map"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"ap": {}}
 
-    denominator: str = "min"
+    denominator: Denominator = "min"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_parameter(self, "denominator", ("min", "relevant", "cutoff", "hits"))
+        require_parameter(self, "denominator", get_args(Denominator))
         if self.denominator == "cutoff" and self.k is None:
             raise LtrValueError("map(denominator=cutoff) needs a cutoff: write map(denominator=cutoff)@10.")
 

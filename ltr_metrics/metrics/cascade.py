@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ltr_metrics.metrics.stops import NEGLIGIBLE_LOG, expected_stops
 from ltr_metrics.metrics.tables import as_table, of_table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking, running
+from ltr_metrics.words import StopOfERR, StopOfPFound
 
 HIGHEST_GRADE = 1000  # 2^-1000 is still a float64 with all its digits
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # p_rel of the grades 0 to 4
@@ -89,11 +90,11 @@ class ERR(CascadeMetric):
     NAME: ClassVar[str] = "err"
 
     max_grade: float = 4
-    p: str = "exp"
+    p: StopOfERR = "exp"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_parameter(self, "p", ("exp", "label"))
+        require_parameter(self, "p", get_args(StopOfERR))
         _require_max_grade(self)
 
     def worth(self, depth: int) -> FloatArray:
@@ -142,7 +143,7 @@ class PFound(CascadeMetric):
     NAME: ClassVar[str] = "pfound"
 
     p_break: float = 0.15
-    p_rel: str | tuple[float, ...] = "label"
+    p_rel: StopOfPFound | tuple[float, ...] = "label"
     max_grade: float = 4
 
     def __post_init__(self) -> None:
@@ -155,7 +156,7 @@ class PFound(CascadeMetric):
                 )
             object.__setattr__(self, "p_rel", table)
         else:
-            require_parameter(self, "p_rel", ("label", "yandex", "exp"))
+            require_parameter(self, "p_rel", get_args(StopOfPFound))
         if not (is_number(self.p_break) and 0 <= self.p_break < 1):
             raise LtrValueError(
                 f"The parameter p_break of pfound must be a number from 0 to below 1. Got {self.p_break!r}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
 from ltr_metrics.ranking import Ranking, running
+from ltr_metrics.words import ShortOfPrecision
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +43,11 @@ class Precision(BinaryMetric, RankMetric):
     NAME: ClassVar[str] = "precision"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"p": {}}
 
-    short: str = "pad"
+    short: ShortOfPrecision = "pad"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_parameter(self, "short", ("pad", "cut"))
+        require_parameter(self, "short", get_args(ShortOfPrecision))
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         n = np.maximum(block.n_ranked, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.tables import as_table, of_table
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
+from ltr_metrics.words import NamedDiscount, NamedGain, ShortOfNDCG
 
-GAINS, DISCOUNTS = ("exp", "linear"), ("log2", "jarvelin")
-Gain = str | tuple[float, ...] | Callable[[FloatArray], FloatArray]
-Discount = str | Callable[[FloatArray], FloatArray]
+GAINS: tuple[NamedGain, ...] = get_args(NamedGain)
+DISCOUNTS: tuple[NamedDiscount, ...] = get_args(NamedDiscount)
+Gain = NamedGain | tuple[float, ...] | Callable[[FloatArray], FloatArray]
+Discount = NamedDiscount | Callable[[FloatArray], FloatArray]
 
 
 class CG(RankMetric):
@@ -138,7 +140,7 @@ class DCG(RankMetric):
         elif isinstance(self.gain, tuple):
             gains = of_table(queries, self.gain, f"gain table of {self}")
         else:
-            gains = np.asarray(self.gain(grades.copy()), dtype=np.float64)  # type: ignore[operator]
+            gains = np.asarray(self.gain(grades.copy()), dtype=np.float64)
             if gains.shape != grades.shape:
                 raise LtrValueError(
                     f"The gain of {self} must give one gain a grade: got {gains.shape} for {grades.shape}."
@@ -157,7 +159,7 @@ class DCG(RankMetric):
             return np.asarray(1 / np.log2(ranks + 1))
         if self.discount == "jarvelin":
             return np.asarray(1 / np.log2(np.maximum(ranks, 2)))
-        discounts = np.asarray(self.discount(ranks.copy()), dtype=np.float64)  # type: ignore[operator]
+        discounts = np.asarray(self.discount(ranks.copy()), dtype=np.float64)
         if discounts.shape != ranks.shape or not (np.isfinite(discounts) & (discounts >= 0)).all():
             raise LtrValueError(
                 f"The discount of {self} must give one finite number of at least 0 for each of the ranks 1 to {depth}. Got "
@@ -198,11 +200,11 @@ class NDCG(DCG):
     NAME: ClassVar[str] = "ndcg"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"ndcg_exp": {"gain": "exp"}, "ndcg_lin": {"gain": "linear"}}
 
-    short: str = "pad"
+    short: ShortOfNDCG = "pad"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_parameter(self, "short", ("pad", "zero"))
+        require_parameter(self, "short", get_args(ShortOfNDCG))
 
     def check(self, queries: LabelledQueries) -> None:
         gains = self.gains(queries)

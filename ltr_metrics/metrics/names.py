@@ -176,6 +176,7 @@ def parse(name: str) -> ParsedName:
 
 @lru_cache(maxsize=1_000)
 def _parse(name: str) -> ParsedName:
+    refuse_several(name)
     form = _FORM.fullmatch(name)
     if form is None:
         hint = " XGBoost's suffix '-' is no_relevant=0 here." if name.endswith("-") else ""
@@ -184,7 +185,8 @@ def _parse(name: str) -> ParsedName:
         )
     if form["name"] not in _BY_NAME:
         raise LtrValueError(
-            f"There is no metric {form['name']!r} (in {name!r}).{did_you_mean(form['name'], _BY_NAME)} "
+            f"There is no metric {form['name']!r} (in {name!r})."
+            f"{did_you_mean(form['name'], _BY_NAME)} "
             f"Known: {', '.join(sorted(_BY_NAME))}."
         )
     cls, fixed = _BY_NAME[form["name"]]
@@ -219,6 +221,13 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
             raise LtrValueError(f"The parameter {key} is given twice in {name!r}.")
         given[key] = text if key == cls.POSITIONAL else _value(text)
     return given
+
+
+def refuse_several(name: str) -> None:
+    """Refuse several names in one string, and show the list that was meant."""
+    several = [one for part in split_names(name) if (one := part.strip())]
+    if len(several) > 1:
+        raise LtrValueError(f"{name!r} holds the names of several metrics. Pass them as a list: {several}.")
 
 
 def split_names(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ltr_metrics.metrics.base import RankMetric, is_number
 from ltr_metrics.metrics.relevance import BinaryMetric
 from ltr_metrics.queries import LabelledQueries
 from ltr_metrics.ranking import Ranking
+from ltr_metrics.words import Graded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +52,14 @@ class RBP(BinaryMetric, RankMetric):
     NAME: ClassVar[str] = "rbp"
 
     p: float = 0.8
-    graded: str | None = None
+    graded: Graded | None = None
     max_grade: float = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (is_number(self.p) and 0 < self.p < 1):
             raise LtrValueError(f"The parameter p of rbp must be a number between 0 and 1. Got {self.p!r}.")
-        if self.graded not in (None, "max"):
+        if self.graded not in (None, *get_args(Graded)):
             raise LtrValueError(f"The parameter graded of rbp must be None or 'max'. Got {self.graded!r}.")
         if not (is_number(self.max_grade) and self.max_grade > 0):
             raise LtrValueError(f"The parameter max_grade of rbp must be a number above 0. Got {self.max_grade!r}.")

@@ -1,5 +1,6 @@
 """The post-training report: one plain dict first (`summarize`), then its renderings; pictures in scikit-learn's form."""
 
+from ltr_metrics.report.csv import spreadsheet_safe
 from ltr_metrics.report.figures import Figure, figures_of
 from ltr_metrics.report.html import as_html
 from ltr_metrics.report.plots import (
@@ -29,5 +30,6 @@ __all__ = [
     "as_per_query_csv",
     "as_text",
     "figures_of",
+    "spreadsheet_safe",
     "summarize",
 ]

@@ -171,11 +171,16 @@ def _by_metric(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["metric"], []).append(row)
-    fields = ("difference", "ci_low", "ci_high")
     return [
-        {"metric": metric, "rows": of_metric, "axis": Axis.over([0.0, *(r.get(f) for r in of_metric for f in fields)])}
+        {"metric": metric, "rows": of_metric, "axis": Axis.over([0.0, *_ends(of_metric)])}
         for metric, of_metric in groups.items()
     ]
+
+
+def _ends(rows: list[dict[str, Any]]) -> list[float | None]:
+    """Return the differences and the ends of their intervals, with and without weights."""
+    drawn = [*rows, *(row["plain"] for row in rows if row.get("plain"))]
+    return [row.get(field) for row in drawn for field in ("difference", "ci_low", "ci_high")]
 
 
 def _spreads(models: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ltr_metrics.comparison.table import HEADER, cells, foot
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.plain import segment_title
+from ltr_metrics.printable import one_line, printable
 from ltr_metrics.printed import wrapped
 
 
@@ -24,7 +25,7 @@ class Table(NamedTuple):
 
 def in_text(table: Table) -> str:
     """Return the table for a terminal."""
-    return "\n\n".join(filter(None, (table.title, _rendered(table, "simple"), wrapped(table.foot))))
+    return "\n\n".join(filter(None, (one_line(table.title), _rendered(table, "simple"), wrapped(table.foot))))
 
 
 def in_markdown(table: Table) -> str:
@@ -44,13 +45,13 @@ def in_latex(table: Table) -> str:
 
 def markdown_text(text: str) -> str:
     """Return text whose signs mean nothing in Markdown or in HTML."""
-    escaped = html.escape(" ".join(text.split()), quote=False)
+    escaped = html.escape(printable(" ".join(text.split())), quote=False)
     return "".join(f"\\{sign}" if sign in "\\`*_[]|~$#" else sign for sign in escaped)
 
 
 def latex_comment(text: str) -> str:
     """Return text of one or more lines as comments."""
-    return "\n".join(f"% {line}" for line in text.splitlines())
+    return "\n".join(f"% {printable(line)}" for line in text.splitlines())
 
 
 def tables_of_comparison(comparison: dict[str, Any], title: str = "") -> list[Table]:
@@ -69,5 +70,6 @@ def _rendered(table: Table, form: str) -> str:
         from tabulate import tabulate
     except ImportError as error:
         raise MissingExtraError("tabulate", "report") from error
+    header, *rows = [list(map(one_line, row)) for row in (table.header, *table.rows)]
     align = ["left"] * table.n_words + ["right"] * (len(table.header) - table.n_words)
-    return str(tabulate(table.rows, table.header, tablefmt=form, disable_numparse=True, colalign=align))
+    return str(tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align))

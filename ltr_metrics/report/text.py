@@ -10,6 +10,8 @@ import numpy as np
 from ltr_metrics.comparison.table import shown, signed
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.plain import segment_title
+from ltr_metrics.printable import one_line
+from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.online import tables_of_online
 from ltr_metrics.report.summarize import QUANTILES, Report
 from ltr_metrics.report.tables import (
@@ -17,6 +19,7 @@ from ltr_metrics.report.tables import (
     in_latex,
     in_markdown,
     in_text,
+    latex_comment,
     markdown_text,
     tables_of_comparison,
 )
@@ -31,7 +34,7 @@ FOOT = "q5 ... q95: quantiles over queries{}. Left out: queries for which the me
 
 def as_text(report: Report) -> str:
     """Return a heading and the tables, of which the means have a line for each metric and model."""
-    heading = "\n".join(f"{name:<11}{line}" for name, line in _heading(report.summary).items())
+    heading = "\n".join(f"{name:<11}{one_line(line)}" for name, line in _heading(report.summary).items())
     return "\n\n".join([heading, *map(in_text, _tables(report))]) + "\n"
 
 
@@ -43,7 +46,7 @@ def as_markdown(report: Report) -> str:
 
 def as_latex(report: Report) -> str:
     """Return the tables in LaTeX, for the package booktabs; the heading stands above them as comments."""
-    heading = "\n".join(f"% {name}: {line}" for name, line in _heading(report.summary).items())
+    heading = "\n".join(latex_comment(f"{name}: {one_line(line)}") for name, line in _heading(report.summary).items())
     return "\n\n".join([heading, *map(in_latex, _tables(report))]) + "\n"
 
 
@@ -161,7 +164,7 @@ def as_per_query_csv(report: Report) -> str:
         for name, (labels, code) in result.segments.items():
             further[name or "segment"] = np.array(labels, dtype=object)[code]
         frames.append(pd.concat([pd.DataFrame({"model": model, **further}, index=frame.index), frame], axis=1))
-    return str(pd.concat(frames, ignore_index=True).to_csv(index=False))
+    return in_csv(pd.concat(frames, ignore_index=True))
 
 
 def _heading(summary: dict[str, Any]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from ltr_metrics.grouping import Grouping, group_by_ids
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.sklearn.columns import as_table, has_column, names_of_columns, queries_of
 from ltr_metrics.sklearn.steps import Steps
+from ltr_metrics.words import PartOfSearch
 
 Extent = tuple[int, float]
 
@@ -32,7 +33,7 @@ class Extents(dict[Any, Extent]):
 class Side(NamedTuple):
     """On which side of a split a ranker is scored."""
 
-    part: str | None = None  # "train": queries that it was fitted on, "test": others; None: both, or unknown
+    part: PartOfSearch | None = None  # "train": queries that it was fitted on, "test": others; None: both, or unknown
     fitted: Extents | None = None  # queries that it was fitted on, if they have the names of those that are scored
 
 
@@ -58,7 +59,7 @@ def side_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> Side:
             f"here; so do {len(cut)} of these {len(scored)} queries. Folds that cut queries flatter every ranker: split by cv=GroupKFold() "
             "with groups=qid. (If these are other queries, give them other ids.)"
         )
-    part = "test" if not known else "train" if len(known) == len(scored) else None
+    part: PartOfSearch | None = "test" if not known else "train" if len(known) == len(scored) else None
     return Side(part, None if renamed else fitted)
 
 

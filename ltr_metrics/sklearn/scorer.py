@@ -24,15 +24,16 @@ from ltr_metrics.metrics.base import Metric
 from ltr_metrics.result import Evaluation
 from ltr_metrics.sklearn.columns import as_labels, as_table, queries_of
 from ltr_metrics.sklearn.guard import Side, side_of, warn_of_ids_as_a_feature
+from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 
 def make_scorer(
     metrics: Metrics,
     qid: str | int = "qid",
     *,
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
     names: Names = "canonical",
 ) -> QueryScorer:

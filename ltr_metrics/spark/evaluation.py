@@ -26,6 +26,7 @@ from ltr_metrics.result import Evaluation, joined, take_queries
 from ltr_metrics.spark import columns
 from ltr_metrics.spark.partition import BY, COLUMN, DOCID, LABEL, QID, SCHEMA, SCORE, WEIGHT, Task, evaluated
 from ltr_metrics.totals import Totals
+from ltr_metrics.words import ConventionName, NoRelevant, TiesOfSpark
 
 ROWS_AT_ONCE = 100_000  # more at once are hardly faster
 
@@ -40,9 +41,9 @@ def evaluate(
     docid: str | None = None,
     weight: str | None = None,
     by: str | Sequence[str] = (),
-    ties: str | None = None,
-    no_relevant: str | float | None = None,
-    convention: str | Convention | None = None,
+    ties: TiesOfSpark | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
 ) -> DistributedEvaluation:
     """Evaluate a Spark DataFrame, a row a document, in any order and any partitions.
 

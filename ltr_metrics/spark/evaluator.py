@@ -19,6 +19,7 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import metric as metric_of
 from ltr_metrics.spark.evaluation import evaluate, refuse_input_order
+from ltr_metrics.words import ConventionName, NoRelevant, TiesOfSpark
 
 SPLIT_BY_ROW = re.compile(r"\w+_[0-9a-f]{12}_rand")  # how Spark names the random number that it draws for each row
 
@@ -89,9 +90,9 @@ class QueryEvaluator(
         qidCol: str = "qid",
         weightCol: str | None = None,
         docidCol: str | None = None,
-        ties: str | None = None,
-        noRelevant: str | float | None = None,
-        convention: str | None = None,
+        ties: TiesOfSpark | None = None,
+        noRelevant: NoRelevant | float | None = None,
+        convention: ConventionName | None = None,
     ) -> None:
         super().__init__()
         self._setDefault(metric="ndcg@10", qidCol="qid")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
 from ltr_metrics.interleaving.simulation.ppm import ManyPairwisePreferences
 from ltr_metrics.interleaving.simulation.team_draft import ManyTeamDrafts
 from ltr_metrics.threads import n_threads_for
+from ltr_metrics.words import InterleavingMethod, RuleOfCredit, TiesOfRankings
 
 
 class Mixer(Protocol):
@@ -43,7 +44,7 @@ class Mixer(Protocol):
 
 
 AT_ONCE: dict[str, Callable[..., Mixer]] = {"team_draft": ManyTeamDrafts, "ppm": ManyPairwisePreferences}
-TIES = ("stable", "random")
+TIES: tuple[TiesOfRankings, ...] = get_args(TiesOfRankings)
 BLOCK = 16_384  # impressions at a time: enough to make NumPy's calls cheap, few enough for a core's cache
 ROWS_LIKE_AN_IMPRESSION = 40  # that take as long to evaluate
 OF_TIES, OF_IMPRESSIONS = range(2)  # what random numbers are for
@@ -53,13 +54,13 @@ def simulate(
     y_true: Any,
     scores: Mapping[str, Any],
     *,
-    method: str,
+    method: InterleavingMethod,
     clicks: ClickModel,
     impressions: int = 10_000,
     length: int = 10,
-    rule: str = "own",
+    rule: RuleOfCredit = "own",
     method_options: Mapping[str, Any] | None = None,
-    ties: str = "stable",
+    ties: TiesOfRankings = "stable",
     random_state: Any = 0,
     n_threads: int | None = None,
     progress: bool = False,
@@ -214,7 +215,7 @@ def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(OF_TIES,))).permutation(queries.n_rows)
 
 
-def _mixer(rankings: ManyRankings, method: str, rule: str, options: dict[str, Any]) -> Mixer:
+def _mixer(rankings: ManyRankings, method: str, rule: RuleOfCredit, options: dict[str, Any]) -> Mixer:
     of_one = method_named(method)
     known = [p.name for p in inspect.signature(of_one).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for name in options:

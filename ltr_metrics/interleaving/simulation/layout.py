@@ -9,6 +9,7 @@ import numpy as np
 
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics.words import RuleOfCredit
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class Candidates:
     def warn(self) -> None:
         """Say nothing: there is nothing to warn of."""
 
-    def __init__(self, rankings: ManyRankings, rule: str = "own") -> None:
+    def __init__(self, rankings: ManyRankings, rule: RuleOfCredit = "own") -> None:
         self.rule = rule
         n_queries = len(rankings.sizes)
         top = rankings.rank.min(axis=0)

@@ -12,6 +12,7 @@ from ltr_metrics.errors import warn
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.interleaving import method as single
 from ltr_metrics.interleaving.simulation.layout import ManyRankings, Shown
+from ltr_metrics.words import RuleOfCredit
 
 
 class OneByOne:
@@ -25,7 +26,9 @@ class OneByOne:
 
     in_threads = False  # Python runs one at a time, and warnings are collected
 
-    def __init__(self, rankings: ManyRankings, method: type[single.Method], rule: str, options: dict[str, Any]) -> None:
+    def __init__(
+        self, rankings: ManyRankings, method: type[single.Method], rule: RuleOfCredit, options: dict[str, Any]
+    ) -> None:
         self._rankings, self._method, self._rule, self._options = rankings, method, rule, options
         self.grade: AnyArray = np.append(rankings.grade, -1)
         self._n_made, self._warnings = 0, list[str]()

@@ -9,6 +9,7 @@ import numpy as np
 from ltr_metrics.inputs import BoolArray, FloatArray, IntArray, require_option
 from ltr_metrics.interleaving.pairwise_preference import PAIRS
 from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, ManyRankings, Shown
+from ltr_metrics.words import Pairs, RuleOfCredit
 
 CELLS = 2**22  # pairs of places times impressions at a time: so much memory, and no more
 
@@ -24,7 +25,7 @@ class Preferred(NamedTuple):
 class ManyPairwisePreferences(Candidates):
     """PPM over the candidates of many queries."""
 
-    def __init__(self, rankings: ManyRankings, rule: str = "own", *, pairs: str = "joachims") -> None:
+    def __init__(self, rankings: ManyRankings, rule: RuleOfCredit = "own", *, pairs: Pairs = "joachims") -> None:
         super().__init__(rankings, rule)
         self.pairs = require_option("pairs", pairs, PAIRS)
         n_queries = len(self.offset)

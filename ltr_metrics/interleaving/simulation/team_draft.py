@@ -6,12 +6,13 @@ import numpy as np
 
 from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, ManyRankings, Shown
+from ltr_metrics.words import RuleOfCredit
 
 
 class ManyTeamDrafts(Candidates):
     """Team Draft over the candidates of many queries, each of which all rankers rank, so that all run out of them together."""
 
-    def __init__(self, rankings: ManyRankings, rule: str = "own") -> None:
+    def __init__(self, rankings: ManyRankings, rule: RuleOfCredit = "own") -> None:
         super().__init__(rankings, rule)
         n_queries, n_rankers, self.depth = len(self.offset), self.n_rankers, self.length + 1
         within = np.arange(self.nothing) - self.offset[self.query]

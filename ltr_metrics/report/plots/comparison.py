@@ -13,6 +13,7 @@ from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import ForestDisplay
 from ltr_metrics.report.plots.forest import Drawn, Point, Row, draw_forest
 from ltr_metrics.report.plots.style import shown
+from ltr_metrics.words import Interval
 
 
 @dataclass(eq=False, kw_only=True)
@@ -56,7 +57,7 @@ class ComparisonDisplay(ForestDisplay):
     rows: list[Row]
     baseline: str
     confidence: float
-    interval: str
+    interval: Interval
     weighted: bool = False
 
     @classmethod

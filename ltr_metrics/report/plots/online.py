@@ -23,6 +23,7 @@ from ltr_metrics.report.plots.style import (
     shown,
 )
 from ltr_metrics.standard_error import standard_error
+from ltr_metrics.words import OutcomeBy
 
 MARKED = 12  # of the points of a line
 CROWD = 3  # lines; the bands of more are fainter
@@ -86,7 +87,7 @@ class OnlineErrorDisplay(LinesDisplay):
         metric: str | Metric | None = None,
         *,
         truth: Mapping[str, float] | None = None,
-        by: str = "wins",
+        by: OutcomeBy = "wins",
     ) -> OnlineErrorDisplay:
         """Take the errors of one run or several of each line.
 
@@ -148,7 +149,7 @@ class OnlineErrorDisplay(LinesDisplay):
         ax.set_ylim(bottom=0)
 
 
-def _curve(name: str, runs: list[Outcome], metric: Any, truth: Any, by: str) -> ErrorCurve:
+def _curve(name: str, runs: list[Outcome], metric: Any, truth: Any, by: OutcomeBy) -> ErrorCurve:
     if not runs or not all(isinstance(run, Outcome) for run in runs):
         raise LtrTypeError(f"A line needs an Outcome, or several. {name!r} has {runs!r}.")
     lengths = sorted({run.n_impressions for run in runs})

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import BoolArray, FloatArray
-from ltr_metrics.queries import LabelledQueries
+from ltr_metrics.inputs import BoolArray, FloatArray, as_numbers
+from ltr_metrics.rows import GroupedRows
 
 
 @dataclass(frozen=True, eq=False)
 class Positions:
-    """A ranking given as the place of each document, for `compare`.
+    """A ranking given as the place of each document, for `evaluate` and `compare`.
 
     Parameters
     ----------
@@ -34,20 +34,21 @@ class Positions:
 
     places: Any
 
-    def as_scores(self, queries: LabelledQueries, name: str) -> tuple[FloatArray, BoolArray]:
+    def as_scores(self, queries: GroupedRows) -> tuple[FloatArray, BoolArray]:
         """Return a score a row, and which rows were shown."""
-        places = queries.scores(self.places).astype(np.float64)
+        queries.refuse_other_index("places", self.places)
+        places = as_numbers(self.places, "places", queries.n_rows).astype(np.float64)
         shown: BoolArray = ~np.isnan(places)
         bad = shown & ~((places >= 0) & (places == np.floor(places)) & np.isfinite(places))
         if bad.any():
             row = int(bad.argmax())
             raise LtrValueError(
-                f"{name}: places must be whole numbers, 0 or more, or NaN for a document that was not shown. Got {places[row]:g} at "
+                f"Positions: places must be whole numbers, 0 or more, or NaN for a document that was not shown. Got {places[row]:g} at "
                 f"{queries.where(row)}."
             )
         if not shown.any():
             raise LtrValueError(
-                f"{name}: all places are NaN, so no document was shown: there is no ranking to compare."
+                "Positions: all places are NaN, so no document was shown: there is no ranking to evaluate."
             )
         query = queries.query_of_rows()
         by_place = np.lexsort((places, query))
@@ -56,7 +57,7 @@ class Positions:
         if twice.any():
             row = int(by_place[1:][twice.argmax()])
             raise LtrValueError(
-                f"{name}: two documents of a query must not have one place: got {places[row]:g} again at {queries.where(row)}, "
+                f"Positions: two documents of a query must not have one place: got {places[row]:g} again at {queries.where(row)}, "
                 f"{int(twice.sum())} such rows in all. Where a ranking has ties, pass scores and say what becomes of them (ties=)."
             )
         return -places, shown

@@ -1,0 +1,269 @@
+"""What comes from outside cannot control a terminal, leave a comment, or become a formula of a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import re
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from command import Done, as_process, in_process
+
+import ltr_metrics as ltr
+from ltr_metrics.conventions import resolve
+from ltr_metrics.errors import naming, warn
+from ltr_metrics.interleaving import ClickModel, simulate
+from ltr_metrics.printable import one_line, printable
+from ltr_metrics.report import spreadsheet_safe
+from ltr_metrics.report.csv import in_csv
+
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+TITLE, COLOUR, TURNED = "\x1b]0;owned\x07", "\x9b31m", "\u202egnp.exe\u2066"
+EVIL = f"new{TITLE}{COLOUR}{TURNED}\x7f\u2028\r\nPASS  {COLOUR}"
+SEGMENTS = ["=1+1\x1b[2J", "@x\nPASS\x9c"]
+COMMANDS = {
+    "evaluate": [],
+    "compare": ["--resamples", "200", "--gate", "map > -0.9", "--gate-each-segment"],
+    "report": ["--resamples", "200", "--interleave", "ppm", "--clicks", "random:3", "--impressions", "50"],
+}
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return partial(in_process, capsys)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table whose ids and segments would control a terminal."""
+    rng = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("evil") / "data.parquet"
+    qid = np.repeat([f"q{i}{TITLE}{TURNED}\r" for i in range(12)], 8)
+    columns = {"label": rng.integers(0, 3, 96), "s": rng.random(96), "t": rng.random(96)}
+    pd.DataFrame({"qid": qid, "by": np.repeat(SEGMENTS * 6, 8)} | columns).to_parquet(path)
+    return path
+
+
+def test_what_is_spelled_out_and_what_stays() -> None:
+    assert (
+        printable("a\x1b\x9b\x7f\u202e\u2069\u2028\udc9b\tb\r\nc")
+        == r"a\x1b\x9b\x7f\u202e\u2069\u2028\udc9b\tb\r" + "\nc"
+    )
+    assert one_line("two\nlines") == r"two\nlines"
+    plain = "naïve 日本語 שלום \N{ZERO WIDTH JOINER}👍🏽 \\x1b"
+    assert printable(plain) == one_line(plain) == plain
+    for code in range(0x2100):
+        assert bool(CONTROL.search(chr(code))) == (printable(chr(code)) != chr(code)), hex(code)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_that_a_command_prints_controls_a_terminal(
+    run: Run, table: Path, command: str, form: str, tmp_path: Path
+) -> None:
+    arguments = [command, table, "--scores", f"{EVIL}=s", "--scores", "b=t", "--by", "by", "--metrics", "map"]
+    done = run(*arguments, *COMMANDS[command], "--format", form)
+    assert done.status == 0, done.err
+    for text in (done.out, done.err):
+        assert CONTROL.findall(text) == []
+        assert not [
+            line for line in text.splitlines() if line.startswith("PASS  \\x9b")
+        ]  # the name has no line of its own
+    assert "x1b" in done.out
+    assert "u202e" in done.out
+    file = tmp_path / "out"
+    run(*arguments, *COMMANDS[command], "--format", form, "--out", file)
+    assert CONTROL.findall(file.read_text()) == []
+
+
+def test_text_of_files_that_are_read_in_parts_and_of_explanations_is_spelled_out(run: Run, table: Path) -> None:
+    for arguments in (
+        ["evaluate", table, "--scores", f"{EVIL}=s", "--metrics", "map", "--sorted", "--by", "by"],
+        ["explain", table, "--scores", f"{EVIL}=s", "--metric", "map", "--a", "default", "--b", "sklearn"],
+    ):
+        done = run(*arguments)
+        if arguments[0] == "evaluate":
+            assert done.status == 0, done.err
+        assert CONTROL.findall(done.out + done.err) == []
+        assert not [line for line in done.out.splitlines() if line.startswith("PASS")]
+
+
+def test_messages_are_spelled_out_piped_or_not(table: Path, tmp_path: Path) -> None:
+    for arguments in (
+        ["evaluate", table, "--scores", "a=\x1b[31mnope"],
+        ["evaluate", tmp_path / "absent\x1b]0;x\x07.csv", "--scores", "s"],
+        ["evaluat\x9be"],
+        ["evaluate", table, "--scores", "s", "--metrics", "\x1bmap"],
+    ):
+        done = as_process(*arguments)
+        assert done.returncode == 2
+        assert done.stderr
+        assert CONTROL.findall(done.stderr) == []
+
+
+def test_errors_and_warnings_are_spelled_out() -> None:
+    for kind in (ltr.LtrValueError, ltr.LtrTypeError, ltr.LtrKeyError):
+        assert str(kind(f"model {TITLE}{COLOUR}: no\nwhy")) == "model \\x1b]0;owned\\x07\\x9b31m: no\nwhy"
+        with pytest.raises(kind, match=r"^\\x1b: \\x9b$"), naming("\x1b"):
+            raise kind("\x9b")
+    with pytest.raises(ltr.LtrValueError) as refused:
+        ltr.evaluate([1, 0], [np.nan, 1], qid=[f"q{TITLE}"] * 2, metrics="mrr")
+    assert CONTROL.findall(str(refused.value)) == []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn(f"query {TITLE}")
+    assert str(caught[0].message) == "query \\x1b]0;owned\\x07"
+
+
+def results() -> dict[str, Any]:
+    """Results whose ids, segments and models have names that would control a terminal."""
+    X, y, qid = ltr.make_ranking(n_queries=12, documents=8, n_features=3, random_state=0)
+    ids = np.array([f"q{i}{EVIL}" for i in qid], dtype=object)
+    by = np.array([f"s{i % 2}{EVIL}" for i in qid], dtype=object)
+    models = {f"a{EVIL}": X[:, 0], f"b{EVIL}": X[:, 1]}
+    data = {"qid": ids, "by": {EVIL: by}, "query_weight": np.arange(1.0, 13), "metrics": ["map"]}
+    comparison = ltr.compare(models, y, n_resamples=200, **data)
+    seeds = ltr.compare(models | {EVIL: [X[:, 0], X[:, 1]]}, y, n_resamples=200, **data)
+    outcome = simulate(
+        y, models, qid=qid, method="team_draft", clicks=ClickModel.perfect(grades=5), impressions=20, random_state=0
+    )
+    log, queries, request = ltr.PerQueryLog(), ltr.Queries(y, qid=ids), resolve(["map"])
+    for share in (0.0, 1.0, 0.5):
+        answer = queries.answer(X[:, 0] * share + X[:, 1], request)
+        log.record(queries, answer, request, name=EVIL)
+    mine = dataclasses.replace(ltr.CONVENTIONS["sklearn"], name=EVIL)
+    return {
+        "evaluation": comparison.evaluations[f"a{EVIL}"],
+        "comparison": comparison,
+        "seeds": seeds,
+        "gate": ltr.gate(comparison, f"b{EVIL}: map > -1", each_segment=True),
+        "audit": ltr.audit(y, models, qid=ids, docid=np.full(len(y), EVIL), metrics="map"),
+        "outcome": outcome,
+        "learning": log.learning_curve(EVIL, "map"),
+        "explanation": ltr.explain_difference(y, X[:, 0], qid=qid, metric="ndcg@5", a="default", b=mine),
+    }
+
+
+def test_results_are_printed_and_shown_without_what_controls_a_terminal() -> None:
+    for what, result in results().items():
+        for text in (str(result), repr(result), result._repr_html_()):
+            assert CONTROL.findall(text) == [], what
+            assert not [line for line in text.splitlines() if line.startswith("PASS  \\x9b")], what
+        assert r"x1b" in str(result) or what == "evaluation", what
+    assert r"=s0new\x1b]0;owned" in str(results()["evaluation"])
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "report"])
+def test_latex_keeps_names_in_its_comments_and_cells(run: Run, table: Path, command: str) -> None:
+    name = "a\nb\r\\immediate\\write18{id}\u2028c"
+    arguments = [command, table, "--scores", f"{name}=s", "--scores", "b=t", "--metrics", "map", "--format", "latex"]
+    done = run(*arguments, *(["--resamples", "200"] if command != "evaluate" else []))
+    assert done.status == 0
+    assert "write18" in done.out
+    outside = [line for line in re.split(r"[\r\n\u2028\x85]", done.out) if not line.startswith("%")]
+    assert not [line for line in outside if r"\immediate" in line or line.startswith(("b", "c"))]
+
+
+# -- data keep what they are --------------------------------------------------------------------------------------------
+
+
+def test_csv_and_json_hold_names_as_they_are(run: Run, table: Path) -> None:
+    arguments = ["evaluate", table, "--scores", f"{EVIL}=s", "--by", "by", "--metrics", "map", "--format"]
+    qid = pd.read_parquet(table)["qid"].unique().tolist()
+    rows = list(csv.DictReader(io.StringIO(run(*arguments, "csv").out, newline="")))
+    assert [row["qid"] for row in rows] == qid
+    assert {row["model"] for row in rows} == {EVIL}
+    assert [row["by"] for row in rows] == SEGMENTS * 6
+    text = run(*arguments, "json").out
+    assert CONTROL.findall(text) == []
+    assert list(json.loads(text)["models"]) == [EVIL]
+
+
+@pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", '"', ",", "\r", "=1", " a", ""])
+def test_csv_is_read_back_as_it_was(text: str) -> None:
+    made = in_csv(pd.DataFrame({"model": ["x", text], "value": [-0.5, np.nan], "n": [1, -2]}))
+    read = list(csv.reader(io.StringIO(made, newline="")))
+    assert read == [["model", "value", "n"], ["x", "-0.5", "1"], [text, "", "-2"]]
+    assert list(csv.reader(io.StringIO(spreadsheet_safe(made), newline="")))[2][0].lstrip("'") == text
+
+
+FORMULAS = [
+    "=1+1",
+    "+1+1",
+    "-1+1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    '=HYPERLINK("http://x","y")',
+    "-2+3+cmd|' /C calc'!A0",
+    "-inf",
+    "-",
+]
+HARMLESS = ["a=1", "-0.5", "-5", "+3", "-.5e-07", "1e5", "", "text", "a,b", "'=1", "5-3"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_formulas_are_quoted_for_spreadsheets(text: str) -> None:
+    (row,) = csv.reader(io.StringIO(spreadsheet_safe(in_csv(pd.DataFrame([[text, -0.5]]), header=False)), newline=""))
+    assert row == [f"'{text}", "-0.5"]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_numbers_and_other_text_stay_for_spreadsheets(text: str) -> None:
+    made = in_csv(pd.DataFrame([["x", text]]), header=False)
+    assert list(csv.reader(io.StringIO(spreadsheet_safe(made), newline=""))) == [["x", text]]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "report", "explain", "sorted"])
+def test_the_option_for_spreadsheets(run: Run, table: Path, command: str, tmp_path: Path) -> None:
+    arguments: list[Any] = [
+        "evaluate" if command == "sorted" else command,
+        table,
+        "--scores",
+        "-x=s",
+        "--scores",
+        "+y=t",
+    ]
+    arguments += {
+        "evaluate": ["--by", "by", "--metrics", "map"],
+        "sorted": ["--by", "by", "--metrics", "map", "--sorted"],
+        "compare": ["--by", "by", "--metrics", "map", "--resamples", "200"],
+        "report": ["--by", "by", "--metrics", "map", "--resamples", "200"],
+        "explain": ["--metric", "ndcg", "--a", "default", "--b", "sklearn"],
+    }[command]
+    plain, safe = (
+        list(csv.reader(io.StringIO(run(*arguments, "--format", "csv", *option).out, newline="")))
+        for option in ([], ["--spreadsheet-safe"])
+    )
+    assert len(plain) == len(safe)
+    changed = {
+        (a, b) for row, other in zip(plain, safe, strict=True) for a, b in zip(row, other, strict=True) if a != b
+    }
+    assert {a for a, _ in changed} >= ({"-x", "+y"} if command != "compare" else {"+y"})
+    assert all(b == f"'{a}" for a, b in changed)
+    assert not [cell for row in safe for cell in row if cell.startswith(("=", "+", "-", "@")) and not _is_number(cell)]
+    file = tmp_path / "out.csv"
+    run(*arguments, "--out", file, "--spreadsheet-safe")
+    assert list(csv.reader(io.StringIO(file.read_bytes().decode(), newline=""))) == safe
+    refused = run(*arguments, "--spreadsheet-safe")
+    assert refused.status == 2
+    assert "--spreadsheet-safe is for --format csv. The format is text." in refused.err
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
