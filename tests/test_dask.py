@@ -371,7 +371,7 @@ def test_whole_queries(ids: type) -> None:
     same(evaluate(whole, metrics=METRICS), in_memory(frame, METRICS))
 
 
-def test_columns_whose_names_are_not_text_are_refused_with_the_remedy(client: Any) -> None:
+def test_columns_whose_names_are_not_text_are_refused_with_the_remedy() -> None:
     table = frame_of(random_data(12)).rename(columns={"score": 0, "margin": 1})
     frame = dd.from_pandas(table, npartitions=3, sort=False)
     remedy = r"must be text.*Got the int 0.*frame\.rename\(columns=str\)"
@@ -379,7 +379,7 @@ def test_columns_whose_names_are_not_text_are_refused_with_the_remedy(client: An
         whole_queries(frame)
     with pytest.raises(ltr.LtrTypeError, match=r"frame\.rename\(columns=str\)"):
         whole_queries(frame, qid=2)  # type: ignore[arg-type]
-    whole = client.compute(whole_queries(frame.rename(columns=str))).result()
+    whole = whole_queries(frame.rename(columns=str)).compute()
     assert len(whole) == len(table)
     assert whole["0"].sum() == pytest.approx(table[0].sum())
 
