@@ -48,7 +48,7 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture  # not for the module: Dask takes a client that is open for the one of other tests, too
 def client() -> Iterator[Any]:
     with (
         warnings.catch_warnings(),
