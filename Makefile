@@ -32,7 +32,8 @@ fuzz: .venv/test  ## run the property tests on FUZZ (20) times as many examples,
 	LTR_METRICS_EXAMPLES=$(or $(FUZZ),20) $(BIN)/python $(PYTEST) tests -m hypothesis
 
 coverage: .venv/test  ## print the lines and branches that tests with COVERAGE=1 have run; fail if too few
-	$(BIN)/python -m coverage report
+	$(BIN)/python -m coverage combine --append --quiet || true  # what processes wrote that no test waited for
+	$(BIN)/python -m coverage report --skip-covered
 
 test-spark: .venv/spark  ## run the tests of Spark, which is 460 MB; it wants Java 17
 	$(BIN)/python $(PYTEST) tests/test_spark.py tests/test_cli_engine.py tests/test_examples.py -k spark
