@@ -281,8 +281,8 @@ def test_the_status_is_the_process_s(folder: Path) -> None:
 
 
 DYING = """
-import os, signal, sys
-plain = os.fdopen
+import builtins, os, signal, sys
+plain = open
 class Dying:
     def __init__(self, file):
         self.file = file
@@ -294,7 +294,7 @@ class Dying:
         self.file.write(content[: len(content) // 2])
         self.file.flush()
         os.kill(os.getpid(), signal.SIGKILL)
-os.fdopen = lambda *arguments: Dying(plain(*arguments))
+builtins.open = lambda path, mode="r", **more: (Dying if mode == "xb" else lambda file: file)(plain(path, mode, **more))
 from ltr_metrics.cli import main
 main(sys.argv[1:])
 """

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +23,7 @@ from pyarrow import feather, ipc
 import ltr_metrics as ltr
 from ltr_metrics.io import compressed, read_letor, read_scores, read_table, write_whole
 from ltr_metrics.io import table as tables
+from ltr_metrics.io import write as writing
 from ltr_metrics.io.table import is_table, require_columns
 
 GOOD = "2 qid:7 1:0.5 3:-1e-3 # docid = GX1 inc = 1\n0 qid:7 2:.25 #docid = GX2\n1.5 qid:10 1:1 2:2 3:3 # docid = GX3\n"
@@ -464,6 +468,124 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["out.txt"]
     with pytest.raises(FileNotFoundError):
         write_whole(tmp_path / "absent" / "out.txt", "text")
+    write_whole(tmp_path / ("\N{SNOWMAN}" * 80), "a name of 240 bytes")
+
+
+def test_a_file_is_on_the_disk_before_it_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, done, sync, rename = tmp_path / "out.txt", [], os.fsync, os.replace
+
+    def synced(handle: int) -> None:
+        is_folder = os.path.samestat(os.fstat(handle), tmp_path.stat())
+        done.append("the folder" if is_folder else os.fstat(handle).st_size)
+        sync(handle)
+
+    def renamed(*names: Any) -> None:
+        done.append("renamed")
+        rename(*names)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", renamed)
+    write_whole(path, "content")
+    assert done == [len("content"), "renamed", "the folder"]
+
+
+@pytest.mark.parametrize("error", [errno.EINVAL, errno.EIO])
+def test_a_folder_that_cannot_be_flushed_is_an_error_if_its_disk_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """Some network file systems flush no folders, which is no fault of the file that was written."""
+    path, sync = tmp_path / "out.txt", os.fsync
+
+    def fails(handle: int) -> None:
+        if os.path.samestat(os.fstat(handle), tmp_path.stat()):
+            raise OSError(error, os.strerror(error))
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fails)
+    if error == errno.EINVAL:
+        write_whole(path, "content")
+    else:
+        with pytest.raises(OSError, match=rf"{os.strerror(error)}: '{path}'"):
+            write_whole(path, "content")
+    assert path.read_text() == "content"
+
+
+def test_a_new_file_has_the_permissions_of_the_umask_which_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading the umask changes it for a moment, in which another thread would make a file that anybody may write."""
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", None)
+            write_whole(tmp_path / "new.txt", "text")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new.txt").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o777])
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("before")
+    path.chmod(mode)
+    write_whole(path, "after")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("after", mode)
+
+
+@pytest.mark.parametrize("may_change_group", [True, False])
+def test_a_replaced_file_keeps_its_group_or_gives_another_one_no_access(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, may_change_group: bool
+) -> None:
+    path, asked = tmp_path / "out.txt", []
+    path.write_text("before")
+    path.chmod(0o664)
+    real = path.stat()
+    other = os.stat_result((*real[:4], real.st_uid + 1, real.st_gid + 1, *real[6:]))
+
+    def chown(_path: Any, owner: int, group: int) -> None:
+        asked.append((owner, group))
+        if owner != -1 or not may_change_group:
+            raise PermissionError
+
+    monkeypatch.setattr(os, "chown", chown)
+    writing._copy_access(other, path)
+    assert asked == [(-1, other.st_gid), (other.st_uid, -1)]
+    assert path.stat().st_mode & 0o777 == (0o664 if may_change_group else 0o644)
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link, real = tmp_path / "link", tmp_path / "folder" / "real"
+    link.symlink_to(real)
+    for text in ("first", "second"):
+        write_whole(link, text)
+        assert link.is_symlink()
+        assert real.read_text() == text
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "folder", real, link]
+
+
+def test_what_cannot_be_replaced_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, pipe, kept = tmp_path / "loop", tmp_path / "pipe", tmp_path / "kept"
+    loop.symlink_to(loop)
+    os.mkfifo(pipe)
+    kept.write_text("before")
+    for path, message in (
+        (loop, "leads back to itself"),
+        (pipe, "is no regular file"),
+        (tmp_path, "is no regular file"),
+    ):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            write_whole(path, "text")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, _mode: Path(path) != kept)
+        with pytest.raises(PermissionError, match="exists and is read-only"):
+            write_whole(kept, "text")
+        patch.setattr(os, "access", lambda path, _mode: Path(path) != tmp_path)
+        with pytest.raises(PermissionError, match=r"The folder .* cannot be written to\."):
+            write_whole(kept, "text")
+    assert kept.read_text() == "before"
+    assert sorted(tmp_path.iterdir()) == [kept, loop, pipe]
 
 
 def test_mq2008(data: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import functools
 import itertools
 import json
 import multiprocessing
+import os
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date, datetime
@@ -610,8 +612,15 @@ def test_a_score_is_written_whole_or_not_at_all(log: ltr.PerQueryLog, monkeypatc
         file.write(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(np, "savez", breaks_off)
-    with pytest.raises(OSError, match="disk full"):
+    def is_full(_handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "savez", breaks_off)
+        with pytest.raises(OSError, match="disk full"):
+            score(log, 1, 0)
+    monkeypatch.setattr(os, "fsync", is_full)
+    with pytest.raises(OSError, match=rf"No space left on device: '{log.folder}/\w+\.scores\.npz'"):
         score(log, 1, 0)
     assert len(list(log.folder.iterdir())) == 1
 

@@ -7,6 +7,7 @@ name first: whoever reads sees whole files only, and nobody waits. Nothing in th
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -19,6 +20,7 @@ import numpy as np
 from ltr_metrics.conventions import Policy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import AnyArray
+from ltr_metrics.io import write_whole
 from ltr_metrics.log.parameters import Parameters, plain
 from ltr_metrics.plain import order_of_id, plain_id
 from ltr_metrics.result import Evaluation
@@ -55,14 +57,9 @@ def write(
 ) -> None:
     """Write a file of its own, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = uuid4().hex
-    unfinished = folder / f"{name}.tmp"
-    try:
-        with unfinished.open("xb") as file:
-            np.savez(file, **_to_arrays(parameters, part, evaluation, fitted))
-        unfinished.replace(folder / f"{name}{SUFFIX}")
-    finally:
-        unfinished.unlink(missing_ok=True)
+    content = io.BytesIO()
+    np.savez(content, **_to_arrays(parameters, part, evaluation, fitted))
+    write_whole(folder / f"{uuid4().hex}{SUFFIX}", content.getvalue())
 
 
 def read(folder: Path) -> list[Record]:
