@@ -1,6 +1,9 @@
 """``python -m ltr_metrics`` and the command ``ltr-metrics``."""
 
+import os
 import sys
+from contextlib import suppress
+from traceback import format_exc
 
 from ltr_metrics.errors import MissingExtraError
 
@@ -9,10 +12,11 @@ def main() -> None:
     """Run the command line, or say what is not installed."""
     try:
         from ltr_metrics.cli import main as run
-    except ModuleNotFoundError as error:
-        if error.name != "click":
-            raise
-        print(f"ltr-metrics: error: {MissingExtraError('click', 'report')}", file=sys.stderr)  # noqa: T201
+    except Exception as error:  # Python would exit with 1, which says that a gate failed
+        is_click = isinstance(error, ModuleNotFoundError) and error.name == "click"
+        reason = f"error: {MissingExtraError('click', 'report')}" if is_click else f"cannot start.\n{format_exc()}"
+        with suppress(OSError):
+            os.write(2, f"ltr-metrics: {reason}\n".encode())  # the stream may be closed or full
         sys.exit(2)
     run()
 

@@ -1,4 +1,4 @@
-"""The command ``ltr-metrics``. Exit status: 0, 1 when a gate failed, or 2 when it could not run."""
+"""The command ``ltr-metrics``. Exit status: 0, 1 when a gate failed, or 2 when there is no result."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ltr_metrics.cli.evaluate import evaluate
 from ltr_metrics.cli.explain import explain
 from ltr_metrics.cli.output import tell
 from ltr_metrics.cli.report import report
+from ltr_metrics.cli.streams import drop_unwritten, prepare_streams
 from ltr_metrics.errors import LtrError, LtrWarning
 
 __all__ = ["cli", "main"]
@@ -44,7 +45,7 @@ def cli() -> None:
           --out report.html
 
     Results go to the terminal or into --out, which is written whole or not at all; all else goes to standard error. Exit status: 0; 1 if a
-    gate failed; 2 if the command could not run.
+    gate failed; 2 if the command could not run or its result was lost.
     """  # noqa: D301  (click wants the character itself)
 
 
@@ -54,17 +55,23 @@ for command in (evaluate, compare, report, explain):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit status; an error of the user's is one message on standard error."""
+    prepare_streams()
     with warnings.catch_warnings():
         warnings.simplefilter("default", LtrWarning)
         warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
-        sys.exit(_status(arguments))
+        status = _status(arguments)
+    drop_unwritten()
+    sys.exit(status)
 
 
 def _status(arguments: Sequence[str] | None) -> int:
+    output = sys.stdout
     try:
         return int(cli.main(args=arguments, prog_name="ltr-metrics", standalone_mode=False) or 0)
-    except SystemExit:  # click's answer to a reader of the help who has gone
-        return 0
+    except SystemExit as left:
+        if sys.stdout is not output:  # click replaces it where the reader of the help has gone
+            return 0
+        tell(f"ltr-metrics: error: a library ended the command, with {left.code!r}.")
     except click.Abort:
         tell("ltr-metrics: stopped.")
     except click.ClickException as error:

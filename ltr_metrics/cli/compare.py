@@ -11,7 +11,7 @@ import click
 
 from ltr_metrics.cli import options as of
 from ltr_metrics.cli.comparison_formats import RENDERERS
-from ltr_metrics.cli.inputs import Named, baseline_of, evaluated, named, names_of, refuse_rules, source_of
+from ltr_metrics.cli.inputs import Named, baseline_of, evaluated, files_read, named, names_of, refuse_rules, source_of
 from ltr_metrics.cli.output import chosen_format, require_targets, status_of, write
 from ltr_metrics.cli.progress import progress, step
 from ltr_metrics.comparison import Comparison
@@ -46,7 +46,7 @@ def compare(form: str | None, out: Path | None, rules: tuple[str, ...], gate_eac
           --run new=new.run --topics qrels --format markdown
     """  # noqa: D301
     form, items = chosen_format(form, out, RENDERERS), named(given)
-    require_targets(out)
+    require_targets(files_read(given, items), out)
     if len(items.names) < 2:
         raise LtrValueError("A comparison needs two models or more, named by --model, --scores, --run or --result.")
     baseline = baseline_of(given, items)

@@ -12,7 +12,7 @@ import click
 from ltr_metrics.cli import engine as engines
 from ltr_metrics.cli import options as of
 from ltr_metrics.cli import stream
-from ltr_metrics.cli.inputs import named, names_of, source_of
+from ltr_metrics.cli.inputs import files_read, named, names_of, source_of
 from ltr_metrics.cli.output import chosen_format, require_targets, write, write_file
 from ltr_metrics.cli.progress import step
 from ltr_metrics.errors import LtrValueError
@@ -68,7 +68,7 @@ def evaluate(
     renderers: Any = stream.RENDERERS if is_sorted or engine is not None else RENDERERS
     form, items = chosen_format(form, out, renderers), named(given)
     files = _files_to_save(save, items.names)
-    require_targets(out, *files.values())
+    require_targets(files_read(given, items), out, *files.values())
     metrics, policy = names_of(given.pop("metrics")), of.policy(given)
     with ExitStack() as stack:
         made: Any

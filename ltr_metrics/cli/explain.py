@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ltr_metrics.cli import options as of
-from ltr_metrics.cli.inputs import named, source_of
+from ltr_metrics.cli.inputs import files_read, named, source_of
 from ltr_metrics.cli.output import chosen_format, require_targets, write
 from ltr_metrics.explain import explain_difference_of
 from ltr_metrics.printable import one_line
@@ -51,7 +51,7 @@ def explain(form: str | None, out: Path | None, metric: str, a: Any, b: Any, **g
           --a default --b sklearn --format json
     """  # noqa: D301
     form, items, policy = chosen_format(form, out, RENDERERS), named(given), of.policy(given)
-    require_targets(out)
+    require_targets(files_read(given, items), out)
     source = source_of(given, items)
     found = {
         name: explain_difference_of(source.queries[name], scores, metric=metric, a=a, b=b, **policy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from ltr_metrics.conventions import Request
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.gating import read_rules
 from ltr_metrics.io.compressed import without_compression
+from ltr_metrics.io.letor import files_of_sizes
+from ltr_metrics.io.table import is_table
 from ltr_metrics.metrics.names import split_names
 from ltr_metrics.result import Evaluation
 from ltr_metrics.sources import Columns, Source, is_file_of_scores, read_source
@@ -64,6 +66,16 @@ def _name_of(kind: str, value: str) -> str:
     if kind == "scores" and not is_file_of_scores(value):
         return value
     return without_compression(Path(value)).stem
+
+
+def files_read(given: Mapping[str, Any], items: Named) -> list[Path]:
+    """Return every file that a command reads, so that none of them is replaced by its result."""
+    values = [value if isinstance(value, tuple) else (value,) for value in given.values()]
+    files = [one for value in values for one in value if isinstance(one, Path)]
+    sizes = [file for path in given["data"] if not is_table(path) for file in files_of_sizes(path)]
+    scores = filter(is_file_of_scores, items.scores.values())
+    named = [*items.models.values(), *scores, *items.runs.values(), *items.results.values()]
+    return [*files, *sizes, *map(Path, named)]
 
 
 def names_of(metrics: str | None) -> list[str] | None:

@@ -41,6 +41,12 @@ class Command(click.Command):
         ctx.meta[ORDER] = [option.name for option in order]
         return super().parse_args(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:  # click would exit as if the reader of standard output had gone
+            raise click.ClickException(f"a process or connection ended too early: {error}.") from error
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for option in self.get_params(ctx):
@@ -250,7 +256,9 @@ def output(*forms: str) -> tuple[Decorator, ...]:
     return (
         _output("--format", "form", type=click.Choice(forms), help="[default: as --out is named, else text]"),
         _output(
-            "--out", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [default: the terminal]"
+            "--out",
+            type=click.Path(dir_okay=False, readable=False, path_type=Path),
+            help="File to write. An existing file is replaced, but never one that the command reads.  [default: the terminal]",
         ),
         _output(
             "--spreadsheet-safe",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from ltr_metrics.cli.options import is_spreadsheet_safe
+from ltr_metrics.cli.streams import lost_output, require_standard_output
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.gating import GateResult
 from ltr_metrics.io import write_whole
+from ltr_metrics.io.write import find_target
 from ltr_metrics.printable import printable
 from ltr_metrics.report import spreadsheet_safe
 
@@ -51,28 +53,39 @@ def _chosen_format(form: str | None, out: Path | None, forms: Iterable[str]) -> 
     return named
 
 
-def require_targets(*paths: Path | None) -> None:
-    """Refuse files that cannot be written before the work is done, not after it."""
-    targets = [path for path in paths if path is not None]
-    resolved = [path.resolve() for path in targets]  # what a link leads to is written
-    for path, real in zip(targets, resolved, strict=True):
-        if not real.parent.is_dir():
-            raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} into.")
-        if path.exists() and not path.is_file():
-            raise LtrValueError(f"{path} is no regular file, so it cannot be replaced by one.")
-        if not os.access(real.parent, os.W_OK):
-            raise PermissionError(f"The folder {path.parent} cannot be written to.")
-    twice = next((path for at, path in enumerate(resolved) if path in resolved[:at]), None)
+def require_targets(inputs: Iterable[Path], out: Path | None, *saved: Path) -> None:
+    """Refuse outputs that cannot be written, and outputs that are inputs, before the work is done."""
+    targets = [*([] if out is None else [out]), *saved]
+    replaced = [find_target(path) for path in targets]
+    twice = next((path for at, path in enumerate(replaced) if path in replaced[:at]), None)
     if twice is not None:
         raise LtrValueError(f"{twice} is to be written twice; name different files.")
+    written = {str(path): path.stat() for path in targets if path.exists()}
+    if out is None and (status := require_standard_output()) is not None:
+        written["standard output"] = status
+    _refuse_inputs(inputs, written)
+
+
+def _refuse_inputs(inputs: Iterable[Path], written: Mapping[str, os.stat_result]) -> None:
+    """Refuse an output that is an input under any of its names: through links, too."""
+    read = {_identity(path.stat()): path for path in inputs if path.is_file()}
+    for name, status in written.items():
+        source = read.get(_identity(status))
+        if source is not None:
+            raise LtrValueError(
+                f"The output {name} must not be a file that the command reads: it is the input {source}. Name another file for the result."
+            )
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    """Return what all names of one file have in common."""
+    return status.st_dev, status.st_ino
 
 
 def tell(message: str) -> None:
-    """Write to standard error, where no name controls a terminal; that its reader has gone changes no exit status."""
-    try:
+    """Write to standard error, where no name controls a terminal. That nobody can read it changes no exit status."""
+    with suppress(OSError):
         click.echo(printable(message), err=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def write(text: str, out: Path | None, form: str) -> None:
@@ -86,13 +99,15 @@ def write(text: str, out: Path | None, form: str) -> None:
         return
     try:
         click.echo(text, nl=False, color=True)  # or click would take colours out of data that is piped
-    except BrokenPipeError:  # the reader, such as head, has what it wanted; the status still says what the gate said
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        pass  # the reader, such as head, has what it wanted; the status still says what the gate said
+    except OSError as error:
+        raise lost_output(error) from error
 
 
 def write_file(out: Path, writer: Callable[[Path], None]) -> None:
-    """Write a file, the one that a link leads to, and say so."""
-    writer(out.resolve())
+    """Write a file, and say so."""
+    writer(out)
     tell(f"Wrote {out}.")
 
 

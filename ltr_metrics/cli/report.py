@@ -9,7 +9,7 @@ import click
 
 from ltr_metrics.cli import options as of
 from ltr_metrics.cli.evaluate import RENDERERS as OF_EVALUATION
-from ltr_metrics.cli.inputs import baseline_of, named, names_of, refuse_rules, source_of
+from ltr_metrics.cli.inputs import baseline_of, files_read, named, names_of, refuse_rules, source_of
 from ltr_metrics.cli.online import online_of
 from ltr_metrics.cli.output import chosen_format, require_targets, status_of, write
 from ltr_metrics.cli.progress import step
@@ -43,7 +43,7 @@ def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each
     form, items = chosen_format(form, out, RENDERERS), named(given)
     if form == "html" and out is None:
         raise LtrValueError("HTML is for a file, which is written whole or not at all: --out report.html.")
-    require_targets(out)
+    require_targets(files_read(given, items), out)
     baseline = baseline_of(given, items)
     refuse_rules(rules, items.names, baseline, each_segment=gate_each_segment)
     metrics, policy, settings = names_of(given.pop("metrics")), of.policy(given), of.comparison_settings(given)

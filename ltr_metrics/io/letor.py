@@ -327,10 +327,15 @@ def _texts(words: list[bytes], number: list[int], path: Path) -> list[str]:
         raise LtrValueError(f"{path}:{at}: ids must be UTF-8 text. Got {word!r}. Convert the file to UTF-8.") from None
 
 
+def files_of_sizes(path: Path) -> list[Path]:
+    """Return where the query sizes of a file without qid: may stand."""
+    stem = without_compression(path)
+    return [stem.with_name(stem.name + ending) for ending in (".query", ".group")]
+
+
 def sizes_beside(path: Path) -> tuple[Path, IntArray]:
     """Return the file of query sizes beside a file whose lines have no qid:, and what it holds."""
-    stem = without_compression(path)
-    beside = [stem.with_name(stem.name + ending) for ending in (".query", ".group")]
+    beside = files_of_sizes(path)
     file = next((candidate for candidate in beside if candidate.exists()), None)
     if file is None:
         raise LtrValueError(
