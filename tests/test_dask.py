@@ -576,3 +576,22 @@ def test_a_worker_that_is_killed(client: Any, tmp_path: Path) -> None:
         np.testing.assert_allclose(result.per_query["map"], expected.per_query["map"], rtol=0, atol=1e-12)
         with pytest.raises(distributed.KilledWorker):
             _ = evaluate(spread, metrics=[killing(tmp_path / "always", 100), "map"]).mean
+
+
+@pytest.mark.parametrize("index", ["qid", "score", "label", "device", "docid"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_the_index_is_a_column_by_its_name(index: str, shuffle: bool) -> None:
+    rows = pd.DataFrame(
+        {"qid": [7, 7, 9, 9], "label": [1, 0, 2, 0], "score": [0.1, 0.2, 0.4, 0.3], "device": ["a", "a", "b", "b"]}
+    ).assign(docid=list("wxyz"))
+    frame = dd.from_pandas(rows.set_index(index), npartitions=2, sort=False)
+    assert index not in frame.columns
+    result = evaluate(frame, metrics=["mrr"], by="device", docid="docid", ties="docid", shuffle=shuffle)
+    assert result["mrr"] == 0.75
+    assert {label: part["mrr"] for label, part in result.by["device"].items()} == {"a": 0.5, "b": 1.0}
+
+
+def test_whole_queries_of_a_frame_whose_index_is_the_query() -> None:
+    rows = pd.DataFrame({"qid": [7, 9, 7, 9], "label": [1, 0, 0, 2], "score": [0.2, 0.1, 0.8, 0.7]}).set_index("qid")
+    whole = whole_queries(dd.from_pandas(rows, npartitions=2, sort=False))
+    assert evaluate(whole, metrics=["mrr"])["mrr"] == 0.75

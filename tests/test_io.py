@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from pyarrow import feather, ipc
 
@@ -167,6 +168,37 @@ def test_tables(tmp_path: Path) -> None:
     renamed = frame.rename(columns={"qid": "query", "label": "grade"})
     renamed.to_csv(tmp_path / "b.csv", index=False)
     assert read_table(tmp_path / "b.csv", qid="query", label="grade")["query"].tolist()[0] == "007"
+
+
+def parquet_of_pandas(folder: Path, index: list[str]) -> Path:
+    """Write a Parquet file of a data frame that has these columns as its index."""
+    frame = pd.DataFrame({"qid": [7, 7, 9, 9], "label": [1, 0, 2, 0], "score": [0.1, 0.2, 0.4, 0.3]})
+    frame.set_index(index).to_parquet(folder / "indexed.parquet")
+    return folder / "indexed.parquet"
+
+
+@pytest.mark.parametrize("index", [["qid"], ["score"], ["label"], ["qid", "score"], ["qid", "label", "score"]])
+def test_the_index_of_a_data_frame_is_a_column_of_its_parquet_file(tmp_path: Path, index: list[str]) -> None:
+    path = parquet_of_pandas(tmp_path, index)
+    read = read_table(path, columns=["score"])
+    assert read["qid"].tolist() == [7, 7, 9, 9]
+    assert read["score"].tolist() == [0.1, 0.2, 0.4, 0.3]
+    assert read.index.tolist() == [0, 1, 2, 3]
+    by_batches = ltr.evaluate_sorted(path, scores={"a": "score"}, metrics="mrr", rows_at_once=1)["a"]
+    whole = ltr.evaluate(read["label"], read["score"], qid=read["qid"], metrics="mrr")
+    assert by_batches.qid.tolist() == whole.qid.tolist()
+    assert by_batches["mrr"] == whole["mrr"] == 0.75
+
+
+@pytest.mark.parametrize(
+    "metadata", [b"", b"{", b"\xff", b"[]", b'{"columns": 7}', b'{"index_columns": [{"kind": "range"}], "columns": []}']
+)
+def test_damaged_metadata_of_pandas_do_no_harm(tmp_path: Path, metadata: bytes) -> None:
+    path = parquet_of_pandas(tmp_path, ["qid"])
+    table = pa.parquet.read_table(path)
+    pa.parquet.write_table(table.replace_schema_metadata({b"pandas": metadata}), path)
+    assert read_table(path, columns=["score"])["qid"].tolist() == [7, 7, 9, 9]
+    assert ltr.evaluate_sorted(path, scores={"a": "score"}, metrics="mrr")["a"]["mrr"] == 0.75
 
 
 class CountedName(str):

@@ -52,7 +52,7 @@ def evaluate(
     frame : dask DataFrame or None
         None if label, score and qid are Series or arrays.
     label, score, qid : str, dask Series or dask array
-        Grades, scores and query ids: a column's name, or one entry a row in the partitions (chunks) of the frame, such as
+        Grades, scores and query ids: a column's name (or that of the index), or one entry a row in the partitions (chunks) of the frame, such as
         ``score=ranker.predict(X)`` of ``DaskLGBMRanker`` and ``DaskXGBRanker``.
     metrics, ties, no_relevant, convention
         As for `ltr_metrics.evaluate`. Columns that ``mean_of`` needs are taken from the frame by name. With ``ties="stable"`` the

@@ -63,7 +63,8 @@ class Rows:
     def _delayed(self) -> dict[str, list[Any]]:
         found = {}
         if self.columns:
-            found["frame"] = list(self.frame[list(dict.fromkeys(self.columns.values()))].to_delayed())
+            own = [name for name in dict.fromkeys(self.columns.values()) if name in self.frame.columns]
+            found["frame"] = list(self.frame[own].to_delayed())
         return found | {role: np.ravel(source.to_delayed()).tolist() for role, source in self.beside.items()}
 
 
@@ -74,6 +75,8 @@ def _require_column(frame: Any, role: str, column: str) -> None:
         )
     names = list(frame.columns)
     if column not in names:
+        if frame.index.name == column:
+            return
         hint = did_you_mean(column, map(str, names))
         raise LtrKeyError(f"The frame has no column {column!r}.{hint} It has {', '.join(map(str, names))}.")
     if names.count(column) > 1:
@@ -109,6 +112,11 @@ def meta_of(collection: Any) -> Any:
     return collection._meta  # noqa: SLF001  (which has no public name in Dask)
 
 
+def column_of(frame: Any, name: str) -> Any:
+    """Return a column of a partition; the index is one if it has the name."""
+    return frame[name] if name in frame.columns else frame.index.to_series()
+
+
 def _of_partition(
     function: Callable[[int, dict[str, Any]], Any],
     columns: Mapping[str, str],
@@ -118,7 +126,8 @@ def _of_partition(
     *given: Any,
 ) -> Any:
     """Call a function with the columns of a partition, after a look at whether their rows belong together."""
-    found = {role: frame[column] for role, column in columns.items()} | dict(zip(beside, given, strict=True))
+    found = {role: column_of(frame, column) for role, column in columns.items()}
+    found |= dict(zip(beside, given, strict=True))
     first = next(iter(found))
     indexed = None
     for role, column in found.items():

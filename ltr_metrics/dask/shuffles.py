@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics.dask.cuts import hashes_of
 from ltr_metrics.dask.partition import Asked, Part, as_plain, part_of
-from ltr_metrics.dask.rows import Rows, meta_of, shown
+from ltr_metrics.dask.rows import Rows, column_of, meta_of, shown
 from ltr_metrics.errors import LtrTypeError, naming
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.grouping import as_ids, group_by_ids
@@ -31,7 +31,7 @@ def whole_queries(frame: Any, qid: str = "qid") -> Any:
     ----------
     frame : dask DataFrame
     qid : str
-        Column of query ids.
+        Column of query ids, or the name of the frame's index.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def _placed(table: pandas.DataFrame, qid: str, partition_info: Mapping[str, Any]
     hashes = np.zeros(len(table), dtype=np.int64)
     if len(table):
         with naming(f"In partition {at}"):
-            grouping = group_by_ids(as_ids(as_plain(table[qid]), "qid"))
+            grouping = group_by_ids(as_ids(as_plain(column_of(table, qid)), "qid"))
         of_rows = np.repeat(hashes_of(grouping.ids), grouping.sizes).view(np.int64)
         hashes[slice(None) if grouping.order is None else grouping.order] = of_rows
     return table.assign(**{HASH: hashes, PLACE: np.arange(len(table)) + at * ROWS_OF_A_PARTITION})

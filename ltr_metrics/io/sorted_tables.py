@@ -18,6 +18,7 @@ from ltr_metrics.io.sorted import SortedRows, whole_queries
 from ltr_metrics.io.table import (
     ARROW,
     TEXT_SEPARATORS,
+    frame_of,
     kind_of,
     native_bytes,
     native_file,
@@ -77,8 +78,7 @@ class TableRows(SortedRows):
 
     def frame(self) -> pandas.DataFrame:
         """Return the rows as `read_table` does."""
-        frame: pandas.DataFrame = self.table.to_pandas()
-        return frame
+        return frame_of(self.table)
 
 
 def sorted_tables(paths: tuple[Path, ...], wanted: Wanted, *, rows_at_once: int) -> Iterator[TableRows]:
@@ -118,7 +118,7 @@ def _types(path: Path, wanted: Wanted) -> dict[str, str]:
                 f"{path}: query ids must be numbers or text. {wanted.qid} holds {schema.field(wanted.qid).type}."
             )
         chosen = pyarrow.schema([schema.field(name) for name in wanted.names])
-        return {str(name): str(kind) for name, kind in chosen.empty_table().to_pandas().dtypes.items()}
+        return {str(name): str(kind) for name, kind in frame_of(chosen.empty_table()).dtypes.items()}
 
 
 def _pieces(paths: tuple[Path, ...], wanted: Wanted, rows_at_once: int) -> Iterator[TableRows]:
@@ -150,7 +150,7 @@ def _pieces(paths: tuple[Path, ...], wanted: Wanted, rows_at_once: int) -> Itera
 
 
 def _ids(table: Any, qid: str, path: Path, rows_before: int) -> AnyArray:
-    frame = table.select([qid]).to_pandas()
+    frame = frame_of(table.select([qid]))
     missing = (frame[qid].isna() | (frame[qid] == "")).to_numpy()
     if missing.any():
         row = rows_before + int(missing.argmax())

@@ -42,6 +42,7 @@ def read_table(
 
     Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries. The same id in two files is the same query. An
     ``.npz`` file holds its columns as arrays by name: ``numpy.savez("scores.npz", qid=..., label=..., bm25=...)``.
+    In a Parquet or Arrow file of pandas the index is a column under its name.
 
     Parameters
     ----------
@@ -125,13 +126,22 @@ def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:
                 return _of_columns(read_columns(file, path))
             table = _read_by_pyarrow(native_file(path, file), kind, text)
             require_columns(path, table.column_names, ())
-            frame: pandas.DataFrame = table.to_pandas()
-            return frame
+            return frame_of(table)
     except (FileNotFoundError, LtrError):
         raise
     except UNREADABLE as error:  # pyarrow's own errors are ValueErrors and OSErrors
         empty = " The file is empty." if not path.stat().st_size else ""
         raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {error}.{empty}") from error
+
+
+def frame_of(table: Any) -> pandas.DataFrame:
+    """Return a table of Arrow as a data frame with all columns of the file.
+
+    What pandas wrote into the file's metadata is ignored. So a column that was the index of a
+    data frame is a column like others, and damaged metadata do no harm.
+    """
+    frame: pandas.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    return frame
 
 
 def _of_columns(columns: Any) -> pandas.DataFrame:
