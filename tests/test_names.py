@@ -172,3 +172,23 @@ def test_available_metrics() -> None:
         for name in (info.name, *info.aliases):
             inside = "(margin)" if info.name == "mean_of" else ""
             assert isinstance(ltr.metric(name + inside), ltr.Metric)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"ndcg(gain={'[' * 5000}1{']' * 5000})",
+        f"ndcg(gain={'[' * 5000}",
+        "ndcg(gain=[[1,2]])",
+        f"map(rel={'9' * 5000})",
+        f"map(rel=>{'9' * 5000})",
+        f"map(rel={'9' * 350})",
+        f"ndcg(gain=[0,{'1' * 5000}])",
+        f"map@{'9' * 5000}",
+        f"rbp(p=0.{'9' * 5000})",
+    ],
+    ids=lambda name: f"{name[:14]}... of {len(name)}",
+)
+def test_names_that_are_nested_or_long_are_refused(name: str) -> None:
+    with pytest.raises(ltr.LtrValueError):
+        ltr.metric(name)

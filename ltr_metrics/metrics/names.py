@@ -46,6 +46,7 @@ _BY_NAME: dict[str, tuple[type[Metric], dict[str, Any]]] = {
 }
 _FORM = re.compile(r"(?P<name>\w+)(?:\((?P<inside>.*)\))?(?:@(?P<k>\d{1,18}))?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+MOST_DIGITS = 400  # in one number; the largest of float64 has 309
 _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
 
 
@@ -245,7 +246,15 @@ def split_names(text: str) -> list[str]:
 
 def _value(text: str) -> Any:
     if text.startswith("[") and text.endswith("]"):
-        return tuple(_value(item) for item in text[1:-1].split(",")) if text != "[]" else ()
+        return tuple(_number_or_word(item) for item in text[1:-1].split(",")) if text != "[]" else ()
+    return _number_or_word(text)
+
+
+def _number_or_word(text: str) -> float | str:
     if not _NUMBER.fullmatch(text):
         return text
+    if len(text) > MOST_DIGITS:
+        raise LtrValueError(
+            f"A number in a metric's name must have at most {MOST_DIGITS} characters. Got {len(text):,}, which begin with {text[:20]}."
+        )
     return int(text) if text.lstrip("+-").isdigit() else float(text)
