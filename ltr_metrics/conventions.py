@@ -40,7 +40,8 @@ Metrics = OneMetric | Iterable[OneMetric]
 TIES: tuple[TiePolicy, ...] = get_args(TiePolicy)
 
 
-def _no_relevant(value: object) -> NoRelevant | float:
+def checked_no_relevant(value: object) -> NoRelevant | float:
+    """Return one of the words, or a finite number as a float; refuse anything else."""
     if isinstance(value, str):
         if value in NO_RELEVANT:
             return value
@@ -106,7 +107,7 @@ class Convention:
         require_option("ties", self.ties, TIES)
         for value in (self.no_relevant, self.ndcg_no_relevant, self.recall_no_relevant):
             if value is not None:
-                _no_relevant(value)
+                checked_no_relevant(value)
         known = {cls.NAME for cls in METRICS}
         for name in {*(self.metrics or ()), *self.uncut} - known:
             raise LtrValueError(f"The convention {self.name!r} has no metric {name!r}.{did_you_mean(name, known)}")
@@ -263,13 +264,13 @@ def _policy(
 ) -> Policy:
     ties = require_option("ties", convention.ties if ties is None else ties, TIES)
     if no_relevant is not None:
-        return Policy(ties, _no_relevant(no_relevant), convention.name)
+        return Policy(ties, checked_no_relevant(no_relevant), convention.name)
     exceptions = {
         name: "skip" if isinstance(metric, OF_ANY_RANKING) else getattr(convention, f"{metric.NAME}_no_relevant", None)
         for name, metric in metrics.items()
     }
-    of_metric = {n: _no_relevant(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
-    return Policy(ties, _no_relevant(convention.no_relevant), convention.name, of_metric)
+    of_metric = {n: checked_no_relevant(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
+    return Policy(ties, checked_no_relevant(convention.no_relevant), convention.name, of_metric)
 
 
 def convention_of(convention: ConventionName | Convention | None) -> Convention:

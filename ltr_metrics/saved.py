@@ -9,21 +9,23 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics.conventions import Policy
+from ltr_metrics.conventions import TIES, Policy, checked_no_relevant
 from ltr_metrics.errors import LtrValueError, MissingExtraError
 from ltr_metrics.fingerprint import Fingerprint
+from ltr_metrics.grouping import as_ids
 from ltr_metrics.ids import positions_by_text
-from ltr_metrics.inputs import AnyArray, FloatArray
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, require_option
 from ltr_metrics.io import write_whole
 from ltr_metrics.per_query import Segmentations
 from ltr_metrics.plain import plain_id, plain_ids
+from ltr_metrics.words import Unjudged
 
 FORMAT = 1
 KEY = b"ltr_metrics"  # of the header among the file's metadata
@@ -82,42 +84,101 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no saved result {path}.")
     try:
-        table = parquet.read_table(path)
-        header = json.loads((table.schema.metadata or {})[KEY])
-    except KeyError:
+        with pyarrow.OSFile(str(path)) as file:  # by its path, a folder named like a=1 would become a column
+            table = parquet.read_table(file)
+        header = _header(table)
+        if header.get("format") == FORMAT:
+            return _fields(table, header)
+    except Exception as error:  # whatever a damaged file leads pyarrow, JSON and NumPy to
+        why = error if isinstance(error, LtrValueError) else f"{type(error).__name__}: {error}"
+        raise LtrValueError(
+            f"{path} is no readable result: {why}. It is damaged, cut off, or no Parquet file; save the result again."
+        ) from error
+    if not header:
         raise LtrValueError(
             f"{path} is a Parquet file, but no saved result: it lacks the header that result.save writes."
-        ) from None
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise _damaged(path, error) from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        found = header.get("format") if isinstance(header, dict) else None
-        raise LtrValueError(
-            f"{path} has the format {found!r}, where {FORMAT} is read. Evaluate again with this version, or read it with the one that wrote it."
         )
-    if header.pop("checksum", None) != _checksum(table, header):
-        raise _damaged(path, "what it holds is not what was written")
-    return _fields(table, header)
+    raise LtrValueError(
+        f"{path} has the format {header.get('format')!r}, where {FORMAT} is read. Evaluate again with this version, or read it with "
+        "the one that wrote it."
+    )
+
+
+def _header(table: Any) -> dict[str, Any]:
+    """Return the header, which is empty where there is none."""
+    text = (table.schema.metadata or {}).get(KEY)
+    header = {} if text is None else json.loads(text)
+    _require(isinstance(header, dict), "its header is no JSON object")
+    return dict(header)
+
+
+def _require(condition: bool, fault: str) -> None:
+    if not condition:
+        raise LtrValueError(fault)
+
+
+# -- what a file holds is checked, for anybody may have changed it and computed its checksum again -----------------------
 
 
 def _fields(table: Any, header: dict[str, Any]) -> dict[str, Any]:
-    column = {name: table.column(name).to_numpy() for name in table.column_names}
+    _require(header.pop("checksum", None) == _checksum(table, header), "what it holds is not what was written")
+    metrics, asked = header["metrics"], header["asked"]
+    _require(_are_texts(metrics) and len(set(metrics)) == len(metrics) > 0, "its metrics are no list of names")
+    _require(isinstance(asked, dict) and set(asked.values()) <= set(metrics), "a name asked for is of no metric")
+    _require(header["unjudged"] in (None, *get_args(Unjudged)), "its treatment of unjudged documents is unknown")
+    has = set(table.column_names)
+    weight = _column(table, "weight", "f") if "weight" in has else None
+    _require(weight is None or bool((np.isfinite(weight) & (weight >= 0)).all()), "a weight is no weight")
+    of_query = _column(table, "fingerprint", "u") if "fingerprint" in has else None
+    qid = _ids_from_column(table, header["qid_as_json"])
+    positions_by_text(qid, "it")
     return {
-        "values": {name: column[name] for name in header["metrics"]},
-        "asked": header["asked"],
-        "qid": _ids_from_column(column["qid"], header["qid_as_json"]),
-        "n_documents": column["documents"],
-        "n_relevant": column["relevant"],
-        "weight": column.get("weight"),
-        "policy": Policy(**header["policy"]),
+        "values": {name: _column(table, name, "f") for name in metrics},
+        "asked": asked,
+        "qid": qid,
+        "n_documents": _column(table, "documents", "iu"),
+        "n_relevant": _column(table, "relevant", "iu"),
+        "weight": weight,
+        "policy": _policy(header["policy"]),
         "segments": {
-            name: (labels, column[SEGMENT.format(number)].astype(np.intp))
-            for number, (name, labels) in enumerate(header["segments"])
+            name: _segments(table, number, name, labels) for number, (name, labels) in enumerate(header["segments"])
         },
-        "fingerprint": Fingerprint(lambda: column["fingerprint"], header["unjudged"])
-        if "fingerprint" in column
-        else None,
+        "fingerprint": None if of_query is None else Fingerprint(lambda: of_query, header["unjudged"]),
     }
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(one, str) for one in values)
+
+
+def _column(table: Any, name: str, kinds: str) -> AnyArray:
+    """Return a column without missing values, of the kinds of numbers that it may hold."""
+    column = table.column(name)
+    values: AnyArray = column.to_numpy()
+    _require(column.null_count == 0 and values.dtype.kind in kinds, f"its column {name!r} is of another kind")
+    return values
+
+
+def _policy(fields: dict[str, Any]) -> Policy:
+    made = Policy(**fields)
+    require_option("ties", made.ties, TIES)
+    _require(isinstance(made.convention, str), "its convention is no name")
+    _require(isinstance(made.no_relevant_of, dict), "its policy of single metrics is no object")
+    for value in (made.no_relevant, *made.no_relevant_of.values()):
+        checked_no_relevant(value)
+    return made
+
+
+def _segments(table: Any, number: int, name: Any, labels: Any) -> tuple[list[Hashable], IntArray]:
+    code = _column(table, SEGMENT.format(number), "iu").astype(np.intp)
+    _require(name is None or isinstance(name, str), "a segmentation has no name")
+    _require(isinstance(labels, list) and all(map(_is_plain, labels)), f"the segments of {name!r} have no labels")
+    _require(bool(((code >= 0) & (code < len(labels))).all()), f"a query is of an unknown segment of {name!r}")
+    return labels, code
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (str, int, float))
 
 
 def _checksum(table: Any, header: Mapping[str, Any]) -> str:
@@ -133,12 +194,6 @@ def _checksum(table: Any, header: Mapping[str, Any]) -> str:
     return found.hexdigest()
 
 
-def _damaged(path: str | os.PathLike[str], why: object) -> LtrValueError:
-    return LtrValueError(
-        f"{path} is no readable result: {why}. It is damaged, cut off, or no Parquet file; save the result again."
-    )
-
-
 def _ids_to_column(qid: AnyArray) -> tuple[Any, bool]:
     """Return a column of one type: ids of several kinds are written as JSON, or 7 and "7" would become one."""
     if qid.dtype != object and qid.dtype.kind not in "SV":
@@ -149,10 +204,18 @@ def _ids_to_column(qid: AnyArray) -> tuple[Any, bool]:
     return list(map(json.dumps, ids)), True
 
 
-def _ids_from_column(ids: AnyArray, as_json: bool) -> AnyArray:
-    if not as_json:
-        return ids.astype(str) if ids.dtype == object else ids
-    return np.array([*map(json.loads, ids), None], dtype=object)[:-1]  # the None keeps NumPy from guessing a type
+def _ids_from_column(table: Any, as_json: Any) -> AnyArray:
+    """Return the ids as they were saved."""
+    column = table.column("qid")
+    if not column.null_count and column.type in ("string", "large_string"):
+        ids = column.to_pylist()
+        if as_json is False:
+            return as_ids(ids, "qid")
+        read = list(map(json.loads, ids))
+        _require(all(map(_is_plain, read)), "an id is neither text nor a number")
+        return np.array([*read, None], dtype=object)[:-1]  # the None keeps NumPy from guessing a type
+    _require(as_json is False, "its ids are no JSON")
+    return _column(table, "qid", "biufmM")
 
 
 def versions() -> dict[str, str]:

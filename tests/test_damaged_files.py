@@ -1,0 +1,131 @@
+"""Damaged and forged files: each is read as what it holds, or refused by an error of this package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics import saved
+
+# -- saved results ----------------------------------------------------------------------------------------------------
+
+Header = dict[str, Any]
+
+
+def saved_result(path: Path, ids: Any = ("a", "b", "c")) -> Path:
+    result = ltr.evaluate(
+        [1, 0, 2, 0, 0, 1],
+        [0.1, 0.2, 0.4, 0.3, 0.9, 0.8],
+        qid=np.repeat(np.array(ids), 2),
+        metrics=["mrr", "map"],
+        query_weight=[1, 2, 3],
+        by=["x", "y", "x"],
+    )
+    result.save(path)
+    return path
+
+
+def forge(path: Path, change: Callable[[Header], object], columns: dict[str, Any] | None = None) -> None:
+    """Change the header and columns of a saved result, and compute its checksum again."""
+    table = pq.read_table(path)
+    header = json.loads(table.schema.metadata[saved.KEY])
+    for name, values in (columns or {}).items():
+        table = table.drop_columns([name]) if values is None else _with_column(table, name, values)
+    change(header)
+    header.pop("checksum", None)
+    header["checksum"] = saved._checksum(table, header)
+    pq.write_table(table.replace_schema_metadata({saved.KEY: json.dumps(header).encode()}), path)
+
+
+def _with_column(table: Any, name: str, values: Any) -> Any:
+    return table.set_column(table.column_names.index(name), name, pa.chunked_array([pa.array(values)]))
+
+
+def unchanged(header: Header) -> None:
+    pass
+
+
+FORGED: dict[str, tuple[Callable[[Header], object], dict[str, Any]]] = {
+    "metric without a column": (lambda header: header.update(metrics=["mrr", "err"], asked={}), {}),
+    "metrics that are no names": (lambda header: header.update(metrics=[["mrr"]], asked={}), {}),
+    "no metrics": (lambda header: header.update(metrics=[], asked={}), {}),
+    "metric of text": (unchanged, {"mrr": ["a", "b", "c"]}),
+    "metric with a missing value": (unchanged, {"mrr": [0.5, None, 1.0]}),
+    "name asked for another metric": (lambda header: header.update(asked={"x": "err"}), {}),
+    "names asked for are a list": (lambda header: header.update(asked=["mrr"]), {}),
+    "no policy": (lambda header: header.pop("policy"), {}),
+    "unknown field of the policy": (lambda header: header["policy"].update(more=1), {}),
+    "unknown ties": (lambda header: header["policy"].update(ties="random"), {}),
+    "unknown no_relevant": (lambda header: header["policy"].update(no_relevant="zero"), {}),
+    "no_relevant_of is a list": (lambda header: header["policy"].update(no_relevant_of=[1]), {}),
+    "convention is a number": (lambda header: header["policy"].update(convention=7), {}),
+    "unknown unjudged": (lambda header: header.update(unjudged="maybe"), {}),
+    "weight that is negative": (unchanged, {"weight": [1.0, -1.0, 1.0]}),
+    "weight that is not finite": (unchanged, {"weight": [1.0, np.inf, 1.0]}),
+    "count of text": (unchanged, {"documents": ["a", "b", "c"]}),
+    "counts are missing": (unchanged, {"relevant": None}),
+    "ids are missing": (unchanged, {"qid": None}),
+    "an id is null": (unchanged, {"qid": ["a", None, "c"]}),
+    "an id twice": (unchanged, {"qid": ["a", "a", "c"]}),
+    "ids with a NUL": (unchanged, {"qid": ["a", "a\0", "c"]}),
+    "ids are no JSON": (lambda header: header.update(qid_as_json=True), {}),
+    "ids of JSON are lists": (lambda header: header.update(qid_as_json=True), {"qid": ["[1]", "[2]", "3"]}),
+    "ids of JSON are deep": (lambda header: header.update(qid_as_json=True), {"qid": ["[" * 10**5, "2", "3"]}),
+    "ids of JSON are numbers": (lambda header: header.update(qid_as_json=True), {"qid": [1, 2, 3]}),
+    "unknown segment": (unchanged, {"by:0": [0, 1, 2]}),
+    "negative segment": (unchanged, {"by:0": [0, -1, 0]}),
+    "segments without a column": (unchanged, {"by:0": None}),
+    "segments are no list": (lambda header: header.update(segments=7), {}),
+    "labels are lists": (lambda header: header.update(segments=[[None, [["x"], "y"]]]), {}),
+    "segmentation is a list": (lambda header: header.update(segments=[[["a"], ["x", "y"]]]), {}),
+    "fingerprint of text": (unchanged, {"fingerprint": ["a", "b", "c"]}),
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_result_is_refused_although_its_checksum_is_right(tmp_path: Path, case: str) -> None:
+    path = saved_result(tmp_path / "r.parquet")
+    forge(path, *FORGED[case])
+    with pytest.raises(ltr.LtrValueError, match=r"r.parquet is no readable result: .*; save the result again\."):
+        ltr.load_result(path)
+
+
+def test_a_result_is_forged_by_the_test_as_it_is_saved(tmp_path: Path) -> None:
+    """Otherwise the test above would pass for another reason."""
+    path = saved_result(tmp_path / "r.parquet")
+    forge(path, unchanged)
+    assert ltr.load_result(path).by["x"].qid.tolist() == ["a", "c"]
+
+
+DAMAGED_HEADERS = [b"", b"{", b"\xff\xfe", b"7", b"[]", b"null", b"[" * 10**5, b'{"format": 1}', b'{"format": 1' + b"9" * 5000 + b"}"]  # fmt: skip
+
+
+@pytest.mark.parametrize("header", DAMAGED_HEADERS, ids=lambda header: repr(header[:12]))
+def test_a_damaged_header_of_a_result_is_refused(tmp_path: Path, header: bytes) -> None:
+    path = saved_result(tmp_path / "r.parquet")
+    pq.write_table(pq.read_table(path).replace_schema_metadata({saved.KEY: header}), path)
+    with pytest.raises(ltr.LtrValueError, match="r.parquet is no readable result"):
+        ltr.load_result(path)
+
+
+def test_an_id_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = saved_result(tmp_path / "r.parquet", ["first", "second", "third"])
+    content = path.read_bytes()
+    assert content.count(b"second")
+    path.write_bytes(content.replace(b"second", b"s\xffcond"))
+    with pytest.raises(ltr.LtrValueError, match="r.parquet is no readable result"):
+        ltr.load_result(path)
+
+
+def test_the_name_of_the_folder_is_no_column_of_a_result(tmp_path: Path) -> None:
+    folder = tmp_path / "a=1"
+    folder.mkdir()
+    assert ltr.load_result(saved_result(folder / "r.parquet")).qid.tolist() == ["a", "b", "c"]
