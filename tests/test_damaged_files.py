@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics import saved
+from ltr_metrics.io import read_scores, read_table
 
 # -- saved results ----------------------------------------------------------------------------------------------------
 
@@ -129,3 +132,61 @@ def test_the_name_of_the_folder_is_no_column_of_a_result(tmp_path: Path) -> None
     folder = tmp_path / "a=1"
     folder.mkdir()
     assert ltr.load_result(saved_result(folder / "r.parquet")).qid.tolist() == ["a", "b", "c"]
+
+
+# -- files of NumPy ---------------------------------------------------------------------------------------------------
+
+
+def npy(header: bytes, data: bytes = bytes(24)) -> bytes:
+    """Return a file of NumPy with any header."""
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
+
+
+HEADERS_OF_NPY = [
+    b"",
+    b"\xff\xfe\xfd",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"9" * 30 + b",)}",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"9" * 5000 + b",)}",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (-3,)}",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (2**40,)}",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776000,)}",
+    b"{'descr': '<f8', 'fortran_order': False, 'shape': 3}",
+    b"{'descr': 'x', 'fortran_order': False, 'shape': (3,)}",
+    b"{'descr': '|O', 'fortran_order': False, 'shape': (3,)}",
+    b"{'descr': [('a', '<f8', 3, 4)], 'fortran_order': False, 'shape': (3,)}",
+    b"{'descr': ('<f8',), 'fortran_order': False, 'shape': (3,)}",
+    b"{" + b"(" * 5000 + b"}",
+    b"(" * 300 + b")" * 300,
+    b"{'descr': ''" + b"'",
+    b"{0xL: 1",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS_OF_NPY, ids=lambda header: repr(header[-20:]))
+def test_damaged_headers_of_numpy(tmp_path: Path, header: bytes) -> None:
+    (tmp_path / "a.npy").write_bytes(npy(header))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
+        for name in ("qid", "label"):
+            file.writestr(f"{name}.npy", npy(header))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of NumPy, that Python 2 wrote the file
+        with pytest.raises(ltr.LtrValueError, match="a.npy cannot be read as npy"):
+            read_scores(tmp_path / "a.npy")
+        with pytest.raises(ltr.LtrValueError, match="a.npz cannot be read as npz"):
+            read_table(tmp_path / "a.npz")
+
+
+def test_an_encrypted_npz_and_one_with_other_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, qid=[1, 1], label=[0, 1])
+    content = bytearray(path.read_bytes())
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + flags] |= 1  # encrypted
+    path.write_bytes(content)
+    with pytest.raises(ltr.LtrValueError, match="a.npz cannot be read as npz: RuntimeError: .*encrypted"):
+        read_table(path)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("qid.npy", b"no array")
+    with pytest.raises(ltr.LtrValueError, match="the array 'qid' is damaged, or no array of NumPy"):
+        read_table(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import zipfile
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,10 +11,9 @@ import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, FloatArray, as_numbers
-from ltr_metrics.io.compressed import DAMAGED, blocks_of_lines, open_bytes, without_compression
+from ltr_metrics.io.compressed import blocks_of_lines, fault_of, open_bytes, without_compression
 
 KINDS_OF_COLUMNS = "biufSUmM"
-UNREADABLE = (*DAMAGED, zipfile.BadZipFile, ValueError, OSError, KeyError, NotImplementedError)
 _INTEGER = re.compile(rb"[+-]?\d+")
 
 
@@ -26,8 +24,8 @@ def read_columns(file: IO[bytes], path: Path) -> dict[str, AnyArray]:
     ------
     LtrValueError
         If an array is no column, or lengths differ.
-    ValueError, OSError, KeyError, and those of `UNREADABLE`
-        If the file is damaged or no ``.npz`` file.
+    Exception
+        Of any kind, if the file is damaged, encrypted or no ``.npz`` file.
     """
     loaded = np.load(file, allow_pickle=False)
     if not isinstance(loaded, np.lib.npyio.NpzFile):
@@ -82,6 +80,8 @@ def read_scores(path: str | os.PathLike[str]) -> FloatArray:
 
 
 def _column(array: Any, name: str) -> AnyArray:
+    if not isinstance(array, np.ndarray):  # NumPy gives the bytes of what begins like no array
+        raise LtrValueError(f"{name} is damaged, or no array of NumPy.")
     if array.ndim != 1:
         raise LtrValueError(
             f"{name} must be one-dimensional, a column. Got shape {array.shape}. Save the columns one by one."
@@ -98,8 +98,8 @@ def _read_npy(path: Path) -> FloatArray:
             array = np.load(file, allow_pickle=False)
     except FileNotFoundError:
         raise
-    except UNREADABLE as error:
-        raise LtrValueError(f"{path} cannot be read as npy: {error}.") from error
+    except Exception as error:  # whatever a damaged file leads NumPy to
+        raise LtrValueError(f"{path} cannot be read as npy: {fault_of(error)}.") from error
     if not isinstance(array, np.ndarray):
         raise LtrValueError(f"{path} cannot be read as npy: it holds arrays by name, as .npz files do.")
     return as_numbers(array, f"The scores of {path}").astype(np.float64)

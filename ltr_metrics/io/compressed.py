@@ -38,6 +38,11 @@ def blocks_of_lines(path: Path) -> Iterator[tuple[list[bytes], int]]:
         raise LtrValueError(f"{path} is damaged or cut off after line {n_lines}: {error}.") from None
 
 
+def fault_of(error: Exception) -> str:
+    """Return what an error says that a damaged file led a reader to; with its kind unless that is usual."""
+    return str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}"
+
+
 def without_compression(path: Path) -> Path:
     """Return the name that the file has when decompressed."""
     return path.with_suffix("") if path.suffix.lower() in _OPEN else path

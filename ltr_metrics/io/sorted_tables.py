@@ -12,8 +12,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray
-from ltr_metrics.io.arrays import UNREADABLE
-from ltr_metrics.io.compressed import BYTES_AT_ONCE, open_bytes
+from ltr_metrics.io.compressed import BYTES_AT_ONCE, fault_of, open_bytes
 from ltr_metrics.io.sorted import SortedRows, whole_queries
 from ltr_metrics.io.table import (
     ARROW,
@@ -186,10 +185,12 @@ def _errors_of(path: Path, n_rows: int = 0) -> Iterator[None]:
         yield
     except (FileNotFoundError, LtrError):
         raise
-    except UNREADABLE as error:
+    except Exception as error:  # whatever a damaged file leads pyarrow to
         after = f", or is damaged after row {n_rows - 1}" if n_rows else ""
         empty = " The file is empty." if not path.stat().st_size else ""
-        raise LtrValueError(f"{path} cannot be read as {kind_of(path)[1:]}{after}: {error}.{empty}") from error
+        raise LtrValueError(
+            f"{path} cannot be read as {kind_of(path)[1:]}{after}: {fault_of(error)}.{empty}"
+        ) from error
 
 
 def _opened(path: Path, file: IO[bytes], wanted: Wanted, rows_at_once: int) -> tuple[Any, Iterator[Any]]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
-from ltr_metrics.io.arrays import UNREADABLE, read_columns
-from ltr_metrics.io.compressed import BYTES_AT_ONCE, open_bytes, without_compression
+from ltr_metrics.io.arrays import read_columns
+from ltr_metrics.io.compressed import BYTES_AT_ONCE, fault_of, open_bytes, without_compression
 
 if TYPE_CHECKING:
     import pandas
@@ -129,9 +129,9 @@ def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:
             return frame_of(table)
     except (FileNotFoundError, LtrError):
         raise
-    except UNREADABLE as error:  # pyarrow's own errors are ValueErrors and OSErrors
+    except Exception as error:  # whatever a damaged file leads pyarrow, zipfile and NumPy to
         empty = " The file is empty." if not path.stat().st_size else ""
-        raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {error}.{empty}") from error
+        raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {fault_of(error)}.{empty}") from error
 
 
 def frame_of(table: Any) -> pandas.DataFrame:
