@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ class Grouping(NamedTuple):
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     """Return one id a row as an array that keeps different ids apart."""
-    if isinstance(values, (list, tuple)) and not set(map(type, values)) <= {str} and not _are_small_integers(values):
+    if isinstance(values, (list, tuple)) and not _are_plain_texts(values) and not _are_small_integers(values):
         ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, tuples into a matrix
         ids[:] = list(values)
         values = ids
@@ -40,6 +41,11 @@ def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     if ids.dtype.kind == "f":
         _refuse_blurred(ids, name)
     return ids.astype(object) if ids.dtype.kind == "T" else ids
+
+
+def _are_plain_texts(values: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether all are text that NumPy's arrays of text keep: these drop NUL characters at the end."""
+    return set(map(type, values)) <= {str} and "\0" not in "".join(values)
 
 
 def _are_small_integers(values: list[Any] | tuple[Any, ...]) -> bool:
@@ -59,6 +65,7 @@ def _refuse_blurred(ids: AnyArray, name: str) -> None:
 
 def group_by_ids(ids: AnyArray) -> Grouping:
     """Group rows by id, in any order."""
+    _refuse_truth_among_numbers(ids, "qid")
     # Runs of equal ids first: sorted input then costs one comparison a row, and the rest works on a row a run.
     changes = _changes_of_objects(ids) if ids.dtype == object else ids[1:] != ids[:-1]
     run_start = np.flatnonzero(np.concatenate(([True], changes)))
@@ -92,6 +99,32 @@ def _refuse_missing(
         raise LtrValueError(f"{name} must have {what} in every {unit}: it is missing at {unit} {row}.")
 
 
+def _refuse_truth_among_numbers(ids: AnyArray, name: str) -> None:
+    """Refuse True beside 1 and False beside 0, which are two ids, but equal for Python."""
+    if ids.dtype != object or not (set(map(type, ids.tolist())) & {bool, np.bool_}):
+        return
+    row_of: dict[tuple[bool, Any], int] = {}
+    for row, one in enumerate(ids.tolist()):
+        if isinstance(one, (bool, np.bool_, Number)):
+            row_of.setdefault((isinstance(one, (bool, np.bool_)), one), row)
+    for (is_truth, one), row in row_of.items():
+        other = row_of.get((False, one)) if is_truth else None
+        if other is not None:
+            raise LtrValueError(
+                f"{name} must not hold both {bool(one)} and {ids.tolist()[other]!r}, which Python takes for one: got them at row {row} "
+                f"and row {other}. Give all one type."
+            )
+
+
+def _refuse_nul_at_the_end(ids: AnyArray, name: str) -> None:
+    """Refuse text that NumPy's arrays of text, such as those of document ids and saved results, would change."""
+    for one in ids.tolist():
+        if isinstance(one, (str, bytes)) and one[-1:] in ("\0", b"\0"):
+            raise LtrValueError(
+                f"{name} must not end with a NUL character, which NumPy drops from text: got {one!r}. Remove the character."
+            )
+
+
 def _missing(ids: AnyArray) -> BoolArray:
     if ids.dtype.kind == "f":
         return np.isnan(ids)
@@ -109,6 +142,7 @@ def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None)
     """
     labels = as_ids(values, name)
     _refuse_missing(labels, name, what="a label", unit="entry")
+    _refuse_truth_among_numbers(labels, name)
     distinct, code = _codes_by_first_appearance(labels, name)
     ascending = ordered_categories(values) if ascending is None else ascending
     if ascending is None:
@@ -132,6 +166,7 @@ def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntA
             raise LtrTypeError(f"{name} must be hashable: {error}.") from None
         names = np.empty(len(code), dtype=object)
         names[:] = list(code)
+        _refuse_nul_at_the_end(names, name)
         return names, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))
     names, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
@@ -168,6 +203,8 @@ def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     """Return one document id a row as text; a missing id is an error."""
     ids = as_ids(values, "docid", n_rows)
     _refuse_missing(ids, "docid")
+    if ids.dtype == object:
+        _refuse_nul_at_the_end(ids, "docid")
     try:
         if ids.dtype.kind == "S":
             return np.char.decode(ids, "utf-8")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from numbers import Integral
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -71,6 +73,8 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     """Return a one-dimensional float array: float32 and float64 as they are, everything else as float64."""
     array = as_vector(values, name, n_rows)
     if array.dtype in (np.float32, np.float64):
+        if isinstance(values, (list, tuple)):
+            _refuse_inexact_among_floats(values, array, name)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind not in "biufO" or array.dtype.itemsize > 8:
         raise LtrTypeError(f"{name} must be numbers (integers, float32 or float64), got dtype {array.dtype}.")
@@ -82,10 +86,18 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     return array.astype(np.float64)
 
 
+def _refuse_inexact_among_floats(values: Sequence[Any], array: AnyArray, name: str) -> None:
+    """Refuse integers that NumPy has rounded, since a list has floats as well."""
+    for row in np.flatnonzero(np.isfinite(array) & (np.abs(array) >= LARGEST_EXACT_INTEGER)).tolist():
+        if isinstance(values[row], Integral):
+            _refuse_inexact(int(values[row]), name, row)
+
+
 def _numbers_of_objects(array: AnyArray, name: str) -> FloatArray:
     """Convert entry by entry: text is no number, and a missing value has no rank."""
+    listed = array.tolist()
     numbers = np.empty(len(array))
-    for row, value in enumerate(array.tolist()):
+    for row, value in enumerate(listed):
         try:
             if isinstance(value, (str, bytes)):
                 raise TypeError
@@ -94,9 +106,37 @@ def _numbers_of_objects(array: AnyArray, name: str) -> FloatArray:
             raise LtrTypeError(
                 f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the column, or drop the rows."
             ) from None
-        if isinstance(value, int):
-            _refuse_inexact(value, name, row)
+        if isinstance(value, Integral):
+            _refuse_inexact(int(value), name, row)
+    if not set(map(type, listed)) <= EXACT:
+        _refuse_merged(listed, numbers, name)
     return numbers
+
+
+EXACT = {
+    int,
+    float,
+    bool,
+    np.float64,
+    np.float32,
+    np.bool_,
+}  # types of which float64 keeps all values apart, as checked
+
+
+def _refuse_merged(values: list[Any], numbers: FloatArray, name: str) -> None:
+    """Refuse numbers that differ and are one in float64, as those of `decimal.Decimal` may be."""
+    first: dict[float, int] = {}
+    for row, number in enumerate(numbers.tolist()):
+        at = first.setdefault(number, row)
+        if at != row and values[at] != values[row]:
+            raise LtrValueError(
+                f"{name} must not hold numbers that float64 cannot keep apart: got {values[at]!r} at row {at} and "
+                f"{values[row]!r} at row {row}. Round them, or pass their ranks instead."
+            )
+        if math.isinf(number) and values[row] != number:
+            raise LtrValueError(
+                f"{name} must not hold numbers beyond float64: got {values[row]!r} at row {row}. Pass their ranks instead."
+            )
 
 
 def _refuse_inexact(value: int, name: str, row: int) -> None:

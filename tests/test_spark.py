@@ -295,6 +295,17 @@ def test_types_of_ids(spark: SparkSession) -> None:
         assert sorted(found.per_query["mrr"]) == pytest.approx(sorted(expected.per_query["mrr"]), abs=1e-12)
 
 
+def test_decimals_are_scores_if_float64_tells_them_apart(spark: SparkSession) -> None:
+    def mrr(*scores: str) -> float:
+        rows = [("a", 1, Decimal(scores[0])), ("a", 0, Decimal(scores[1]))]
+        frame = spark.createDataFrame(rows, "qid string, label int, score decimal(38, 22)")
+        return evaluate(frame, metrics="mrr")["mrr"]
+
+    assert mrr("0.1", "0.2") == 0.5
+    with pytest.raises(ltr.LtrValueError, match="y_score must not hold numbers that float64 cannot keep apart"):
+        mrr("0.1", "0.1000000000000000000001")
+
+
 def test_ids_that_a_collation_takes_for_equal_stay_two(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     if int(spark.version.split(".")[0]) < 4:
         pytest.skip(f"Spark {spark.version} has no collations")

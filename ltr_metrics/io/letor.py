@@ -321,10 +321,18 @@ def _are_ascii_digits(text: AnyArray) -> AnyArray:
 
 def _texts(words: list[bytes], number: list[int], path: Path) -> list[str]:
     try:
-        return [word.decode() for word in words]
+        if b"\0" not in b"".join(words):
+            return [word.decode() for word in words]
     except UnicodeDecodeError:
-        at, word = next((n, w) for n, w in zip(number, words, strict=True) if w.decode(errors="replace").encode() != w)
-        raise LtrValueError(f"{path}:{at}: ids must be UTF-8 text. Got {word!r}. Convert the file to UTF-8.") from None
+        pass
+    at, word = next((n, w) for n, w in zip(number, words, strict=True) if not _is_text(w))
+    raise LtrValueError(
+        f"{path}:{at}: ids must be UTF-8 text without NUL characters. Got {word!r}. Convert the file to UTF-8."
+    )
+
+
+def _is_text(word: bytes) -> bool:
+    return b"\0" not in word and word.decode(errors="replace").encode() == word
 
 
 def files_of_sizes(path: Path) -> list[Path]:

@@ -38,8 +38,7 @@ def document_ids(frame: DataFrame, role: str, name: str) -> Column:
 def numbers(frame: DataFrame, role: str, name: str) -> Column:
     """Return a column of numbers."""
     remedy = f' Convert it, for example by withColumn("{name}", col("{name}").cast("double")).'
-    column = _of_kind(frame, role, name, NUMBERS, "numbers", remedy)
-    return column.cast("double") if isinstance(frame.schema[name].dataType, types.DecimalType) else column
+    return _of_kind(frame, role, name, NUMBERS, "numbers", remedy)
 
 
 def column_of(frame: DataFrame, role: str, name: str) -> Column:

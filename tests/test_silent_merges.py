@@ -1,0 +1,140 @@
+"""What float64, NumPy or Python would take for one is kept apart or refused: scores, ids, weights, text."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.io import read_letor, read_table
+
+# -- scores -----------------------------------------------------------------------------------------------------------
+
+TENTH = Decimal("0.1000000000000000000001")
+TOO_NEAR: dict[str, Any] = {
+    "decimals": [Decimal("0.1"), TENTH],
+    "decimals beyond integers": [Decimal(2**53), Decimal(2**53 + 1)],
+    "decimals that underflow": [Decimal("1e-400"), Decimal(0)],
+    "a decimal beyond float64": [Decimal("1e400"), Decimal(1)],
+    "fractions": [Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**30)],
+    "a decimal beside a float": [0.5, Decimal("0.50000000000000000001")],
+    "a list of floats and integers": [2.0**60, 2**53 + 1],
+    "a tuple of integers and floats": (1.5, -(2**53) - 1),
+    "integers of NumPy in a list": [np.uint64(2**53 + 1), -1],
+    "integers of NumPy as objects": np.array([np.int64(2**53 + 1), np.int64(2**53)], dtype=object),
+    "integers as objects": np.array([2**53 + 1, 0.5], dtype=object),
+    "decimals of Arrow": pa.array([Decimal("0.1"), TENTH]),
+    "decimals of pandas": pd.Series([Decimal("0.1"), TENTH]),
+    "floats of higher precision": np.array(
+        [np.longdouble(1), np.nextafter(np.longdouble(1), np.longdouble(2))], dtype=object
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TOO_NEAR)
+def test_scores_that_float64_cannot_tell_apart_are_refused(case: str) -> None:
+    if case.startswith("floats") and np.finfo(np.longdouble).nmant <= 52:
+        pytest.skip("NumPy has no float of higher precision on this machine")
+    with pytest.raises(ltr.LtrValueError, match=r"y_score must not hold .*(float64).* at row \d.*ranks instead"):
+        ltr.evaluate([1, 0], TOO_NEAR[case], qid=[1, 1], metrics="mrr")
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [Decimal("0.1"), Decimal("0.2"), Decimal("0.10")],
+        [Fraction(1, 3), Fraction(2, 3), Fraction(2, 6)],
+        [Decimal(1) / 3, Decimal(2) / 3, Decimal(1) / 3],
+        [1, 2.0, True],
+        [2.0**60, np.inf, 2.0**60],
+        [Decimal("-Infinity"), Decimal(7), Decimal("-Infinity")],
+        np.array([2**53, np.float32(2**60), np.int8(1)], dtype=object),
+    ],
+    ids=str,
+)
+def test_scores_that_float64_tells_apart_are_taken(scores: Any) -> None:
+    assert ltr.evaluate([0, 1, 0], scores, qid=[1, 1, 1], metrics="mrr")["mrr"] == 1.0
+
+
+def test_decimals_of_a_file(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"qid": [1, 1], "label": [1, 0], "s": [Decimal("0.1"), TENTH]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ltr.LtrValueError, match="float64 cannot keep apart"):
+        ltr.evaluate_sorted(tmp_path / "a.parquet", scores={"a": "s"}, metrics="mrr")
+
+
+# -- ids --------------------------------------------------------------------------------------------------------------
+
+
+def objects(*values: Any) -> Any:
+    return np.array([*values, None], dtype=object)[:-1]
+
+
+NUL: list[Any] = [
+    ["a\0", "a"],
+    ["a", "a\0"],
+    ("\0", ""),
+    [b"a\0", b"a"],
+    ["a\0", 7],
+    objects("a\0", "a"),
+    pd.Series(["a\0", "a"]),
+    pa.array(["a\0", "a"]),
+]
+
+
+@pytest.mark.parametrize("ids", NUL, ids=repr)
+def test_ids_that_end_with_a_nul_are_refused(ids: Any) -> None:
+    message = r"must not end with a NUL character, which NumPy drops from text: got b?'a?\\x00'"
+    for name, options in {"qid": {"qid": ids}, "docid": {"docid": ids, "qid": [1, 1]}}.items():
+        with pytest.raises(ltr.LtrValueError, match=f"{name} {message}"):
+            ltr.evaluate([1, 0], [0.2, 0.8], metrics="mrr", **options)
+    with pytest.raises(ltr.LtrValueError, match=f"by {message}"):
+        ltr.evaluate([1, 0], [0.2, 0.8], qid=[1, 2], metrics="mrr", by=ids)
+
+
+def test_a_nul_within_an_id_is_kept() -> None:
+    result = ltr.evaluate([1, 0, 1], [1, 2, 3], qid=["a\0b", "a", "a\0c"], metrics="mrr")
+    assert result.qid.tolist() == ["a\0b", "a", "a\0c"]
+
+
+@pytest.mark.parametrize("line", [b"1 qid:7\0 1:1\n", b"1 qid:7 1:1 # docid = A\0\n"])
+def test_letor_with_a_nul_in_an_id(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"0 qid:7 1:2 # docid = A\n" + line)
+    for read in (read_letor, lambda file: ltr.evaluate_sorted(file, scores={"a": "1"}, metrics="mrr")):
+        with pytest.raises(ltr.LtrValueError, match=r"a.txt:2: ids must be UTF-8 text without NUL characters"):
+            read(path)
+
+
+def test_tables_with_a_nul_in_an_id(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"qid": ["a", "a\0"], "label": [1, 0], "s": [0.2, 0.8]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    for name in ("a.parquet", "a.csv"):
+        read = read_table(tmp_path / name)
+        with pytest.raises(ltr.LtrValueError, match="must not end with a NUL character"):
+            ltr.evaluate(read["label"], read["s"], qid=read["qid"], metrics="mrr")
+        with pytest.raises(ltr.LtrValueError, match="must not end with a NUL character"):
+            ltr.evaluate_sorted(tmp_path / name, scores={"a": "s"}, metrics="mrr")
+
+
+@pytest.mark.parametrize("ids", [[1, True], [True, 1], [0, False, 7], ["a", 1.0, True], objects(np.True_, 1)], ids=repr)
+def test_true_beside_1_is_refused(ids: Any) -> None:
+    n = len(ids)
+    message = r"must not hold both (True|False) and [01](\.0)?, which Python takes for one: got them at row"
+    with pytest.raises(ltr.LtrValueError, match=f"qid {message}"):
+        ltr.evaluate(np.ones(n), np.ones(n), qid=ids, metrics="mrr")
+    with pytest.raises(ltr.LtrValueError, match=f"by {message}"):
+        ltr.evaluate(np.ones(n), np.ones(n), qid=np.arange(n), metrics="mrr", by=ids)
+
+
+@pytest.mark.parametrize("ids", [[True, False], [True, 7], [False, "0"], [1, 0.0]], ids=repr)
+def test_truth_values_that_equal_no_number_are_ids(ids: Any) -> None:
+    assert ltr.evaluate([1, 1], [1, 1], qid=ids, metrics="mrr").qid.tolist() == ids
