@@ -25,7 +25,7 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
     if sample_weight is not None:
         of_row = as_numbers(sample_weight, "sample_weight", rows.n_rows).astype(np.float64)
         _refuse_weights(of_row, "sample_weight", rows.where)
-        return np.asarray(rows.sum_by_query(of_row) / rows.sizes)
+        return _mean_by_query(rows, of_row)
     if isinstance(query_weight, Mapping) or _is_by_id(rows, "query_weight", query_weight):
         query_weight = rows.by_query_id("query_weight", query_weight)
     weight = as_numbers(query_weight, "query_weight").astype(np.float64)
@@ -36,6 +36,20 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
         )
     _refuse_weights(weight, "query_weight", lambda query: f"query {rows.qid[query]}")
     return weight
+
+
+def _mean_by_query(rows: GroupedRows, weight: FloatArray) -> FloatArray:
+    """Return the mean of row weights; one so small that float64 rounds it is an error."""
+    total = rows.sum_by_query(weight)
+    mean = np.asarray(total / rows.sizes)
+    rounded = (mean < np.finfo(np.float64).tiny) & (mean * rows.sizes != total)
+    if rounded.any():
+        query = int(rounded.argmax())
+        raise LtrValueError(
+            f"sample_weight must not be so small that float64 rounds its mean: the rows of query {rows.qid[query]} have the mean "
+            f"{mean[query]:g}. Scale the weights up."
+        )
+    return mean
 
 
 def _refuse_weights(weight: FloatArray, name: str, where: Callable[[int], str]) -> None:

@@ -20,6 +20,7 @@ from ltr_metrics.metrics.base import Metric
 from ltr_metrics.per_query import Segmentations
 from ltr_metrics.plain import PlainId, none_if_nan, plain_id, plain_ids, segment_title
 from ltr_metrics.printed import Printed, Table
+from ltr_metrics.standard_error import scaled_weights
 
 if TYPE_CHECKING:
     import pandas
@@ -447,5 +448,6 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
     defined = ~np.isnan(values)
     if weight is None:
         return float(values[defined].mean()) if defined.any() else float("nan")
-    total = weight[defined].sum()
-    return float((weight[defined] * values[defined]).sum() / total) if total > 0 else float("nan")
+    scaled, _ = scaled_weights(weight[defined])
+    total = scaled.sum()
+    return float((scaled * values[defined]).sum() / total) if total > 0 else float("nan")

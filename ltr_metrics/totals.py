@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.inputs import FloatArray, IntArray
+from ltr_metrics.standard_error import LEAST_EXPONENT, scaled_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,8 @@ class Totals:
         Sum of weight times value over the queries that have a value, and what it has lost in rounding.
     weight : ndarray of float64 of shape (2, n_metrics)
         Sum of their weights, likewise.
+    exponent : int
+        Exponent of the power of two that both sums are divided by.
     n_undefined : ndarray of int of shape (n_metrics,)
         Queries left out.
     n_queries : int
@@ -46,38 +49,54 @@ class Totals:
     weight: FloatArray
     n_undefined: IntArray
     n_queries: int
+    exponent: int = 0
 
     @classmethod
     def of(cls, per_query: Mapping[str, FloatArray], weight: FloatArray | None) -> Totals:
         """Sum up the queries of a part, of which NaN are left out."""
         sums, weights, undefined, n_queries = [], [], [], 0
+        scaled, exponent = (None, 0) if weight is None else scaled_weights(weight)
         for values in per_query.values():
             defined = ~np.isnan(values)
-            of_query = np.ones(len(values)) if weight is None else weight
+            of_query = np.ones(len(values)) if scaled is None else scaled
             sums.append(_exact_sum(of_query[defined] * values[defined]))
             weights.append(_exact_sum(of_query[defined]))
             undefined.append(int(len(values) - defined.sum()))
             n_queries = len(values)
         return cls(
-            tuple(per_query), np.array(sums).T, np.array(weights).T, np.array(undefined, dtype=np.intp), n_queries
+            metrics=tuple(per_query),
+            value=np.array(sums).T,
+            weight=np.array(weights).T,
+            n_undefined=np.array(undefined, dtype=np.intp),
+            n_queries=n_queries,
+            exponent=exponent,
         )
 
     @classmethod
     def nothing(cls, metrics: Iterable[str]) -> Totals:
         """Return the totals of no query."""
         names = tuple(metrics)
-        return cls(names, np.zeros((2, len(names))), np.zeros((2, len(names))), np.zeros(len(names), dtype=np.intp), 0)
+        zeros = np.zeros((2, len(names)))
+        return cls(names, zeros, zeros, np.zeros(len(names), dtype=np.intp), 0, LEAST_EXPONENT)
 
     def __add__(self, other: Totals) -> Totals:
         if self.metrics != other.metrics:
             raise ValueError(f"Totals are of different metrics: {self.metrics} and {other.metrics}.")
+        exponent = max(self.exponent, other.exponent)
+        one, two = self._divided_by(exponent), other._divided_by(exponent)
         return Totals(
-            self.metrics,
-            _added(self.value, other.value),
-            _added(self.weight, other.weight),
-            self.n_undefined + other.n_undefined,
-            self.n_queries + other.n_queries,
+            metrics=self.metrics,
+            value=_added(one.value, two.value),
+            weight=_added(one.weight, two.weight),
+            n_undefined=self.n_undefined + other.n_undefined,
+            n_queries=self.n_queries + other.n_queries,
+            exponent=exponent,
         )
+
+    def _divided_by(self, exponent: int) -> Totals:
+        """Return the same totals whose sums are divided by this power of two, not less than that of now."""
+        value, weight = (np.ldexp(sums, self.exponent - exponent) for sums in (self.value, self.weight))
+        return replace(self, value=value, weight=weight, exponent=exponent)
 
     @property
     def mean(self) -> dict[str, float]:
@@ -85,7 +104,9 @@ class Totals:
         found = {}
         for metric, value, weight in zip(self.metrics, self.value.T.tolist(), self.weight.T.tolist(), strict=True):
             total = math.fsum(weight)
-            if not math.isfinite(total) or not np.isfinite(value).all():
+            with np.errstate(over="ignore"):
+                of_weights = np.ldexp(total, self.exponent)
+            if not np.isfinite([of_weights, *value]).all():
                 raise LtrValueError(
                     f"The weights, or weighted values of {metric}, of all queries together are beyond float64: scale the weights down."
                 )

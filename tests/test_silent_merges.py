@@ -13,7 +13,9 @@ import pyarrow as pa
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics.inference.sample import Sample
 from ltr_metrics.io import read_letor, read_table
+from ltr_metrics.totals import Totals
 
 # -- scores -----------------------------------------------------------------------------------------------------------
 
@@ -138,3 +140,78 @@ def test_true_beside_1_is_refused(ids: Any) -> None:
 @pytest.mark.parametrize("ids", [[True, False], [True, 7], [False, "0"], [1, 0.0]], ids=repr)
 def test_truth_values_that_equal_no_number_are_ids(ids: Any) -> None:
     assert ltr.evaluate([1, 1], [1, 1], qid=ids, metrics="mrr").qid.tolist() == ids
+
+
+# -- weights ----------------------------------------------------------------------------------------------------------
+
+LEAST = 5e-324  # all smaller weights are 0
+VALUES = ([1, 0, 0, 0, 1, 0], [1, 0, 1, 0, 1, 0], np.repeat(["a", "b", "c"], 2))
+
+
+def as_fraction(values: Any, weight: Any) -> float:
+    """Return the weighted mean, computed exactly."""
+    exact = [(Fraction(w), Fraction(v)) for v, w in zip(values, weight, strict=True)]
+    return float(sum(w * v for w, v in exact) / sum(w for w, _ in exact))
+
+
+@pytest.mark.parametrize("scale", [LEAST, 3 * LEAST, 1e-320, 2.2250738585072014e-308, 1e-300, 1e-170, 1.0, 1e300])
+@pytest.mark.parametrize("ratio", [(1, 1, 1), (1, 2, 3), (3, 1, 0), (7, 5, 11)])
+def test_weights_of_any_size_give_the_exact_mean(scale: float, ratio: tuple[int, int, int]) -> None:
+    rng = np.random.default_rng(0)
+    y, q = rng.integers(0, 2, 30), np.repeat(["a", "b", "c"], 10)
+    weight = np.array(ratio) * scale
+    scores = {"old": rng.normal(size=30), "new": rng.normal(size=30)}
+    options: dict[str, Any] = {"qid": q, "metrics": ["mrr", "map"], "query_weight": weight}
+    for y_score in scores.values():
+        result = ltr.evaluate(y, y_score, **options)
+        plain = ltr.evaluate(y, y_score, **options | {"query_weight": ratio})
+        for name, values in result.per_query.items():
+            assert result[name] == pytest.approx(as_fraction(values, weight), rel=1e-15)
+            parts = [Totals.of({name: values[[i]]}, weight[[i]]) for i in range(3)]
+            together = sum(parts, start=Totals.nothing([name]))
+            assert together.mean[name] == pytest.approx(result[name], rel=1e-15)
+            assert result[name] == pytest.approx(plain[name], rel=1e-15)
+    small, usual = (
+        ltr.compare(scores, y, n_resamples=200, **options | {"query_weight": one}) for one in (weight, ratio)
+    )
+    small_table, usual_table = small.to_pandas(), usual.to_pandas()
+    pd.testing.assert_frame_equal(small_table, usual_table, rtol=1e-12)
+
+
+def test_clusters_of_queries_with_the_smallest_weights() -> None:
+    differences = [[0.5], [0.25], [1.0]]
+    sample = Sample.of(differences, weight=[LEAST, 2 * LEAST, LEAST], cluster=[0, 0, 1])
+    usual = Sample.of(differences, weight=[1, 2, 1], cluster=[0, 0, 1])
+    assert sample.value.tolist() == usual.value.tolist()
+    assert sample.mean == pytest.approx(usual.mean)
+
+
+def test_parts_of_totals_with_other_scales_add_up() -> None:
+    values = {"mrr": np.array([1.0])}
+    huge, small, none = (Totals.of(values, np.array([one])) for one in (1e308, LEAST, 0.0))
+    assert (huge + small + none).mean == {"mrr": 1.0}
+    assert (none + small).mean == {"mrr": 1.0}
+    assert np.isnan((none + none).mean["mrr"])
+    with pytest.raises(ltr.LtrValueError, match="beyond float64: scale the weights down"):
+        _ = (huge + huge).mean
+
+
+def test_segments_and_row_weights_of_the_smallest_size() -> None:
+    y, s, q = VALUES
+    result = ltr.evaluate(y, s, qid=q, metrics="p@1", query_weight=[3 * LEAST, LEAST, 2 * LEAST], by=["x", "x", "y"])
+    assert result["p@1"] == pytest.approx(5 / 6)
+    assert result.by["x"]["p@1"] == 0.75
+    exact = ltr.evaluate(y, s, qid=q, metrics="p@1", sample_weight=np.repeat([3, 1, 2], 2) * LEAST)
+    assert exact["p@1"] == pytest.approx(5 / 6)
+    with pytest.raises(ltr.LtrValueError, match=r"rounds its mean: the rows of query b .*Scale the weights up"):
+        ltr.evaluate(y, s, qid=q, metrics="p@1", sample_weight=np.array([1, 1, 1, 2, 1, 1]) * LEAST)
+
+
+def test_weights_of_the_smallest_size_by_batches(tmp_path: Path) -> None:
+    y, s, q = VALUES
+    frame = pd.DataFrame({"qid": q, "label": y, "s": s, "w": np.repeat([3, 1, 2], 2) * LEAST})
+    frame.to_parquet(tmp_path / "a.parquet")
+    result = ltr.evaluate_sorted(tmp_path / "a.parquet", scores={"a": "s"}, metrics="p@1", weight="w", rows_at_once=1)[
+        "a"
+    ]
+    assert result["p@1"] == pytest.approx(5 / 6)

@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.inputs import BoolArray, FloatArray, IntArray, as_numbers, as_vector
 from ltr_metrics.rounding import SAME
-from ltr_metrics.standard_error import standard_error
+from ltr_metrics.standard_error import scaled_weights, standard_error
 
 EVEN_ENOUGH = 2.0**-52  # of the largest weight; what is smaller is lost when the two are added
 
@@ -73,9 +73,10 @@ class Sample:
         value = np.where(weights > 0, column, 0.0)
         if cluster is not None:
             code, n = _as_codes(cluster, column.shape[1])
-            totals = _by_code(code, n, weights * value)
+            scaled, _ = scaled_weights(weights)
+            totals, scaled = _by_code(code, n, scaled * value), _by_code(code, n, scaled)
             weights = _by_code(code, n, weights)
-            value = np.divide(totals, weights, out=np.zeros_like(totals), where=weights > 0)
+            value = np.divide(totals, scaled, out=np.zeros_like(totals), where=weights > 0)
         return cls(value.T, weights.T, cluster is not None)
 
     def beside(self, other: Sample) -> Sample:
