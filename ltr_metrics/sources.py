@@ -13,7 +13,7 @@ from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import AnyArray, IntArray
 from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
-from ltr_metrics.io.compressed import without_compression
+from ltr_metrics.io.compressed import STANDARD_INPUT, without_compression
 from ltr_metrics.io.table import is_table
 from ltr_metrics.io.trec import TrecData
 from ltr_metrics.models import predict
@@ -104,7 +104,7 @@ def read_source(
     return Source(
         queries=dict.fromkeys(found, rows.queries),
         scores=found,
-        description=", ".join(map(str, data)),
+        description=", ".join("standard input" if path == STANDARD_INPUT else str(path) for path in data),
         origins=origins | dict(models),
         cluster=rows.cluster,
     )

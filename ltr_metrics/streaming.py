@@ -13,6 +13,7 @@ from ltr_metrics.conventions import Convention, Metrics, Request, resolve
 from ltr_metrics.errors import LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation import Queries
 from ltr_metrics.inputs import is_count
+from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.letor import ids_of_text, require_n_features
 from ltr_metrics.io.sorted import SortedRows
 from ltr_metrics.io.sorted_letor import sorted_letor
@@ -125,6 +126,11 @@ def evaluate_sorted(
 def _refuse_names(files: Sequence[Path], scores: Mapping[str, str], models: Mapping[str, PathLike]) -> None:
     if not files:
         raise LtrValueError("evaluate_sorted needs at least one file. Got none.")
+    if STANDARD_INPUT in files:
+        raise LtrValueError(
+            "Standard input (-) cannot be read in pieces, which takes two looks at the data. Write it to a file first, or evaluate it "
+            "in memory."
+        )
     if len({is_table(path) for path in files}) > 1:
         raise LtrValueError("The files must be tables or LETOR files, not both.")
     if not scores and not models:

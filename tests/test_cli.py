@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command import FAST, Done, in_process, made_rows, write_files
+from command import FAST, Done, as_process, in_process, made_rows, write_files
 
 import ltr_metrics as ltr
 from ltr_metrics.gating import gate
@@ -493,3 +493,30 @@ def test_explain(run: Run, folder: Path, rows: dict[str, Any]) -> None:
     lines = list(csv.DictReader(io.StringIO(run(*command, "--format", "csv").out)))
     assert [line["field"] for line in lines] == list(expected.fields)
     assert {line["model"] for line in lines} == {"x"}
+
+
+def test_a_hyphen_is_a_csv_from_standard_input(folder: Path) -> None:
+    content = (folder / "data.csv").read_text()
+    piped = as_process("evaluate", "-", "--scores", "Column_0", "--format", "json", input=content)
+    named = as_process("evaluate", "data.csv", "--scores", "Column_0", "--format", "json", cwd=folder)
+    assert (piped.returncode, piped.stderr) == (0, "")
+    assert json.loads(piped.stdout)["models"] == json.loads(named.stdout)["models"]
+    assert json.loads(piped.stdout)["data"]["source"] == "standard input"
+    compared = as_process("compare", "-", "--scores", "Column_0", "--scores", "Column_1", *FAST, input=content)
+    assert (compared.returncode, compared.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content", "message"),
+    [
+        (["-"], "", "- cannot be read as csv: Empty CSV file"),
+        (["-", "--sorted"], "qid,label,s\n7,1,2\n", "Standard input (-) cannot be read in pieces"),
+        (["-", "--engine", "dask"], "qid,label,s\n7,1,2\n", "--engine dask reads files, and not standard input (-)"),
+        (["/dev/stdin"], "qid,label,s\n7,1,2\n", "name a CSV from standard input - (a hyphen)"),
+    ],
+)
+def test_standard_input_that_cannot_be_read(arguments: list[str], content: str, message: str) -> None:
+    done = as_process("evaluate", *arguments, "--scores", "s", input=content)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

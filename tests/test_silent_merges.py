@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.inference.sample import Sample
-from ltr_metrics.io import read_letor, read_table
+from ltr_metrics.interleaving import read_impressions
+from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
 from ltr_metrics.totals import Totals
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -215,3 +217,66 @@ def test_weights_of_the_smallest_size_by_batches(tmp_path: Path) -> None:
         "a"
     ]
     assert result["p@1"] == pytest.approx(5 / 6)
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def marked(path: Path, text: str) -> Path:
+    """Write text behind a byte order mark, as editors on Windows do."""
+    path.write_bytes(codecs.BOM_UTF8 + text.encode())
+    return path
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path, line_break: str) -> None:
+    def write(name: str, *lines: str) -> Path:
+        return marked(tmp_path / name, line_break.join(lines) + line_break)
+
+    letor = write("a.txt", "1 qid:7 1:1", "0 qid:7 1:2")
+    assert read_letor(letor).y.tolist() == [1, 0]
+    assert ltr.evaluate_sorted(letor, scores={"a": "1"}, metrics="mrr")["a"]["mrr"] == 0.5
+    sized = write("b.txt", "1 1:1", "0 1:2")
+    write("b.txt.query", "2")
+    assert read_letor(sized).qid.tolist() == [0, 0]
+    commented = write("c.txt", "# heading", "1 qid:7 1:1")
+    assert read_letor(commented).y.tolist() == [1]
+    assert read_scores(write("scores.txt", "0.5", "2")).tolist() == [0.5, 2]
+    table = write("a.csv", "qid,label,s", "7,1,0.5", "7,0,2")
+    assert list(read_table(table).columns) == ["qid", "label", "s"]
+    assert ltr.evaluate_sorted(table, scores={"a": "s"}, metrics="mrr")["a"]["mrr"] == 0.5
+    trec = read_trec(write("qrels", "1 0 A 1"), write("run", "1 Q0 A 1 2.5 me"))
+    assert trec.qid.tolist() == ["1"]
+    log = write("log.jsonl", '{"shown": ["a", "b"], "teams": [0, 1], "clicks": [0]}')
+    assert [one.clicks for one in read_impressions(log)] == [[0]]
+
+
+def test_only_the_first_line_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"1 qid:7 1:1\n" + codecs.BOM_UTF8 + b"0 qid:7 1:2\n")
+    with pytest.raises(ltr.LtrValueError, match=r"a.txt:2:1: a line must begin with a grade"):
+        read_letor(path)
+
+
+@pytest.mark.parametrize("number", ["0x10", "0X1f", "-0x1"])
+def test_hexadecimal_text_is_no_number_in_memory_nor_by_batches(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"qid,label,s,device\n7,1,2,{number}\n7,0,{number},{number}\n")
+    read = read_table(path)
+    assert read["s"].tolist() == ["2", number]
+    assert read["label"].tolist() == [1, 0]
+    with pytest.raises(ltr.LtrTypeError, match="y_score must be numbers without missing values: got '2' at row 0"):
+        ltr.evaluate(read["label"], read["s"], qid=read["qid"], metrics="mrr")
+    with pytest.raises(ltr.LtrValueError, match=f"a.csv cannot be read as csv: .*{number}"):
+        ltr.evaluate_sorted(path, scores={"a": "s"}, metrics="mrr")
+    by_batches = ltr.evaluate_sorted(path, scores={"a": "label"}, metrics="mrr", by="device")["a"]
+    whole = ltr.evaluate(read["label"], read["label"], qid=read["qid"], metrics="mrr", by=read["device"])
+    assert list(by_batches.by["device"]) == list(whole.by) == [number]
+
+
+def test_the_letters_0x_elsewhere_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("qid,label,s,0xtra\n0x7,1,2,a0x\n0x7,0,1,\n")
+    read = read_table(path)
+    assert read["s"].tolist() == [2, 1]
+    assert read["qid"].tolist() == ["0x7", "0x7"]

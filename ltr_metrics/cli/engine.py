@@ -12,7 +12,7 @@ from typing import Any
 from ltr_metrics.cli.inputs import Named
 from ltr_metrics.conventions import Request, resolve
 from ltr_metrics.errors import LtrError, LtrValueError, MissingExtraError, naming
-from ltr_metrics.io.compressed import without_compression
+from ltr_metrics.io.compressed import STANDARD_INPUT, without_compression
 from ltr_metrics.io.table import TEXT_SEPARATORS, kind_of
 from ltr_metrics.metrics.shown import MeanOf
 from ltr_metrics.result import Evaluation
@@ -58,6 +58,10 @@ def _refuse_other_data(engine: str, given: dict[str, Any], items: Named) -> None
         )
     if not given["data"]:
         raise LtrValueError(f"Name the DATA: tables ({', '.join(READ)}).")
+    if STANDARD_INPUT in given["data"]:
+        raise LtrValueError(
+            f"--engine {engine} reads files, and not standard input (-). Write it to a file first, or leave the engine out."
+        )
     other = next((path for path in given["data"] if kind_of(path) not in READ), None)
     if other is not None:
         raise LtrValueError(

@@ -48,7 +48,7 @@ def evaluate(
     """Evaluate models: means, quantiles, queries left out.
 
     DATA are LETOR files (compressed or not; query sizes may stand in FILE.query), or tables (.parquet, .arrow, .csv, .tsv, .npz) with the
-    columns qid and label; or --qrels and --run name TREC files.
+    columns qid and label; or --qrels and --run name TREC files. A hyphen (-) is a CSV from standard input.
 
     \b
     Examples:

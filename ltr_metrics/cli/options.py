@@ -18,6 +18,7 @@ from ltr_metrics.words import Topics
 
 KNOWN = ", ".join(CONVENTIONS)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+DATA_FILE = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)  # a hyphen is standard input
 
 ORDER, SPREADSHEET_SAFE = "ltr_metrics.order", "ltr_metrics.spreadsheet_safe"  # where a context keeps them
 
@@ -91,7 +92,7 @@ _comparison, _gate, _online = _section("Comparison"), _section("Gate"), _section
 _output = _section(OUTPUT)
 
 DATA = (
-    click.argument("data", nargs=-1, type=FILE),
+    click.argument("data", nargs=-1, type=DATA_FILE),
     _models(
         "--model",
         "models",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
+import io
 import lzma
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,22 +17,31 @@ from ltr_metrics.errors import LtrValueError
 
 _OPEN: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
+STANDARD_INPUT = Path("-")  # which is a CSV
+
 BYTES_AT_ONCE = 1 << 22  # the words of a line take several times its bytes while they are Python objects
 DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)  # what reading a damaged or cut-off file raises
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading bytes, decompressed."""
+    """Open a file, or standard input as a whole, for reading bytes, decompressed."""
+    if path == STANDARD_INPUT:
+        return io.BytesIO(sys.stdin.buffer.read())
     file: IO[bytes] = _OPEN.get(path.suffix.lower(), open)(path, "rb")
     return file
 
 
 def blocks_of_lines(path: Path) -> Iterator[tuple[list[bytes], int]]:
-    """Yield a file's lines, many at a time, and how many came before them; a damaged file is an error."""
+    """Yield a file's lines, many at a time, and how many came before them; a damaged file is an error.
+
+    A byte order mark of UTF-8, as editors on Windows write it, is no part of the first line.
+    """
     n_lines = 0
     try:
         with open_bytes(path) as file:
             while lines := file.readlines(BYTES_AT_ONCE):
+                if n_lines == 0:
+                    lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
                 yield lines, n_lines
                 n_lines += len(lines)
     except FileNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import warnings
@@ -281,7 +282,7 @@ def _raise_for_bad_line(path: Path, lines: list[bytes], number: list[int], lines
             if i == 0:
                 if not _is_number(word):
                     raise LtrValueError(
-                        f"{path}:{at}:{column}: a line must begin with a grade, a number. Got {word!r}."
+                        f"{path}:{at}:{column}: a line must begin with a grade, a number. Got {word!r}.{_table_remedy(word)}"
                     )
             elif not (i == 1 and word.startswith("qid:")):
                 key, colon, value = word.partition(":")
@@ -299,6 +300,13 @@ def _raise_for_bad_line(path: Path, lines: list[bytes], number: list[int], lines
                         "start at 0 in this file."
                     )
     raise LtrValueError(f"{path}: lines {number[0]} to {number[-1]} do not have the form 'grade qid:7 1:0.25'.")
+
+
+def _table_remedy(word: str) -> str:
+    """Return what to do with a table whose name does not say that it is one."""
+    if "," not in word:
+        return ""
+    return " A table's name must end in .csv, .parquet or the like; name a CSV from standard input - (a hyphen)."
 
 
 def _is_number(word: str) -> bool:
@@ -350,7 +358,7 @@ def sizes_beside(path: Path) -> tuple[Path, IntArray]:
             f"{path}:1: the lines have no qid:, and there is no file of query sizes beside it ({beside[0].name} or {beside[1].name})."
         )
     sizes = []
-    for at, line in enumerate(file.read_bytes().splitlines(), start=1):
+    for at, line in enumerate(file.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
         if line.strip():
             if not line.strip().isdigit() or not 1 <= int(line) <= np.iinfo(np.intp).max:
                 raise LtrValueError(

@@ -18,6 +18,7 @@ from ltr_metrics.io.table import (
     ARROW,
     TEXT_SEPARATORS,
     frame_of,
+    is_empty,
     kind_of,
     native_bytes,
     native_file,
@@ -187,7 +188,7 @@ def _errors_of(path: Path, n_rows: int = 0) -> Iterator[None]:
         raise
     except Exception as error:  # whatever a damaged file leads pyarrow to
         after = f", or is damaged after row {n_rows - 1}" if n_rows else ""
-        empty = " The file is empty." if not path.stat().st_size else ""
+        empty = " The file is empty." if is_empty(path) else ""
         raise LtrValueError(
             f"{path} cannot be read as {kind_of(path)[1:]}{after}: {fault_of(error)}.{empty}"
         ) from error

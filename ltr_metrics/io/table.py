@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
 from ltr_metrics.io.arrays import read_columns
-from ltr_metrics.io.compressed import BYTES_AT_ONCE, fault_of, open_bytes, without_compression
+from ltr_metrics.io.compressed import BYTES_AT_ONCE, STANDARD_INPUT, fault_of, open_bytes, without_compression
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +22,7 @@ PathLike = str | os.PathLike[str]
 TEXT_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ARROW = (".arrow", ".feather")
 KINDS = (".parquet", *ARROW, ".npz", *TEXT_SEPARATORS)
+_HEXADECIMAL = re.compile(r"\s*[+-]?0[xX]")
 MOST_NAMED = 100  # columns in one message
 END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
@@ -47,6 +49,7 @@ def read_table(
     Parameters
     ----------
     paths : path or several of them
+        ``"-"`` is a CSV from standard input.
     qid, label : str
         Names of the columns of query ids and grades.
     columns : sequence of str
@@ -95,7 +98,9 @@ def read_table(
 
 
 def kind_of(path: PathLike) -> str:
-    """Return what a file's name says that it is: its ending, decompressed."""
+    """Return what a file's name says that it is: its ending, decompressed. Standard input is a CSV."""
+    if Path(path) == STANDARD_INPUT:
+        return ".csv"
     return without_compression(Path(path)).suffix.lower()
 
 
@@ -130,8 +135,13 @@ def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:
     except (FileNotFoundError, LtrError):
         raise
     except Exception as error:  # whatever a damaged file leads pyarrow, zipfile and NumPy to
-        empty = " The file is empty." if not path.stat().st_size else ""
+        empty = " The file is empty." if is_empty(path) else ""
         raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {fault_of(error)}.{empty}") from error
+
+
+def is_empty(path: Path) -> bool:
+    """Whether a file has no byte; of standard input nobody can tell any more."""
+    return path != STANDARD_INPUT and not path.stat().st_size
 
 
 def frame_of(table: Any) -> pandas.DataFrame:
@@ -156,11 +166,39 @@ def _read_by_pyarrow(file: Any, kind: str, text: Sequence[str]) -> Any:
         return pyarrow.parquet.read_table(file)
     if kind in ARROW:
         return open_arrow(file).read_all()
-    return pyarrow.csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
+    separator = TEXT_SEPARATORS[kind]
+    table = _read_text(file, separator, dict.fromkeys(text, pyarrow.string()))
+    integers = {
+        name: pyarrow.string() for name, of in zip(table.column_names, table.schema.types, strict=True) if of == "int64"
+    }
+    if not integers or len(set(table.column_names)) < len(table.column_names) or not _has_hexadecimal(file):
+        return table
+    as_text = _read_text(file, separator, integers | dict.fromkeys(text, pyarrow.string()))
+    for name in integers:  # elsewhere, as in pieces of a file and in LETOR, 0x10 is no number
+        if any(_HEXADECIMAL.match(word or "") for word in as_text.column(name).to_pylist()):
+            table = table.set_column(table.column_names.index(name), name, as_text.column(name))
+    return table
+
+
+def _read_text(file: Any, separator: str, types: dict[str, Any]) -> Any:
+    csv = pyarrow_with("csv").csv
+    file.seek(0)
+    return csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
         file,
-        parse_options=pyarrow.csv.ParseOptions(delimiter=TEXT_SEPARATORS[kind]),
-        convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(text, pyarrow.string())),
+        parse_options=csv.ParseOptions(delimiter=separator),
+        convert_options=csv.ConvertOptions(column_types=types),
     )
+
+
+def _has_hexadecimal(file: Any) -> bool:
+    """Whether the characters 0x, with which Arrow begins hexadecimal numbers, are anywhere in a file."""
+    file.seek(0)
+    last = b""
+    while block := file.read(BYTES_AT_ONCE):
+        if b"0x" in last + block or b"0X" in last + block:
+            return True
+        last = block[-1:]
+    return False
 
 
 def open_arrow(file: Any) -> Any:
@@ -185,7 +223,7 @@ def native_file(path: Path, file: IO[bytes]) -> Any:
     that is a Python object while the interpreter shuts down, the interpreter aborts the process.
     """
     pyarrow = pyarrow_with()
-    if without_compression(path) == path:
+    if without_compression(path) == path != STANDARD_INPUT:
         return pyarrow.OSFile(str(path))
     return native_bytes(iter(lambda: file.read(BYTES_AT_ONCE), b""))
 

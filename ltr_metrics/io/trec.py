@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import math
 import os
 from collections.abc import Callable
@@ -216,8 +215,6 @@ def _parse(lines: list[bytes], path: Path, lines_before: int, form: _Form, topic
     docno: list[bytes] = []
     value: list[bytes] = []
     number: list[int] = []
-    if lines_before == 0:
-        lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)  # it would become part of the first topic
     for at, line in enumerate(lines, start=lines_before + 1):
         words = line.split()
         if not words or words[0].startswith(b"#"):
