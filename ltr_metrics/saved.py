@@ -86,6 +86,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         with pyarrow.OSFile(str(path)) as file:  # by its path, a folder named like a=1 would become a column
             table = parquet.read_table(file)
+        table.validate(full=True)
         header = _header(table)
         if header.get("format") == FORMAT:
             return _fields(table, header)

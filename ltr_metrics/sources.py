@@ -11,7 +11,7 @@ import numpy as np
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation import Queries
-from ltr_metrics.inputs import AnyArray, IntArray
+from ltr_metrics.inputs import AnyArray, IntArray, whole_number
 from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
 from ltr_metrics.io.compressed import STANDARD_INPUT, without_compression
 from ltr_metrics.io.table import is_table
@@ -181,8 +181,8 @@ def _read_letor_files(
     last = first + read.X.shape[1] - 1
 
     def column(name: str) -> AnyArray | None:
-        is_number = name.isascii() and name.isdigit() and first <= int(name) <= last
-        return read.X[:, int(name) - first] if is_number else None
+        number = whole_number(name)
+        return None if number is None or not first <= number <= last else read.X[:, number - first]
 
     return _Rows(queries, X=read.X, column=column, known=f"a feature of the LETOR data by number, {first} to {last}")
 

@@ -12,7 +12,7 @@ from typing import Any
 from ltr_metrics.conventions import Convention, Metrics, Request, resolve
 from ltr_metrics.errors import LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation import Queries
-from ltr_metrics.inputs import is_count
+from ltr_metrics.inputs import is_count, whole_number
 from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.letor import ids_of_text, require_n_features
 from ltr_metrics.io.sorted import SortedRows
@@ -234,14 +234,13 @@ def _of_letor(
 
 def _feature(number: object, first: int, n_features: int | None) -> int:
     """Return the column of a feature that is given by its number."""
-    text = str(number)
-    known = text.isascii() and text.isdigit() and int(text) >= first
-    if not known or (n_features is not None and int(text) >= first + n_features):
+    feature = whole_number(str(number))
+    if feature is None or feature < first or (n_features is not None and feature >= first + n_features):
         up_to = "on" if n_features is None else f"to {n_features - 1 + first}"
         raise LtrValueError(
             f"scores must name a feature of the LETOR data by number, from {first} {up_to}. Got {number!r}."
         )
-    return int(text) - first
+    return feature - first
 
 
 def _with_ids(result: Evaluation) -> Evaluation:

@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import ipc
 
 import ltr_metrics as ltr
+from fuzz import readers
 from ltr_metrics import saved
-from ltr_metrics.io import read_scores, read_table
+from ltr_metrics.io import read_letor, read_scores, read_table
 
 # -- saved results ----------------------------------------------------------------------------------------------------
 
@@ -78,7 +80,6 @@ FORGED: dict[str, tuple[Callable[[Header], object], dict[str, Any]]] = {
     "ids are missing": (unchanged, {"qid": None}),
     "an id is null": (unchanged, {"qid": ["a", None, "c"]}),
     "an id twice": (unchanged, {"qid": ["a", "a", "c"]}),
-    "ids with a NUL": (unchanged, {"qid": ["a", "a\0", "c"]}),
     "ids are no JSON": (lambda header: header.update(qid_as_json=True), {}),
     "ids of JSON are lists": (lambda header: header.update(qid_as_json=True), {"qid": ["[1]", "[2]", "3"]}),
     "ids of JSON are deep": (lambda header: header.update(qid_as_json=True), {"qid": ["[" * 10**5, "2", "3"]}),
@@ -190,3 +191,102 @@ def test_an_encrypted_npz_and_one_with_other_files(tmp_path: Path) -> None:
         file.writestr("qid.npy", b"no array")
     with pytest.raises(ltr.LtrValueError, match="the array 'qid' is damaged, or no array of NumPy"):
         read_table(path)
+
+
+# -- tables, text ---------------------------------------------------------------------------------------------------------
+
+
+def damaged_columns() -> dict[str, Any]:
+    """Return columns that pyarrow makes without a look at them, and that would end or break a program."""
+    outside = pa.DictionaryArray.from_arrays(pa.array([0, 10**8], pa.int32()), pa.array(["a", "b"]), safe=False)
+    offsets, text = pa.py_buffer(np.array([0, 1, 2], dtype=np.int32)), pa.py_buffer(b"a\xff")
+    far = pa.py_buffer(np.array([0, 10**9, 2], dtype=np.int32))
+    return {
+        "index beyond the dictionary": outside,
+        "text that is not UTF-8": pa.StringArray.from_buffers(2, offsets, text),
+        "text beyond the file": pa.StringArray.from_buffers(2, far, text),
+    }
+
+
+@pytest.mark.parametrize("case", damaged_columns())
+def test_columns_of_arrow_are_checked_before_anything_looks_at_them(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "a.arrow"
+    table = pa.table({"qid": pa.array([1, 1]), "label": pa.array([1, 0]), "s": [0.5, 1], "x": damaged_columns()[case]})
+    with ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+    with pytest.raises(ltr.LtrValueError, match="a.arrow cannot be read as arrow"):
+        read_table(path)
+    with pytest.raises(ltr.LtrValueError, match="a.arrow cannot be read as arrow"):
+        ltr.evaluate_sorted(path, scores={"a": "s"}, by="x")
+
+
+NINES = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"1 qid:7 {NINES}:1\n", r"a.txt:1:9: feature numbers go up to 1,000,000"),
+        (f"{NINES} qid:7 1:1\n", r"a.txt:1:1: a grade must be finite"),
+    ],
+)
+def test_numbers_of_thousands_of_digits_in_letor(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    with pytest.raises(ltr.LtrValueError, match=message):
+        read_letor(path, graded=True)
+
+
+def test_numbers_of_thousands_of_digits_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1 1:1\n0 1:2\n")
+    (tmp_path / "a.txt.query").write_text(NINES)
+    with pytest.raises(ltr.LtrValueError, match=r"a.txt.query:1: a query's size must be a whole number"):
+        read_letor(tmp_path / "a.txt")
+    (tmp_path / "a.txt.query").write_text("2")
+    with pytest.raises(ltr.LtrValueError, match="scores must name a feature of the LETOR data by number"):
+        ltr.evaluate_sorted(tmp_path / "a.txt", scores={"a": NINES})
+    (tmp_path / "scores.txt").write_text(f"1\n{NINES}\n")
+    with pytest.raises(ltr.LtrValueError, match=r"scores.txt:2: scores must not be integers beyond 2\*\*53"):
+        read_scores(tmp_path / "scores.txt")
+
+
+# -- mutations ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_mutations_of_every_format_are_read_or_refused() -> None:
+    n_mutations = 60
+    report = readers.fuzz(0, n_mutations=n_mutations)
+    assert not report.faults, str(report)
+    for name, ends in report.ends.items():
+        assert ends.total() == n_mutations + 1, name
+        assert ends["read"] > 0, name
+        assert ends["refused"] > n_mutations / 3, name
+
+
+@pytest.mark.parametrize("name", readers.FORMATS)
+def test_the_files_that_are_mutated_can_be_read(tmp_path: Path, name: str) -> None:
+    assert readers.try_one(name, 0, 0, tmp_path) == "read"
+
+
+def test_the_driver_finds_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(path: Path) -> object:
+        return {}[path.read_bytes()]
+
+    monkeypatch.setitem(readers.FORMATS, "npy", readers.Format(readers.FORMATS["npy"].write, "a.npy", read))
+    report = readers.Report(0)
+    report.add("npy", 1, readers.try_one("npy", 0, 1, tmp_path))
+    assert "1 mutations with seed 0, 1 faults" in str(report)
+    assert "npy, seed 0, number 1: Traceback" in str(report)
+    assert "KeyError" in str(report)
+
+
+def test_a_mutation_is_known_by_its_number(tmp_path: Path) -> None:
+    contents = []
+    for folder in ("one", "other"):
+        (tmp_path / folder).mkdir()
+        readers.try_one("letor", 3, 17, tmp_path / folder)
+        contents.append((tmp_path / folder / "a.txt").read_bytes())
+    assert contents[0] == contents[1]
+    assert contents[0] != (tmp_path / "one" / "letor.whole").read_bytes()

@@ -6,6 +6,7 @@ from typing import Any
 
 from ltr_metrics.cli.inputs import Named
 from ltr_metrics.errors import LtrValueError, did_you_mean, naming
+from ltr_metrics.inputs import whole_number
 from ltr_metrics.interleaving.clicks import PUBLISHED, PUBLISHED_GRADES, ClickModel
 
 FURTHER = {"impressions": "--impressions", "length": "--shown"}  # options of --interleave, and what simulate calls them
@@ -62,7 +63,7 @@ def _published(text: str, name: str, grades: str) -> ClickModel:
             f"--clicks: there are no users {name!r}.{did_you_mean(name, PUBLISHED)} There are {', '.join(PUBLISHED)}; or give probabilities, "
             "such as 0.4,0.7,0.9/0.1,0.3,0.5."
         )
-    n_grades = int(grades) if grades.isascii() and grades.isdigit() else 0
+    n_grades = whole_number(grades) or 0
     if n_grades < 1 or (name != "random" and n_grades not in PUBLISHED_GRADES):
         known = "1 or more" if name == "random" else "2, 3 or 5"
         raise LtrValueError(

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, FloatArray, as_numbers
+from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, FloatArray, as_numbers, whole_number
 from ltr_metrics.io.compressed import blocks_of_lines, fault_of, open_bytes, without_compression
 
 KINDS_OF_COLUMNS = "biufSUmM"
@@ -119,6 +119,11 @@ def _read_numbers(path: Path) -> FloatArray:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
+def _is_inexact(digits: bytes) -> bool:
+    size = whole_number(digits.lstrip(b"+-0") or b"0")
+    return size is None or size > LARGEST_EXACT_INTEGER
+
+
 def _line_by_line(lines: list[bytes], lines_before: int, path: Path, blank: int) -> tuple[FloatArray, int]:
     """Find the line that the fast path stumbled over; blank lines at the end are none of the rows."""
     scores = []
@@ -138,9 +143,9 @@ def _line_by_line(lines: list[bytes], lines_before: int, path: Path, blank: int)
             raise LtrValueError(
                 f"{path}:{at}: a line must hold one number. Got {word[:40].decode(errors='replace')!r}. {remedy}"
             ) from None
-        if _INTEGER.fullmatch(word) and abs(int(word)) > LARGEST_EXACT_INTEGER:
+        if _INTEGER.fullmatch(word) and _is_inexact(word):
             raise LtrValueError(
-                f"{path}:{at}: scores must not be integers beyond 2**53, which float64 cannot keep apart. Got {word.decode()}. Pass "
+                f"{path}:{at}: scores must not be integers beyond 2**53, which float64 cannot keep apart. Got {word[:40].decode()}. Pass "
                 "their ranks instead."
             )
     return np.array(scores, dtype=np.float64), blank

@@ -14,7 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, is_count
+from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, is_count, whole_number
 from ltr_metrics.io.compressed import blocks_of_lines, without_compression
 
 PathLike = str | os.PathLike[str]
@@ -290,11 +290,11 @@ def _raise_for_bad_line(path: Path, lines: list[bytes], number: list[int], lines
                     raise LtrValueError(
                         f"{path}:{at}:{column}: a feature must have the form number:value. Got {word!r}."
                     )
-                if int(key) > HIGHEST_FEATURE:
+                if (feature := whole_number(key)) is None or feature > HIGHEST_FEATURE:
                     raise LtrValueError(
                         f"{path}:{at}:{column}: feature numbers go up to {HIGHEST_FEATURE:,}. Got {word!r}."
                     )
-                if int(key) < lowest:
+                if feature < lowest:
                     raise LtrValueError(
                         f"{path}:{at}:{column}: feature numbers start at {lowest}. Got {word!r}. Pass zero_based=True if they "
                         "start at 0 in this file."
@@ -360,11 +360,12 @@ def sizes_beside(path: Path) -> tuple[Path, IntArray]:
     sizes = []
     for at, line in enumerate(file.read_bytes().removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
         if line.strip():
-            if not line.strip().isdigit() or not 1 <= int(line) <= np.iinfo(np.intp).max:
+            size = whole_number(line.strip())
+            if not size:
                 raise LtrValueError(
-                    f"{file}:{at}: a query's size must be a whole number of at least 1. Got {line.strip().decode(errors='replace')!r}."
+                    f"{file}:{at}: a query's size must be a whole number of at least 1. Got {line.strip()[:40].decode(errors='replace')!r}."
                 )
-            sizes.append(int(line))
+            sizes.append(size)
     if not sizes:
         raise LtrValueError(f"{file} has no size, and {path} needs one a query.")
     return file, np.array(sizes, dtype=np.intp)

@@ -136,6 +136,9 @@ def _pieces(paths: tuple[Path, ...], wanted: Wanted, rows_at_once: int) -> Itera
                 table = pyarrow.Table.from_batches([batch]).select(wanted.names)
                 if kind_of(path) in TEXT_SEPARATORS:
                     _refuse_inexact(table, wanted, path, n_rows)
+                else:
+                    with _errors_of(path, n_rows):
+                        table.validate(full=True)  # or damaged offsets would end the process
                 yield TableRows(
                     paths=paths,
                     file=np.full(len(table), i),

@@ -131,6 +131,8 @@ def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:
                 return _of_columns(read_columns(file, path))
             table = _read_by_pyarrow(native_file(path, file), kind, text)
             require_columns(path, table.column_names, ())
+            if kind not in TEXT_SEPARATORS:
+                table.validate(full=True)  # or damaged offsets would end the process
             return frame_of(table)
     except (FileNotFoundError, LtrError):
         raise
