@@ -159,6 +159,22 @@ def _write_result(path: Path) -> None:
     ltr.evaluate(rows["label"], rows["s"], qid=rows["qid"].map("q{}".format), by=by, sample_weight=rows["w"]).save(path)
 
 
+def _write_log(path: Path) -> None:
+    log, rows = ltr.PerQueryLog(folder=path.parent), _rows()
+    for column in ("s", "t"):
+        result = ltr.evaluate(rows["label"], rows[column], qid=rows["qid"], query_weight=[1, 2, 3, 4, 5, 6])
+        log.record_score({"column": column}, result, "test", [97, 98])
+        written = next(one for one in path.parent.glob("*.scores.npz") if one != path)
+        written.replace(path if column == "s" else path.with_name("b.scores.npz"))
+
+
+def _evaluate_log(path: Path) -> None:
+    log = ltr.PerQueryLog(folder=path.parent)
+    log.to_pandas()
+    for candidate in log.candidates("mrr"):
+        _ = candidate.mean_over_queries, candidate.standard_error
+
+
 def _impressions(_: Path) -> str:
     lines = (
         f'{{"query": "q{i}", "rankings": {{"old": ["a", "b", {i}], "new": ["b", "c", "a"]}}, "shown": ["a", "b", "c"], '
@@ -190,6 +206,7 @@ FORMATS: dict[str, Format] = {
     "qrels": Format(_write_trec, "qrels", _evaluate_trec),
     "run": Format(_write_trec, "run", _evaluate_trec),
     "saved result": Format(_write_result, "r.parquet", _evaluate_result),
+    "log of a search": Format(_write_log, "a.scores.npz", _evaluate_log),
     "impressions": Format(_write(_impressions), "log.jsonl", lambda path: list(read_impressions(path))),
 }
 
@@ -298,7 +315,7 @@ class Report:
         width = max(map(len, FORMATS))
         kinds = ("read", "refused", "faults")
         lines = [f"{'format':{width}}" + "".join(f"{kind:>12}" for kind in ("mutations", *kinds))]
-        for name, ends in self.ends.items():
+        for name, ends in ((name, ends) for name, ends in self.ends.items() if ends):
             counts = [ends.total(), *(ends[kind] for kind in kinds)]
             lines.append(f"{name:{width}}" + "".join(f"{count:>12,}" for count in counts))
         total = sum(ends.total() for ends in self.ends.values())
