@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
-from ltr_metrics.errors import LtrValueError, MissingExtraError
+from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.models.base import Model, refuse_categories, refuse_several
+from ltr_metrics.models.lightgbm_file import read
+from ltr_metrics.models.structure import DamageError, damaged
 
 BEGINS = (b"tree\n", b"tree\r\n")
-_SIZES = re.compile(rb"^tree_sizes=([\d ]*)$", re.MULTILINE)
 
 
 def load(path: Path, content: bytes) -> Model:
@@ -20,30 +20,20 @@ def load(path: Path, content: bytes) -> Model:
         import lightgbm
     except ImportError as error:
         raise MissingExtraError("lightgbm", "lightgbm") from error
-    content = content.replace(b"\r\n", b"\n")  # as git and editors make them of text
-    _refuse_damaged(path, content)
     try:
-        booster = lightgbm.Booster(model_str=content.decode())
-    except (lightgbm.basic.LightGBMError, ValueError) as error:
-        raise LtrValueError(f"{path} is damaged, LightGBM cannot read it: {error}. Save the model again.") from None
-    refuse_several(path, booster.num_model_per_iteration())
-    if booster.pandas_categorical:
+        file = read(content.replace(b"\r\n", b"\n"))  # as git and editors make them of text
+    except DamageError as damage:
+        raise damaged(path, damage) from None
+    refuse_several(path, file.n_scores)
+    if file.has_pandas_categories:
         refuse_categories(path, "pandas categories")
+    try:
+        booster = lightgbm.Booster(model_str=file.text)
+    except (lightgbm.basic.LightGBMError, ValueError) as error:
+        raise damaged(path, f"LightGBM cannot read it ({error})") from None
 
     def score(X: Any) -> AnyArray:
         scores: AnyArray = booster.predict(X, raw_score=True)
         return scores
 
     return Model(path, "lightgbm", booster.num_feature(), tuple(booster.feature_name()), score)
-
-
-def _refuse_damaged(path: Path, content: bytes) -> None:
-    """Refuse a file that was cut off or whose trees are not as long as it says: LightGBM ends the whole process on these."""
-    sizes = _SIZES.search(content)
-    begin, end = content.find(b"\nTree=0\n") + 1, content.find(b"\nend of trees\n") + 1
-    told = 0 if sizes is None else sum(map(int, sizes[1].split()))
-    if b"\nend of parameters\n" not in content[end:] or not end or told != (end - begin if begin else 0):
-        raise LtrValueError(
-            f"{path} is damaged or cut off: a LightGBM model says in its head how long its trees are, and has lines 'end of trees' and "
-            "'end of parameters'. Save the model again."
-        )

@@ -15,6 +15,11 @@ from ltr_metrics.models.base import Model
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model file of LightGBM (``.txt``) or XGBoost (``.json``, ``.ubj``), to score many batches of rows.
 
+    The structure of the file is checked before the host reads it: the lengths of all arrays, the
+    indices of nodes, features and categories, that each tree is a tree, and that values are finite.
+    So a damaged file raises an error, and does not end or hang the process. A damaged number may
+    still make another valid model, whose scores differ: no check can tell.
+
     Parameters
     ----------
     path : path

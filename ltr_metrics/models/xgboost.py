@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from ltr_metrics.errors import LtrValueError, MissingExtraError
 from ltr_metrics.inputs import AnyArray
 from ltr_metrics.models.base import Model, refuse_categories, refuse_several
-from ltr_metrics.models.ubjson import is_whole
+from ltr_metrics.models.structure import DamageError
+from ltr_metrics.models.xgboost_file import read
 
 BEGINS = b"{"
 
@@ -20,22 +20,19 @@ def load(path: Path, content: bytes) -> Model:
         import xgboost
     except ImportError as error:
         raise MissingExtraError("xgboost", "xgboost") from error
-    if not content.lstrip(b"{ \r\n\t").startswith((b'"', b"}")) and not is_whole(content):
-        raise LtrValueError(f"{path} is damaged or cut off: it is no whole UBJSON document. Save the model again.")
-    booster = xgboost.Booster()
     try:
-        booster.load_model(bytearray(content))
+        file = read(content)
+    except DamageError as damage:
+        raise _damaged(path, damage) from None
+    refuse_several(path, file.n_scores)
+    if file.has_categories:
+        refuse_categories(path, "categorical features")
+    booster, n_rounds = xgboost.Booster(), file.n_rounds
+    try:
+        booster.load_model(bytearray(file.document.encode()))
     except (xgboost.core.XGBoostError, ValueError) as error:
         reason = str(error).partition("Stack trace")[0].strip().splitlines() or ["no reason given"]
-        raise LtrValueError(
-            f"{path} is damaged or no XGBoost model, which save_model writes as .json or .ubj: {reason[0]}"
-        ) from None
-    learner = json.loads(booster.save_config())["learner"]
-    of_model = learner["learner_model_param"]
-    refuse_several(path, max(int(of_model["num_class"]), int(of_model.get("num_target", 1))))
-    if "c" in (booster.feature_types or ()):
-        refuse_categories(path, "categorical features")
-    n_rounds = _rounds(booster, learner["gradient_booster"]["name"])
+        raise _damaged(path, f"XGBoost cannot read it ({reason[0]})") from None
 
     def score(X: Any) -> AnyArray:
         if n_rounds is None:  # a linear model, which has no rounds to choose from
@@ -45,13 +42,11 @@ def load(path: Path, content: bytes) -> Model:
             scores = booster.inplace_predict(X, iteration_range=(0, n_rounds), predict_type="margin")
         return scores
 
-    names = booster.feature_names
-    return Model(path, "xgboost", booster.num_features(), None if names is None else tuple(names), score)
+    return Model(path, "xgboost", file.n_features, file.feature_names, score)
 
 
-def _rounds(booster: Any, kind: str) -> int | None:
-    """Return how many rounds count, 0 for all of them; None for a linear model."""
-    if kind == "gblinear":
-        return None
-    best = booster.attr("best_iteration")
-    return 0 if best is None else int(best) + 1
+def _damaged(path: Path, damage: object) -> LtrValueError:
+    """Return the error about a document that is not a whole model: any JSON file may have got here."""
+    return LtrValueError(
+        f"{path} is damaged or not an XGBoost model, which save_model writes as .json or .ubj: {damage}. Save the model again."
+    )
