@@ -21,7 +21,7 @@ from benchmarks.shapes import data_folder, mq2008
 from ltr_metrics.conventions import Policy
 from ltr_metrics.inputs import BoolArray, FloatArray, IntArray
 from ltr_metrics.result import Evaluation
-from ltr_metrics.words import Interval
+from ltr_metrics.words import Interval, Test
 
 METRIC = "ndcg_exp@10"
 SIZES = (10, 20, 30, 40, 60, 100, 300)
@@ -124,16 +124,17 @@ def clustered(rng: np.random.Generator, n: int, n_draws: int) -> FloatArray:
     return np.asarray(0.1 * (common + rng.normal(size=common.shape)) / np.sqrt(2))
 
 
-def passes(
+def comparison_with_zero(
     differences: FloatArray,
     *,
+    test: Test = "t",
     interval: Interval = "wider",
     weight: FloatArray | None = None,
     cluster: IntArray | None = None,
     n_resamples: int = 2_000,
     seed: int = 0,
-) -> BoolArray:
-    """Return which columns of differences, (queries x draws), pass the library's gate at a margin of 0."""
+) -> ltr.Comparison:
+    """Return the comparison of columns of differences, (queries x draws), with a model that is 0 everywhere."""
     n = len(differences)
 
     def evaluation(values: FloatArray) -> Evaluation:
@@ -142,16 +143,21 @@ def passes(
 
     models = {"base": evaluation(np.zeros(n))}
     models |= {str(draw): evaluation(column) for draw, column in enumerate(np.ascontiguousarray(differences.T))}
-    comparison = ltr.compare(
+    return ltr.compare(
         models,
         baseline="base",
-        test="t",
+        test=test,
         correction="none",
         interval=interval,
         n_resamples=n_resamples,
         cluster=cluster,
         random_state=seed,
     )
+
+
+def passes(differences: FloatArray, **options: Any) -> BoolArray:
+    """Return which columns of differences, (queries x draws), pass the library's gate at a margin of 0."""
+    comparison = comparison_with_zero(differences, **options)
     return np.array([check.passed for check in ltr.gate(comparison, f"{METRIC} > 0").checks])
 
 

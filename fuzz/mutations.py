@@ -10,9 +10,10 @@ from typing import Any
 
 Mutation = Callable[[Random, bytes], bytes]
 WEIRD_TOKENS = (
-    *b'} { [ ] - = " nan NaN inf -Infinity 1e309 1e-400 0x10 1_0 01 +1 1.5 true null [[[[ Tree=0'.split(),
+    *b'} { [ ] ( - = , : # " nan NaN inf -inf -Infinity 1e309 1e-400 0x10 1_0 01 +1 1.5 -0 true null None Tree=0'.split(),
     *b"-1 0 1 2 3 -5 7 255 4294967295 4294967296 2147483647 -2147483648 1000000000000".split(),
-    *(b"", b" ", b"\n", b"\r", b"\x00", b"\xff", b"9" * 25, b"9" * 5000),
+    *(b"", b" ", b"\t", b"\n", b"\r", b"\x00", b"\xff", b"\xef\xbb\xbf", b"9" * 25, b"9" * 5000, b"[" * 3000),
+    *(b"qid:", b"docid =", b"\\u0000", b"\\ud800", b"PAR1", b"ARROW1", b"\x93NUMPY", b"PK"),
 )
 WEIRD_VALUES: tuple[Any, ...] = (
     *(None, True, False, "", "x", "nan", "-1", "9" * 20, "[" * 1000, [], [[]], {}, {"name": "gbtree"}, [0] * 50),
@@ -53,6 +54,8 @@ def change_a_child(draw: Random, content: bytes) -> bytes:
 
 def swap_two_words(draw: Random, content: bytes) -> bytes:
     words = list(re.finditer(rb"[^\s,=:\[\]{}]+", content))
+    if len(words) < 2:
+        return change_a_byte(draw, content)
     first, second = sorted(draw.sample(words, 2), key=lambda word: word.start())
     between = content[first.end() : second.start()]
     return content[: first.start()] + second[0] + between + first[0] + content[second.end() :]
@@ -82,6 +85,19 @@ def remove_a_piece(draw: Random, content: bytes) -> bytes:
 def repeat_a_piece(draw: Random, content: bytes) -> bytes:
     at, length = draw.randrange(len(content)), draw.choice((1, 2, 8, 100))
     return content[: at + length] + content[at:]
+
+
+def move_a_piece(draw: Random, content: bytes) -> bytes:
+    at, length = draw.randrange(len(content)), draw.choice((1, 2, 8, 40))
+    piece, rest = content[at : at + length], content[:at] + content[at + length :]
+    to = draw.randrange(len(rest) + 1)
+    return rest[:to] + piece + rest[to:]
+
+
+def overwrite_a_piece(draw: Random, content: bytes) -> bytes:
+    at, length = draw.randrange(len(content)), draw.randrange(1, 9)
+    by = draw.choice((draw.randbytes(length), bytes([draw.choice((0, 1, 127, 128, 255))]) * length))
+    return content[:at] + by + content[at + length :]
 
 
 def insert_a_word(draw: Random, content: bytes) -> bytes:
@@ -133,11 +149,28 @@ OF_TEXT: tuple[Mutation, ...] = (
     swap_two_words,
 )
 OF_LINES: tuple[Mutation, ...] = (*OF_TEXT, remove_a_line, repeat_a_line)
-MUTATIONS: dict[str, tuple[Mutation, ...]] = {
+OF_FILES: tuple[Mutation, ...] = (
+    *OF_BYTES,
+    flip_a_bit,
+    move_a_piece,
+    overwrite_a_piece,
+    change_a_number,
+    swap_two_words,
+    remove_a_line,
+    repeat_a_line,
+)
+OF_MODELS: dict[str, tuple[Mutation, ...]] = {
     "txt": (*OF_LINES, *map(with_sizes_repaired, OF_LINES)),
     "json": (*OF_TEXT, *(change_a_value,) * 6),
     "ubj": (*OF_BYTES, change_a_byte, flip_a_bit, change_a_length),
 }
+
+
+def damage(draw: Random, content: bytes, mutations: tuple[Mutation, ...]) -> bytes:
+    """Return the content of a file after one to four mutations."""
+    for _ in range(draw.randrange(1, 5)):
+        content = draw.choice(mutations)(draw, content) if content else content
+    return content
 
 
 def _replace_a_match(draw: Random, content: bytes, pattern: bytes, by: bytes) -> bytes:

@@ -141,6 +141,16 @@ def test_a_result_is_not_appended_to_an_input() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_file_behind_standard_input_is_not_replaced() -> None:
+    before = Path("data.csv").read_bytes()
+    with Path("data.csv").open() as data:
+        done = as_process("evaluate", "-", *A, *JSON, "--out", "data.csv", stdin=data)
+    assert done.returncode == 2
+    assert "The output data.csv must not be a file that the command reads: it is the input -" in done.stderr
+    assert Path("data.csv").read_bytes() == before
+
+
+@pytest.mark.usefixtures("folder")
 def test_files_that_are_no_inputs_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     """A column may have the name of a file, and an older result of the same name is what --out is for."""
     Path("Column_0").write_text("before")

@@ -16,7 +16,6 @@ import pytest
 from pyarrow import ipc
 
 import ltr_metrics as ltr
-from fuzz import readers
 from ltr_metrics import saved
 from ltr_metrics.io import read_letor, read_scores, read_table
 
@@ -248,45 +247,3 @@ def test_numbers_of_thousands_of_digits_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "scores.txt").write_text(f"1\n{NINES}\n")
     with pytest.raises(ltr.LtrValueError, match=r"scores.txt:2: scores must not be integers beyond 2\*\*53"):
         read_scores(tmp_path / "scores.txt")
-
-
-# -- mutations ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.integration
-def test_mutations_of_every_format_are_read_or_refused() -> None:
-    n_mutations = 60
-    report = readers.fuzz(0, n_mutations=n_mutations)
-    assert not report.faults, str(report)
-    for name, ends in report.ends.items():
-        assert ends.total() == n_mutations + 1, name
-        assert ends["read"] > 0, name
-        assert ends["refused"] > n_mutations / 3, name
-
-
-@pytest.mark.parametrize("name", readers.FORMATS)
-def test_the_files_that_are_mutated_can_be_read(tmp_path: Path, name: str) -> None:
-    assert readers.try_one(name, 0, 0, tmp_path) == "read"
-
-
-def test_the_driver_finds_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(path: Path) -> object:
-        return {}[path.read_bytes()]
-
-    monkeypatch.setitem(readers.FORMATS, "npy", readers.Format(readers.FORMATS["npy"].write, "a.npy", read))
-    report = readers.Report(0)
-    report.add("npy", 1, readers.try_one("npy", 0, 1, tmp_path))
-    assert "1 mutations with seed 0, 1 faults" in str(report)
-    assert "npy, seed 0, number 1: Traceback" in str(report)
-    assert "KeyError" in str(report)
-
-
-def test_a_mutation_is_known_by_its_number(tmp_path: Path) -> None:
-    contents = []
-    for folder in ("one", "other"):
-        (tmp_path / folder).mkdir()
-        readers.try_one("letor", 3, 17, tmp_path / folder)
-        contents.append((tmp_path / folder / "a.txt").read_bytes())
-    assert contents[0] == contents[1]
-    assert contents[0] != (tmp_path / "one" / "letor.whole").read_bytes()

@@ -16,6 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import matplotlib.style
 import numpy as np
 import pytest
 from scipy import stats

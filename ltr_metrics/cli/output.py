@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +16,7 @@ from ltr_metrics.cli.streams import lost_output, require_standard_output
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.gating import GateResult
 from ltr_metrics.io import write_whole
+from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.write import find_target
 from ltr_metrics.printable import printable
 from ltr_metrics.report import spreadsheet_safe
@@ -68,13 +71,22 @@ def require_targets(inputs: Iterable[Path], out: Path | None, *saved: Path) -> N
 
 def _refuse_inputs(inputs: Iterable[Path], written: Mapping[str, os.stat_result]) -> None:
     """Refuse an output that is an input under any of its names: through links, too."""
-    read = {_identity(path.stat()): path for path in inputs if path.is_file()}
+    read = {_identity(status): path for path in inputs if (status := _status_of_input(path)) is not None}
     for name, status in written.items():
         source = read.get(_identity(status))
         if source is not None:
             raise LtrValueError(
                 f"The output {name} must not be a file that the command reads: it is the input {source}. Name another file for the result."
             )
+
+
+def _status_of_input(path: Path) -> os.stat_result | None:
+    """Return what identifies a file that is read; None for pipes and devices."""
+    try:
+        status = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else path.stat()
+    except OSError:  # it is absent, which its reader reports, or a program has replaced standard input
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
