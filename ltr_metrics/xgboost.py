@@ -251,7 +251,8 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         convention: ConventionName | Convention | None = None,
         **options: Any,
     ) -> None:
-        self._watched = XGBoostMetrics(metric, convention=convention)
+        # It looks for a name and ranks nothing; but a convention with ties="docid" is refused without a policy.
+        self._watched = XGBoostMetrics(metric, ties="mean", convention=convention)
         names = list(self._watched.plan().logged)
         if len(names) != 1:
             raise LtrValueError(f"early_stopping watches one metric. Got {', '.join(names)}.")

@@ -388,6 +388,20 @@ def test_custom_metrics_are_pickled(split: Split) -> None:
     assert pickle.loads(pickle.dumps(metric))(score, valid) == metric(score, valid)
 
 
+@pytest.mark.parametrize("convention", ["trec_eval", "gdeval"])
+def test_early_stopping_on_a_metric_of_a_convention_that_breaks_ties_by_document(convention: str, split: Split) -> None:
+    """The stopper ranks nothing, so that it needs no tie policy; `python -m fuzz` found that it wanted one."""
+    train, valid = matrices(split)
+    metric = custom_metric("ndcg@10", convention=convention, ties="mean")
+    history: dict = {}
+    booster = xgb.train(
+        PARAMS, train, 20, evals=[(valid, "v")], custom_metric=metric, evals_result=history, verbose_eval=False,
+        callbacks=[early_stopping("ndcg@10", 2, convention=convention)],
+    )  # fmt: skip
+    (values,) = history["v"].values()
+    assert booster.best_iteration == int(np.argmax(values))
+
+
 class TestCollisions:
     def test_with_xgboosts_own_metric(self, split: Split) -> None:
         X, Xv, y, yv, qid, qidv = split
