@@ -558,10 +558,11 @@ def _gain_of(model: Any) -> Gain:
     """Return the gain that XGBoost's own NDCG has in the training of a model, or of the folds of xgb.cv."""
     booster = model if isinstance(model, xgboost.Booster) else model.cvfolds[0].bst
     learner = json.loads(booster.save_config())["learner"]
-    for part in (*learner.get("metrics", ()), learner["objective"]):
+    metrics = [part for part in learner.get("metrics", ()) if part["name"].startswith("ndcg")]
+    for part in (*metrics, learner["objective"]):  # map and pre have a gain in their settings too, which is always 1
         if "ndcg_exp_gain" in part.get("lambdarank_param", {}):
             return gain_of_setting("ndcg_exp_gain", part["lambdarank_param"]["ndcg_exp_gain"])
-    return "exp"  # neither the objective nor a metric of XGBoost's has a gain
+    return "exp"  # the objective has no gain, and XGBoost's NDCG is not in use
 
 
 def _plan_of_custom_metric(model: Any) -> list[Plan]:

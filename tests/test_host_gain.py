@@ -237,6 +237,18 @@ class TestXGBoost:
             np.testing.assert_allclose(history["valid"][name], history["validation_0"]["ndcg@10"], **DIGITS)
             watched = pickle.loads(pickle.dumps(watched))
 
+    @pytest.mark.parametrize("of_host", ["map@5", "pre@5", "rmse", ["map", "ndcg@3"]])
+    def test_other_metrics_of_the_host_have_no_gain(self, split: Split, of_host: Any) -> None:
+        """XGBoost keeps an ndcg_exp_gain of 1 for its map and pre, whatever the training's is."""
+        import xgboost as xgb
+
+        X, _, y, _, qid, _ = split
+        watched = self.monitor(split)
+        ranker = xgb.XGBRanker(
+            n_estimators=1, n_jobs=1, eval_metric=of_host, ndcg_exp_gain=False, callbacks=[watched]
+        ).fit(X, y, qid=qid)
+        assert list(ranker.evals_result()["valid"]) == ["ndcg_lin@10"]
+
     def test_names_that_do_not_follow(self, split: Split) -> None:
         given = ["ndcg_exp@10", ltr.NDCG(k=5)]
         callbacks = [self.monitor(split, given), self.monitor(split, name="plain", convention=None)]
