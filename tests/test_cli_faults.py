@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -9,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import termios
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -321,6 +323,10 @@ def test_killed_in_the_middle_of_writing_it_leaves_no_half_written_file(
     assert as_process("evaluate", folder / "data.csv", *A, option, target).returncode == 0
 
 
+def unread_bytes(pipe: int) -> int:
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: Path) -> None:
     pipe, out = tmp_path / "data.txt", tmp_path / "x.json"
     os.mkfifo(pipe)
@@ -330,6 +336,8 @@ def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: 
         with pipe.open("wb") as writer:  # opens once the command reads
             writer.write((folder / "data.txt").read_bytes()[:1000])
             writer.flush()
+            while unread_bytes(writer.fileno()):  # so that it waits for more, and is not about to import a module
+                os.sched_yield()
             process.send_signal(signal.SIGINT)
         shown, said = process.communicate()
     assert (process.returncode, shown) == (2, ""), said

@@ -101,7 +101,7 @@ def _fields(text: bytes, known: frozenset[bytes], where: str) -> dict[bytes, byt
         if key in fields:
             raise DamageError(f"{where} has two lines {_shown(key)}")
         if line and key not in known:
-            raise DamageError(f"{where} has an unknown line {_shown(key)}")
+            raise DamageError(f"{where} has an unknown line {_shown(key)}, which LightGBM 4 does not write")
         if line:
             fields[key] = value
     return fields
@@ -169,15 +169,15 @@ def _checked_tree(tree: Fields, n_features: int) -> bytes:
             if tree.get(key):  # LightGBM leaves empty what it does not know of constant trees
                 require_length(_shown(key), len(_parsed(tree, key, b"+-.0123456789eE naif", float)), n)
     n_categorical = _whole(tree, b"num_cat")
-    kept = [b"num_leaves", b"num_cat", b"leaf_value", b"is_linear"]
+    kept = [b"num_leaves", b"num_cat", b"leaf_value"]
     if n_categorical:
         _check_categories(tree, n_categorical)
         kept += CATEGORIES
     _check_splits(tree, n_splits, n_categorical, n_features)
     kept += SPLITS
-    if _integers(tree, b"is_linear", 1, 0, 1)[0]:
+    if b"is_linear" in tree and _integers(tree, b"is_linear", 1, 0, 1)[0]:  # older versions do not write it
         _check_linear_leaves(tree, n_leaves, n_features)
-        kept += LINEAR_LEAVES
+        kept += [b"is_linear", *LINEAR_LEAVES]
     return b"\n".join(key + b"=" + tree[key] for key in kept)
 
 
