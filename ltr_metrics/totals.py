@@ -49,7 +49,7 @@ class Totals:
     weight: FloatArray
     n_undefined: IntArray
     n_queries: int
-    exponent: int = 0
+    exponent: int
 
     @classmethod
     def of(cls, per_query: Mapping[str, FloatArray], weight: FloatArray | None) -> Totals:
@@ -78,6 +78,25 @@ class Totals:
         names = tuple(metrics)
         zeros = np.zeros((2, len(names)))
         return cls(names, zeros, zeros, np.zeros(len(names), dtype=np.intp), 0, LEAST_EXPONENT)
+
+    def to_array(self) -> FloatArray:
+        """Return all numbers in one array, as workers send them; `from_array` is the way back."""
+        return np.concatenate(
+            [self.value.ravel(), self.weight.ravel(), self.n_undefined, [self.n_queries, self.exponent]]
+        )
+
+    @classmethod
+    def from_array(cls, metrics: tuple[str, ...], numbers: FloatArray) -> Totals:
+        """Return the totals that `to_array` gave the numbers of."""
+        n = len(metrics)
+        return cls(
+            metrics=metrics,
+            value=numbers[: 2 * n].reshape(2, n),
+            weight=numbers[2 * n : 4 * n].reshape(2, n),
+            n_undefined=numbers[4 * n : 5 * n].astype(np.intp),
+            n_queries=int(numbers[5 * n]),
+            exponent=int(numbers[5 * n + 1]),
+        )
 
     def __add__(self, other: Totals) -> Totals:
         if self.metrics != other.metrics:

@@ -65,13 +65,13 @@ def totals_of_all(evaluate: Callable[[], Part], request: Request) -> Totals:
         part = evaluate()
     except Exception as caught:  # any: the others wait
         error = caught
-    told = _from_all(np.array([error is not None, part.is_new, *_numbers(part.totals)], dtype=np.float64))
+    told = _from_all(np.array([error is not None, part.is_new, *part.totals.to_array()], dtype=np.float64))
     _raise_on_all(told[:, 0] > 0, error)
     if told[:, 1].any():
         _check_together(part, request)
     total = Totals.nothing(names)
     for numbers in told[:, 2:]:  # in the order of ranks, so that all workers have the same digits
-        total += _totals(names, numbers)
+        total += Totals.from_array(names, numbers)
     if not total.n_queries:
         raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")
     return total
@@ -178,18 +178,3 @@ def _raise_on_all(failed: BoolArray, error: Exception | None) -> None:
 
 def _worker(rank: int) -> str:
     return f"Worker {rank} (of 0 to {collective.get_world_size() - 1})"
-
-
-def _numbers(totals: Totals) -> FloatArray:
-    return np.concatenate([totals.value.ravel(), totals.weight.ravel(), totals.n_undefined, [totals.n_queries]])
-
-
-def _totals(metrics: tuple[str, ...], numbers: FloatArray) -> Totals:
-    n = len(metrics)
-    return Totals(
-        metrics,
-        numbers[: 2 * n].reshape(2, n),
-        numbers[2 * n : 4 * n].reshape(2, n),
-        numbers[4 * n : 5 * n].astype(np.intp),
-        int(numbers[5 * n]),
-    )
