@@ -95,7 +95,7 @@ def test_a_wrong_value_breaks_relations(tmp_path: Path, monkeypatch: pytest.Monk
         return result
 
     monkeypatch.setattr(relations.ltr, "evaluate", wrong)
-    report = relations.run(0, range(20), tmp_path)
+    report = relations.run(0, range(6), tmp_path)
     broken = {subject for subject, outcomes in report.outcomes.items() if outcomes["fault"]}
     assert {"permuted queries keep every digit", "permuted rows change nothing under mean ties"} <= broken
     assert "split data give the parts of the whole" in broken

@@ -23,7 +23,7 @@ from ltr_metrics.log.training import TrainingLog
 from ltr_metrics.sklearn import scorer
 from ltr_metrics.sklearn.scorer import QueryScorer
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
 
 def cases_of(subject: str, n_cases: int) -> range:
@@ -31,7 +31,6 @@ def cases_of(subject: str, n_cases: int) -> range:
     return range(hosts.SUBJECTS.index(subject), n_cases * step, step)
 
 
-@pytest.mark.slow
 def test_nothing_is_found(tmp_path: Path) -> None:
     """What `make fuzz` runs for longer."""
     report = hosts.run(0, range(16 * len(hosts.SUBJECTS)), tmp_path)
