@@ -223,6 +223,8 @@ LIGHTGBM_RULES: dict[str, tuple[str, str, str, str]] = {
     "number of terms": ("linear", r"num_features=(.*)1", r"num_features=\g<1>5", "leaf_features has .* entries"),
     "coefficients": ("linear", r"leaf_coeff=( *)\S+", r"leaf_coeff=\g<1>nan", "leaf_coeff has the entry 'nan'"),
     "a leaf's constant": ("linear", r"leaf_const=\S+ ", "leaf_const=", "leaf_const has 5 entries, where 6 are due"),
+    "a coefficient that underflows": ("linear", r"leaf_coeff=\S+", "leaf_coeff=1e-400", "leaf_coeff has the entry '1e-400', which is too near to 0"),
+    "a constant that is subnormal": ("linear", r"leaf_const=\S+", "leaf_const=-1e-310", "leaf_const has the entry '-1e-310', which is too near to 0"),
     "not linear": ("linear", r"is_linear=1", "is_linear=2", "entry 0 of is_linear is 2, and must be 0 to 1"),
     "no class": ("plain", r"num_class=1", "num_class=0", "num_class must be at least 1"),
     "no tree a round": ("plain", r"num_tree_per_iteration=1", "num_tree_per_iteration=0", "num_tree_per_iteration must be at least 1"),

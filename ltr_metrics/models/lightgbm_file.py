@@ -9,6 +9,7 @@ In a tree with n leaves, a child from 0 to n - 2 is a split, and the child -1 - 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -48,6 +49,7 @@ IN_TREE = frozenset(
 )
 CATEGORICAL = 1  # a bit of decision_type; 2 says that missing values go left, 4 and 8 hold their kind: 0, 1 or 2
 HIGHEST_DECISION = 11
+SMALLEST_NORMAL = sys.float_info.min
 LONGEST_NUMBER = 40  # characters; LightGBM writes at most 24
 Fields = Mapping[bytes, bytes]
 
@@ -208,10 +210,19 @@ def _check_categories(tree: Fields, n_categorical: int) -> None:
 
 def _check_linear_leaves(tree: Fields, n_leaves: int, n_features: int) -> None:
     """Check the linear models of leaves."""
-    _numbers(tree, b"leaf_const", n_leaves)
     n_terms = sum(_integers(tree, b"num_features", n_leaves, 0, n_features))
     _integers(tree, b"leaf_features", n_terms, 0, n_features - 1)
-    _numbers(tree, b"leaf_coeff", n_terms)
+    for key, n in ((b"leaf_const", n_leaves), (b"leaf_coeff", n_terms)):
+        _numbers(tree, key, n)
+        _refuse_underflow(tree, key)
+
+
+def _refuse_underflow(tree: Fields, key: bytes) -> None:
+    """Refuse numbers nearer to 0 than any normal float64: LightGBM ends the process on them in linear models."""
+    for word in tree[key].split():
+        is_zero = not word.lower().partition(b"e")[0].strip(b"+-0.")
+        if not is_zero and abs(float(word)) < SMALLEST_NORMAL:
+            raise DamageError(f"{_shown(key)} has the entry {_shown(word)!r}, which is too near to 0 for a float64")
 
 
 def _integers(fields: Fields, key: bytes, n: int | None, low: int, high: int) -> list[int]:
