@@ -142,13 +142,14 @@ def npy(header: bytes, data: bytes = bytes(24)) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
+OLD_NUMPY = np.lib.NumpyVersion(np.__version__) < "2.0.0"  # it takes a negative length for that of the file
 HEADERS_OF_NPY = [
     b"",
     b"\xff\xfe\xfd",
     b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,",
     b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"9" * 30 + b",)}",
     b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"9" * 5000 + b",)}",
-    b"{'descr': '<f8', 'fortran_order': False, 'shape': (-3,)}",
+    *([] if OLD_NUMPY else [b"{'descr': '<f8', 'fortran_order': False, 'shape': (-3,)}"]),
     b"{'descr': '<f8', 'fortran_order': False, 'shape': (2**40,)}",
     b"{'descr': '<f8', 'fortran_order': False, 'shape': (1099511627776000,)}",
     b"{'descr': '<f8', 'fortran_order': False, 'shape': 3}",
