@@ -504,19 +504,19 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_file_is_on_the_disk_before_it_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, done, sync, rename = tmp_path / "out.txt", [], os.fsync, os.replace
+    path, done, sync, rename = tmp_path / "out.txt", [], os.fsync, Path.replace
 
     def synced(handle: int) -> None:
         is_folder = os.path.samestat(os.fstat(handle), tmp_path.stat())
         done.append("the folder" if is_folder else os.fstat(handle).st_size)
         sync(handle)
 
-    def renamed(*names: Any) -> None:
+    def renamed(path: Path, target: Path) -> Path:
         done.append("renamed")
-        rename(*names)
+        return rename(path, target)
 
     monkeypatch.setattr(os, "fsync", synced)
-    monkeypatch.setattr(os, "replace", renamed)
+    monkeypatch.setattr(Path, "replace", renamed)
     write_whole(path, "content")
     assert done == [len("content"), "renamed", "the folder"]
 
