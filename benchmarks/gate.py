@@ -18,10 +18,10 @@ from tabulate import tabulate
 
 import ltr_metrics as ltr
 from benchmarks.shapes import data_folder, mq2008
-from ltr_metrics.conventions import Policy
-from ltr_metrics.inputs import BoolArray, FloatArray, IntArray
-from ltr_metrics.result import Evaluation
-from ltr_metrics.words import Interval, Test
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.words import Interval, Test
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.metrics.requests import Policy
 
 METRIC = "ndcg_exp@10"
 SIZES = (10, 20, 30, 40, 60, 100, 300)

@@ -19,7 +19,7 @@ from fuzz.mutations import OF_MODELS
 from fuzz.originals import write_originals
 from fuzz.report import Report
 from ltr_metrics.errors import LtrValueError, MissingExtraError
-from ltr_metrics.models import load_model
+from ltr_metrics.io.models import load_model
 
 LOADED, REFUSED = "loaded", "refused"
 WIDEST = 100_000  # features; rows of more would test the memory of this process, not the file

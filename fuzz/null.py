@@ -17,7 +17,7 @@ from scipy.stats import binom
 import ltr_metrics as ltr
 from benchmarks.gate import METRIC, SIZES, Family, comparison_with_zero, families
 from fuzz.report import Report
-from ltr_metrics.words import Test
+from ltr_metrics._engine.words import Test
 
 N_SAMPLES = 100  # in one comparison
 ALPHA = 0.05

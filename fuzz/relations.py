@@ -18,7 +18,7 @@ import numpy as np
 
 import ltr_metrics as ltr
 from fuzz.report import Report
-from ltr_metrics.words import Test
+from ltr_metrics._engine.words import Test
 
 Array = np.ndarray[Any, Any]
 

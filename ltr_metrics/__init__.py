@@ -3,10 +3,12 @@
 import importlib
 import typing
 
-from ltr_metrics.conventions import CONVENTIONS, Convention
+from ltr_metrics._engine.grouping import group_to_qid, qid_to_group
+from ltr_metrics._engine.positions import Positions
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, LtrWarning, MissingExtraError
-from ltr_metrics.evaluation import Queries, evaluate
-from ltr_metrics.grouping import group_to_qid, qid_to_group
+from ltr_metrics.evaluation.evaluate import Queries, evaluate
+from ltr_metrics.evaluation.result import Evaluation, load_result
 from ltr_metrics.metrics import (
     CG,
     DCG,
@@ -33,22 +35,20 @@ from ltr_metrics.metrics import (
     available_metrics,
     metric,
 )
-from ltr_metrics.positions import Positions
-from ltr_metrics.ranking import Ranking
-from ltr_metrics.result import Evaluation, load_result
-from ltr_metrics.tie_audit import TieAudit, TieRange, tie_audit
+from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 
 if typing.TYPE_CHECKING:
-    from ltr_metrics.comparison import Comparison, Difference, compare
-    from ltr_metrics.data_audit import Audit, audit
-    from ltr_metrics.datasets import make_ranking, train_test_split
-    from ltr_metrics.explain import Explanation, explain_difference
-    from ltr_metrics.gating import GateResult, gate
-    from ltr_metrics.log import PerQueryLog
-    from ltr_metrics.segments import Bins, bins
-    from ltr_metrics.shift.churn import Churn, churn
-    from ltr_metrics.shift.rank_changes import RankChanges, rank_changes
-    from ltr_metrics.streaming import evaluate_sorted
+    from ltr_metrics.analysis.bins import Bins, bins
+    from ltr_metrics.analysis.churn import Churn, churn
+    from ltr_metrics.analysis.comparison import Comparison, Difference, compare
+    from ltr_metrics.analysis.data_audit import Audit, audit
+    from ltr_metrics.analysis.explain import Explanation, explain_difference
+    from ltr_metrics.analysis.gating import GateResult, gate
+    from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
+    from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
+    from ltr_metrics.evaluation.log import PerQueryLog
+    from ltr_metrics.evaluation.streaming import evaluate_sorted
+    from ltr_metrics.io.datasets import make_ranking, train_test_split
 
 __version__ = "0.1.0"
 
@@ -119,25 +119,28 @@ __all__ = [
 
 # Imported when they are first asked for, so that `import ltr_metrics` costs little beside NumPy.
 _HOME = {
-    "GateResult": "gating",
-    "gate": "gating",
-    "evaluate_sorted": "streaming",
-    "Audit": "data_audit",
-    "audit": "data_audit",
-    "Bins": "segments",
-    "bins": "segments",
-    "Churn": "shift",
-    "RankChanges": "shift",
-    "churn": "shift",
-    "rank_changes": "shift",
-    "Comparison": "comparison",
-    "Difference": "comparison",
-    "compare": "comparison",
-    "make_ranking": "datasets",
-    "train_test_split": "datasets",
-    "Explanation": "explain",
-    "explain_difference": "explain",
-    "PerQueryLog": "log",
+    "TieAudit": "analysis.tie_audit",
+    "TieRange": "analysis.tie_audit",
+    "tie_audit": "analysis.tie_audit",
+    "GateResult": "analysis.gating",
+    "gate": "analysis.gating",
+    "evaluate_sorted": "evaluation.streaming",
+    "Audit": "analysis.data_audit",
+    "audit": "analysis.data_audit",
+    "Bins": "analysis.bins",
+    "bins": "analysis.bins",
+    "Churn": "analysis.churn",
+    "RankChanges": "analysis.rank_changes",
+    "churn": "analysis.churn",
+    "rank_changes": "analysis.rank_changes",
+    "Comparison": "analysis.comparison",
+    "Difference": "analysis.comparison",
+    "compare": "analysis.comparison",
+    "make_ranking": "io.datasets",
+    "train_test_split": "io.datasets",
+    "Explanation": "analysis.explain",
+    "explain_difference": "analysis.explain",
+    "PerQueryLog": "evaluation.log",
 }
 
 if not typing.TYPE_CHECKING:

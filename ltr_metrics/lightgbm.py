@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics.adapter import (
+from ltr_metrics._engine.checks import IntArray
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._hosts import (
     Gain,
     HostMetrics,
     Names,
@@ -21,13 +23,12 @@ from ltr_metrics.adapter import (
     gain_of_setting,
     wrong_host,
 )
-from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.inputs import IntArray
-from ltr_metrics.log import PerQueryLog
-from ltr_metrics.result import Evaluation
-from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.requests import Metrics
 
 Triples = list[tuple[str, float, bool]]
 

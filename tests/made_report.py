@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import resolve
+from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import Report, summarize
 
 SCRIPT = "<script>alert(1)</script>"

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import resolve
-from ltr_metrics.log.rounds import BestRound, best_round
-from ltr_metrics.standard_error import standard_error
+from ltr_metrics.evaluation.log.rounds import BestRound, best_round
+from ltr_metrics.evaluation.means import standard_error
+from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from strategies import SCORES, random_data
 
 import ltr_metrics as ltr
+from ltr_metrics.analysis.churn import churn, churn_of
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io import read_letor
-from ltr_metrics.shift.churn import churn, churn_of
 
 PER_QUERY = ("overlap", "changed", "reordered", "rbo", "tied", "tied_at_cutoff")
 

@@ -17,10 +17,10 @@ import pytest
 from command import FAST, Done, as_process, in_process, made_rows, write_files
 
 import ltr_metrics as ltr
-from ltr_metrics.gating import gate
+from ltr_metrics.analysis.bins import bins
+from ltr_metrics.analysis.gating import gate
 from ltr_metrics.io import read_trec
-from ltr_metrics.models import predict
-from ltr_metrics.segments import bins
+from ltr_metrics.io.models import predict
 
 pytestmark = pytest.mark.integration
 

@@ -17,8 +17,8 @@ from profiles import examples
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.comparison.result import COLUMNS
-from ltr_metrics.inference import correct
+from ltr_metrics.analysis.comparison.result import COLUMNS
+from ltr_metrics.analysis.inference import correct
 from ltr_metrics.report import summarize
 
 METRICS = ["ndcg@10", "map", "err@10"]

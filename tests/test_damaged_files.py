@@ -16,7 +16,7 @@ import pytest
 from pyarrow import ipc
 
 import ltr_metrics as ltr
-from ltr_metrics import saved
+from ltr_metrics.evaluation import saved
 from ltr_metrics.io import read_letor, read_scores, read_table
 
 # -- saved results ----------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from profiles import examples
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import Request, resolve
-from ltr_metrics.distributed import DistributedEvaluation
-from ltr_metrics.result import Evaluation, joined
-from ltr_metrics.totals import Totals
+from ltr_metrics.evaluation.distributed import DistributedEvaluation
+from ltr_metrics.evaluation.result import Evaluation, joined
+from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.metrics.requests import Request, resolve
 
 VALUES = st.one_of(st.floats(-1e12, 1e12), st.floats(0, 1), st.just(float("nan")))
 WEIGHTS = st.one_of(st.floats(0, 1e9), st.just(1.0), st.just(0.0))

@@ -19,7 +19,7 @@ import xgboost as xgb
 from fuzz import host_searches, host_trainings, hosts
 from fuzz.host_setups import Part, Question, Style, differs, unequal_values
 from ltr_metrics import adapter, lightgbm, xgboost
-from ltr_metrics.log.training import TrainingLog
+from ltr_metrics.evaluation.log.training import TrainingLog
 from ltr_metrics.sklearn import scorer
 from ltr_metrics.sklearn.scorer import QueryScorer
 

@@ -15,10 +15,10 @@ from profiles import examples
 import ltr_metrics as ltr
 from benchmarks import gate as measured
 from benchmarks.gate import Family
-from ltr_metrics.comparison.table import INTERVALS
-from ltr_metrics.conventions import Policy
-from ltr_metrics.gating import fewest_queries, gate, read_rules
-from ltr_metrics.result import Evaluation
+from ltr_metrics.analysis.comparison.table import INTERVALS
+from ltr_metrics.analysis.gating import fewest_queries, gate, read_rules
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.metrics.requests import Policy
 
 NDCG, MAP = "ndcg_exp@10", "map(rel=>0.5)@10"
 

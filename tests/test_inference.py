@@ -18,8 +18,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
-from ltr_metrics.inference import (
+from ltr_metrics.analysis.inference import (
     CORRECTIONS,
     INTERVALS,
     TESTS,
@@ -31,9 +30,10 @@ from ltr_metrics.inference import (
     p_values,
     resampling,
 )
-from ltr_metrics.inference.bootstrap import BOOTSTRAPS, acceleration, bca_levels, resampled_means
-from ltr_metrics.inference.power import noncentrality
-from ltr_metrics.standard_error import standard_error
+from ltr_metrics.analysis.inference.bootstrap import BOOTSTRAPS, acceleration, bca_levels, resampled_means
+from ltr_metrics.analysis.inference.power import noncentrality
+from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
+from ltr_metrics.evaluation.means import standard_error
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_metrics.inference import INTERVALS, Sample, detectable, intervals, p_values
+from ltr_metrics.analysis.inference import INTERVALS, Sample, detectable, intervals, p_values
 
 pytestmark = pytest.mark.slow
 

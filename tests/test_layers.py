@@ -7,6 +7,7 @@ import inspect
 import os
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -14,71 +15,74 @@ import pytest
 import ltr_metrics as ltr
 
 PACKAGE = Path(ltr.__file__).parent
-FLOORS = (
-    ("printable", "words"),
+LAYERS = (
     ("errors",),
-    ("inputs", "memo", "printed", "rounding"),
-    ("ids",),
-    ("change", "grouping", "plain", "segments", "standard_error", "threads"),
-    ("datasets", "inference", "io", "models"),
-    ("rows",),
-    ("per_query", "positions"),
-    ("queries",),
-    ("fingerprint",),
-    ("blocks",),
-    ("sorting", "ties"),
-    ("places", "ranking"),
-    ("metrics",),
-    ("conventions", "totals", "values"),
-    ("label_checks",),
-    ("saved",),
-    ("result",),
-    ("distributed", "evaluation", "mean_interval"),
-    ("log", "shift", "streaming", "tie_audit"),
-    ("comparison", "data_audit", "explain"),
-    ("gating", "interleaving"),
-    ("adapter",),
-    ("dask", "lightgbm", "spark", "xgboost_workers"),
-    ("xgboost",),
-    ("sklearn",),
-    ("report", "sources"),
-    ("cli",),
-    ("__main__",),
+    ("_engine",),
+    ("metrics", "io"),
+    ("evaluation",),
+    ("analysis", "interleaving", "_hosts"),
+    ("lightgbm", "xgboost", "sklearn", "dask", "spark"),
+    ("report",),
+    ("cli", "__main__"),
 )
-FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-FILES = {
-    path: path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if path != PACKAGE / "__init__.py"
-}
+LAYER = {room: layer for layer, rooms in enumerate(LAYERS) for room in rooms}
+FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
 
 
-def imports(path: Path) -> set[str]:
-    """Rooms of the package that a file names in an import, wherever in the file it stands."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def room_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def imports(path: Path, *, everywhere: bool = True) -> set[str]:
+    """Return the modules of the package that a file imports, also those within functions if asked for."""
+    found: set[str] = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree) if everywhere else tree.body:
         modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name} has a relative import, which this test does not follow"
-            at_root = node.module == "ltr_metrics"
-            modules = [f"{node.module}.{a.name}" for a in node.names] if at_root else [node.module or ""]
+            below = [f"{node.module}.{a.name}" for a in node.names]
+            modules = [name if name in MODULES else node.module or "" for name in below]
         for module in modules:
-            root, _, rest = module.partition(".")
-            if root == "ltr_metrics":
-                room = rest.partition(".")[0]
-                assert room in FLOOR or module == "ltr_metrics.__version__", (
-                    f"{path.name} imports {module} from the root"
-                )
-                found |= {room} & FLOOR.keys()
+            if module == "ltr_metrics":  # the version alone
+                assert [a.name for a in node.names] == ["__version__"], f"{path.name} imports from the root"
+            elif module.startswith("ltr_metrics."):
+                found.add(module)
     return found
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_go_down(path: Path) -> None:
-    room = FILES[path]
-    assert room in FLOOR, f"{room} stands on no floor: give it one here and in docs/design.md"
-    for other in imports(path) - {room}:
-        assert FLOOR[other] < FLOOR[room], f"{path.name} imports {other}, which is not below it"
+    room = room_of(module_of(path))
+    assert room in LAYER, f"{room} stands in no layer: give it one here and in docs/design.md"
+    for other in imports(path):
+        if room_of(other) != room:
+            assert LAYER[room_of(other)] <= LAYER[room], f"{path.name} imports {other}, which is not below it"
+
+
+def test_folders_of_one_layer_do_not_import_each_other_in_a_circle() -> None:
+    below: dict[str, set[str]] = {room: set() for room in LAYER}
+    for module, path in MODULES.items():
+        below[room_of(module)] |= {room_of(other) for other in imports(path)} - {room_of(module)}
+    assert_no_cycle(below)
+
+
+def test_modules_of_a_folder_do_not_import_each_other_in_a_circle() -> None:
+    assert_no_cycle({module: imports(path, everywhere=False) - {module} for module, path in MODULES.items()})
+
+
+def assert_no_cycle(below: dict[str, set[str]]) -> None:
+    try:
+        TopologicalSorter(below).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 def run(code: str) -> str:
@@ -97,8 +101,11 @@ def test_the_core_loads_neither_hosts_nor_tables() -> None:
 def test_the_import_leaves_to_later_what_is_rarely_used() -> None:
     by_numpy = run("import sys, numpy; print(*sys.modules)").split()
     ours = set(run("import sys, numpy, ltr_metrics; print(*sys.modules)").split()) - set(by_numpy)
-    assert "ltr_metrics.evaluation" in ours
-    assert not {"ltr_metrics.log", "ltr_metrics.datasets", "ltr_metrics.explain", "json", "difflib"} & ours
+    assert "ltr_metrics.evaluation.evaluate" in ours
+    assert (
+        not {"ltr_metrics.evaluation.log", "ltr_metrics.io.datasets", "ltr_metrics.analysis.explain", "json", "difflib"}
+        & ours
+    )
     assert not any(name.startswith(("concurrent", "multiprocessing", "numpy.random")) for name in ours)
     assert (
         run("import ltr_metrics as ltr; print(ltr.PerQueryLog.__name__, 'make_ranking' in dir(ltr))")
@@ -130,8 +137,8 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
     [
         ("pandas", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_pandas()", "report"),
         ("pandas", "ltr_metrics.io.read_table('x.csv')", "report"),
-        ("lightgbm", "ltr_metrics.models.predict(model(b'tree\\n'), None)", "lightgbm"),
-        ("xgboost", "ltr_metrics.models.predict(model(b'{'), None)", "xgboost"),
+        ("lightgbm", "ltr_metrics.io.models.predict(model(b'tree\\n'), None)", "lightgbm"),
+        ("xgboost", "ltr_metrics.io.models.predict(model(b'{'), None)", "xgboost"),
         ("scipy", "ltr_metrics.compare({1: [1, 2], 2: [2, 1]}, [1, 0], group=[1, 1], metrics='err')", "report"),
         ("pyarrow", "ltr_metrics.load_result('r.parquet')", "report"),
         (
@@ -157,7 +164,7 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
 )
 def test_a_missing_extra_gives_the_pip_line(missing: str, code: str, extra: str) -> None:
     program = f"import pathlib, sys, tempfile; sys.modules[{missing!r}] = None\n"
-    program += "import ltr_metrics, ltr_metrics.io, ltr_metrics.models, ltr_metrics.report\n"
+    program += "import ltr_metrics, ltr_metrics.io, ltr_metrics.io.models, ltr_metrics.report\n"
     program += "def model(content):\n"
     program += "    path = pathlib.Path(tempfile.mkdtemp()) / 'model'\n    path.write_bytes(content)\n    return path\n"
     program += "def one():\n    queries = ltr_metrics.Queries([1, 0, 1, 0], group=[2, 2])\n"

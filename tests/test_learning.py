@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import resolve
-from ltr_metrics.inputs import FloatArray
-from ltr_metrics.log.learning import LearningCurve, lasting, learning_curve
-from ltr_metrics.mean_interval import mean_interval
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics.evaluation.log.learning import LearningCurve, lasting, learning_curve
+from ltr_metrics.evaluation.means import mean_interval
+from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
 

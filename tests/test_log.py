@@ -10,8 +10,8 @@ import pytest
 from lightgbm_fit import validation_sets
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import resolve
 from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
 

@@ -19,7 +19,7 @@ import xgboost as xgb
 from lightgbm_fit import validation_sets
 
 import ltr_metrics as ltr
-from ltr_metrics.models import base, load_model, predict
+from ltr_metrics.io.models import base, load_model, predict
 
 pytestmark = pytest.mark.integration
 

@@ -18,9 +18,9 @@ import ltr_metrics as ltr
 from fuzz.models import load_and_score, rows
 from fuzz.mutations import OF_MODELS, with_sizes_repaired
 from fuzz.originals import N_FEATURES, write_originals
-from ltr_metrics.models import load_model
-from ltr_metrics.models.structure import DamageError
-from ltr_metrics.models.ubjson import parse
+from ltr_metrics.io.models import load_model
+from ltr_metrics.io.models.structure import DamageError
+from ltr_metrics.io.models.ubjson import parse
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::UserWarning")]  # gblinear is deprecated
 

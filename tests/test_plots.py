@@ -22,8 +22,8 @@ import pytest
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import resolve
-from ltr_metrics.log.learning import LearningCurve, learning_curve
+from ltr_metrics.evaluation.log.learning import LearningCurve, learning_curve
+from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report.figures import figures_of
 from ltr_metrics.report.plots import (
     ComparisonDisplay,

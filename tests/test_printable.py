@@ -19,10 +19,9 @@ import pytest
 from command import Done, as_process, in_process
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import resolve
-from ltr_metrics.errors import naming, warn
+from ltr_metrics.errors import naming, one_line, printable, warn
 from ltr_metrics.interleaving import ClickModel, simulate
-from ltr_metrics.printable import one_line, printable
+from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import spreadsheet_safe
 from ltr_metrics.report.csv import in_csv
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import resolve
-from ltr_metrics.distributed import DistributedEvaluation
+from ltr_metrics._engine.printed import Note, Printed, Table, as_html, as_text
+from ltr_metrics.evaluation.distributed import DistributedEvaluation
+from ltr_metrics.evaluation.log.candidates import Candidate
+from ltr_metrics.evaluation.log.learning import learning_curve
+from ltr_metrics.evaluation.log.rounds import best_round
+from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.interleaving.outcome import Outcome, Tally
-from ltr_metrics.log.candidates import Candidate
-from ltr_metrics.log.learning import learning_curve
-from ltr_metrics.log.rounds import best_round
-from ltr_metrics.printed import Note, Printed, Table, as_html, as_text
-from ltr_metrics.totals import Totals
+from ltr_metrics.metrics.requests import resolve
 
 SCRIPT = '<script>alert("1")</script> & </td>'
 NO_RESULTS = {

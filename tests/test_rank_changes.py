@@ -14,9 +14,9 @@ from scipy.stats import rankdata
 from strategies import SCORES, random_data
 
 import ltr_metrics as ltr
+from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes, rank_changes_of
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io import read_letor
-from ltr_metrics.shift.rank_changes import RankChanges, rank_changes, rank_changes_of
 
 
 def mean_ranks(scores: np.ndarray, qid: np.ndarray, retrieved: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.models import predict
+from ltr_metrics.io.models import predict
 from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
 
 pytestmark = pytest.mark.integration

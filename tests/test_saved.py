@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics.fingerprint import Fingerprint, differing
-from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.result import joined
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics.evaluation.fingerprint import Fingerprint, differing
+from ltr_metrics.evaluation.result import joined
 
 
 def evaluated(n_queries: int = 60, seed: int = 0, **options: Any) -> ltr.Evaluation:

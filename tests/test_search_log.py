@@ -24,10 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ltr_metrics as ltr
-from ltr_metrics.conventions import resolve
-from ltr_metrics.log.parameters import as_text, plain
-from ltr_metrics.plain import plain_ids
-from ltr_metrics.standard_error import standard_error
+from ltr_metrics._engine.plain import plain_ids
+from ltr_metrics.evaluation.log.parameters import as_text, plain
+from ltr_metrics.evaluation.means import standard_error
+from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
+from ltr_metrics.analysis.bins import Bins, bins
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io import read_letor
-from ltr_metrics.segments import Bins, bins
 
 NUMBERS = st.one_of(
     st.lists(st.integers(0, 12), min_size=1, max_size=60),

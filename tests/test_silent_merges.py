@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.inference.sample import Sample
+from ltr_metrics.analysis.inference.sample import Sample
+from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.interleaving import read_impressions
 from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
-from ltr_metrics.totals import Totals
 
 # -- scores -----------------------------------------------------------------------------------------------------------
 

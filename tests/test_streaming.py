@@ -24,10 +24,10 @@ from pyarrow import csv, feather, ipc, parquet
 from strategies import data
 
 import ltr_metrics as ltr
+from ltr_metrics.evaluation.streaming import evaluate_sorted
 from ltr_metrics.io import compressed, read_letor, read_table
+from ltr_metrics.io.models import predict
 from ltr_metrics.io.sorted_tables import Wanted, sorted_tables
-from ltr_metrics.models import predict
-from ltr_metrics.streaming import evaluate_sorted
 
 pytestmark = pytest.mark.integration
 
@@ -556,7 +556,7 @@ def traced(code: str, *arguments: object) -> int:
     program = f"""
 import sys, tracemalloc, threading
 import numpy as np, pandas, pyarrow, pyarrow.parquet
-from ltr_metrics.streaming import evaluate_sorted
+from ltr_metrics.evaluation.streaming import evaluate_sorted
 path = sys.argv[1]
 FIVE = ["ndcg@10", "map", "mrr", "err@10", "p@5"]
 before = pyarrow.default_memory_pool().bytes_allocated()

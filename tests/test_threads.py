@@ -14,7 +14,7 @@ from table import TABLE, Entry
 
 import ltr_metrics as ltr
 from ltr_metrics import blocks, threads
-from ltr_metrics.threads import n_threads_for, usable_processors
+from ltr_metrics._engine.threads import n_threads_for, usable_processors
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
 

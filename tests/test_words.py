@@ -15,8 +15,9 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics import adapter, conventions, inference, queries, sorting, words
-from ltr_metrics.comparison import settings, table
-from ltr_metrics.inference import bootstrap
+from ltr_metrics.analysis.comparison import settings, table
+from ltr_metrics.analysis.inference import bootstrap
+from ltr_metrics.evaluation.log import rounds, search
 from ltr_metrics.interleaving import (
     ClickModel,
     Impression,
@@ -31,7 +32,6 @@ from ltr_metrics.interleaving import (
     simulation,
 )
 from ltr_metrics.io import read_trec
-from ltr_metrics.log import rounds, search
 from ltr_metrics.metrics import gain
 from ltr_metrics.report import html
 
@@ -114,7 +114,7 @@ def test_every_type_is_compared_with_the_program() -> None:
     elsewhere = {"TiesOfSpark", "PartOfSearch", "OutcomeBy"}  # of which the next tests and other files know
     assert LITERALS.keys() == LISTS.keys() | REFUSED.keys() | elsewhere
     assert {*get_args(words.TiesOfSpark), "stable"} == {*get_args(words.TiePolicy)}
-    assert set(importlib.import_module("ltr_metrics.tie_audit").POLICIES) < set(get_args(words.TiePolicy))
+    assert set(importlib.import_module("ltr_metrics.analysis.tie_audit").POLICIES) < set(get_args(words.TiePolicy))
     assert {*html.CORRECTIONS, "none"} == {*get_args(words.Correction)}
 
 
@@ -193,7 +193,7 @@ def test_what_a_docstring_lists_is_what_the_signature_says() -> None:
 def test_no_option_with_fixed_words_is_plain_text() -> None:
     checked = 0
     for name, module, thing in documented():
-        if name == "ltr_metrics.conventions.Policy":  # whose convention may be one of your own
+        if name == "ltr_metrics.metrics.conventions.Policy":  # whose convention may be one of your own
             continue
         for parameter, annotation in annotations(thing).items():
             text = annotation if isinstance(annotation, str) else repr(annotation)

@@ -26,11 +26,11 @@ dd = pytest.importorskip("dask.dataframe", reason="dask has no data frames: pyar
 from xgboost import dask as xgb_dask  # noqa: E402
 from xgboost.tracker import RabitTracker  # noqa: E402
 
-import ltr_metrics.xgboost_workers as workers  # noqa: E402
-from ltr_metrics.conventions import resolve  # noqa: E402
-from ltr_metrics.totals import Totals  # noqa: E402
+import ltr_metrics.xgboost.workers as workers  # noqa: E402
+from ltr_metrics.evaluation.totals import Totals  # noqa: E402
+from ltr_metrics.metrics.conventions import resolve  # noqa: E402
 from ltr_metrics.xgboost import MatrixMetrics, Monitor, custom_metric, early_stopping  # noqa: E402
-from ltr_metrics.xgboost_workers import Part, totals_of_all  # noqa: E402
+from ltr_metrics.xgboost.workers import Part, totals_of_all  # noqa: E402
 
 METRICS = ["ndcg@10", "err@10", "map", "mrr"]
 PARAMS = {"objective": "rank:ndcg", "eta": 0.3, "disable_default_eval_metric": True, "seed": 0}

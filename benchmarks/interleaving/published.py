@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 import ltr_metrics as ltr
+from ltr_metrics._engine.words import InterleavingMethod
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
 from ltr_metrics.io import read_letor
-from ltr_metrics.words import InterleavingMethod
 
 FEATURES = (15, 25, 40, 41, 42)  # numbers of LETOR's features
 METRIC = "ndcg_lin@10"

@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.clock import Pace, side_by_side
 from benchmarks.figures import Missing
+from ltr_metrics._engine.words import InterleavingMethod
 from ltr_metrics.interleaving import ClickModel, simulate
-from ltr_metrics.words import InterleavingMethod
 
 PACE = Pace(seconds=3, at_least=5)
 OURS, THEIRS = 100_000, 100  # impressions a round

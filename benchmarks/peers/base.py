@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import ltr_metrics as ltr
 from benchmarks.shapes import AnyArray, Data
-from ltr_metrics.words import ConventionName
+from ltr_metrics._engine.words import ConventionName
 
 SAME = 1e-9  # as far as the same mean may differ by rounding
 

@@ -9,19 +9,19 @@ from typing import Any
 
 import click
 
+from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.analysis.comparison import compare as compare_models
+from ltr_metrics.analysis.comparison.models import metrics_of
+from ltr_metrics.analysis.gating import gate
 from ltr_metrics.cli import options as of
 from ltr_metrics.cli.comparison_formats import RENDERERS
 from ltr_metrics.cli.inputs import Named, baseline_of, evaluated, files_read, named, names_of, refuse_rules, source_of
 from ltr_metrics.cli.output import chosen_format, require_targets, status_of, write
 from ltr_metrics.cli.progress import progress, step
-from ltr_metrics.comparison import Comparison
-from ltr_metrics.comparison import compare as compare_models
-from ltr_metrics.comparison.models import metrics_of
-from ltr_metrics.conventions import resolve
+from ltr_metrics.cli.sources import segments_by_count
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
-from ltr_metrics.gating import gate
-from ltr_metrics.result import Evaluation, load_result
-from ltr_metrics.sources import segments_by_count
+from ltr_metrics.evaluation.result import Evaluation, load_result
+from ltr_metrics.metrics.requests import resolve
 
 OF_DATA = ("docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from ltr_metrics.comparison import Comparison
-from ltr_metrics.gating import GateResult
+from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.analysis.gating import GateResult
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.tables import in_latex, in_markdown, tables_of_comparison
 

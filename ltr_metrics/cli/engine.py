@@ -9,15 +9,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from ltr_metrics._engine.threads import usable_processors
 from ltr_metrics.cli.inputs import Named
-from ltr_metrics.conventions import Request, resolve
+from ltr_metrics.cli.sources import BY_COUNTS
 from ltr_metrics.errors import LtrError, LtrValueError, MissingExtraError, naming
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io.compressed import STANDARD_INPUT, without_compression
 from ltr_metrics.io.table import TEXT_SEPARATORS, kind_of
+from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.metrics.shown import MeanOf
-from ltr_metrics.result import Evaluation
-from ltr_metrics.sources import BY_COUNTS
-from ltr_metrics.threads import usable_processors
 
 READ = (".parquet", *TEXT_SEPARATORS)
 

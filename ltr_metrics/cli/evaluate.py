@@ -15,9 +15,9 @@ from ltr_metrics.cli import stream
 from ltr_metrics.cli.inputs import files_read, named, names_of, source_of
 from ltr_metrics.cli.output import chosen_format, require_targets, write, write_file
 from ltr_metrics.cli.progress import step
+from ltr_metrics.cli.sources import Source
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
-from ltr_metrics.sources import Source
 
 RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdown": as_markdown, "latex": as_latex}
 

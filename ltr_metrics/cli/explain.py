@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
+from ltr_metrics.analysis.explain import explain_difference_of
 from ltr_metrics.cli import options as of
 from ltr_metrics.cli.inputs import files_read, named, source_of
 from ltr_metrics.cli.output import chosen_format, require_targets, write
-from ltr_metrics.explain import explain_difference_of
-from ltr_metrics.printable import one_line
+from ltr_metrics.errors import one_line
 from ltr_metrics.report.csv import in_csv
 
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ltr_metrics.analysis.gating import read_rules
 from ltr_metrics.cli.options import options_in_order
 from ltr_metrics.cli.progress import progress
-from ltr_metrics.conventions import Request
+from ltr_metrics.cli.sources import Columns, Source, is_file_of_scores, read_source
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
-from ltr_metrics.gating import read_rules
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io.compressed import without_compression
 from ltr_metrics.io.letor import files_of_sizes
 from ltr_metrics.io.table import is_table
 from ltr_metrics.metrics.names import split_names
-from ltr_metrics.result import Evaluation
-from ltr_metrics.sources import Columns, Source, is_file_of_scores, read_source
+from ltr_metrics.metrics.requests import Request
 
 NAMED = {"models": "--model", "scores": "--scores", "runs": "--run", "results": "--result"}
 

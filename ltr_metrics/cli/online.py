@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ltr_metrics._engine.checks import whole_number
 from ltr_metrics.cli.inputs import Named
 from ltr_metrics.errors import LtrValueError, did_you_mean, naming
-from ltr_metrics.inputs import whole_number
 from ltr_metrics.interleaving.clicks import PUBLISHED, PUBLISHED_GRADES, ClickModel
 
 FURTHER = {"impressions": "--impressions", "length": "--shown"}  # options of --interleave, and what simulate calls them

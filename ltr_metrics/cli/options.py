@@ -9,12 +9,13 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from ltr_metrics.comparison.settings import CORRECTION_OVER
-from ltr_metrics.conventions import CONVENTIONS, DEFAULT_METRICS
-from ltr_metrics.inference import CORRECTIONS, INTERVALS, TESTS
+from ltr_metrics._engine.words import Topics
+from ltr_metrics.analysis.comparison.settings import CORRECTION_OVER
+from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
-from ltr_metrics.words import Topics
+from ltr_metrics.metrics.conventions import CONVENTIONS
+from ltr_metrics.metrics.requests import DEFAULT_METRICS
 
 KNOWN = ", ".join(CONVENTIONS)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

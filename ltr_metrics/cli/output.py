@@ -11,14 +11,13 @@ from pathlib import Path
 
 import click
 
+from ltr_metrics.analysis.gating import GateResult
 from ltr_metrics.cli.options import is_spreadsheet_safe
 from ltr_metrics.cli.streams import lost_output, require_standard_output
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.gating import GateResult
+from ltr_metrics.errors import LtrValueError, printable
 from ltr_metrics.io import write_whole
 from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.write import find_target
-from ltr_metrics.printable import printable
 from ltr_metrics.report import spreadsheet_safe
 
 FORM_OF = {

@@ -6,15 +6,14 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from ltr_metrics._engine.plain import none_if_nan
 from ltr_metrics.cli.inputs import Named
 from ltr_metrics.cli.progress import count
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.plain import none_if_nan
-from ltr_metrics.printable import one_line
+from ltr_metrics.cli.sources import BY_COUNTS
+from ltr_metrics.errors import LtrValueError, one_line
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.streaming import evaluate_sorted
 from ltr_metrics.report import Report, as_per_query_csv
-from ltr_metrics.result import Evaluation
-from ltr_metrics.sources import BY_COUNTS
-from ltr_metrics.streaming import evaluate_sorted
 
 
 def evaluate_batches(

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray
+from ltr_metrics._engine.ids import id_texts, is_whole_number, positions_by_text
 from ltr_metrics.dask.partition import Part
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.ids import id_texts, is_whole_number, positions_by_text
-from ltr_metrics.inputs import AnyArray
 
 CANDIDATES_AT_ONCE = 100_000
 

@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.conventions import Convention, Metrics, resolve
+from ltr_metrics._engine.checks import AnyArray
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.dask.cuts import hashes_of, refuse_cut_queries
 from ltr_metrics.dask.partition import Asked, Part, evaluated
 from ltr_metrics.dask.rows import Rows
 from ltr_metrics.dask.shuffles import shuffled
-from ltr_metrics.distributed import DistributedEvaluation
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import AnyArray
-from ltr_metrics.label_checks import LabelChecks
+from ltr_metrics.evaluation.distributed import DistributedEvaluation
+from ltr_metrics.evaluation.label_checks import LabelChecks
+from ltr_metrics.evaluation.result import Evaluation, joined
+from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.requests import Metrics, resolve
 from ltr_metrics.metrics.shown import MeanOf
-from ltr_metrics.result import Evaluation, joined
-from ltr_metrics.totals import Totals
-from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 
 def evaluate(

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.conventions import Request
+from ltr_metrics._engine.grouping import ordered_categories
 from ltr_metrics.errors import naming
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.grouping import ordered_categories
-from ltr_metrics.label_checks import LabelChecks, check_in_silence
-from ltr_metrics.result import Evaluation
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.label_checks import LabelChecks, check_in_silence
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.metrics.requests import Request
 
 
 @dataclass(frozen=True)

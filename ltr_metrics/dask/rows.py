@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import pandas_index
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, MissingExtraError, did_you_mean
-from ltr_metrics.inputs import pandas_index
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import IntArray, as_numbers
+from ltr_metrics._engine.grouping import as_ids, group_by_ids
 from ltr_metrics.dask.cuts import hashes_of
 from ltr_metrics.dask.partition import Asked, Part, as_plain, part_of
 from ltr_metrics.dask.rows import Rows, column_of, meta_of, shown
 from ltr_metrics.errors import LtrTypeError, naming
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.grouping import as_ids, group_by_ids
-from ltr_metrics.inputs import IntArray, as_numbers
+from ltr_metrics.evaluation.evaluate import Queries
 
 if TYPE_CHECKING:
     import pandas

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import FloatArray
 from ltr_metrics.interleaving.method import Method, Shown
 
 

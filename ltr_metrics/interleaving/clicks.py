@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, as_numbers, is_count
 from ltr_metrics.interleaving.fit import most_likely
 from ltr_metrics.interleaving.method import clicked_places, generator_of
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.errors import LtrValueError, warn
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 
 CONVERGED = 1e-7  # change of a probability from one expectation-maximisation step to the next
 MAX_ITERATIONS = 1_000

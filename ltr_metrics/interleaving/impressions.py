@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import is_count
+from ltr_metrics._engine.words import InterleavingMethod
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.inputs import is_count
 from ltr_metrics.interleaving.method import Shown, clicked_places
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.interleaving.rankings import as_documents, is_sequence, short
 from ltr_metrics.io.compressed import blocks_of_lines
 from ltr_metrics.io.write import write_whole
-from ltr_metrics.words import InterleavingMethod
 
 KEYS = ("query", "method", "rankings", "shown", "teams", "clicks", "length")
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {

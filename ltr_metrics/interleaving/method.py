@@ -10,11 +10,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics.comparison.settings import seed_from
+from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.words import RuleOfCredit
+from ltr_metrics.analysis.comparison.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import FloatArray, require_option
 from ltr_metrics.interleaving.rankings import Rankings, as_documents, is_sequence, short
-from ltr_metrics.words import RuleOfCredit
 
 RULES: tuple[RuleOfCredit, ...] = get_args(RuleOfCredit)
 

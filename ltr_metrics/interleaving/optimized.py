@@ -7,11 +7,11 @@ from typing import Any, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray, is_count, require_option
+from ltr_metrics._engine.words import Credit
+from ltr_metrics.analysis.inference.libraries import library
 from ltr_metrics.errors import LtrValueError, warn
-from ltr_metrics.inference.libraries import library
-from ltr_metrics.inputs import FloatArray, is_count, require_option
 from ltr_metrics.interleaving.method import Method, Shown, generator_of
-from ltr_metrics.words import Credit
 
 CREDITS: tuple[Credit, ...] = get_args(Credit)
 ROUNDING = 1e-9  # of the largest credit: less bias is none

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ltr_metrics._engine.checks import AnyArray, FloatArray, is_count, require_option
+from ltr_metrics._engine.plain import none_if_nan
+from ltr_metrics._engine.printed import Printed, Table
+from ltr_metrics._engine.rounding import difference_of
+from ltr_metrics._engine.words import OutcomeBy
+from ltr_metrics.analysis.inference.libraries import library
+from ltr_metrics.analysis.inference.options import require_fraction
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.inference.libraries import library
-from ltr_metrics.inference.options import require_fraction
-from ltr_metrics.inputs import AnyArray, FloatArray, is_count, require_option
+from ltr_metrics.evaluation.result import table_of
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.plain import none_if_nan
-from ltr_metrics.printed import Printed, Table
-from ltr_metrics.result import table_of
-from ltr_metrics.rounding import difference_of
-from ltr_metrics.words import OutcomeBy
 
 if TYPE_CHECKING:
     import pandas
@@ -287,7 +287,7 @@ class Outcome(Printed):
         one half, the sign test; all four are NaN where every impression is a tie. credit_difference is the mean an impression, with
         limits and p-value of the paired t-test; these three are NaN for one impression and where the difference is the same in all.
         Of PPM p_wins is no test of "users have no preference": clicks that know nothing of the documents give equal credit on average, and
-        may give one model more wins. p-values are two-sided, each for its pair alone (`ltr_metrics.inference.correct` corrects for their number), and for a number
+        may give one model more wins. p-values are two-sided, each for its pair alone (`ltr_metrics.analysis.inference.correct` corrects for their number), and for a number
         of impressions that was chosen before: stopping at the first small one finds differences that are none.
 
         Parameters

@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.words import Pairs
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import FloatArray, require_option
 from ltr_metrics.interleaving.method import Method, Shown
-from ltr_metrics.words import Pairs
 
 PAIRS: tuple[Pairs, ...] = get_args(Pairs)
 SMALLEST = 1e-150  # of whose inverse the square is still a float64

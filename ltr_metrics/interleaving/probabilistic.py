@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import BoolArray, FloatArray, IntArray
 from ltr_metrics.interleaving.method import Method, Shown
 from ltr_metrics.interleaving.rounds import teams_given
 

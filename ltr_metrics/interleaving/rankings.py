@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any
 
+from ltr_metrics._engine.checks import is_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import is_count
 
 
 class Rankings:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import FloatArray
 
 MOST_SETS = 100_000  # more rankers that agree than about twenty have more sets of those that have drawn
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.words import InterleavingMethod, RuleOfCredit
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, naming
-from ltr_metrics.inputs import FloatArray, require_option
 from ltr_metrics.interleaving.impressions import Impression, as_models, lines_of, numbered, of_one_log
 from ltr_metrics.interleaving.method import RULES, Method, Shown
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.interleaving.outcome import Outcome, Tally, checkpoints, ends_of_block
 from ltr_metrics.interleaving.team_draft import TeamDraft
-from ltr_metrics.words import InterleavingMethod, RuleOfCredit
 
 BLOCK = 4096  # impressions whose credit is held
 KEPT = 256  # rankings whose method is kept: queries come again, and some methods take long to prepare

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrTypeError
-from ltr_metrics.inputs import FloatArray
 from ltr_metrics.interleaving.method import Method, Shown
 from ltr_metrics.interleaving.rounds import teams_given
 

@@ -9,8 +9,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, AnyArray, FloatArray, as_numbers, whole_number
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, FloatArray, as_numbers, whole_number
 from ltr_metrics.io.compressed import blocks_of_lines, fault_of, open_bytes, without_compression
 
 KINDS_OF_COLUMNS = "biufSUmM"

@@ -13,8 +13,8 @@ from typing import NoReturn
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, is_count, whole_number
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray, is_count, whole_number
 from ltr_metrics.io.compressed import blocks_of_lines, without_compression
 
 PathLike = str | os.PathLike[str]

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import AnyArray, IntArray
 
 R = TypeVar("R", bound="SortedRows")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics.io.letor import Lines, read_lines, refuse_sizes, require_alike, sizes_beside
 from ltr_metrics.io.sorted import SortedRows, whole_queries
 

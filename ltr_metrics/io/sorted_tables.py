@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, AnyArray
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, MissingExtraError
-from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray
 from ltr_metrics.io.compressed import BYTES_AT_ONCE, fault_of, open_bytes
 from ltr_metrics.io.sorted import SortedRows, whole_queries
 from ltr_metrics.io.table import (

@@ -11,10 +11,10 @@ from typing import NamedTuple, NoReturn, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray, require_option
+from ltr_metrics._engine.words import Topics
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray, require_option
 from ltr_metrics.io.compressed import blocks_of_lines
-from ltr_metrics.words import Topics
 
 PathLike = str | os.PathLike[str]
 

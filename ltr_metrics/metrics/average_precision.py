@@ -8,14 +8,14 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from ltr_metrics.blocks import Block
+from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
+from ltr_metrics._engine.ranking import Ranking, running, totals
+from ltr_metrics._engine.ties import TiedDocuments
+from ltr_metrics._engine.words import Denominator
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import AnyArray, FloatArray, IntArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, running, totals
-from ltr_metrics.ties import TiedDocuments
-from ltr_metrics.words import Denominator
 
 FAR = 100  # times a tie's size: from so far down on, the closed form of its sum would lose two digits
 

@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ltr_metrics.blocks import Block
+from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, FloatArray, require_option
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking, running
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, FloatArray, require_option
-from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import Ranking, running
 
 
 @dataclass(frozen=True, kw_only=True)

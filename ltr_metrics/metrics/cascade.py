@@ -8,14 +8,14 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking, running
+from ltr_metrics._engine.words import StopOfERR, StopOfPFound
 from ltr_metrics.errors import LtrValueError, warn
-from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, is_number, require_parameter
 from ltr_metrics.metrics.stops import NEGLIGIBLE_LOG, expected_stops
 from ltr_metrics.metrics.tables import as_table, of_table
-from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import Ranking, running
-from ltr_metrics.words import StopOfERR, StopOfPFound
 
 HIGHEST_GRADE = 1000  # 2^-1000 is still a float64 with all its digits
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # p_rel of the grades 0 to 4

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from ltr_metrics.blocks import Block
-from ltr_metrics.inputs import FloatArray
+from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.ranking import Ranking, running
+from ltr_metrics._engine.words import ShortOfPrecision
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, running
-from ltr_metrics.words import ShortOfPrecision
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ltr_metrics.inputs import FloatArray, IntArray
+from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.ranking import Ranking, totals
+from ltr_metrics._engine.ties import Ties
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.ranking import Ranking, totals
-from ltr_metrics.ties import Ties
 
 
 class DecidingTies(NamedTuple):

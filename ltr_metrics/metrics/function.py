@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import Metric, spell
-from ltr_metrics.ranking import Ranking
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from ltr_metrics.blocks import Block, best_first, with_no_document
+from ltr_metrics._engine.blocks import Block, best_first, with_no_document
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._engine.words import NamedDiscount, NamedGain, ShortOfNDCG
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.tables import as_table, of_table
-from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import Ranking
-from ltr_metrics.words import NamedDiscount, NamedGain, ShortOfNDCG
 
 GAINS: tuple[NamedGain, ...] = get_args(NamedGain)
 DISCOUNTS: tuple[NamedDiscount, ...] = get_args(NamedDiscount)

@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
@@ -19,7 +20,6 @@ from ltr_metrics.metrics.gain import CG, DCG, NDCG
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.rbp import RBP
 from ltr_metrics.metrics.shown import Judged, MeanOf
-from ltr_metrics.ranking import Ranking
 
 METRICS: tuple[type[Metric], ...] = (
     CG,

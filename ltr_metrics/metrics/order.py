@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.ranking import Ranking
 
 
 class PairAccuracy(Metric):

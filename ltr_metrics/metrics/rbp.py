@@ -7,13 +7,13 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._engine.words import Graded
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric, is_number
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import Ranking
-from ltr_metrics.words import Graded
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ltr_metrics.blocks import Block
+from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import BoolArray, FloatArray
 from ltr_metrics.metrics.base import Metric, is_number, spell
-from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import Ranking
 
 
 @dataclass(frozen=True, kw_only=True)

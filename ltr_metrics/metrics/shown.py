@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ltr_metrics.blocks import Block
+from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrValueError, did_you_mean
-from ltr_metrics.inputs import FloatArray
 from ltr_metrics.metrics.base import RankMetric
-from ltr_metrics.queries import LabelledQueries
-from ltr_metrics.ranking import Ranking
 
 
 class ShareOfShown(RankMetric):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics.ties import TiedDocuments
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.ties import TiedDocuments
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_OF_A_RECURSION = 50_000

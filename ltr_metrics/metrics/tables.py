@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import FloatArray
-from ltr_metrics.queries import LabelledQueries
 
 
 def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.conventions import Request
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.mean_interval import mean_interval
+from ltr_metrics._engine.plain import none_if_nan
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.means import mean_interval
 from ltr_metrics.metrics.base import RankMetric
-from ltr_metrics.plain import none_if_nan
+from ltr_metrics.metrics.requests import Request
 
 MOST_CUTOFFS = 20  # on one curve; beyond, cutoffs are spread evenly on a logarithmic scale
 

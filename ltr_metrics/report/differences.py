@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.comparison import Comparison
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.shift.churn import churn_of
-from ltr_metrics.shift.rank_changes import rank_changes_of
+from ltr_metrics.analysis.churn import churn_of
+from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.analysis.rank_changes import rank_changes_of
+from ltr_metrics.evaluation.evaluate import Queries
 
 MOST_QUERIES = 10  # named of those that gain, and of those that lose
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ltr_metrics.comparison import Comparison
-from ltr_metrics.comparison.table import INTERVALS
-from ltr_metrics.log.learning import LearningCurve
+from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.analysis.comparison.table import INTERVALS
+from ltr_metrics.evaluation.log.learning import LearningCurve
 from ltr_metrics.report.plots import (
     ComparisonDisplay,
     DifferencesDisplay,

@@ -11,7 +11,7 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from ltr_metrics.comparison.table import INTERVALS, TESTS, effective, of_equal_size, p_shown, shown, signed
+from ltr_metrics.analysis.comparison.table import INTERVALS, TESTS, effective, of_equal_size, p_shown, shown, signed
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.report.online import agreement_told, told
 from ltr_metrics.report.query_table import query_table

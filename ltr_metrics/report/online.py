@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.comparison.settings import seed_from
-from ltr_metrics.comparison.table import p_shown, shown, signed
+from ltr_metrics._engine.plain import plain_id
+from ltr_metrics._engine.rounding import difference_of
+from ltr_metrics.analysis.comparison.settings import seed_from
+from ltr_metrics.analysis.comparison.table import p_shown, shown, signed
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation import Queries
+from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.interleaving.outcome import Outcome
 from ltr_metrics.interleaving.simulation import simulate
-from ltr_metrics.plain import plain_id
 from ltr_metrics.report.tables import Table
-from ltr_metrics.rounding import difference_of
 
 REQUIRED = inspect.Parameter.empty
 OPTIONS: dict[str, Any] = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.ids import id_texts
-from ltr_metrics.inputs import LARGEST_EXACT_INTEGER, AnyArray, FloatArray
-from ltr_metrics.plain import PlainId, plain_id
+from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, AnyArray, FloatArray
+from ltr_metrics._engine.ids import id_texts
+from ltr_metrics._engine.plain import PlainId, plain_id
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.report.summarize import Report
-from ltr_metrics.result import Evaluation
 
 Column = dict[str, Any]
 DIGITS = 6  # significant ones; four places are shown

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.comparison import Comparison, compare
-from ltr_metrics.conventions import Metrics, Request, resolve
-from ltr_metrics.data_audit import audit_of
+from ltr_metrics._engine.checks import AnyArray
+from ltr_metrics._engine.per_query import labels_of
+from ltr_metrics._engine.plain import none_if_nan
+from ltr_metrics.analysis.comparison import Comparison, compare
+from ltr_metrics.analysis.data_audit import audit_of
+from ltr_metrics.analysis.gating import GateResult, gate
 from ltr_metrics.errors import LtrValueError, naming
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.gating import GateResult, gate
-from ltr_metrics.inputs import AnyArray
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.log.learning import LearningCurve
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.log.learning import LearningCurve
-from ltr_metrics.per_query import labels_of
-from ltr_metrics.plain import none_if_nan
+from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.report.curves import curves
 from ltr_metrics.report.differences import changes, shifts
 from ltr_metrics.report.online import Online
-from ltr_metrics.result import Evaluation
-from ltr_metrics.saved import versions
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE = 0.95  # of intervals where no comparison has one

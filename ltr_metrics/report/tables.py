@@ -6,11 +6,10 @@ import html
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ltr_metrics.comparison.table import HEADER, cells, foot
-from ltr_metrics.errors import MissingExtraError
-from ltr_metrics.plain import segment_title
-from ltr_metrics.printable import one_line, printable
-from ltr_metrics.printed import wrapped
+from ltr_metrics._engine.plain import segment_title
+from ltr_metrics._engine.printed import wrapped
+from ltr_metrics.analysis.comparison.table import HEADER, cells, foot
+from ltr_metrics.errors import MissingExtraError, one_line, printable
 
 
 class Table(NamedTuple):

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.comparison.table import shown, signed
-from ltr_metrics.errors import MissingExtraError
-from ltr_metrics.plain import segment_title
-from ltr_metrics.printable import one_line
+from ltr_metrics._engine.plain import segment_title
+from ltr_metrics.analysis.comparison.table import shown, signed
+from ltr_metrics.errors import MissingExtraError, one_line
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.online import tables_of_online
 from ltr_metrics.report.summarize import QUANTILES, Report

@@ -8,9 +8,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from ltr_metrics._engine.checks import AnyArray, as_array, as_numbers
+from ltr_metrics._engine.grouping import as_ids
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.grouping import as_ids
-from ltr_metrics.inputs import AnyArray, as_array, as_numbers
 
 
 def as_table(X: Any) -> Any:

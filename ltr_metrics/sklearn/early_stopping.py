@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ltr_metrics.adapter import HostMetrics, UndefinedMeanError
+from ltr_metrics._engine.checks import AnyArray, BoolArray, is_count
+from ltr_metrics._hosts import HostMetrics, UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import AnyArray, BoolArray, is_count
 from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import Training, is_of_evaluation
 

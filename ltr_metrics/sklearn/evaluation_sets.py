@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray, IntArray, refuse_different_indexes, take_rows
+from ltr_metrics._engine.grouping import Grouping, group_by_ids, group_by_sizes
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
-from ltr_metrics.grouping import Grouping, group_by_ids, group_by_sizes
-from ltr_metrics.inputs import AnyArray, IntArray, refuse_different_indexes, take_rows
 from ltr_metrics.sklearn.columns import as_labels, as_table, has_column, n_entries, queries_of, without_column
 from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import QUERY_PARAMETERS, Training, mean_by_query

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ltr_metrics._engine.checks import AnyArray
+from ltr_metrics._engine.grouping import Grouping, group_by_ids
+from ltr_metrics._engine.words import PartOfSearch
 from ltr_metrics.errors import LtrValueError, warn
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.grouping import Grouping, group_by_ids
-from ltr_metrics.inputs import AnyArray
+from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.sklearn.columns import as_table, has_column, names_of_columns, queries_of
 from ltr_metrics.sklearn.steps import Steps
-from ltr_metrics.words import PartOfSearch
 
 Extent = tuple[int, float]
 

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ltr_metrics.conventions import Metrics
+from ltr_metrics._engine.checks import AnyArray, as_numbers, refuse_different_indexes
+from ltr_metrics._engine.grouping import group_by_ids
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
-from ltr_metrics.grouping import group_by_ids
-from ltr_metrics.inputs import AnyArray, as_numbers, refuse_different_indexes
+from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import as_labels, as_table, as_weights, queries_of, without_column
 from ltr_metrics.sklearn.early_stopping import StopEarly
 from ltr_metrics.sklearn.evaluation_sets import Given, evaluation_sets, host_parameters

@@ -7,7 +7,9 @@ from typing import Any
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ltr_metrics.adapter import (
+from ltr_metrics._engine.checks import as_numbers, refuse_different_indexes
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._hosts import (
     SETTING_OF_GAIN,
     HostMetrics,
     Names,
@@ -15,16 +17,15 @@ from ltr_metrics.adapter import (
     refuse_undefined_means,
     wrong_host,
 )
-from ltr_metrics.conventions import Convention, Metrics
 from ltr_metrics.errors import LtrTypeError, warn
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.inputs import as_numbers, refuse_different_indexes
-from ltr_metrics.log import PerQueryLog
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.result import Evaluation
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import as_labels, as_table, queries_of
 from ltr_metrics.sklearn.guard import Side, side_of, warn_of_ids_as_a_feature
-from ltr_metrics.words import ConventionName, NoRelevant, TiePolicy
 
 
 def make_scorer(

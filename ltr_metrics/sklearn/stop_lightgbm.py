@@ -7,8 +7,8 @@ from typing import Any
 
 import lightgbm
 
-from ltr_metrics.adapter import HostMetrics
-from ltr_metrics.evaluation import Queries
+from ltr_metrics._hosts import HostMetrics
+from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.sklearn.training import Training
 
 

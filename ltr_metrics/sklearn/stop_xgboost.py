@@ -7,7 +7,7 @@ from typing import Any
 
 from xgboost.callback import TrainingCallback
 
-from ltr_metrics.adapter import HostMetrics
+from ltr_metrics._hosts import HostMetrics
 from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.sklearn.training import Training
 from ltr_metrics.xgboost import Monitor, early_stopping

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ltr_metrics._engine.checks import AnyArray, BoolArray, IntArray, take_rows
+from ltr_metrics._engine.grouping import Grouping
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.grouping import Grouping
-from ltr_metrics.inputs import AnyArray, BoolArray, IntArray, take_rows
 from ltr_metrics.sklearn.columns import n_entries
 
 QUERY_PARAMETERS = {"qid", "group", "group_id"}  # of a host's fit

@@ -17,16 +17,17 @@ from pyspark import StorageLevel
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame
 
-from ltr_metrics.conventions import Convention, Metrics, Request, resolve
-from ltr_metrics.distributed import DistributedEvaluation
+from ltr_metrics._engine.checks import IntArray
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiesOfSpark
 from ltr_metrics.errors import LtrError, LtrValueError
-from ltr_metrics.inputs import IntArray
+from ltr_metrics.evaluation.distributed import DistributedEvaluation
+from ltr_metrics.evaluation.result import Evaluation, joined, take_queries
+from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.metrics.shown import MeanOf
-from ltr_metrics.result import Evaluation, joined, take_queries
 from ltr_metrics.spark import columns
 from ltr_metrics.spark.partition import BY, COLUMN, DOCID, LABEL, QID, SCHEMA, SCORE, WEIGHT, Task, evaluated
-from ltr_metrics.totals import Totals
-from ltr_metrics.words import ConventionName, NoRelevant, TiesOfSpark
 
 ROWS_AT_ONCE = 100_000  # more at once are hardly faster
 

@@ -13,13 +13,13 @@ from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
-from ltr_metrics.adapter import UndefinedMeanError
-from ltr_metrics.conventions import resolve
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiesOfSpark
+from ltr_metrics._hosts import UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import metric as metric_of
+from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.spark.evaluation import evaluate, refuse_input_order
-from ltr_metrics.words import ConventionName, NoRelevant, TiesOfSpark
 
 SPLIT_BY_ROW = re.compile(r"\w+_[0-9a-f]{12}_rand")  # how Spark names the random number that it draws for each row
 

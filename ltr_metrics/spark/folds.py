@@ -13,8 +13,8 @@ from pyspark.ml.tuning import TrainValidationSplit, TrainValidationSplitModel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from ltr_metrics._engine.checks import is_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import is_count
 from ltr_metrics.spark import columns
 
 PARTS = 1 << 30  # a share of the queries is cut to one in so many

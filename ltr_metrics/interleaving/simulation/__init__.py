@@ -14,10 +14,12 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
-from ltr_metrics.comparison.settings import seed_from
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray, is_count, require_option
+from ltr_metrics._engine.threads import n_threads_for
+from ltr_metrics._engine.words import InterleavingMethod, RuleOfCredit, TiesOfRankings
+from ltr_metrics.analysis.comparison.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError, did_you_mean, naming
-from ltr_metrics.evaluation import Queries, queries_from
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray, is_count, require_option
+from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
 from ltr_metrics.interleaving.method import RULES
 from ltr_metrics.interleaving.methods import method_named
@@ -26,8 +28,6 @@ from ltr_metrics.interleaving.simulation.layout import ManyRankings, Shown
 from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
 from ltr_metrics.interleaving.simulation.ppm import ManyPairwisePreferences
 from ltr_metrics.interleaving.simulation.team_draft import ManyTeamDrafts
-from ltr_metrics.threads import n_threads_for
-from ltr_metrics.words import InterleavingMethod, RuleOfCredit, TiesOfRankings
 
 
 class Mixer(Protocol):

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics.words import RuleOfCredit
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.words import RuleOfCredit
+from ltr_metrics.evaluation.evaluate import Queries
 
 
 @dataclass(frozen=True, eq=False)

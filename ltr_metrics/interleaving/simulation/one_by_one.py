@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.words import RuleOfCredit
 from ltr_metrics.errors import warn
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics.interleaving import method as single
 from ltr_metrics.interleaving.simulation.layout import ManyRankings, Shown
-from ltr_metrics.words import RuleOfCredit
 
 
 class OneByOne:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics.inputs import BoolArray, FloatArray, IntArray, require_option
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, require_option
+from ltr_metrics._engine.words import Pairs, RuleOfCredit
 from ltr_metrics.interleaving.pairwise_preference import PAIRS
 from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, ManyRankings, Shown
-from ltr_metrics.words import Pairs, RuleOfCredit
 
 CELLS = 2**22  # pairs of places times impressions at a time: so much memory, and no more
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ltr_metrics.inputs import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.words import RuleOfCredit
 from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, ManyRankings, Shown
-from ltr_metrics.words import RuleOfCredit
 
 
 class ManyTeamDrafts(Candidates):

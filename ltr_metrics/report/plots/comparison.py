@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ltr_metrics.comparison import Comparison
-from ltr_metrics.comparison.table import INTERVALS
+from ltr_metrics._engine.words import Interval
+from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.analysis.comparison.table import INTERVALS
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import ForestDisplay
 from ltr_metrics.report.plots.forest import Drawn, Point, Row, draw_forest
 from ltr_metrics.report.plots.style import shown
-from ltr_metrics.words import Interval
 
 
 @dataclass(eq=False, kw_only=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics.comparison import Comparison
-from ltr_metrics.inputs import FloatArray, IntArray
+from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import (

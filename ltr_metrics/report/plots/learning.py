@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.inputs import FloatArray, IntArray
-from ltr_metrics.log import PerQueryLog
-from ltr_metrics.log.learning import LearningCurve
+from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.log.learning import LearningCurve
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import LinesDisplay
 from ltr_metrics.report.plots.style import (

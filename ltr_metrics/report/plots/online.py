@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.words import OutcomeBy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.inputs import AnyArray, FloatArray
+from ltr_metrics.evaluation.means import standard_error
 from ltr_metrics.interleaving.outcome import Outcome
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import LinesDisplay
@@ -22,8 +24,6 @@ from ltr_metrics.report.plots.style import (
     series,
     shown,
 )
-from ltr_metrics.standard_error import standard_error
-from ltr_metrics.words import OutcomeBy
 
 MARKED = 12  # of the points of a line
 CROWD = 3  # lines; the bands of more are fainter

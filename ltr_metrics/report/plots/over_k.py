@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics.comparison import Comparison
+from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.plain import none_if_nan
+from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrKeyError, LtrValueError
-from ltr_metrics.evaluation import Queries
-from ltr_metrics.inputs import FloatArray, IntArray
-from ltr_metrics.mean_interval import mean_interval
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.means import counting, mean_interval
+from ltr_metrics.evaluation.result import ByMetric, Evaluation
 from ltr_metrics.metrics.base import Metric, RankMetric
-from ltr_metrics.plain import none_if_nan
 from ltr_metrics.report.plots.display import LinesDisplay
 from ltr_metrics.report.plots.style import (
     BAND,
@@ -29,8 +30,6 @@ from ltr_metrics.report.plots.style import (
     shown,
     whole_numbers,
 )
-from ltr_metrics.result import ByMetric, Evaluation
-from ltr_metrics.standard_error import counting
 
 _WITH_CUTOFF = re.compile(r"(.+)@(\d+)")
 MOST_MARKED = 25  # cutoffs

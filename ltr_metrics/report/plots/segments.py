@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ltr_metrics.comparison import Comparison
+from ltr_metrics._engine.plain import segment_title
+from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.mean_interval import mean_interval
+from ltr_metrics.evaluation.means import counting, mean_interval
+from ltr_metrics.evaluation.result import Evaluation, parts_of
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.plain import segment_title
 from ltr_metrics.report.plots.display import ForestDisplay
 from ltr_metrics.report.plots.forest import Drawn, Point, Row, draw_forest
 from ltr_metrics.report.plots.style import shown, wrapped
-from ltr_metrics.result import Evaluation, parts_of
-from ltr_metrics.standard_error import counting
 
 WITHOUT = "There are no segments to draw. Evaluate, or compare, with by=."
 

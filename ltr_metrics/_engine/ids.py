@@ -1,0 +1,132 @@
+"""When two query ids are the same query: the one rule, used wherever ids of two sources meet.
+
+Sources disagree about types. CSV and TREC files give text, LETOR and NumPy files give whole
+numbers, and a column that once had a missing value gives floats. So two ids are the same if they
+have the same text (`id_text`), and they are sorted by it (`order_of_ids`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, IntArray
+from ltr_metrics.errors import LtrValueError
+
+BEYOND_DECIMALS = 10**80  # no table's type holds whole numbers of more than 76 digits
+MOST_DIGITS = 4300  # that Python converts to a number
+_WHOLE = re.compile("0|-?[1-9][0-9]*")
+_ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
+
+IdOrder = tuple[int, int, str]
+
+
+def id_text(value: object) -> str:
+    """Return the text that an id is compared by.
+
+    Text is itself: ``"007"`` and ``"7.0"`` are not 7. A whole number of any type has its digits
+    (7, ``np.int32(7)``, 7.0, ``Decimal(7)``). Bytes are read as UTF-8. Dates and times are written
+    as in ISO 8601. Anything else has its ``str``.
+
+    Examples
+    --------
+    >>> from ltr_metrics._engine.ids import id_text
+    >>> [id_text(one) for one in (7, 7.0, "7", b"7", "007", 7.5, True)]
+    ['7', '7', '7', '7', '007', '7.5', 'True']
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = np.datetime64(value)
+    if isinstance(value, np.datetime64):
+        return str(np.datetime_as_string(value, unit="auto"))
+    if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, Number):
+        return str(value)
+    whole = _as_whole(value)
+    return str(value if whole is None else whole)
+
+
+def _as_whole(number: Any) -> int | None:
+    number = number.item() if isinstance(number, np.generic) else number
+    try:
+        is_near = isinstance(number, int) or -BEYOND_DECIMALS < number < BEYOND_DECIMALS
+        whole = int(number) if is_near else None
+    except (TypeError, ValueError, OverflowError):  # of a complex number
+        return None
+    return whole if whole == number else None
+
+
+def id_texts(ids: AnyArray | Iterable[object]) -> list[str]:
+    """Return the text of each id."""
+    if not isinstance(ids, np.ndarray):
+        return list(map(id_text, ids))
+    kind = ids.dtype.kind
+    if kind == "M":
+        return list(map(str, np.datetime_as_string(ids, unit="auto").tolist()))
+    if kind == "m":
+        return list(map(str, ids.astype(str).tolist()))
+    if kind in "iub":
+        return list(map(str, ids.tolist()))
+    return list(map(id_text, ids if kind == "f" else ids.tolist()))  # floats in their own precision
+
+
+def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str, int]:
+    """Return the position of each id by its text; refuse two ids of one text, as 7 and ``"7"``."""
+    position: dict[str, int] = {}
+    for at, text in enumerate(id_texts(ids)):
+        first = position.setdefault(text, at)
+        if first != at:
+            one, other = (ids[i : i + 1].tolist()[0] if isinstance(ids, np.ndarray) else ids[i] for i in (first, at))
+            raise LtrValueError(
+                f"{owner} has the ids {one!r} and {other!r}, which are one id where ids are text, "
+                "as in CSV files. Give all ids one type; if these are two queries, rename one."
+            )
+    return position
+
+
+def refuse_ids_of_one_text(ids: AnyArray, owner: str) -> None:
+    """Refuse different ids that have one text; an array of numbers or of text cannot hold any."""
+    if ids.dtype.kind in "SV" or (ids.dtype == object and set(map(type, ids.tolist())) not in ({str}, {int})):
+        positions_by_text(ids, owner)
+
+
+def is_whole_number(text: str) -> bool:
+    """Whether this is the text of a whole number."""
+    return len(text) < MOST_DIGITS and _WHOLE.fullmatch(text) is not None
+
+
+def order_of_text(text: str) -> IdOrder:
+    """Return what ids are sorted by: whole numbers by value, then all other ids by their text."""
+    return (0, int(text), "") if is_whole_number(text) else (1, 0, text)
+
+
+def order_of_ids(ids: AnyArray) -> IntArray:
+    """Return the positions of the ids in ascending order, which does not depend on their type."""
+    if ids.dtype.kind in "iu":
+        return np.argsort(ids, kind="stable")
+    keys = list(map(order_of_text, id_texts(ids)))
+    return np.array(sorted(range(len(ids)), key=keys.__getitem__), dtype=np.intp)
+
+
+def spelling_hint(ids: Iterable[object], others: Iterable[object]) -> str:
+    """Return a remedy if an id differs from another in leading zeros, ``.0``, spaces or case alone.
+
+    Otherwise return an empty string.
+    """
+    by_spelling = {_loose_spelling(other): other for other in others}
+    pair = next(((one, by_spelling[key]) for one in ids if (key := _loose_spelling(one)) in by_spelling), None)
+    if pair is None:
+        return ""
+    one, other = pair
+    return f" Ids are compared as text, and {one!r} is not {other!r}: write them the same way in both."
+
+
+def _loose_spelling(value: object) -> str:
+    return _ZEROS.sub("", id_text(value).strip().lower())

@@ -1,0 +1,1 @@
+"""What numbers mean: comparison, gate, statistics, explanation, audits, churn, ranks, bins."""

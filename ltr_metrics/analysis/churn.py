@@ -1,0 +1,286 @@
+"""How much of what a user sees changes between two rankings of the same documents; no labels are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count, refuse_different_indexes
+from ltr_metrics._engine.places import Places, places
+from ltr_metrics._engine.plain import none_if_nan, plain_ids
+from ltr_metrics._engine.printed import Printed, Table
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.result import table_of
+from ltr_metrics.metrics.base import is_number
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Churn(Printed):
+    """What differs between two rankings, one value a query.
+
+    Attributes
+    ----------
+    qid : ndarray
+        Id of each query, in order of first appearance.
+    overlap : ndarray of float64
+        Share of the first k documents that both rankings show, from 0 to 1; NaN where neither ranks a document.
+    changed : ndarray of bool
+        Whether the set of the first k documents differs.
+    reordered : ndarray of bool
+        Whether the list of the first k documents differs, in order or set.
+    rbo : ndarray of float64
+        Rank-biased overlap of the two whole lists, from 0 to 1; NaN where neither ranks a document.
+    tied : ndarray of bool
+        Whether documents of equal score stand in either ranking. Their order is that of the input, and so, in part, is what is said here.
+    tied_at_cutoff : ndarray of bool
+        Whether a tie reaches across rank k in either ranking: then the input's order decides which documents are shown.
+    k, p
+        As asked for.
+    weight : ndarray of float64 or None
+        Weight of each query.
+    """
+
+    qid: AnyArray
+    overlap: FloatArray
+    changed: BoolArray
+    reordered: BoolArray
+    rbo: FloatArray
+    tied: BoolArray
+    tied_at_cutoff: BoolArray
+    k: int
+    p: float
+    weight: FloatArray | None = field(default=None)
+
+    @property
+    def n_queries(self) -> int:
+        """Queries, whether or not a document was ranked."""
+        return len(self.qid)
+
+    @property
+    def n_undefined(self) -> int:
+        """Queries left out of the means, for neither ranking has a document."""
+        return int(np.isnan(self.overlap).sum())
+
+    @property
+    def n_tied_queries(self) -> int:
+        """Queries with documents of equal score in either ranking."""
+        return int(self.tied.sum())
+
+    @property
+    def n_tied_at_cutoff(self) -> int:
+        """Queries in which a tie reaches across rank k in either ranking."""
+        return int(self.tied_at_cutoff.sum())
+
+    @cached_property
+    def mean(self) -> dict[str, float]:
+        """Weighted means of overlap, changed, reordered and rbo; NaN if there is nothing to average."""
+        values = {name: getattr(self, name) for name in ("overlap", "changed", "reordered", "rbo")}
+        undefined = np.isnan(self.overlap)
+        return {name: mean(np.where(undefined, np.nan, of_query), self.weight) for name, of_query in values.items()}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one row a query."""
+        names = ("qid", "overlap", "changed", "reordered", "rbo", "tied", "tied_at_cutoff")
+        return table_of({name: getattr(self, name) for name in names})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON; NaN is None."""
+        return {
+            "k": self.k,
+            "p": self.p,
+            "n_queries": self.n_queries,
+            "n_undefined": self.n_undefined,
+            "n_tied_queries": self.n_tied_queries,
+            "n_tied_at_cutoff": self.n_tied_at_cutoff,
+            "mean": {name: none_if_nan(value) for name, value in self.mean.items()},
+            "qid": plain_ids(self.qid),
+            "weight": None if self.weight is None else self.weight.tolist(),
+            "per_query": {
+                name: [none_if_nan(value) for value in getattr(self, name).tolist()] for name in ("overlap", "rbo")
+            }
+            | {name: getattr(self, name).tolist() for name in ("changed", "reordered", "tied", "tied_at_cutoff")},
+        }
+
+    def printed_parts(self) -> list[Table]:
+        """Return a small table of means."""
+        labels = {
+            "overlap": f"overlap@{self.k}",
+            "changed": f"changed@{self.k}",
+            "reordered": f"reordered@{self.k}",
+            "rbo": f"rbo(p={self.p:g})",
+        }
+        counts = (f"{self.n_queries - self.n_undefined:,}", f"{self.n_undefined:,}")
+        rows = [(label, f"{self.mean[name]:.6f}", *counts) for name, label in labels.items()]
+        foot = ""
+        if self.n_tied_queries:
+            foot = (
+                f"Equal scores stand in input order: in {self.n_tied_queries:,} queries there are any, in {self.n_tied_at_cutoff:,} they reach "
+                f"across rank {self.k}."
+            )
+        header = ("", "mean" if self.weight is None else "weighted mean", "queries", "left out")
+        return [Table(header, rows, least=(0, 13, 9, 8), foot=foot)]
+
+
+def churn(
+    a: Any,
+    b: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    k: int = 10,
+    p: float = 0.9,
+    retrieved_a: Any = None,
+    retrieved_b: Any = None,
+    query_weight: Any = None,
+    sample_weight: Any = None,
+) -> Churn:
+    r"""Compare the rankings that two score vectors give each query's documents.
+
+    Equal scores stand in input order, which is what a system shows; `Churn.n_tied_at_cutoff` says where that decides what is shown.
+
+    .. math:: overlap@k = \frac{|A_k \cap B_k|}{\max(|A_k|, |B_k|)}
+
+    where :math:`A_k` and :math:`B_k` are the first :math:`k` documents, or all where there are fewer. Rank-biased overlap is the
+    extrapolated one: with :math:`X_d` the number of documents that the first :math:`d` of both lists share, the shorter list of
+    length :math:`s` and the longer of length :math:`l`,
+
+    .. math:: RBO = \frac{1-p}{p} \left( \sum_{d=1}^{l} \frac{X_d}{d} p^d + \sum_{d=s+1}^{l} \frac{X_s (d - s)}{s d} p^d \right)
+        + \left( \frac{X_l - X_s}{l} + \frac{X_s}{s} \right) p^l
+
+    Both are 1 for equal lists, 0 for lists without a common document, and symmetric.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_rows,)
+        Scores of the same rows, higher is better.
+    qid : array-like of shape (n_rows,), optional
+        An id a row, in any order. Exactly one of ``qid`` and ``group`` is needed.
+    group : array-like of int, optional
+        Sizes of the queries, whose rows stand one query after the other.
+    k : int, default 10
+        Cutoff of overlap, changed and reordered.
+    p : float, default 0.9
+        Persistence of rank-biased overlap, between 0 and 1: the first d ranks weigh more the lower it is. With 0.9 the first 10
+        ranks have 86 % of the weight.
+    retrieved_a, retrieved_b : array-like of bool of shape (n_rows,), optional
+        False for a document that this ranking does not have, as where two TREC runs retrieved different documents. Its score is not read.
+    query_weight : array-like of shape (n_queries,) or mapping, optional
+        One weight a query, in order of first appearance, or by qid.
+    sample_weight : array-like of shape (n_rows,), optional
+        One weight a row; a query's weight is their mean.
+
+    Returns
+    -------
+    Churn
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If lengths differ, a score is NaN, ``k`` or ``p`` are out of range, or as for `ltr_metrics.Queries`.
+
+    References
+    ----------
+    Webber, Moffat & Zobel, A similarity measure for indefinite rankings, TOIS 2010, equation 32.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.analysis.churn import churn
+    >>> found = churn([3, 2, 1, 0, 2, 1], [3, 1, 2, 0, 2, 1], qid=[7, 7, 7, 7, 8, 8], k=2)
+    >>> found.overlap, found.qid[found.changed]
+    (array([0.5, 1. ]), array([7]))
+    >>> found.rbo.round(4)
+    array([0.955, 1.   ])
+    """
+    columns = {"a": a, "b": b, "qid": qid, "retrieved_a": retrieved_a, "retrieved_b": retrieved_b}
+    columns["sample_weight"] = sample_weight
+    refuse_different_indexes(**columns)
+    columns |= {"a": as_numbers(a, "a"), "b": as_numbers(b, "b")}
+    _refuse_other_lengths(columns)
+    no_labels = np.zeros(len(columns["a"]))
+    queries = LabelledQueries(no_labels, qid=qid, group=group, query_weight=query_weight, sample_weight=sample_weight)
+    return churn_of(queries, columns["a"], columns["b"], k=k, p=p, retrieved_a=retrieved_a, retrieved_b=retrieved_b)
+
+
+def churn_of(
+    queries: LabelledQueries,
+    a: Any,
+    b: Any,
+    *,
+    k: int = 10,
+    p: float = 0.9,
+    retrieved_a: Any = None,
+    retrieved_b: Any = None,
+) -> Churn:
+    """Do the same for rows that are grouped already, of which those are ranked that ``queries`` says are retrieved."""
+    if not is_count(k):
+        raise LtrValueError(f"k must be a whole number of at least 1. Got {k!r}.")
+    if not (is_number(p) and 0 < p < 1):
+        raise LtrValueError(f"p must be a number between 0 and 1. Got {p!r}.")
+    places_a, places_b = places(queries, a, "a", retrieved_a), places(queries, b, "b", retrieved_b)
+    n_ranked = [queries.sum_by_query(one.rank > 0) for one in (places_a, places_b)]
+    n_shown = np.minimum(np.maximum(*n_ranked), k)
+    in_a, in_b = places_a.within(k), places_b.within(k)
+    n_shared = queries.sum_by_query(in_a & in_b)
+    return Churn(
+        qid=queries.qid,
+        overlap=np.where(n_shown > 0, n_shared / np.maximum(n_shown, 1), np.nan),
+        changed=n_shared < n_shown,
+        reordered=queries.sum_by_query((in_a | in_b) & (places_a.rank != places_b.rank)) > 0,
+        rbo=_rank_biased_overlap(queries, places_a, places_b, float(p)),
+        tied=queries.sum_by_query(places_a.tied() | places_b.tied()) > 0,
+        tied_at_cutoff=queries.sum_by_query(places_a.tied_across(k) | places_b.tied_across(k)) > 0,
+        k=int(k),
+        p=float(p),
+        weight=queries.weight,
+    )
+
+
+def _refuse_other_lengths(columns: dict[str, Any]) -> None:
+    n_rows = len(columns["a"])
+    if n_rows == 0:
+        raise LtrValueError("a is empty: there is no ranking to compare.")
+    for name, column in columns.items():
+        if hasattr(column, "__len__") and len(column) != n_rows:
+            raise LtrValueError(
+                f"{name} must have one entry a row like a: got {len(column)} entries for {n_rows} rows."
+            )
+
+
+def _rank_biased_overlap(queries: LabelledQueries, a: Places, b: Places, p: float) -> FloatArray:
+    """Return the extrapolated overlap of each query; NaN where neither ranking has a document.
+
+    It is written as 1 minus what is missing, so that equal lists are exactly 1. The sum over depths becomes one over documents: a
+    document of the longer list lacks at all depths from its rank there to the rank at which the shorter list has it as well.
+    """
+    order, sizes = queries.rows_in_query_order(), queries.sizes
+    in_a, in_b = a.rank[order], b.rank[order]
+    n_a, n_b = queries.sum_by_query(a.rank > 0), queries.sum_by_query(b.rank > 0)
+    b_is_longer = np.repeat(n_b > n_a, sizes)
+    in_longer, in_shorter = np.where(b_is_longer, in_b, in_a), np.where(b_is_longer, in_a, in_b)
+    longer, shorter = np.maximum(n_a, n_b), np.minimum(n_a, n_b)
+
+    def by_query(of_rows: AnyArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(of_rows, queries.starts, dtype=np.float64))
+
+    depth = np.arange(1, longer.max() + 1)
+    step = (1 - p) * p ** (depth - 1.0) / depth
+    weight_to = np.concatenate(([0.0], np.cumsum(step)))  # of all depths to this one
+    in_both = (in_longer > 0) & (in_shorter > 0)
+    from_there_on = np.where(in_both, np.maximum(in_longer, in_shorter), np.repeat(longer, sizes) + 1)
+    lacking = np.where(in_longer > 0, weight_to[from_there_on - 1] - weight_to[in_longer - 1], 0.0)
+    shared = by_query(in_both)
+    shared_by_shorter = by_query(in_both & (in_longer <= np.repeat(shorter, sizes)))
+    agreement = shared_by_shorter / np.maximum(shorter, 1)
+    beyond = agreement * (p**shorter - p**longer) - shared_by_shorter * (weight_to[longer] - weight_to[shorter])
+    at_the_end = (shared - shared_by_shorter) / np.maximum(longer, 1) + agreement
+    rbo = 1 - (by_query(lacking) - beyond) - p**longer * (1 - at_the_end)
+    return np.where(longer > 0, np.clip(rbo, 0.0, 1.0), np.nan)  # rounding alone leads beyond

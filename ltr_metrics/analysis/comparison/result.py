@@ -1,0 +1,378 @@
+"""What a comparison gives: for each metric and model the difference to the baseline, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.ids import order_of_ids
+from ltr_metrics._engine.plain import none_if_nan, plain_id
+from ltr_metrics._engine.printed import Note, Printed, Table
+from ltr_metrics._engine.rounding import difference_of
+from ltr_metrics.analysis.comparison.names import name_in
+from ltr_metrics.analysis.comparison.settings import Settings
+from ltr_metrics.analysis.comparison.table import printed
+from ltr_metrics.analysis.inference import Sample, correct, detectable, effect_size, intervals, p_values
+from ltr_metrics.errors import LtrKeyError, did_you_mean
+from ltr_metrics.evaluation.change import Change, change_of
+from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.result import (
+    Evaluation,
+    Segments,
+    parts_of,
+    positions_of,
+    segments_of,
+    table_of,
+    take_queries,
+)
+from ltr_metrics.metrics.base import Metric
+
+if TYPE_CHECKING:
+    import pandas
+
+COLUMNS = (
+    "metric",
+    "model",
+    "baseline",
+    "mean",
+    "difference",
+    "ci_low",
+    "ci_high",
+    "p_value",
+    "p_adjusted",
+    "effect_size",
+    "wins",
+    "ties",
+    "losses",
+    "mde",
+    "n_queries",
+)
+PLAIN_COLUMNS = ("mean", "difference", "ci_low", "ci_high", "p_value")  # that are shown beside the weighted ones
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One model against the baseline in one metric, over the queries that both have a value for.
+
+    Attributes
+    ----------
+    metric, model, baseline : str
+    mean, baseline_mean, difference : float
+        (Weighted) means over queries; difference = mean - baseline_mean.
+    ci_low, ci_high : float
+        Confidence interval of the difference, which the gate uses too.
+    p_value, p_adjusted : float
+        Two-sided, of no difference; after the correction.
+    exact : bool
+        Whether the p-value went through all cases rather than through random ones or an approximation.
+    effect_size : float
+        Difference over the standard deviation of the queries' differences.
+    wins, ties, losses : int
+        Queries that gain, stay and lose.
+    mde : float
+        The smallest difference that so many queries, varying as these do, would show.
+    n_queries, n_undefined : int
+        Queries that both have a value for, and the others.
+    n_effective : float
+        Queries of equal weight that would tell as much (Kish); with clusters, clusters.
+    n_clusters : int or None
+        Clusters that these queries belong to; None without clusters.
+    plain : Difference or None
+        The same without weights, where there are weights.
+    """
+
+    metric: str
+    model: str
+    baseline: str
+    mean: float
+    baseline_mean: float
+    difference: float
+    ci_low: float
+    ci_high: float
+    p_value: float
+    p_adjusted: float
+    exact: bool
+    effect_size: float
+    wins: int
+    ties: int
+    losses: int
+    mde: float
+    n_queries: int
+    n_undefined: int
+    n_effective: float
+    n_clusters: int | None = None
+    plain: Difference | None = None
+
+    @property
+    def sample_size(self) -> str:
+        """The number of queries in words, with their clusters, and with `n_effective` where that is less."""
+        queries = f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"
+        units = self.n_queries
+        if self.n_clusters is not None:
+            units = self.n_clusters
+            queries += f" in {units:,} cluster{'s' * (units != 1)}"
+        if self.n_effective > units - 1e-9:  # it is rounded
+            return queries
+        return f"{queries}, which tell as much as {self.n_effective:.3g} of equal weight"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and text, ready for JSON; NaN is None."""
+        plain: dict[str, Any] = {
+            name: none_if_nan(value) if isinstance(value, float) else value
+            for name, value in vars(self).items()
+            if name != "plain"
+        }
+        return plain if self.plain is None else plain | {"plain": self.plain.to_dict()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Printed):
+    """Models against a baseline; see `ltr_metrics.compare`.
+
+    Attributes
+    ----------
+    evaluations : dict of str to Evaluation
+        Of each model, the baseline first, all with the same queries in the same order.
+    baseline : str
+    settings : Settings
+        Test, correction, interval, confidence, power, resamples, random state.
+    cluster : ndarray of int or None
+        Number of the cluster of each query.
+    seeds : dict of str to dict of str to ndarray
+        For models of several seeds, the mean of each seed by metric.
+    """
+
+    evaluations: dict[str, Evaluation]
+    baseline: str
+    settings: Settings
+    cluster: IntArray | None
+    seeds: dict[str, dict[str, FloatArray]]
+
+    @property
+    def metrics(self) -> list[str]:
+        """Canonical names."""
+        return list(self._base.per_query)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models that are compared with the baseline."""
+        return [name for name in self.evaluations if name != self.baseline]
+
+    @property
+    def qid(self) -> AnyArray:
+        """Id of each query."""
+        return self._base.qid
+
+    @property
+    def n_queries(self) -> int:
+        """Queries compared, whether or not a metric leaves some out."""
+        return self._base.n_queries
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """Weight of each query."""
+        return self._base.weight
+
+    @property
+    def _base(self) -> Evaluation:
+        return self.evaluations[self.baseline]
+
+    @cached_property
+    def rows(self) -> tuple[Difference, ...]:
+        """The differences, metric by metric."""
+        return tuple(_rows(self))
+
+    def __getitem__(self, key: str | Metric | tuple[str | Metric, str]) -> Difference:
+        """Return the difference in a metric, ``comparison["map"]``, of one of several models ``comparison["map", "new"]``."""
+        metric, model = key if isinstance(key, tuple) else (key, None)
+        name, model = self._metric(metric), self._model(model)
+        return next(row for row in self.rows if (row.metric, row.model) == (name, model))
+
+    def differences(self, metric: str | Metric, model: str | None = None) -> FloatArray:
+        """Return model - baseline, one a query in the order of `qid`; NaN where one of them has no value."""
+        name = self._metric(metric)
+        values, base = (self.evaluations[one].per_query[name] for one in (self._model(model), self.baseline))
+        return np.asarray(difference_of(values, base))
+
+    def changes(self, metric: str | Metric, model: str | None = None) -> Change:
+        """Return which queries gain and which lose, the largest change first."""
+        return change_of(self.differences(metric, model), self.qid)
+
+    @cached_property
+    def by(self) -> Segments:
+        """The comparison in each segment; with several segmentations, these by name. Not corrected for their number."""
+        return segments_of(self._base.segments, self._part)
+
+    def subset(self, qids: Any) -> Comparison:
+        """Return the comparison on some queries, given by their ids as for `Evaluation.subset`."""
+        evaluations = {name: one.subset(qids) for name, one in self.evaluations.items()}
+        return replace(self._part(positions_of(self._base, qids)), evaluations=evaluations)
+
+    def _part(self, chosen: BoolArray | IntArray) -> Comparison:
+        """Return the comparison on some of the queries, given as one flag a query or as positions."""
+        evaluations = {name: take_queries(one, chosen) for name, one in self.evaluations.items()}
+        return replace(
+            self, evaluations=evaluations, cluster=None if self.cluster is None else self.cluster[chosen], seeds={}
+        )
+
+    def sample(self, columns: FloatArray, weight: FloatArray | None) -> Sample:
+        """Return the units that columns of differences come from, in an order that does not depend on that of the data."""
+        order = self._order
+        if self.cluster is None:
+            return Sample.of(columns[order], None if weight is None else weight[order])
+        first, code = np.unique(self.cluster[order], return_index=True, return_inverse=True)[1:]
+        by_appearance = np.argsort(np.argsort(first))[code]
+        return Sample.of(columns[order], None if weight is None else weight[order], by_appearance)
+
+    @cached_property
+    def _order(self) -> IntArray:
+        """Positions of the queries by id: no digit depends on the order of rows or the type of ids."""
+        return order_of_ids(self._base.qid)
+
+    def segments(self) -> list[tuple[str | None, Hashable, Comparison]]:
+        """Return segmentation, segment and comparison of all segments."""
+        return list(parts_of(self._base.segments, self.by))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one row a metric and model.
+
+        Columns: metric, model, baseline, mean, difference, ci_low, ci_high, p_value, p_adjusted, effect_size, wins, ties, losses, mde,
+        n_queries; with weights or clusters also n_effective, with clusters n_clusters, with weights plain_mean,
+        plain_difference, ... without them.
+        """
+        rows = []
+        for row in self.rows:
+            shown = {name: getattr(row, name) for name in COLUMNS}
+            if row.plain is not None or self.cluster is not None:
+                shown["n_effective"] = row.n_effective
+            if row.n_clusters is not None:
+                shown["n_clusters"] = row.n_clusters
+            if row.plain is not None:
+                shown |= {f"plain_{name}": getattr(row.plain, name) for name in PLAIN_COLUMNS}
+            rows.append(shown)
+        return table_of(rows, columns=list(rows[0]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and text, ready for JSON; NaN is None."""
+        return {
+            "baseline": self.baseline,
+            "models": self.models,
+            "n_queries": self.n_queries,
+            "weighted": self.weight is not None,
+            "n_clusters": None if self.cluster is None else len(np.unique(self.cluster)),
+            "settings": self.settings.to_dict(),
+            "seeds": {
+                name: {metric: list(map(none_if_nan, means.tolist())) for metric, means in of_seed.items()}
+                for name, of_seed in self.seeds.items()
+            },
+            "rows": [row.to_dict() for row in self.rows],
+            "segments": [
+                {
+                    "name": name,
+                    "segment": plain_id(label),
+                    "n_queries": part.n_queries,
+                    "rows": [row.to_dict() for row in part.rows],
+                }
+                for name, label, part in self.segments()
+            ],
+        }
+
+    def printed_parts(self) -> list[Table | Note]:
+        """Return a table with a line for each metric and model, and what the columns are."""
+        return printed(self.to_dict())
+
+    def _metric(self, key: str | Metric) -> str:
+        return name_in(self._base, key)
+
+    def _model(self, name: str | None) -> str:
+        if name is None and len(self.models) == 1:
+            return self.models[0]
+        if name not in self.models:
+            hint = "" if name is None else did_you_mean(name, self.models)
+            raise LtrKeyError(
+                f"Which model is to be compared with {self.baseline!r}? Got {name!r}.{hint} There are {', '.join(map(repr, self.models))}."
+            )
+        return name
+
+
+def _rows(of: Comparison) -> list[Difference]:
+    """Resample all columns, a metric and model each, together."""
+    keys = [(metric, model) for metric in of.metrics for model in of.models]
+    columns = np.column_stack([of.differences(*key) for key in keys])
+    sample = of.sample(columns, of.weight)
+    if of.weight is not None:  # and the plain ones beside them, for the price of little more than one
+        sample = sample.beside(of.sample(columns, None))
+    settings = of.settings
+    p, exact = p_values(sample, settings.test, settings.n_resamples, settings.seed)
+    low, high = intervals(sample, settings.interval, settings.confidence, settings.n_resamples, settings.seed)
+    found = {
+        "p_value": p,
+        "exact": exact,
+        "ci_low": low,
+        "ci_high": high,
+        "mde": detectable(sample, settings.confidence, settings.power),
+        "n_effective": sample.n_effective,
+        "n_clusters": sample.n,
+    }
+    n = len(keys)
+    rows = _differences(of, keys, columns, of.weight, {name: values[:n] for name, values in found.items()})
+    if of.weight is None:
+        return rows
+    plain = _differences(of, keys, columns, None, {name: values[n:] for name, values in found.items()})
+    return [replace(row, plain=one) for row, one in zip(rows, plain, strict=True)]
+
+
+def _differences(
+    of: Comparison,
+    keys: list[tuple[str, str]],
+    columns: FloatArray,
+    weight: FloatArray | None,
+    found: dict[str, AnyArray],
+) -> list[Difference]:
+    """Make the differences from what was inferred, a number for each column."""
+    found |= {
+        "p_adjusted": _corrected(found["p_value"], keys, of.settings),
+        "effect_size": effect_size(columns, weight),
+    }
+    if of.cluster is None:
+        del found["n_clusters"]
+    rows = []
+    for i, (metric, model) in enumerate(keys):
+        column = columns[:, i]
+        both = ~np.isnan(column)
+        means: dict[str, Any] = {
+            field: mean(np.where(both, of.evaluations[name].per_query[metric], np.nan), weight)
+            for field, name in (("mean", model), ("baseline_mean", of.baseline))
+        }
+        rows.append(
+            Difference(
+                metric=metric,
+                model=model,
+                baseline=of.baseline,
+                **means,
+                difference=mean(column, weight),
+                wins=int((column > 0).sum()),
+                ties=int((column == 0).sum()),
+                losses=int((column < 0).sum()),
+                n_queries=int(both.sum()),
+                n_undefined=int((~both).sum()),
+                **{name: of_column[i].item() for name, of_column in found.items()},
+            )
+        )
+    return rows
+
+
+def _corrected(p: FloatArray, keys: list[tuple[str, str]], settings: Settings) -> FloatArray:
+    """Correct over the models within each metric, or over all that is tested."""
+    if settings.correction_over == "all":
+        return correct(p, settings.correction)
+    adjusted = np.empty_like(p)
+    for metric in dict.fromkeys(metric for metric, _ in keys):
+        family = np.array([one == metric for one, _ in keys])
+        adjusted[family] = correct(p[family], settings.correction)
+    return adjusted

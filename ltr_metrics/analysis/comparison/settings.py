@@ -1,0 +1,61 @@
+"""How a comparison is made: checked once, kept with the result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from ltr_metrics._engine.checks import require_option
+from ltr_metrics._engine.words import Correction, CorrectionOver, Interval, Test
+from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
+from ltr_metrics.analysis.inference.options import require_fraction, require_n_resamples
+from ltr_metrics.errors import LtrTypeError
+
+CORRECTION_OVER: tuple[CorrectionOver, ...] = get_args(CorrectionOver)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of `ltr_metrics.compare`; ``seed`` is what its ``random_state`` came to, so that a run can be repeated."""
+
+    test: Test
+    correction: Correction
+    correction_over: CorrectionOver
+    interval: Interval
+    confidence: float
+    power: float
+    n_resamples: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        require_option("test", self.test, TESTS)
+        require_option("correction", self.correction, CORRECTIONS)
+        require_option("correction_over", self.correction_over, CORRECTION_OVER)
+        require_option("interval", self.interval, INTERVALS)
+        plain = {
+            "confidence": require_fraction("confidence", self.confidence, 0.95),
+            "power": require_fraction("power", self.power, 0.8),
+            "n_resamples": require_n_resamples(self.n_resamples),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)  # as JSON has them
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return asdict(self)
+
+
+def seed_from(random_state: Any) -> int:
+    """Return a number that repeats the resampling: the one given, one drawn from a generator, or a new one."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        draw = random_state.integers if isinstance(random_state, np.random.Generator) else random_state.randint
+        return int(draw(2**31))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise LtrTypeError(
+        f"random_state must be a whole number of at least 0, a NumPy generator, or None. Got {random_state!r}."
+    )

@@ -1,0 +1,264 @@
+"""Why two systems give one metric different numbers: the difference, taken apart into their choices."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ltr_metrics._engine.printed import Printed, Table
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics.analysis.tie_audit import tied_queries
+from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line
+from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.result import table_of
+from ltr_metrics.metrics.base import Metric, spell
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Printed):
+    """The difference between a metric's values under two conventions, by the choices that differ.
+
+    Attributes
+    ----------
+    metric : str
+        The metric, as it was asked for.
+    a, b : str
+        The conventions.
+    metric_a, metric_b : str
+        What the name means under each: canonical names.
+    value_a, value_b : float
+    difference : float
+        ``value_b - value_a``.
+    fields : dict of str to tuple
+        The choices that differ, each as it is under a and under b.
+    toggles : dict of str to float
+        Change of ``value_a`` when only this choice is switched to b's.
+    parts : dict of str to float
+        The difference shared out among the choices (Shapley values): the change that switching a choice makes, averaged over
+        all orders in which the choices can be switched. They add up to the difference.
+    """
+
+    metric: str
+    a: str
+    b: str
+    metric_a: str
+    metric_b: str
+    value_a: float
+    value_b: float
+    fields: dict[str, tuple[Any, Any]]
+    toggles: dict[str, float]
+    parts: dict[str, float]
+
+    @property
+    def difference(self) -> float:
+        return self.value_b - self.value_a
+
+    @property
+    def sentence(self) -> str:
+        """The largest part in words."""
+        values = f"{self.metric} is {self.value_a:.4f} under {self.a} and {self.value_b:.4f} under {self.b}"
+        if not self.parts:
+            return f"{values}: they agree in every choice that it depends on."
+        largest = max(self.parts, key=lambda name: abs(self.parts[name]))
+        if self.parts[largest] == 0:
+            return f"{values}: their choices differ ({', '.join(self.parts)}), but not on these data."
+        in_a, in_b = (_shown(largest, value) for value in self.fields[largest])
+        what = f"{largest}: {in_a} in {self.a}, {in_b} in {self.b}"
+        if sum(part != 0 for part in self.parts.values()) == 1:
+            return f"{values}; the whole difference of {_signed(self.difference)} is {what}."
+        part = _signed(self.parts[largest])
+        return f"{values}; the largest of the parts that add up to {_signed(self.difference)} is {part}, for {what}."
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one row a choice that differs: field, its values under a and b, toggle, part."""
+        rows = [
+            {
+                "field": name,
+                "a": _shown(name, in_a),
+                "b": _shown(name, in_b),
+                "toggle": self.toggles[name],
+                "part": self.parts[name],
+            }
+            for name, (in_a, in_b) in self.fields.items()
+        ]
+        return table_of(rows, columns=["field", "a", "b", "toggle", "part"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings, ready for JSON."""
+        plain = {
+            name: getattr(self, name) for name in ("metric", "a", "b", "metric_a", "metric_b", "value_a", "value_b")
+        }
+        return plain | {
+            "difference": self.difference,
+            "fields": {name: [_plain(value) for value in values] for name, values in self.fields.items()},
+            "toggles": dict(self.toggles),
+            "parts": dict(self.parts),
+            "sentence": self.sentence,
+        }
+
+    def printed_parts(self) -> list[str | Table]:
+        """Return the sentence and a small table."""
+        rows = []
+        for name, values in self.fields.items():
+            shown = [_shown(name, value) for value in values]
+            rows.append([name, *shown, _signed(self.toggles[name]), _signed(self.parts[name])])
+        rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _signed(self.difference)])
+        return [one_line(self.sentence), Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
+
+
+def explain_difference(
+    y_true: Any,
+    y_score: Any,
+    *,
+    metric: OneMetric,
+    a: ConventionName | Convention,
+    b: ConventionName | Convention,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    **data: Any,
+) -> Explanation:
+    """Take the difference between a metric's values under two conventions apart into their choices.
+
+    Parameters
+    ----------
+    y_true, y_score
+        As for `ltr_metrics.evaluate`.
+    metric : str, Metric or function
+        One metric. A name is completed by each convention; of a metric object only ties and no_relevant can differ.
+    a, b : str or Convention
+        From the number under ``a`` to the number under ``b``.
+    ties, no_relevant : optional
+        A value for both, in place of what the conventions say.
+    **data
+        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. A convention that breaks ties by document needs
+        ``docid`` if scores are tied.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    LtrValueError
+        If a convention does not have the metric, the metric has no mean on these data, or its labels are refused.
+
+    References
+    ----------
+    Shapley, A value for n-person games, Contributions to the Theory of Games II, 1953.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, s = [2, 0, 1, 0, 0], [0.3, 0.9, 0.2, 0.6, 0.5]
+    >>> found = ltr.explain_difference(y, s, group=[3, 2], metric="ndcg@10", a="lightgbm", b="sklearn")
+    >>> print(found)
+    ndcg@10 is 0.8295 under lightgbm and 0.3348 under sklearn; the largest of the parts that add up to -0.4947 is -0.5000, for no_relevant: 1 in lightgbm, 0 in sklearn.
+    <BLANKLINE>
+    field        lightgbm  sklearn  toggle   part
+    gain         exp       linear   +0.0053  +0.0053
+    ties         stable    mean     +0.0000  +0.0000
+    no_relevant  1         0        -0.5000  -0.5000
+    all          0.8295    0.3348            -0.4947
+    """
+    queries = queries_from(y_true, data, "explain_difference")
+    return explain_difference_of(queries, y_score, metric=metric, a=a, b=b, ties=ties, no_relevant=no_relevant)
+
+
+def explain_difference_of(
+    queries: Queries,
+    y_score: Any,
+    *,
+    metric: OneMetric,
+    a: ConventionName | Convention,
+    b: ConventionName | Convention,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+) -> Explanation:
+    """Do the same for queries that are laid out already."""
+    if not isinstance(metric, (str, Metric)) and not callable(metric):
+        raise LtrTypeError(f"explain_difference takes one metric, by name or as an object. Got {metric!r}.")
+    requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
+    choices = [_choices(request) for request in requests]
+    if queries.docid is None and "docid" in (choices[0]["ties"], choices[1]["ties"]):
+        tied, _ = tied_queries(queries, queries.scores(y_score))
+        if not tied.any():  # then the order needs no document ids
+            choices = [side | {"ties": "stable"} for side in choices]
+    in_a, in_b = choices
+    cls = type(requests[0].metrics[0])
+    differ = [name for name in in_a if in_a[name] != in_b[name]]
+
+    def value(switched: Iterable[str]) -> float:
+        return _value(queries, y_score, cls, in_a | {name: in_b[name] for name in switched})
+
+    values = {subset: value(subset) for n in range(len(differ) + 1) for subset in itertools.combinations(differ, n)}
+    value_a, value_b = values[()], values[tuple(differ)]
+    return Explanation(
+        metric=name_of(metric),
+        a=requests[0].policy.convention,
+        b=requests[1].policy.convention,
+        metric_a=str(_made(cls, in_a)),
+        metric_b=str(_made(cls, in_b)),
+        value_a=value_a,
+        value_b=value_b,
+        fields={name: (in_a[name], in_b[name]) for name in differ},
+        toggles={name: values[name,] - value_a for name in differ},
+        parts={name: _shapley(name, differ, values) for name in differ},
+    )
+
+
+def _shapley(name: str, names: list[str], values: dict[tuple[str, ...], float]) -> float:
+    """Average what switching one choice adds over all orders of switching: a weight for each set switched before it."""
+    others = [other for other in names if other != name]
+    share = 0.0
+    for n in range(len(others) + 1):
+        weight = 1 / (len(names) * math.comb(len(others), n))
+        for before in itertools.combinations(others, n):
+            after = tuple(other for other in names if other in before or other == name)
+            share += weight * (values[after] - values[before])
+    return share
+
+
+def _choices(request: Request) -> dict[str, Any]:
+    """All that decides the number: the metric's parameters and the policy."""
+    (metric,) = request.metrics
+    policy = request.policy
+    parameters = {field.name: getattr(metric, field.name) for field in fields(metric)}
+    return parameters | {"ties": policy.ties, "no_relevant": policy.no_relevant_for(str(metric))}
+
+
+def _made(cls: type[Metric], choices: dict[str, Any]) -> Metric:
+    return cls(**{field.name: choices[field.name] for field in fields(cls)})
+
+
+def _value(queries: Queries, scores: Any, cls: type[Metric], choices: dict[str, Any]) -> float:
+    metric = _made(cls, choices)
+    policy = Policy(choices["ties"], choices["no_relevant"], "explained")
+    value = queries.answer(scores, Request((metric,), {}, policy)).mean[str(metric)]
+    if np.isnan(value):
+        raise LtrValueError(
+            f"{metric} with no_relevant={choices['no_relevant']} has no mean on these data: it is undefined for every query. Give "
+            "no_relevant a number."
+        )
+    return value
+
+
+def _shown(name: str, value: Any) -> str:
+    return {"k": "whole list", "rel": "1"}.get(name, "none") if value is None else spell(value)
+
+
+def _plain(value: Any) -> str | int | float | None:
+    return value if value is None or isinstance(value, (str, int, float)) else spell(value)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.4f}".replace("-0.0000", "+0.0000")

@@ -1,0 +1,156 @@
+"""How much of a number is left to the order of equal scores: each metric under several tie policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ltr_metrics._engine.blocks import blocks_of
+from ltr_metrics._engine.checks import AnyArray, BoolArray
+from ltr_metrics._engine.plain import none_if_nan
+from ltr_metrics._engine.printed import Printed, Table
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import rank
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.result import ByMetric, table_of
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.requests import Metrics, Request, resolve
+
+if TYPE_CHECKING:
+    import pandas
+
+POLICIES: tuple[TiePolicy, ...] = ("worst", "mean", "best", "stable")
+
+
+@dataclass(frozen=True)
+class TieRange:
+    """What the order of equal scores can make of a metric's mean.
+
+    Attributes
+    ----------
+    worst, mean, best, stable : float
+        The mean over queries under each tie policy; for a metric that rises when a better document moves up, worst <= mean <= best.
+    n_tied_queries : int
+        Queries in which two or more ranked documents have equal scores.
+    n_open_queries : int
+        Queries of these whose value depends on the order of the tied documents.
+    """
+
+    worst: float
+    mean: float
+    best: float
+    stable: float
+    n_tied_queries: int
+    n_open_queries: int
+
+    def __getitem__(self, name: str) -> float:
+        """Return a field by its name."""
+        return asdict(self)[name]  # type: ignore[no-any-return]
+
+
+class TieAudit(Printed, ByMetric[TieRange]):
+    """A `TieRange` for each metric; keys as in `Evaluation.mean`.
+
+    Attributes
+    ----------
+    n_constant_queries : int
+        Queries of two or more ranked documents that all have one score: there the model says nothing.
+    """
+
+    def __init__(self, ranges: Mapping[str, TieRange], asked: Mapping[str, str], n_constant_queries: int) -> None:
+        super().__init__(ranges, asked)
+        self.n_constant_queries = n_constant_queries
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one row a metric."""
+        return table_of([{"metric": name} | asdict(found) for name, found in self.items()])
+
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """Return plain numbers, ready for JSON; NaN is None."""
+        return {
+            name: {field: none_if_nan(value) for field, value in asdict(found).items()} for name, found in self.items()
+        }
+
+    def printed_parts(self) -> list[Table]:
+        """Return a small table."""
+        rows = [
+            (
+                name,
+                *(f"{found[policy]:.6f}" for policy in POLICIES),
+                f"{found.n_tied_queries:,}",
+                f"{found.n_open_queries:,}",
+            )
+            for name, found in self.items()
+        ]
+        constant = self.n_constant_queries
+        foot = f"In {constant:,} queries all documents have one score." if constant else ""
+        header = ("metric", *POLICIES, "tied queries", "of these open")
+        return [Table(header, rows, least=(0, *[9] * len(POLICIES)), foot=foot)]
+
+
+def tie_audit(
+    y_true: Any,
+    y_score: Any,
+    *,
+    metrics: Metrics | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
+    **data: Any,
+) -> TieAudit:
+    """Evaluate under the worst, mean, best and stable order of equal scores.
+
+    Parameters
+    ----------
+    y_true, y_score, metrics, no_relevant, convention
+        As for `ltr_metrics.evaluate`. What a convention says of ties has no part in this.
+    **data
+        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`.
+
+    Returns
+    -------
+    TieAudit
+        A `TieRange` for each metric.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> audit = ltr.tie_audit([1, 0, 0, 1], [0.5, 0.5, 0.2, 0.9], group=[2, 2], metrics=["mrr"])
+    >>> audit["mrr"].worst, audit["mrr"].mean, audit["mrr"].best, audit["mrr"].n_tied_queries
+    (0.75, 0.875, 1.0, 1)
+    """
+    request = resolve(metrics, no_relevant=no_relevant, convention=convention)
+    return tie_audit_of(queries_from(y_true, data, "tie_audit"), y_score, request)
+
+
+def tie_audit_of(queries: Queries, y_score: Any, request: Request) -> TieAudit:
+    """Do what `tie_audit` does for queries that are laid out and names that are resolved already."""
+    results = {
+        ties: queries.answer(y_score, replace(request, policy=replace(request.policy, ties=ties))) for ties in POLICIES
+    }
+    tied, constant = tied_queries(queries, queries.scores(y_score))
+    worst, best = results["worst"].per_query, results["best"].per_query
+    ranges = {
+        name: TieRange(
+            **{ties: result.mean[name] for ties, result in results.items()},
+            n_tied_queries=int(tied.sum()),
+            n_open_queries=int((tied & (worst[name] != best[name]) & ~np.isnan(worst[name])).sum()),
+        )
+        for name in worst
+    }
+    return TieAudit(ranges, worst.asked, int(constant.sum()))
+
+
+def tied_queries(queries: LabelledQueries, scores: AnyArray) -> tuple[BoolArray, BoolArray]:
+    """Return which queries hold a tie, and in which of them one tie holds all the ranked documents."""
+    tied, constant = (np.zeros(queries.n_queries, dtype=np.bool_) for _ in range(2))
+    scores = np.ascontiguousarray(scores)
+    for block in blocks_of(queries):
+        ties = rank(block, scores, "mean").ties
+        if ties is not None:
+            tied[block.members[ties.row]] = True
+            constant[block.members[ties.row[ties.size == block.n_ranked[ties.row]]]] = True
+    return tied, constant

@@ -1,0 +1,153 @@
+"""Statistics over the rounds of a training: which queries changed, the curve of each segment, which round is best.
+
+Values are (rounds x queries), NaN = left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, get_args
+
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_option
+from ltr_metrics._engine.grouping import label_codes
+from ltr_metrics._engine.printed import Printed
+from ltr_metrics._engine.words import RuleOfBestRound
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation.change import Change, change_of
+from ltr_metrics.evaluation.means import counting, mean, standard_error
+from ltr_metrics.metrics.base import is_number
+
+RULES: tuple[RuleOfBestRound, ...] = get_args(RuleOfBestRound)
+
+
+def change(values: FloatArray, qid: AnyArray, before: int, after: int) -> Change:
+    """Return how the queries fared between two rounds."""
+    for round_ in (before, after):
+        if not isinstance(round_, (int, np.integer)) or not -len(values) <= round_ < len(values):
+            raise LtrValueError(f"There are {len(values)} rounds in the log, counted from 0; got round {round_!r}.")
+    return change_of(values[after] - values[before], qid)
+
+
+def segment_curves(values: FloatArray, weight: FloatArray | None, by: Any) -> dict[Hashable, FloatArray]:
+    """Return the mean of each round for each segment of the queries."""
+    names, code = label_codes(by, "by")
+    if len(code) != values.shape[1]:
+        raise LtrValueError(f"by must have one label a query, {values.shape[1]} in the order of qid. Got {len(code)}.")
+    return {
+        name: curve(values[:, code == i], None if weight is None else weight[code == i])
+        for i, name in enumerate(names.tolist())
+    }
+
+
+def curve(values: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """Return the mean of each round, NaN where it is over no query."""
+    return np.array([mean(of_round, weight) for of_round in values])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BestRound(Printed):
+    """Which round of a training to keep, and which others cannot be told from the best; see `PerQueryLog.best_round`.
+
+    Attributes
+    ----------
+    metric : str
+        Canonical name.
+    round : int
+        The chosen round, from 0.
+    rule : str
+        How it was chosen.
+    best : int
+        The round of the highest mean, the earliest of equals, as hosts choose it.
+    curve : ndarray of float64
+        Mean of each round, as the host got it.
+    standard_error : ndarray of float64
+        Standard error of each round's mean, over queries.
+    plateau : ndarray of int
+        Rounds whose mean cannot be told from that of the best, which is among them.
+    confidence : float
+        With which confidence the others can.
+    """
+
+    metric: str
+    round: int
+    rule: RuleOfBestRound
+    best: int
+    curve: FloatArray
+    standard_error: FloatArray
+    plateau: IntArray
+    confidence: float
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds to keep: LightGBM's ``num_iteration=n_rounds``, XGBoost's ``iteration_range=(0, n_rounds)``."""
+        return self.round + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        return {
+            "metric": self.metric,
+            "round": self.round,
+            "n_rounds": self.n_rounds,
+            "rule": self.rule,
+            "best": self.best,
+            "curve": self.curve.tolist(),
+            "standard_error": self.standard_error.tolist(),
+            "plateau": self.plateau.tolist(),
+            "confidence": self.confidence,
+        }
+
+    def printed_parts(self) -> list[str]:
+        """Return the choice and how sure it is, a line each."""
+        rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
+        lines = [
+            f"{self.metric}: keep {rounds} (rule {self.rule}: round {self.round}, counted from 0), mean {self._mean(self.round)}"
+        ]
+        if self.round != self.best:
+            lines.append(f"best: round {self.best}, mean {self._mean(self.best)}")
+        lines.append(
+            f"{len(self.plateau)} of {len(self.curve)} rounds cannot be told from the best at {100 * self.confidence:g}% confidence, "
+            f"the first of them {self.plateau[0]}, the last {self.plateau[-1]}"
+        )
+        if self.round not in self.plateau:
+            lines.append(f"round {self.round} is not one of them: the paired comparison does tell it from the best")
+        return ["\n".join(lines)]
+
+    def _mean(self, of_round: int) -> str:
+        return f"{self.curve[of_round]:.4f} +- {self.standard_error[of_round]:.4f}"
+
+
+def best_round(
+    values: FloatArray, weight: FloatArray | None, *, metric: str, rule: RuleOfBestRound, confidence: float
+) -> BestRound:
+    """Choose a round, and find those whose mean cannot be told from the best."""
+    require_option("rule", rule, RULES)
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise LtrValueError(f"confidence must be a number between 0 and 1, such as 0.95. Got {confidence!r}.")
+    _refuse_too_few(values, weight, metric)
+    means = curve(values, weight)
+    errors = np.array([standard_error(of_round, weight) for of_round in values])
+    best = int(means.argmax())
+    chosen = best if rule == "max" else int((means >= means[best] - errors[best]).argmax())
+    z = -NormalDist().inv_cdf((1 - confidence) / 2)
+    same = [not _is_told_apart(of_round - values[best], weight, z) for of_round in values]
+    return BestRound(metric, chosen, rule, best, means, errors, np.flatnonzero(same), float(confidence))
+
+
+def _is_told_apart(difference: FloatArray, weight: FloatArray | None, z: float) -> bool:
+    # A mean or an error that is NaN, where fewer than two queries have a value in both rounds, tells nothing apart.
+    return abs(mean(difference, weight)) > z * standard_error(difference, weight)
+
+
+def _refuse_too_few(values: FloatArray, weight: FloatArray | None, metric: str) -> None:
+    n_queries = np.array([counting(of_round, weight).sum() for of_round in values])
+    if (n_queries < 2).any():
+        round_ = int((n_queries < 2).argmax())
+        raise LtrValueError(
+            f"best_round needs at least two queries that {metric} is defined for, since it judges a round by how much its queries "
+            f"differ: round {round_} has {n_queries[round_]} of {values.shape[1]}"
+            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set no_relevant=0 or 1."
+        )

@@ -1,0 +1,140 @@
+"""Data to try things on, and their split by whole queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, as_vector, refuse_different_indexes, take_rows
+from ltr_metrics._engine.grouping import as_ids, group_by_ids
+from ltr_metrics.errors import LtrValueError
+
+if TYPE_CHECKING:
+    Seed = (
+        int | np.random.Generator | None
+    )  # NumPy imports its random numbers when they are first named, and takes its time
+
+GRADE_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # of grades 0 to 4, as in MSLR-WEB10K
+DOCUMENTS_SPREAD = 0.5  # of the logarithm of the number of documents
+
+
+def make_ranking(
+    n_queries: int = 200,
+    *,
+    n_features: int = 20,
+    documents: float = 40,
+    no_relevant: float = 0.1,
+    noise: float = 1.0,
+    random_state: Seed = None,
+) -> tuple[FloatArray, npt.NDArray[np.int64], IntArray]:
+    """Make synthetic learning-to-rank data with the shape of real ones.
+
+    Query sizes are long-tailed (log-normal). Grades run from 0 to 4 and high ones are rare. A third of the features
+    explain the grade, each less than the one before, one of them not linearly; a third describe the query alone, and do
+    not help to rank within it; the rest are noise.
+
+    Parameters
+    ----------
+    n_queries : int, default 200
+    n_features : int, default 20
+        At least 3.
+    documents : float, default 40
+        Median number of documents of a query, at least 1.
+    no_relevant : float, default 0.1
+        Share of queries, between 0 and 1, whose documents all get grade 0. Small queries may add a few.
+    noise : float, default 1.0
+        Standard deviation of what no feature explains, relative to what the features explain.
+    random_state : int, numpy.random.Generator or None
+        Seed; the same one gives the same data.
+
+    Returns
+    -------
+    X : ndarray of float64 of shape (n_rows, n_features)
+    y : ndarray of int64 of shape (n_rows,)
+        Grades 0 to 4.
+    qid : ndarray of int of shape (n_rows,)
+        Query ids from 1 on; rows stand query after query.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> X, y, qid = ltr.make_ranking(n_queries=3, random_state=0)
+    >>> X.shape, int(y.max()), len(set(qid))
+    ((134, 20), 4, 3)
+    """
+    _require(isinstance(n_queries, int) and n_queries >= 1, "n_queries", "be a whole number of at least 1", n_queries)
+    _require(
+        isinstance(n_features, int) and n_features >= 3, "n_features", "be a whole number of at least 3", n_features
+    )
+    _require(documents >= 1, "documents", "be at least 1", documents)
+    _require(0 <= no_relevant <= 1, "no_relevant", "lie between 0 and 1", no_relevant)
+    _require(noise >= 0, "noise", "not be negative", noise)
+    rng = np.random.default_rng(random_state)
+    sizes = np.maximum(1, rng.lognormal(np.log(documents), DOCUMENTS_SPREAD, n_queries)).astype(np.intp)
+    query = np.repeat(np.arange(n_queries), sizes)
+    X = rng.normal(size=(len(query), n_features))
+    telling = max(1, n_features // 3)
+    of_query = slice(telling, 2 * telling)
+    X[:, of_query] = rng.normal(size=(n_queries, telling))[query]
+
+    worth = 1 / np.arange(1.0, telling + 1)
+    relevance = X[:, :telling] @ worth + 0.5 * np.abs(X[:, 0])  # not linear: both ends of the first feature are good
+    relevance /= relevance.std() or 1.0
+    relevance += noise * rng.normal(size=len(query)) + 0.5 * X[:, telling]
+    grade_from = np.quantile(relevance, np.cumsum(GRADE_SHARES)[:-1])
+    y = np.searchsorted(grade_from, relevance, side="right").astype(np.int64)
+    y[np.isin(query, rng.permutation(n_queries)[: round(no_relevant * n_queries)])] = 0
+    return X, y, query + 1
+
+
+def train_test_split(
+    X: Any, y: Any, qid: Any, *, test_size: float = 0.2, random_state: Seed = None
+) -> tuple[Any, Any, Any, Any, AnyArray, AnyArray]:
+    """Split rows in two, each query whole on one side; rows keep their order.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame with one row a document
+    y, qid : array-like of shape (n_rows,)
+    test_size : float, default 0.2
+        Share of the *queries* on the test side, strictly between 0 and 1.
+    random_state : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    X_train, X_test, y_train, y_test, qid_train, qid_test
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> X, y, qid = ltr.make_ranking(n_queries=10, random_state=0)
+    >>> X_train, X_test, y_train, y_test, qid_train, qid_test = ltr.train_test_split(X, y, qid, random_state=0)
+    >>> len(set(qid_train)), len(set(qid_test)), set(qid_train) & set(qid_test)
+    (8, 2, set())
+    """
+    _require(isinstance(test_size, float) and 0 < test_size < 1, "test_size", "lie strictly between 0 and 1", test_size)
+    refuse_different_indexes(X=X, y=y, qid=qid)
+    ids = as_ids(qid, "qid")
+    as_vector(y, "y", len(ids))
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n_rows != len(ids):
+        raise LtrValueError(f"X must have one row an entry of qid: got {n_rows} rows and {len(ids)} ids.")
+    grouping = group_by_ids(ids)
+    n_queries = len(grouping.sizes)
+    if n_queries < 2:
+        raise LtrValueError(f"A split by whole queries needs at least 2 queries. Got {n_queries}.")
+    n_test = min(max(1, round(test_size * n_queries)), n_queries - 1)
+    in_test = np.zeros(n_queries, dtype=np.bool_)
+    in_test[np.random.default_rng(random_state).permutation(n_queries)[:n_test]] = True
+    test = np.empty(len(ids), dtype=np.bool_)
+    test[slice(None) if grouping.order is None else grouping.order] = np.repeat(in_test, grouping.sizes)
+    sides = np.flatnonzero(~test), np.flatnonzero(test)
+    train_X, test_X, train_y, test_y = (take_rows(table, rows) for table in (X, y) for rows in sides)
+    return train_X, test_X, train_y, test_y, ids[sides[0]], ids[sides[1]]
+
+
+def _require(holds: bool, name: str, rule: str, value: object) -> None:
+    if not holds:
+        raise LtrValueError(f"{name} must {rule}. Got {value!r}.")

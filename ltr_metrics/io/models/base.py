@@ -1,0 +1,121 @@
+"""A model that was read from a file, whatever its host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, FloatArray, as_array, has_named_columns, named_columns
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+
+ROWS_AT_ONCE = 1 << 16  # a host's copy of so many rows is small beside X
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A model file, read once, to score many batches of rows.
+
+    Attributes
+    ----------
+    path : Path
+    host : {"lightgbm", "xgboost"}
+    n_features : int
+    feature_names : tuple of str or None
+        In the order of the training; None if the file has none.
+    """
+
+    path: Path
+    host: str
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    score_rows: Callable[[Any], AnyArray] = field(repr=False)  # a matrix of features to raw scores
+
+    def predict(self, X: Any) -> FloatArray:
+        """Score rows; see `predict` of this package."""
+        columns = self._columns(X) if has_named_columns(X) else None
+        n_rows = X.shape[0] if columns is None else len(columns[0])
+        if columns is None:
+            if X.ndim != 2:
+                raise LtrValueError(f"X must have two dimensions, rows and features. Got shape {X.shape}.")
+            self.require_features(X.shape[1])
+        scores = np.empty(n_rows)
+        for first in range(0, n_rows, ROWS_AT_ONCE):
+            rows = slice(first, min(first + ROWS_AT_ONCE, n_rows))
+            scores[rows] = self.score_rows(X[rows] if columns is None else _matrix(columns, rows))
+        return scores
+
+    def require_features(self, n: int) -> None:
+        """Refuse data with another number of features."""
+        if n != self.n_features:
+            raise LtrValueError(
+                f"The model {self.path} has {self.n_features} features, the data have {n}. If features at the end are absent from these "
+                "rows, pass their number to read_letor (n_features=, --n-features); if feature numbers start at 0, zero_based=True "
+                "(--zero-based)."
+            )
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the features; that a file has none is an error."""
+        if self.feature_names is None:
+            raise LtrValueError(
+                f"The model {self.path} was saved without names of features, so columns of a table cannot be matched with them: pass an "
+                "array, its columns in the order of the training."
+            )
+        return self.feature_names
+
+    def _columns(self, X: Any) -> list[AnyArray]:
+        """Return the features that the model knows by name, in its order."""
+        names = self.names()
+        given = named_columns(X, "X")
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise LtrValueError(
+                f"The data lack the model's feature {missing[0]!r}, {len(missing)} in all ({self.path}).{did_you_mean(missing[0], given)}"
+            )
+        return [self._numbers(given[name], name) for name in names]
+
+    def _numbers(self, column: Any, name: str) -> AnyArray:
+        """Return a feature's numbers; what is missing is NaN, as for the hosts."""
+        values = as_array(column, f"X[{name!r}]")
+        if values.dtype.kind in "biuf":
+            return values
+        if values.dtype == object:
+            try:
+                return np.array([_number(value) for value in values.tolist()], dtype=np.float64)
+            except (TypeError, ValueError):
+                pass
+        raise LtrTypeError(
+            f"The feature {name!r} of the model {self.path} must be a column of numbers. Got dtype {getattr(column, 'dtype', values.dtype)}."
+        )
+
+
+def refuse_several(path: Path, n_scores: int) -> None:
+    """Refuse a model of several classes or targets."""
+    if n_scores > 1:
+        raise LtrValueError(f"The model {path} gives {n_scores} scores a row: a ranking needs one.")
+
+
+def refuse_categories(path: Path, what: str) -> None:
+    """Refuse a model whose features are codes of categories that only the training's data frame knows."""
+    raise LtrValueError(
+        f"The model {path} was trained on {what}, whose codes a file of data does not keep. Score the rows where the model was trained "
+        "(predict(frame)), and pass the scores as a column."
+    )
+
+
+def _matrix(columns: list[AnyArray], rows: slice) -> FloatArray:
+    matrix = np.empty((rows.stop - rows.start, len(columns)))
+    for j, column in enumerate(columns):
+        matrix[:, j] = column[rows]
+    return matrix
+
+
+def _number(value: Any) -> float:
+    if value is None or str(value) == "<NA>":
+        return np.nan
+    if isinstance(value, (str, bytes)):
+        raise TypeError
+    return float(value)

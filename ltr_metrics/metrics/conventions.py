@@ -1,0 +1,300 @@
+"""Other systems' choices as values, every field of each stated.
+
+A convention completes *names* in the fields that they leave open. A metric object is complete and never changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, get_args
+
+import numpy as np
+
+from ltr_metrics._engine.checks import require_option
+from ltr_metrics._engine.words import (
+    ConventionName,
+    Denominator,
+    HostOfGain,
+    NoRelevant,
+    ShortOfNDCG,
+    ShortOfPrecision,
+    StopOfERR,
+    TiePolicy,
+)
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.metrics.base import Metric, RankMetric, is_number
+from ltr_metrics.metrics.names import METRICS
+from ltr_metrics.metrics.shown import Judged, MeanOf
+
+OF_ANY_RANKING = (Judged, MeanOf)  # they ask nothing that systems answer differently
+
+
+NO_RELEVANT: tuple[NoRelevant, ...] = get_args(NoRelevant)
+
+
+HOSTS: tuple[HostOfGain, ...] = get_args(HostOfGain)  # their trainings may have a gain of their own
+
+
+TIES: tuple[TiePolicy, ...] = get_args(TiePolicy)
+
+
+def checked_no_relevant(value: object) -> NoRelevant | float:
+    """Return one of the words, or a finite number as a float; refuse anything else."""
+    if isinstance(value, str):
+        if value in NO_RELEVANT:
+            return value
+    elif is_number(value.item() if isinstance(value, np.generic) else value):
+        return float(value)  # type: ignore[arg-type]
+    hint = did_you_mean(value, NO_RELEVANT) if isinstance(value, str) else ""
+    raise LtrValueError(f"no_relevant must be one of 'skip', 'drop', 'error', or a finite number; got {value!r}.{hint}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convention:
+    """What a system means by a metric's bare name; make your own with `dataclasses.replace`.
+
+    No field has a default: a fact about another system must not change when our own choices do.
+
+    Fields named after a metric (``ndcg_gain``, ``precision_short``) complete that metric's names.
+
+    Attributes
+    ----------
+    name : str
+    ties, no_relevant
+        As for `evaluate`. ``ndcg_no_relevant`` and ``recall_no_relevant`` are those of one metric, None as of the others.
+    cutoff : int or None
+        What a name without ``@k`` means; None is the whole list.
+    metrics : frozenset of str or None
+        What the system has, by name without parameters; another name is an error. None is everything.
+    uncut : frozenset of str
+        Of these, what it has without a cutoff alone.
+    rel
+        As for `Precision`, of all metrics that ask whether a document is relevant.
+    host : {"lightgbm", "xgboost"} or None
+        The training library whose own gain (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``) takes the place of
+        ``ndcg_gain`` in its trainings. This is so only while ``ndcg_gain`` is ``"exp"``, which is the default of both.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> import ltr_metrics as ltr
+    >>> mine = dataclasses.replace(ltr.CONVENTIONS["lightgbm"], name="mine", no_relevant="skip")
+    >>> ltr.evaluate([0, 0, 1, 0], [1, 2, 3, 4], group=[2, 2], metrics=["ndcg"], convention=mine).n_undefined
+    {'ndcg_exp': 1}
+    """
+
+    name: str
+    ties: TiePolicy
+    no_relevant: NoRelevant | float
+    ndcg_no_relevant: NoRelevant | float | None
+    recall_no_relevant: NoRelevant | float | None
+    cutoff: int | None
+    metrics: frozenset[str] | None
+    uncut: frozenset[str]
+    rel: float | str | None
+    ndcg_gain: Any
+    ndcg_discount: Any
+    ndcg_short: ShortOfNDCG
+    map_denominator: Denominator
+    precision_short: ShortOfPrecision
+    err_max_grade: float
+    err_p: StopOfERR
+    host: HostOfGain | None
+
+    def __post_init__(self) -> None:
+        if self.host is not None:
+            require_option("host", self.host, HOSTS)
+        require_option("ties", self.ties, TIES)
+        for value in (self.no_relevant, self.ndcg_no_relevant, self.recall_no_relevant):
+            if value is not None:
+                checked_no_relevant(value)
+        known = {cls.NAME for cls in METRICS}
+        for name in {*(self.metrics or ()), *self.uncut} - known:
+            raise LtrValueError(f"The convention {self.name!r} has no metric {name!r}.{did_you_mean(name, known)}")
+        for cls in METRICS:  # which refuse what they cannot be made of
+            if issubclass(cls, RankMetric) and cls is not MeanOf:
+                cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
+
+    def completing(self, cls: type[Metric]) -> dict[str, Any]:
+        """Return the parameters of a metric that this convention sets."""
+        prefix = cls.COMPLETED_BY or cls.NAME
+        by_field = {"k": self.cutoff, "rel": self.rel}
+        names = [f.name for f in fields(cls)]
+        by_field |= {n: getattr(self, f"{prefix}_{n}") for n in names if hasattr(self, f"{prefix}_{n}")}
+        return {n: by_field[n] for n in names if n in by_field}
+
+
+CONVENTIONS: dict[str, Convention] = {
+    convention.name: convention
+    for convention in (
+        Convention(
+            name="default",
+            ties="mean",
+            no_relevant="skip",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=None,
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # Under query weights LightGBM's own NDCG differs from this one: a query without a relevant document adds 1 to its
+            # sum, and not 1 x weight (docs/hosts.md; tests/test_conformance_lightgbm.py).
+            name="lightgbm",
+            ties="stable",
+            no_relevant=1,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map"}),
+            uncut=frozenset(),
+            rel=">0.5",
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host="lightgbm",
+        ),
+        Convention(
+            name="xgboost",
+            ties="stable",
+            no_relevant=1,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=32,
+            metrics=frozenset({"ndcg", "map", "precision"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="cut",
+            err_max_grade=4,
+            err_p="exp",
+            host="xgboost",
+        ),
+        Convention(
+            name="catboost",
+            ties="worst",
+            no_relevant=0,
+            ndcg_no_relevant=1,
+            recall_no_relevant=1,
+            cutoff=None,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "err", "pfound"}),
+            uncut=frozenset(),
+            rel=">0.5",
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="cut",
+            err_max_grade=4,
+            err_p="label",
+            host=None,
+        ),
+        Convention(
+            name="sklearn",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"dcg", "ndcg"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="trec_eval",
+            ties="docid",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="gdeval",
+            ties="docid",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "err"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="letor",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "precision"}),
+            uncut=frozenset({"map"}),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="jarvelin",
+            ndcg_short="zero",
+            map_denominator="relevant",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+    )
+}
+
+
+def convention_of(convention: ConventionName | Convention | None) -> Convention:
+    """Return the convention of a name; None is the default one."""
+    if convention is None:
+        return CONVENTIONS["default"]
+    if isinstance(convention, Convention):
+        return convention
+    if not isinstance(convention, str):
+        raise LtrTypeError(f"convention must be a name or a Convention. Got {convention!r}.")
+    if convention not in CONVENTIONS:
+        raise LtrValueError(
+            f"There is no convention {convention!r}.{did_you_mean(convention, CONVENTIONS)} Known: {', '.join(CONVENTIONS)}."
+        )
+    return CONVENTIONS[convention]

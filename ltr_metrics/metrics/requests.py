@@ -1,0 +1,158 @@
+"""Complete the names and options of a call: to metrics that carry every field, and one policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from typing import Any
+
+from ltr_metrics._engine.checks import require_option
+from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._engine.words import (
+    ConventionName,
+    NoRelevant,
+    TiePolicy,
+)
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.conventions import (
+    OF_ANY_RANKING,
+    TIES,
+    Convention,
+    checked_no_relevant,
+    convention_of,
+)
+from ltr_metrics.metrics.names import metric, parse
+
+DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
+
+
+OneMetric = str | Metric | Callable[[Ranking], Any]
+
+
+Metrics = OneMetric | Iterable[OneMetric]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How ties and undefined values are treated, for all metrics of an evaluation."""
+
+    ties: TiePolicy
+    no_relevant: NoRelevant | float
+    convention: str  # whose choices these are, as far as no option said otherwise
+    no_relevant_of: Mapping[str, NoRelevant | float] = field(
+        default_factory=dict
+    )  # canonical name -> where it is another one
+
+    def no_relevant_for(self, metric: str) -> NoRelevant | float:
+        """Return what takes the place of a metric's undefined values."""
+        return self.no_relevant_of.get(metric, self.no_relevant)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be computed: complete metrics, the name that each was asked for by, and one policy."""
+
+    metrics: tuple[Metric, ...]
+    asked: dict[str, str]  # name as asked for -> canonical name
+    policy: Policy
+    by_default: bool = False  # whether nobody named the metrics
+
+
+def resolve(
+    metrics: Metrics | None = None,
+    *,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
+) -> Request:
+    """Complete names and options: an explicit value wins, then the convention's, then the default."""
+    chosen, by_default = convention_of(convention), metrics is None
+    if metrics is None:
+        metrics = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
+    complete: dict[str, Metric] = {}
+    asked: dict[str, str] = {}
+    for item in listed(metrics):
+        made = _completed(item, chosen) if isinstance(item, str) else metric(item)
+        if complete.setdefault(str(made), made) != made:
+            raise LtrValueError(
+                f"Two different metrics are both named {str(made)!r}: give their functions different names."
+            )
+        asked[name_of(item)] = str(made)
+    if not complete:
+        raise LtrValueError("metrics must name at least one metric: got none.")
+    policy = _policy(chosen, complete, ties, no_relevant)
+    return Request(tuple(complete.values()), asked, policy, by_default)
+
+
+def listed(metrics: Metrics) -> list[OneMetric]:
+    """Return the metrics that were asked for, one or several, as a list."""
+    if isinstance(metrics, (str, Metric)) or callable(metrics):
+        return [metrics]
+    if not isinstance(metrics, Iterable):
+        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
+    return list(metrics)
+
+
+def leaves_gain_open(metric: OneMetric) -> bool:
+    """Whether a metric is given by a name that leaves its gain to a convention, as ``"ndcg@10"`` does."""
+    if not isinstance(metric, str):
+        return False
+    parsed = parse(metric)
+    return any(field.name == "gain" for field in fields(parsed.cls)) and "gain" not in parsed.given
+
+
+def name_of(metric: object) -> str:
+    """Return the name that a metric, its name or its function goes by."""
+    return getattr(metric, "__name__", str(metric)) if callable(metric) else str(metric)
+
+
+def _policy(
+    convention: Convention,
+    metrics: Mapping[str, Metric],
+    ties: TiePolicy | None,
+    no_relevant: NoRelevant | float | None,
+) -> Policy:
+    ties = require_option("ties", convention.ties if ties is None else ties, TIES)
+    if no_relevant is not None:
+        return Policy(ties, checked_no_relevant(no_relevant), convention.name)
+    exceptions = {
+        name: "skip" if isinstance(metric, OF_ANY_RANKING) else getattr(convention, f"{metric.NAME}_no_relevant", None)
+        for name, metric in metrics.items()
+    }
+    of_metric = {n: checked_no_relevant(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
+    return Policy(ties, checked_no_relevant(convention.no_relevant), convention.name, of_metric)
+
+
+def _has(convention: Convention, cls: type[Metric]) -> bool:
+    return convention.metrics is None or cls.NAME in convention.metrics or cls in OF_ANY_RANKING
+
+
+def _completed(name: str, convention: Convention) -> Metric:
+    """Complete a name, which loops ask for again and again."""
+    try:
+        return _known_complete(name, convention)
+    except TypeError:  # a convention whose gain is a list has no hash
+        return _complete(name, convention)
+
+
+@lru_cache(maxsize=1_000)
+def _known_complete(name: str, convention: Convention) -> Metric:
+    return _complete(name, convention)
+
+
+def _complete(name: str, convention: Convention) -> Metric:
+    parsed = parse(name)
+    if convention.metrics is not None and not _has(convention, parsed.cls):
+        raise LtrValueError(
+            f"{name!r} is not a metric of {convention.name}, which has {', '.join(sorted(convention.metrics))} alone, so that "
+            f"convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), or set ties and "
+            "no_relevant instead of the convention."
+        )
+    if parsed.cls.NAME in convention.uncut and "k" in parsed.given:
+        raise LtrValueError(
+            f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write {parsed.cls.NAME!r}, or pass "
+            f"the metric as an object (ltr_metrics.metric({name!r}))."
+        )
+    return parsed.make(name, convention.completing(parsed.cls))

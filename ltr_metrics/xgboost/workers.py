@@ -1,0 +1,202 @@
+"""XGBoost's training on several workers: each evaluates the queries that it has, and every worker gets the mean over all.
+
+XGBoost calls metrics and callbacks in step on all workers. Whatever one of them finds wrong is therefore raised on all, for the others would
+wait for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xgboost import collective
+from xgboost.core import XGBoostError
+
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._hosts import Plan, refuse_undefined_means
+from ltr_metrics.errors import LtrError, LtrValueError, naming
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.label_checks import LabelChecks, check_in_silence
+from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.metrics.requests import Request
+
+WHOLE = (
+    "Bring the rows of a query together before: ltr_metrics.dask.whole_queries(frame, qid) does, and DaskXGBRanker does it itself unless "
+    "allow_group_split=True."
+)
+
+
+@dataclass
+class Part:
+    """What one worker has evaluated.
+
+    Attributes
+    ----------
+    totals : Totals
+    queries : LabelledQueries, optional
+        None on a worker without rows.
+    is_new : bool
+        Whether the workers have not been told of these queries in a round before.
+    qid : callable
+        Returns the ids of the queries, each of them once, or None where nobody knows them.
+    """
+
+    totals: Totals
+    queries: LabelledQueries | None = None
+    is_new: bool = False
+    qid: Callable[[], AnyArray | None] = lambda: None
+
+
+def totals_of_all(evaluate: Callable[[], Part], request: Request) -> Totals:
+    """Evaluate this worker's part, and return the totals of all workers, which are the same on each.
+
+    One all-reduce; in the first round of a data set a few more, to look at the labels and ids of all workers together.
+
+    Raises
+    ------
+    LtrError
+        On all workers if one of them raises, says which.
+    """
+    names = tuple(map(str, request.metrics))
+    part, error = Part(Totals.nothing(names)), None
+    try:
+        part = evaluate()
+    except Exception as caught:  # any: the others wait
+        error = caught
+    told = _from_all(np.array([error is not None, part.is_new, *part.totals.to_array()], dtype=np.float64))
+    _raise_on_all(told[:, 0] > 0, error)
+    if told[:, 1].any():
+        _check_together(part, request)
+    total = Totals.nothing(names)
+    for numbers in told[:, 2:]:  # in the order of ranks, so that all workers have the same digits
+        total += Totals.from_array(names, numbers)
+    if not total.n_queries:
+        raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")
+    return total
+
+
+def ids_on_dask(dmatrix: Any) -> AnyArray | None:
+    """Return the ids, each once, of the queries in a DMatrix that xgboost.dask is training with; None elsewhere.
+
+    A DMatrix keeps where queries begin and forgets their ids. xgboost.dask has both in the function that it runs on each worker,
+    from whose frame they are read.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "do_train" and frame.f_globals.get("__name__") == "xgboost.dask":
+            matrices, sources = frame.f_locals.get("evals", ()), frame.f_locals.get("refs", ())
+            for (matrix, _), source in zip(matrices, sources, strict=True):
+                if matrix is dmatrix:
+                    return _distinct([part["qid"] for part in source["parts"] or () if "qid" in part])
+        frame = frame.f_back
+    return None
+
+
+def _distinct(ids: list[Any]) -> AnyArray:
+    arrays = [part.get() if hasattr(part, "__cuda_array_interface__") else np.asarray(part) for part in ids]
+    return np.unique(np.concatenate(arrays)) if arrays else np.zeros(0, dtype=np.int64)
+
+
+def _check_together(mine: Part, request: Request) -> None:
+    """Check what no worker sees alone: the grades of all labels, and that no query is cut."""
+    labels, qid, error = LabelChecks(), None, None
+    try:
+        if mine.queries is not None:
+            labels.add(mine.queries)
+            qid = mine.qid()
+            _refuse_other_queries(mine.queries, qid)
+    except Exception as caught:
+        error = caught
+    rank, of_all, shared = collective.get_rank(), LabelChecks(), {}
+    for other in range(collective.get_world_size()):
+        told: Any = collective.broadcast((labels, qid) if other == rank else None, other)
+        of_all, their_qid = of_all + told[0], told[1]
+        if other != rank and qid is not None and their_qid is not None:
+            shared[other] = np.intersect1d(qid, their_qid)
+    if error is None:
+        try:
+            _refuse_cut_queries(shared)
+            if rank == 0:  # one warning, not one a worker
+                of_all.check(request)
+        except Exception as caught:
+            error = caught
+    _raise_on_all(_from_all(np.array([error is not None], dtype=np.float64))[:, 0] > 0, error)
+
+
+def _refuse_other_queries(queries: LabelledQueries, qid: AnyArray | None) -> None:
+    if qid is not None and len(qid) != queries.n_queries:
+        raise LtrValueError(
+            f"The DMatrix has {queries.n_queries} queries, and its rows have {len(qid)} different ids. A DaskQuantileDMatrix takes a query "
+            f"whose rows are in two partitions for two, and XGBoost reads ids as 32-bit numbers. {WHOLE}"
+        )
+
+
+def _refuse_cut_queries(shared: dict[int, AnyArray]) -> None:
+    for other, ids in shared.items():
+        if len(ids):
+            raise LtrValueError(
+                f"Query {ids[0]} has rows here and on worker {other}, and so have {len(ids)} queries in all: each worker would "
+                f"rank its rows alone. {WHOLE}"
+            )
+
+
+# -- what is sent -----------------------------------------------------------------------------------------------------------
+
+
+def _from_all(mine: FloatArray) -> FloatArray:
+    """Return what every worker has, a row each: a sum to which each adds a row of its own is exact."""
+    rows = np.zeros((collective.get_world_size(), len(mine)))
+    rows[collective.get_rank()] = mine
+    try:
+        summed: FloatArray = collective.allreduce(rows, collective.Op.SUM).reshape(rows.shape)
+    except XGBoostError as error:
+        raise XGBoostError(
+            "Another worker has left the training; its log says why. If that is 'data did not contain feature names', it has no partition of "
+            f"a data set: pass feature_names=list(X.columns) to DaskDMatrix, or as many partitions as there are workers. {error}"
+        ) from error
+    return summed
+
+
+def _raise_on_all(failed: BoolArray, error: Exception | None) -> None:
+    """Raise this worker's error, or that of the first worker which has one."""
+    if not failed.any():
+        return
+    first, n_workers = int(failed.argmax()), collective.get_world_size()
+    text = None
+    if error is not None:
+        text = str(error) if isinstance(error, LtrError) else f"{type(error).__name__}: {error}"
+    text_of_first = collective.broadcast(text, first)
+    if error is None:
+        raise LtrValueError(f"{_worker(first)}: {text_of_first}")
+    if n_workers == 1:
+        raise error
+    with naming(_worker(collective.get_rank())):
+        raise error
+
+
+def _worker(rank: int) -> str:
+    return f"Worker {rank} (of 0 to {collective.get_world_size() - 1})"
+
+
+def totals_of_part(plan: Plan, queries: Queries, scores: Any) -> Totals:
+    """Return the sums of one worker's queries, of which the mean over all workers is made."""
+    check_in_silence(queries, plan.request)
+    result = queries.answer(scores, plan.request)  # a mean over no query is refused if no worker has one
+    return Totals.of(result.per_query, result.weight)
+
+
+def mean_over_workers(plan: Plan, log: PerQueryLog | None, evaluate: Callable[[], Part]) -> dict[str, float]:
+    """Return the mean over the queries of all workers, of which XGBoost then takes the plain mean, which changes nothing."""
+    if log is not None:
+        raise LtrValueError(
+            "log= keeps what one process evaluates, and this training's data are spread over workers, with which it would be lost. Leave "
+            "it out; after the training, ltr_metrics.evaluate has the queries of any round: booster.predict(data, iteration_range=(0, i + 1))."
+        )
+    totals = totals_of_all(evaluate, plan.request)
+    refuse_undefined_means(totals)
+    return totals.mean
