@@ -13,6 +13,7 @@ import pytest
 from sklearn.metrics import dcg_score, ndcg_score
 
 import ltr_metrics as ltr
+from ltr_metrics.metrics.requests import resolve
 
 catboost_utils = pytest.importorskip("catboost.utils", reason="catboost is not installed")
 pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
@@ -110,7 +111,7 @@ def ours(name: str, y: np.ndarray, convention: str) -> float | None:
     if name == "err@10" and (convention == "catboost") != (y is BINARY):
         return None  # CatBoost takes labels for probabilities, the others take them for grades
     try:
-        ltr.conventions.resolve(name, convention=convention)
+        resolve(name, convention=convention)
     except ltr.LtrValueError:
         return None
     return ltr.evaluate(y, SCORE, qid=QID, docid=DOCID, metrics=name, convention=convention)[name]

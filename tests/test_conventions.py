@@ -7,6 +7,8 @@ import dataclasses
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics.metrics.names import METRICS
+from ltr_metrics.metrics.requests import resolve
 
 COMPLETED = {  # name -> what it means under each convention that has it
     "ndcg@10": {
@@ -62,7 +64,7 @@ def test_names_are_completed(name: str, convention: str) -> None:
         with pytest.raises(ltr.LtrValueError, match=f"is not a metric of {convention}"):
             ltr.evaluate(**rows, metrics=name, convention=convention)
         return
-    request = ltr.conventions.resolve(name, convention=convention)
+    request = resolve(name, convention=convention)
     assert [str(metric) for metric in request.metrics] == [expected]
     assert (request.policy.ties, request.policy.no_relevant) == POLICIES[convention]
 
@@ -122,9 +124,13 @@ def test_fields_that_cannot_be_are_refused_at_once(field: str, value: object, me
 
 def test_a_convention_that_is_replaced_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     y, s, group = [0, 0, 1, 0], [1, 2, 3, 4], [2, 2]
-    monkeypatch.setitem(ltr.CONVENTIONS, "mine", ltr.Convention(name="mine", ndcg_gain="linear"))
+    monkeypatch.setitem(
+        ltr.CONVENTIONS, "mine", dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", ndcg_gain="linear")
+    )
     assert list(ltr.evaluate(y, s, group=group, metrics=["ndcg"], convention="mine").mean) == ["ndcg_lin"]
-    monkeypatch.setitem(ltr.CONVENTIONS, "mine", ltr.Convention(name="mine", ndcg_gain=[0, 1, 2, 3, 4]))
+    monkeypatch.setitem(
+        ltr.CONVENTIONS, "mine", dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", ndcg_gain=[0, 1, 2, 3, 4])
+    )
     assert list(ltr.evaluate(y, s, group=group, metrics=["ndcg"], convention="mine").mean) == ["ndcg(gain=[0,1,2,3,4])"]
     monkeypatch.delitem(ltr.CONVENTIONS, "mine")
     with pytest.raises(ltr.LtrValueError, match="There is no convention 'mine'"):
@@ -135,3 +141,16 @@ def test_true_is_no_value_for_an_undefined_one_also_after_1() -> None:
     assert ltr.evaluate([0, 0], [1, 2], group=[2], metrics=["mrr"], no_relevant=1)["mrr"] == 1
     with pytest.raises(ltr.LtrValueError, match="no_relevant must be"):
         ltr.evaluate([0, 0], [1, 2], group=[2], metrics=["mrr"], no_relevant=True)
+
+
+def test_the_defaults_of_metric_classes_are_those_of_the_default_convention() -> None:
+    for cls in METRICS:
+        of_class = {field.name: field.default for field in dataclasses.fields(cls)}
+        for name, value in ltr.CONVENTIONS["default"].completing(cls).items():
+            assert of_class[name] == value, f"{cls.__name__}.{name} and the default convention differ"
+
+
+def test_no_field_of_a_convention_has_a_default() -> None:
+    assert all(field.default is dataclasses.MISSING for field in dataclasses.fields(ltr.Convention))
+    with pytest.raises(TypeError, match="missing"):
+        ltr.Convention(name="mine")  # type: ignore[call-arg]

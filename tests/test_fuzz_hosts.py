@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ import xgboost as xgb
 
 from fuzz import host_searches, host_trainings, hosts
 from fuzz.host_setups import Part, Question, Style, differs, unequal_values
-from ltr_metrics import adapter, lightgbm, xgboost
+from ltr_metrics import _hosts
 from ltr_metrics.evaluation.log.training import TrainingLog
 from ltr_metrics.sklearn import scorer
 from ltr_metrics.sklearn.scorer import QueryScorer
@@ -53,12 +54,12 @@ def test_a_case_depends_on_its_number_alone(subject: str, tmp_path: Path, monkey
 
 def _plant_small_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """Log each value 1e-4 too high."""
-    named, score = adapter.Plan.named, QueryScorer.__call__
+    named, score = _hosts.Plan.named, QueryScorer.__call__
 
     def higher(values: Any) -> Any:
         return {name: value + 1e-4 for name, value in values.items()} if isinstance(values, dict) else values + 1e-4
 
-    monkeypatch.setattr(adapter.Plan, "named", lambda self, mean: higher(named(self, mean)))
+    monkeypatch.setattr(_hosts.Plan, "named", lambda self, mean: higher(named(self, mean)))
     monkeypatch.setattr(  # of which one metric alone has no name
         QueryScorer,
         "__call__",
@@ -68,13 +69,13 @@ def _plant_small_change(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _plant_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Log each metric's values under the next one's name."""
-    named = adapter.Plan.named
+    named = _hosts.Plan.named
 
-    def shifted(self: adapter.Plan, mean: Any) -> dict[str, float]:
+    def shifted(self: _hosts.Plan, mean: Any) -> dict[str, float]:
         values = named(self, mean)
         return dict(zip(values, [*list(values.values())[1:], 0.123], strict=True))
 
-    monkeypatch.setattr(adapter.Plan, "named", shifted)
+    monkeypatch.setattr(_hosts.Plan, "named", shifted)
 
 
 def _plant_other_values_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,19 +97,19 @@ def _plant_late_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _plant_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    of_lightgbm, of_xgboost = lightgbm.Queries, xgboost.Queries
-    for module, queries in ((lightgbm, of_lightgbm), (xgboost, of_xgboost)):
+    plain = ltr.Queries
+    for name in ("lightgbm", "xgboost.custom_metric", "xgboost.monitor"):
         monkeypatch.setattr(
-            module,
+            sys.modules[f"ltr_metrics.{name}"],
             "Queries",
-            lambda y, queries=queries, **given: queries(y, **{k: v for k, v in given.items() if "weight" not in k}),
+            lambda y, **given: plain(y, **{k: v for k, v in given.items() if "weight" not in k}),
         )
 
 
 def _plant_other_ties(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolve = adapter.resolve
+    resolve = _hosts.resolve
     monkeypatch.setattr(
-        adapter, "resolve", lambda asked, ties, **options: resolve(asked, ties="worst" if ties else "best", **options)
+        _hosts, "resolve", lambda asked, ties, **options: resolve(asked, ties="worst" if ties else "best", **options)
     )
 
 
@@ -116,7 +117,7 @@ def _plant_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(result: Any) -> None:
         raise ltr.LtrValueError("planted")
 
-    for module in (adapter, scorer):
+    for module in (_hosts, scorer):
         monkeypatch.setattr(module, "refuse_undefined_means", refuse)
 
 
@@ -124,7 +125,7 @@ def _plant_another_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(result: Any) -> None:
         raise ZeroDivisionError("planted")
 
-    for module in (adapter, scorer):
+    for module in (_hosts, scorer):
         monkeypatch.setattr(module, "refuse_undefined_means", fail)
 
 
@@ -196,7 +197,7 @@ def test_a_missing_refusal_is_found(subject: str, tmp_path: Path, monkeypatch: p
         )
     (number,) = cases_of(subject, 1)
     assert hosts.run(0, [number], tmp_path).outcomes[subject] == {"refused": 1}
-    for module in (adapter, scorer):
+    for module in (_hosts, scorer):
         monkeypatch.setattr(module, "refuse_undefined_means", lambda result: None)
     (fault,) = hosts.run(0, [number], tmp_path).faults
     assert "and evaluate finds no mean" in fault

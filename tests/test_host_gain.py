@@ -14,6 +14,7 @@ from lightgbm_fit import validation_sets
 import ltr_metrics as ltr
 from ltr_metrics._hosts import find_host_call, gain_of_setting
 from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 LINEAR = [0, 1, 2, 3, 4]
@@ -125,7 +126,7 @@ class TestLightGBM:
         assert list(history) == ["ndcg@10", "dcg_lin@10", "ndcg_lin@10"]
         for change in ({"host": None}, {"ndcg_gain": (0, 2, 3, 4, 5)}):
             other = dataclasses.replace(mine, **change)
-            expected = str(ltr.conventions.resolve("ndcg@10", convention=other).metrics[0])
+            expected = str(resolve("ndcg@10", convention=other).metrics[0])
             assert list(lightgbm_log(split, feval("ndcg@10", convention=other), label_gain=LINEAR))[1] == expected
         with pytest.raises(ltr.LtrValueError, match="host must be one of 'lightgbm', 'xgboost'"):
             dataclasses.replace(mine, host="catboost")

@@ -11,7 +11,7 @@ import pytest
 import reference
 
 import ltr_metrics as ltr
-from ltr_metrics import blocks, sorting
+from ltr_metrics._engine import blocks, sorting
 from ltr_metrics.metrics import average_precision, stops
 
 METRICS = ["ndcg_exp", "ndcg_lin@10", "map", "map@10", "mrr", "mrr@5", "err", "err@10", "precision@10", "recall@10"]

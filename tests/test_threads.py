@@ -13,7 +13,7 @@ import pytest
 from table import TABLE, Entry
 
 import ltr_metrics as ltr
-from ltr_metrics import blocks, threads
+from ltr_metrics._engine import blocks, threads
 from ltr_metrics._engine.threads import n_threads_for, usable_processors
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
@@ -148,7 +148,7 @@ IN_WORKERS = """
 import sys
 import numpy as np
 import ltr_metrics as ltr
-from ltr_metrics import threads
+from ltr_metrics._engine import threads
 
 threads.ROWS_WORTH_A_THREAD = 10
 X, y, qid = ltr.make_ranking(n_queries=50, random_state=0)

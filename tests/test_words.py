@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import inspect
@@ -14,7 +15,9 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics import adapter, conventions, inference, queries, sorting, words
+from ltr_metrics import _hosts
+from ltr_metrics._engine import queries, sorting, words
+from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.comparison import settings, table
 from ltr_metrics.analysis.inference import bootstrap
 from ltr_metrics.evaluation.log import rounds, search
@@ -32,7 +35,7 @@ from ltr_metrics.interleaving import (
     simulation,
 )
 from ltr_metrics.io import read_trec
-from ltr_metrics.metrics import gain
+from ltr_metrics.metrics import conventions, gain
 from ltr_metrics.report import html
 
 LITERALS = {name: kind for name, kind in vars(words).items() if get_origin(kind) is Literal}
@@ -53,7 +56,7 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "CorrectionOver": [settings.CORRECTION_OVER],
     "Interval": [inference.INTERVALS, table.INTERVALS],
     "Bootstrap": [bootstrap.BOOTSTRAPS],
-    "NameStyle": [adapter.NAMES],
+    "NameStyle": [_hosts.NAMES],
     "RuleOfBestRound": [rounds.RULES],
     "PartOfSearch": [[part for part in search.PARTS if part is not None]],
     "InterleavingMethod": [methods.METHODS],
@@ -68,7 +71,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "NoRelevant": lambda word: ltr.evaluate(Y, S, qid=QID, metrics="mrr", no_relevant=word),
     "Unjudged": lambda word: ltr.Queries(Y, qid=QID, unjudged=word),
     "ConventionName": lambda word: ltr.evaluate(Y, S, qid=QID, metrics="ndcg", convention=word),
-    "HostOfGain": lambda word: conventions.Convention(name="mine", host=word),
+    "HostOfGain": lambda word: dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", host=word),
     "Topics": lambda word: read_trec("absent", "absent", topics=word),
     "NamedGain": lambda word: ltr.NDCG(gain=word),
     "NamedDiscount": lambda word: ltr.NDCG(discount=word),
