@@ -42,7 +42,7 @@ class Plan:
 
     def evaluate(self, queries: Queries, scores: Any) -> Evaluation:
         """Evaluate, and refuse a mean over no query, which a host would log as NaN and never stop on."""
-        result = queries.answer(scores, self.request)
+        result = queries.evaluate_request(scores, self.request)
         refuse_undefined_means(result)
         return result
 
@@ -237,7 +237,7 @@ def refuse_undefined_means(result: Evaluation | Totals) -> None:
             )
 
 
-class Prepared:
+class QueriesCache:
     """Queries of a host's data sets: laid out once, again if what they were made of has changed, dropped with the data set.
 
     Hosts hand over the same object in every round, and nothing of theirs tells of all changes.
@@ -262,11 +262,11 @@ class Prepared:
         return queries
 
     def __reduce__(self) -> Any:
-        return Prepared, ()  # copies and other processes prepare for themselves
+        return QueriesCache, ()  # copies and other processes prepare for themselves
 
 
 # What takes the place of an adapter that was given to the wrong host, told by what the host hands over; the first that fits.
-PLACES = {
+HOST_ENTRY_POINTS = {
     "estimator": "scikit-learn's scoring= takes ltr_metrics.sklearn.make_scorer(...)",
     "lightgbm Dataset": "lgb.train(feval=...) takes ltr_metrics.lightgbm.feval(...)",
     "xgboost DMatrix": "xgb.train(custom_metric=...) takes ltr_metrics.xgboost.custom_metric(...)",
@@ -278,12 +278,12 @@ PLACES = {
 def wrong_host(rule: str, *given: Any) -> LtrTypeError:
     """Return the error for what a host handed over to an adapter of another one, with the right one's name."""
     kinds = list(map(_kind, given))
-    told = next((kind for kind in PLACES if kind in kinds), None)
+    told = next((kind for kind in HOST_ENTRY_POINTS if kind in kinds), None)
     if told is None:
         return LtrTypeError(
-            f"{rule} Got {' and '.join(f'a {kind}' for kind in kinds)}. Elsewhere: {'; '.join(PLACES.values())}."
+            f"{rule} Got {' and '.join(f'a {kind}' for kind in kinds)}. Elsewhere: {'; '.join(HOST_ENTRY_POINTS.values())}."
         )
-    return LtrTypeError(f"{rule} Got {'an' if told == 'estimator' else 'a'} {told}: {PLACES[told]}.")
+    return LtrTypeError(f"{rule} Got {'an' if told == 'estimator' else 'a'} {told}: {HOST_ENTRY_POINTS[told]}.")
 
 
 def _kind(thing: Any) -> str:

@@ -18,7 +18,7 @@ from ltr_metrics._hosts import (
     HostMetrics,
     Names,
     Plan,
-    Prepared,
+    QueriesCache,
     find_host_call,
     gain_of_setting,
     wrong_host,
@@ -151,7 +151,7 @@ class LightGBMMetrics(HostMetrics):
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(metrics, **options)
-        self._prepared = Prepared()
+        self._queries_cache = QueriesCache()
 
     def _refuse_unusable_names(self, names: Sequence[str]) -> None:
         last_words: dict[str, str] = {}
@@ -192,7 +192,7 @@ class DatasetMetrics(LightGBMMetrics):
     def _queries(self, dataset: Any) -> Queries:
         # get_label() does not tell of set_field("label", ...): these are the fields that LightGBM has now.
         fields = tuple(map(dataset.get_field, ("label", "weight", "group")))
-        return self._prepared.get(dataset, fields, lambda: _queries_of(dataset, *fields))
+        return self._queries_cache.get(dataset, fields, lambda: _queries_of(dataset, *fields))
 
 
 class ArrayMetrics(LightGBMMetrics):
@@ -210,7 +210,7 @@ class ArrayMetrics(LightGBMMetrics):
         calling = _Calling.now()
         plan = self.plan(self._gain(calling))
         calling.refuse_names_in_use(plan)
-        queries = self._prepared.get(
+        queries = self._queries_cache.get(
             y_true, (y_true, weight, group), lambda: Queries(y_true, group=group, sample_weight=weight)
         )
         result = plan.evaluate(queries, _one_a_row(y_pred))

@@ -77,7 +77,7 @@ def _log(queries: ltr.Queries, scores: Any) -> ltr.PerQueryLog:
     log, request = ltr.PerQueryLog(), resolve(["map"])
     noise = np.random.default_rng(1).normal(size=len(scores))
     for share in np.linspace(0, 1, 12):
-        log.record(DATA, queries.answer(share * scores + (1 - share) * noise, request), request, name="valid")
+        log.record(DATA, queries.evaluate_request(share * scores + (1 - share) * noise, request), request, name="valid")
     return log
 
 

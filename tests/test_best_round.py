@@ -162,7 +162,7 @@ def test_the_logs_best_round_is_that_of_its_means() -> None:
     rng, data, log = np.random.default_rng(3), Host(), ltr.PerQueryLog()
     _, y, qid = ltr.make_ranking(n_queries=40, documents=8, random_state=0)
     queries, request = ltr.Queries(y, qid=qid, query_weight=rng.random(40)), resolve(["ndcg@5", "mrr"])
-    results = [queries.answer(y + rng.normal(0, 3 / (i + 1), len(y)), request) for i in range(6)]
+    results = [queries.evaluate_request(y + rng.normal(0, 3 / (i + 1), len(y)), request) for i in range(6)]
     for result in results:
         log.record(data, result, request, name="check")
     found = log.best_round("check", "ndcg@5", "one_se", 0.9)

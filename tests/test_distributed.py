@@ -70,9 +70,9 @@ class InTwoParts:
         for rows in (qid < 15, qid >= 15):
             options = {"sample_weight": weight[rows]} if weighted else {}
             queries = ltr.Queries(y[rows], qid=qid[rows], by=label[rows] if by else None, **options)
-            self.parts.append(queries.answer(X[rows, 0], request))
+            self.parts.append(queries.evaluate_request(X[rows, 0], request))
         options = {"sample_weight": weight} if weighted else {}
-        self.whole = ltr.Queries(y, qid=qid, by=label if by else None, **options).answer(X[:, 0], request)
+        self.whole = ltr.Queries(y, qid=qid, by=label if by else None, **options).evaluate_request(X[:, 0], request)
 
     def totals(self) -> Totals:
         self.calls["totals"] += 1

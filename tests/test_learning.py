@@ -125,7 +125,7 @@ def test_the_log_gives_the_curve_of_its_values() -> None:
     rng, data, log = np.random.default_rng(3), Host(), ltr.PerQueryLog()
     _, y, qid = ltr.make_ranking(n_queries=40, documents=8, random_state=0)
     queries, request = ltr.Queries(y, qid=qid, query_weight=rng.random(40)), resolve(["ndcg@5", "mrr"])
-    results: list[Any] = [queries.answer(y + rng.normal(0, 1 + i, len(y)), request) for i in range(5)]
+    results: list[Any] = [queries.evaluate_request(y + rng.normal(0, 1 + i, len(y)), request) for i in range(5)]
     for result in results:
         log.record(data, result, request, name="check")
     found, best = log.learning_curve(data, "ndcg@5", 0.9), log.best_round("check", "ndcg@5", confidence=0.9)

@@ -178,7 +178,7 @@ def test_prepared_arrays_are_dropped_with_their_labels() -> None:
     metrics = eval_metric("dcg_lin")
     y = np.array([0.0, 1, 2, 0])
     metrics(y, y, None, np.array([2, 2]))
-    ((_, _, prepared),) = metrics._prepared._known.values()
+    ((_, _, prepared),) = metrics._queries_cache._known.values()
     queries = weakref.ref(prepared)
     del y, prepared
     gc.collect()

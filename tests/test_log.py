@@ -185,7 +185,7 @@ def record(
     **options: str,
 ) -> None:
     request = resolve(metrics, **options)
-    result = ltr.Queries([1, 0, 0, 2], group=group, query_weight=weight).answer([1, 2, 3, 4], request)
+    result = ltr.Queries([1, 0, 0, 2], group=group, query_weight=weight).evaluate_request([1, 2, 3, 4], request)
     log.record(data, result, request, name=name, training=training)
 
 

@@ -351,7 +351,7 @@ def log_of(names: tuple[str, ...] = ("training", "valid")) -> tuple[ltr.PerQuery
     for round_ in range(9):
         for name, host in zip(names, hosts, strict=True):
             scores = Y + rng.normal(0, 1 + abs(round_ - 4), len(Y))
-            log.record(host, queries.answer(scores, request), request, name=name)
+            log.record(host, queries.evaluate_request(scores, request), request, name=name)
     return log, hosts
 
 

@@ -138,7 +138,7 @@ def results() -> dict[str, Any]:
     )
     log, queries, request = ltr.PerQueryLog(), ltr.Queries(y, qid=ids), resolve(["map"])
     for share in (0.0, 1.0, 0.5):
-        answer = queries.answer(X[:, 0] * share + X[:, 1], request)
+        answer = queries.evaluate_request(X[:, 0] * share + X[:, 1], request)
         log.record(queries, answer, request, name=EVIL)
     mine = dataclasses.replace(ltr.CONVENTIONS["sklearn"], name=EVIL)
     return {

@@ -205,7 +205,7 @@ MISUSES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", MISUSES)
 def test_misuses_are_refused_before_anything_is_evaluated(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ltr.Queries, "answer", lambda *_: pytest.fail("evaluated"))
+    monkeypatch.setattr(ltr.Queries, "evaluate_request", lambda *_: pytest.fail("evaluated"))
     online, message = MISUSES[case]
     with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
         summarize(made_queries(), made_scores(), METRICS, online=online)

@@ -61,7 +61,7 @@ def score(
     ids = [ids[i] for i in chosen] if isinstance(ids, list) else ids[chosen]
     weights = None if weight is None else weight[QID[chosen]]
     request = resolve(metrics, **options)
-    result = ltr.Queries(labels[chosen], qid=ids, sample_weight=weights).answer(X[chosen, column], request)
+    result = ltr.Queries(labels[chosen], qid=ids, sample_weight=weights).evaluate_request(X[chosen, column], request)
     log.record_score({"column": column, "seed": 7} if parameters is None else parameters, result, part, fitted)
     return result
 
@@ -219,7 +219,7 @@ def test_numbers_do_not_depend_on_the_order_of_writing(tmp_path: Path) -> None:
 def test_folds_are_numbered_by_their_smallest_ids(log: ltr.PerQueryLog) -> None:
     request = resolve("dcg")
     for fold in ([9, 4], [10, 2], [8, 3], [7, 5], [2, 9], [6, 11]):
-        log.record_score({}, ltr.Queries([1, 1], qid=fold).answer([1, 1], request), None)
+        log.record_score({}, ltr.Queries([1, 1], qid=fold).evaluate_request([1, 1], request), None)
     assert [sorted(s.evaluation.qid.tolist()) for s in log.scores()] == [
         [2, 9],
         [2, 10],
@@ -331,7 +331,7 @@ def test_a_model_that_is_scored_after_a_cross_validation_is_no_fold(log: ltr.Per
         assert tested.folds.tolist() == [results[1, fold]["mrr"] for fold in range(3)]
         assert sorted(fit.folds) == sorted(trained[1, fold]["mrr"] for fold in range(3))
 
-    final = ltr.Queries(Y, qid=QID).answer(X[:, 1], resolve(METRICS))
+    final = ltr.Queries(Y, qid=QID).evaluate_request(X[:, 1], resolve(METRICS))
     log.record_score({"column": 1, "seed": 7}, final, "train", fitted=QID)
     refuse_other_folds()
     score(log, 1, 0, ids=QID + 1000, fitted=QID)
@@ -353,7 +353,7 @@ def record(
 ) -> ltr.Evaluation:
     """Score some queries of a ranker that was fitted on others."""
     rows = np.isin(QID, queries)
-    result = ltr.Queries(Y[rows], qid=QID[rows]).answer(X[rows, column], resolve(metrics))
+    result = ltr.Queries(Y[rows], qid=QID[rows]).evaluate_request(X[rows, column], resolve(metrics))
     log.record_score({"column": column}, result, part, fitted)
     return result
 
@@ -432,7 +432,7 @@ def test_of_estimators_without_memory_test_and_training_parts_are_not_mixed(log:
 def test_of_two_folds_the_training_part_is_the_other_test_part(log: ltr.PerQueryLog) -> None:
     record(log, range(15), None, None)
     rows = QID < 15
-    trained = ltr.Queries(Y[rows], qid=QID[rows]).answer(X[rows, 1], resolve("dcg"))
+    trained = ltr.Queries(Y[rows], qid=QID[rows]).evaluate_request(X[rows, 1], resolve("dcg"))
     log.record_score({"column": 0}, trained, None)
     with pytest.raises(ltr.LtrValueError, match=r"two different scores.*training part.*return_train_score=False"):
         log.candidates("dcg", part=None)
@@ -463,7 +463,7 @@ def test_a_query_in_several_folds_has_the_mean_of_those_where_it_is_defined(log:
 
     request = resolve(top)
     for fitted, scores in ([2, 3], [2, 1, 1, 2]), ([2, 4], [1, 2, 1, 2]):  # query 0: undefined, then defined
-        result = ltr.Queries([1, 3, 0, 2], qid=[0, 0, 1, 1]).answer(scores, request)
+        result = ltr.Queries([1, 3, 0, 2], qid=[0, 0, 1, 1]).evaluate_request(scores, request)
         log.record_score({}, result, "test", fitted)
     (one,) = log.candidates("top")
     assert one.values.tolist() == [3, 2]
@@ -647,7 +647,7 @@ def test_other_files_are_left_alone_and_damaged_ones_are_named(log: ltr.PerQuery
 
 def test_each_use_has_a_log_of_its_own(log: ltr.PerQueryLog, tmp_path: Path) -> None:
     request = resolve("mrr")
-    result = ltr.Queries(Y, qid=QID).answer(Y, request)
+    result = ltr.Queries(Y, qid=QID).evaluate_request(Y, request)
     with pytest.raises(
         ltr.LtrTypeError, match=r"for the scores of a search\. Give a training a log of its own, without folder"
     ):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics._engine.cache import Memo
+from ltr_metrics._engine.cache import Cache
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
@@ -33,7 +33,7 @@ GRADE_BITS_AT_MOST = 8  # of the sort key; with more distinct grades they are lo
 def batches_of(queries: LabelledQueries, n_threads: int = 1) -> list[Batch]:
     """Cut the queries into blocks, and these into batches, the first time that they are asked for."""
     at_most = CELLS_IN_A_BLOCK if n_threads == 1 else CELLS_IN_A_SHARED_BLOCK
-    return queries.once(("batches", at_most), lambda: list(_batches(queries, at_most)))
+    return queries.cached(("batches", at_most), lambda: list(_batches(queries, at_most)))
 
 
 def blocks_of(queries: LabelledQueries) -> list[Block]:
@@ -72,7 +72,7 @@ def _cut(n_ranked: IntArray, at_most: int) -> Iterator[IntArray]:
         first += count
 
 
-def best_first(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
+def ideal_rankings(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
     """Return the ideal ranking of all documents, ranked or not, by grade: queries of like length, their grade indexes.
 
     The matrices are (queries x documents), padded with 0, "no document".
@@ -87,12 +87,12 @@ def best_first(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
         grades = np.where(inside, queries.grade_index[rows], queries.grade_index.dtype.type(0))
         return np.sort(grades, axis=1)[:, ::-1]
 
-    return queries.once(
-        "best_first", lambda: [(members, sort(members)) for members in _cut(queries.sizes, CELLS_IN_A_BLOCK)]
+    return queries.cached(
+        "ideal_rankings", lambda: [(members, sort(members)) for members in _cut(queries.sizes, CELLS_IN_A_BLOCK)]
     )
 
 
-class Block(Memo):
+class Block(Cache):
     """Some queries of like length, seen from their labels.
 
     Attributes
@@ -124,14 +124,14 @@ class Block(Memo):
 
     def arranged(self, order: str) -> Arrangement:
         """Put the ranked documents in the order that decides ties: input, ascending, descending or docid."""
-        return self.once(("arranged", order), lambda: _arrange(self, order))
+        return self.cached(("arranged", order), lambda: _arrange(self, order))
 
-    def at_least(self, lowest: int) -> UpperGrades:
+    def at_least(self, lowest: int) -> RelevantOffsets:
         """Count the ranked documents whose grade index is at least this."""
-        return self.once(("at least", lowest), lambda: UpperGrades.of(self, lowest))
+        return self.cached(("at least", lowest), lambda: RelevantOffsets.of(self, lowest))
 
 
-class UpperGrades(NamedTuple):
+class RelevantOffsets(NamedTuple):
     """The ranked documents from some grade on, query after query: all that can be said of them before they are ranked."""
 
     found: IntArray  # queries that have any
@@ -140,7 +140,7 @@ class UpperGrades(NamedTuple):
     above: FloatArray  # what a document's flat cell in the (queries x width) matrix is more than its rank
 
     @classmethod
-    def of(cls, block: Block, lowest: int) -> UpperGrades:
+    def of(cls, block: Block, lowest: int) -> RelevantOffsets:
         """Count them."""
         chosen = np.arange(1, len(block.queries.grades) + 1) >= lowest
         count = block.queries.count_ranked(chosen)[block.members]
@@ -212,8 +212,8 @@ def _windows(values: AnyArray, begin: IntArray, width: int) -> AnyArray:
 
 def _arrange(block: Block, order: str) -> Arrangement:
     queries, width, n_ranked = block.queries, block.width, block.n_ranked
-    rows = queries.once("ranked_rows", lambda: _ranked_rows(queries))
-    ends = queries.once("ranked_ends", lambda: queries.n_retrieved().cumsum())
+    rows = queries.cached("ranked_rows", lambda: _ranked_rows(queries))
+    ends = queries.cached("ranked_ends", lambda: queries.n_retrieved().cumsum())
     start = ends[block.members] - n_ranked
     begin = np.minimum(start, ends[-1] - width)
     shift = (start - begin)[:, None]
@@ -271,7 +271,7 @@ def _tie_values(queries: LabelledQueries, order: str) -> AnyArray:
         names, rank = np.unique(docid, return_inverse=True)
         return np.asarray(len(names) - 1 - rank)
 
-    return queries.once("docid_descending", falling)
+    return queries.cached("docid_descending", falling)
 
 
 def _cells_by(values: AnyArray, inside: BoolArray) -> IntArray:
@@ -286,6 +286,6 @@ def _cells_by(values: AnyArray, inside: BoolArray) -> IntArray:
     return words
 
 
-def with_no_document(values: FloatArray) -> FloatArray:
+def with_padding_value(values: FloatArray) -> FloatArray:
     """Put the value of "no document", 0, before the values of the distinct grades."""
     return np.concatenate((np.zeros(1, dtype=values.dtype), values))

@@ -93,12 +93,12 @@ class LabelledQueries(GroupedRows):
     def n_retrieved(self) -> IntArray:
         """How many documents of each query have a rank."""
         retrieved = self.retrieved
-        return self.sizes if retrieved is None else self.once("n_retrieved", lambda: self.sum_by_query(retrieved))
+        return self.sizes if retrieved is None else self.cached("n_retrieved", lambda: self.sum_by_query(retrieved))
 
     def count_by_query(self, chosen: BoolArray) -> IntArray:
         """Documents of each query whose grade is chosen (one flag a distinct grade)."""
         flags = np.concatenate(([False], chosen))
-        return self.once(("count", chosen.tobytes()), lambda: _read_only(self.sum_by_query(flags[self.grade_index])))
+        return self.cached(("count", chosen.tobytes()), lambda: _read_only(self.sum_by_query(flags[self.grade_index])))
 
     def count_ranked(self, chosen: BoolArray) -> IntArray:
         """Documents of each query that have a rank and whose grade is chosen (one flag a distinct grade)."""
@@ -121,7 +121,7 @@ class LabelledQueries(GroupedRows):
             )
         self.refuse_other_index("y_score", y_score)
         scores = as_numbers(y_score, "y_score", self.n_rows)
-        self.once(SWAPPED, lambda: self._warn_of_swapped(scores))
+        self.cached(SWAPPED, lambda: self._warn_of_swapped(scores))
         return scores
 
     def _warn_of_swapped(self, scores: AnyArray) -> None:
@@ -194,7 +194,7 @@ class LabelledQueries(GroupedRows):
 
     def column(self, name: str) -> FloatArray:
         """Return one of `columns`, checked the first time that a metric asks for it."""
-        return self.once(("column", name), lambda: self._column(name, self.columns[name]))
+        return self.cached(("column", name), lambda: self._column(name, self.columns[name]))
 
     def _column(self, name: str, values: Any) -> FloatArray:
         self.refuse_other_index(f"columns[{name!r}]", values)

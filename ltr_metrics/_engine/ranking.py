@@ -7,24 +7,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Batch, Block, with_no_document
-from ltr_metrics._engine.cache import Memo
+from ltr_metrics._engine.blocks import Batch, Block, with_padding_value
+from ltr_metrics._engine.cache import Cache
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.sorting import SortedDocuments, sort_documents
-from ltr_metrics._engine.ties import ShownPlaces, TiedDocuments, Ties
+from ltr_metrics._engine.ties import TiedDocuments, TiedRanks, Ties
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 
 def rank(block: Block, scores: AnyArray, ties: TiePolicy) -> Ranking:
-    """Rank the documents of a block's queries; a NaN score raises `NotANumberError`."""
+    """Rank the documents of a block's queries; a NaN score raises `NaNScoreError`."""
     found = sort_documents(block, scores, ties)
     tied = Ties.of_neighbours(found.tied) if ties == "mean" and found.tied is not None else None
     return Ranking(block, found, tied)
 
 
-def join(batch: Batch, tops: Sequence[Ranking]) -> Ranking:
+def concat(batch: Batch, tops: Sequence[Ranking]) -> Ranking:
     """Join the first ranks of a batch's blocks: a call for each step of a metric then serves many queries."""
     if len(tops) == 1:
         return tops[0]
@@ -32,16 +32,16 @@ def join(batch: Batch, tops: Sequence[Ranking]) -> Ranking:
     grades = np.zeros((depth, len(batch.together.members)), dtype=batch.together.queries.grade_index.dtype)
     ties, of_tied, query, document = [], [], 0, 0
     for top in tops:
-        shown = top.grade_indexes(top.width).T
+        shown = top.grade_indices(top.width).T
         grades[: len(shown), query : query + shown.shape[1]] = shown
         if top.ties is not None:
-            ties.append(Ties(top.ties.row + query, top.ties.first, top.ties.size, top.ties.at + document))
+            ties.append(Ties(top.ties.query + query, top.ties.n_above, top.ties.size, top.ties.offset + document))
             of_tied.append(top.grades_at(top.ties.documents))
             document += len(of_tied[-1])
         query += shown.shape[1]
     if not ties:
         return Ranking(batch.together, FirstRanks(grades.T, grades[:0, 0]), None)
-    return Ranking(batch.together, FirstRanks(grades.T, np.concatenate(of_tied)), Ties.together(ties))
+    return Ranking(batch.together, FirstRanks(grades.T, np.concatenate(of_tied)), Ties.concat(ties))
 
 
 class FirstRanks(NamedTuple):
@@ -55,7 +55,7 @@ class FirstRanks(NamedTuple):
         """Ranks that are there."""
         return int(self.grades.shape[1])
 
-    def grade_indexes(self, depth: int) -> AnyArray:
+    def grade_indices(self, depth: int) -> AnyArray:
         """Return the grade indexes of the first ranks, (queries x depth)."""
         return self.grades[:, :depth]
 
@@ -75,7 +75,7 @@ class FirstRanks(NamedTuple):
 _NOT_KEPT = "A metric with a cutoff that looks at rows or at all documents must say so: set OF_GRADES_ALONE = False in its class."
 
 
-class Ranking(Memo):
+class Ranking(Cache):
     """The ranked documents of some queries of like length: what a metric sees.
 
     Matrices are (queries x depth), the best rank first; cells below a query's last document have grade index 0 and the
@@ -113,18 +113,18 @@ class Ranking(Memo):
         """Return a value for each distinct grade, by rank; refused where equal scores leave the order open."""
         depth = self.depth(depth)
         open_ties = None if self.ties is None else self.ties.above(depth)
-        if open_ties is not None and len(open_ties.row):
-            query = self.queries.qid[self.block.members[open_ties.row[0]]]
+        if open_ties is not None and len(open_ties.query):
+            query = self.queries.qid[self.block.members[open_ties.query[0]]]
             raise LtrValueError(
                 f'ties="mean" leaves the order of equal scores open, so there is no one ranking to look at: query {query} has '
-                f"{open_ties.size[0]} documents of equal score from rank {open_ties.first[0] + 1} on. Use ranking.expected for what "
+                f"{open_ties.size[0]} documents of equal score from rank {open_ties.n_above[0] + 1} on. Use ranking.expected for what "
                 'adds up over ranks, or evaluate with ties="stable", "worst" or "best".'
             )
         return self.as_laid_out(values, depth)
 
     def as_laid_out(self, values: FloatArray, depth: int) -> FloatArray:
         """Return the same with tied documents in some order, for those who replace them."""
-        return with_no_document(values)[self.grade_indexes(depth)]
+        return with_padding_value(values)[self.grade_indices(depth)]
 
     def expected(self, values: FloatArray, depth: int | None = None) -> FloatArray:
         """Return a value for each distinct grade, by rank, where the documents of a tie all have the tie's mean."""
@@ -136,8 +136,8 @@ class Ranking(Memo):
             grade = self.tied_grades(depth)
             lowest, highest = grade[tied.begins], grade[tied.begins + tied.ties.size - 1]
             # The mean of equal values is that value: rounding is not to lift a perfect ranking above 1.
-            mean = np.where(lowest == highest, with_no_document(values)[lowest], mean)
-            self.tied_places(depth).show_each(mean, ranked)
+            mean = np.where(lowest == highest, with_padding_value(values)[lowest], mean)
+            self.tied_ranks(depth).fill_ties(mean, ranked)
         return ranked
 
     def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
@@ -148,9 +148,9 @@ class Ranking(Memo):
         if self.ties is not None:
             tied = self.tied_documents(depth)
             if tied.begins.size:
-                column = tied.ties.first[tied.tie] + tied.place
-                sums = np.add.reduceat(values[self._documents.rows(tied.ties.row[tied.tie], column)], tied.begins)
-                self.tied_places(depth).show_each(sums / tied.ties.size, ranked)
+                column = tied.ties.n_above[tied.tie] + tied.place
+                sums = np.add.reduceat(values[self._documents.rows(tied.ties.query[tied.tie], column)], tied.begins)
+                self.tied_ranks(depth).fill_ties(sums / tied.ties.size, ranked)
         return ranked
 
     def count(self, chosen: BoolArray) -> IntArray:
@@ -166,12 +166,12 @@ class Ranking(Memo):
         score = self._documents.scores(query, column)
         begins = np.ones(len(query), dtype=np.bool_)
         begins[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
-        grade = self.grade_indexes(self.width)[query, column]
+        grade = self.grade_indices(self.width)[query, column]
         return query, np.cumsum(begins) - 1, grade.astype(np.intp)
 
     def at_least(self, lowest: int, depth: int) -> BoolArray:
         """By rank, tied documents in some order, whether the grade index is at least this."""
-        return np.asarray(self.grade_indexes(depth) >= lowest)
+        return np.asarray(self.grade_indices(depth) >= lowest)
 
     def first_at_least(self, lowest: int) -> FloatArray:
         """Rank of the first document of such a grade, tied ones in some order; infinite where there is none."""
@@ -184,16 +184,16 @@ class Ranking(Memo):
     def top(self, depth: int) -> Ranking:
         """Return the ranking of the first ranks, which keeps no more than is needed of them."""
         depth = self.depth(depth)
-        grades = np.ascontiguousarray(self.grade_indexes(depth).T).T
+        grades = np.ascontiguousarray(self.grade_indices(depth).T).T
         none: AnyArray = grades[:0, 0]
         if self.ties is None:
             return Ranking(self.block, FirstRanks(grades, none), None)
         above = self.ties.above(depth)
-        lowest, highest = self.grades_at(above.at), self.grades_at(above.at + above.size - 1)
-        above = above.chosen(np.flatnonzero(lowest != highest))  # where all grades are equal, so are all orders
-        if not len(above.row):
+        lowest, highest = self.grades_at(above.offset), self.grades_at(above.offset + above.size - 1)
+        above = above.take(np.flatnonzero(lowest != highest))  # where all grades are equal, so are all orders
+        if not len(above.query):
             return Ranking(self.block, FirstRanks(grades, none), None)
-        ties = Ties(above.row, above.first, above.size, above.begins)
+        ties = Ties(above.query, above.n_above, above.size, above.begins)
         return Ranking(self.block, FirstRanks(grades, self.grades_at(above.documents)), ties)
 
     def cells_at_least(self, lowest: int) -> IntArray:
@@ -213,20 +213,20 @@ class Ranking(Memo):
         flags = self.at_least(lowest, self.width).ravel()
         counted = np.cumsum(flags, dtype=np.int32)
         above_query = np.concatenate(([0], counted[self.width - 1 :: self.width]))
-        begin = self.ties.at
+        begin = self.ties.offset
         above = counted[begin] - flags[begin]
-        return counted[begin + self.ties.size - 1] - above, above - above_query[self.ties.row]
+        return counted[begin + self.ties.size - 1] - above, above - above_query[self.ties.query]
 
     def _tied_with_next(self) -> BoolArray:
         assert isinstance(self._documents, SortedDocuments)
         assert self._documents.tied is not None
         return self._documents.tied.ravel()
 
-    def grade_indexes(self, depth: int) -> AnyArray:
+    def grade_indices(self, depth: int) -> AnyArray:
         """Return the grade indexes of the first ranks, tied documents in some order, in a small integer type."""
-        known = self._memo.get("grades")
+        known = self._cache.get("grades")
         if known is None or known.shape[1] < depth:
-            known = self._memo["grades"] = self._documents.grade_indexes(depth)
+            known = self._cache["grades"] = self._documents.grade_indices(depth)
         return known[:, :depth]
 
     def grades_at(self, at: IntArray) -> AnyArray:
@@ -237,23 +237,23 @@ class Ranking(Memo):
         """Return the ties that begin above ``depth``."""
         assert self.ties is not None
         ties = self.ties
-        return self.once(("ties", depth), lambda: ties.above(depth))
+        return self.cached(("ties", depth), lambda: ties.above(depth))
 
     def tied_documents(self, depth: int) -> TiedDocuments:
         """Return every document of the ties that begin above ``depth``."""
-        return self.once(("tied documents", depth), lambda: TiedDocuments.of(self.ties_above(depth)))
+        return self.cached(("tied documents", depth), lambda: TiedDocuments.of(self.ties_above(depth)))
 
-    def tied_places(self, depth: int) -> ShownPlaces:
+    def tied_ranks(self, depth: int) -> TiedRanks:
         """Return the places within ``depth`` of the ties that begin above it."""
-        return self.once(("tied places", depth), lambda: ShownPlaces.of(self.tied_documents(depth), depth))
+        return self.cached(("tied places", depth), lambda: TiedRanks.of(self.tied_documents(depth), depth))
 
     def tied_grades(self, depth: int) -> AnyArray:
         """Grade indexes of the `tied_documents`, ascending within a tie."""
-        return self.once(("tied grades", depth), lambda: self._documents.grades_at(self.ties_above(depth).documents))
+        return self.cached(("tied grades", depth), lambda: self._documents.grades_at(self.ties_above(depth).documents))
 
     def tied_values(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each distinct grade, for the `tied_documents`."""
-        return np.asarray(with_no_document(values)[self.tied_grades(depth)])
+        return np.asarray(with_padding_value(values)[self.tied_grades(depth)])
 
     def tie_sums(self, values: FloatArray, depth: int) -> FloatArray:
         """Sum of a value for each distinct grade over the whole of each tie that begins above ``depth``."""
@@ -263,7 +263,7 @@ class Ranking(Memo):
         return np.asarray(np.add.reduceat(self.tied_values(values, depth), tied.begins))
 
 
-def running(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
+def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
     """Accumulate over the ranks, (queries x depth); rank by rank where the matrix is laid out so, which is much faster."""
     if not by_rank.flags.f_contiguous:
         return np.asarray(operation.accumulate(by_rank, axis=1))
@@ -274,6 +274,6 @@ def running(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
     return done
 
 
-def totals(matrix: FloatArray) -> FloatArray:
+def row_sums(matrix: FloatArray) -> FloatArray:
     """Sum each row from left to right, so that zeros behind it, which are there for longer neighbours, change no digit."""
-    return running(np.add, matrix)[:, -1]
+    return accumulate_ranks(np.add, matrix)[:, -1]

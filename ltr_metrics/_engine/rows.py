@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.cache import Memo
+from ltr_metrics._engine.cache import Cache
 from ltr_metrics._engine.checks import AnyArray, IntArray, pandas_index, refuse_different_indexes, refuse_other_index
 from ltr_metrics._engine.grouping import as_ids, group_by_ids, group_by_sizes
 from ltr_metrics._engine.ids import id_texts, positions_by_text, spelling_hint
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line
 
 
-class GroupedRows(Memo):
+class GroupedRows(Cache):
     """Rows, an id a row or sizes, and the pandas index that the columns share, if they have one.
 
     Attributes

@@ -30,7 +30,7 @@ HIGHEST = np.iinfo(np.int64).max
 CELLS_A_LOOK_UP = 16  # sorting a cell once more costs about a sixteenth of looking its score up
 
 
-class NotANumberError(Exception):
+class NaNScoreError(Exception):
     """A score is NaN; the caller, who has all rows, says where."""
 
 
@@ -55,7 +55,7 @@ class SortedDocuments(NamedTuple):
         """Return their scores."""
         return self.of_rows[self.rows(query, rank)]
 
-    def grade_indexes(self, depth: int) -> AnyArray:
+    def grade_indices(self, depth: int) -> AnyArray:
         """Return the grade indexes of the first ranks, (queries x depth), in a small integer type; padding has 0."""
         arrangement, keys = self.arrangement, self.keys[:, :depth]
         if arrangement.grades is None:
@@ -80,7 +80,7 @@ class SortedDocuments(NamedTuple):
 def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDocuments:
     """Sort every query of a block by falling score; infinite scores come first and last."""
     arrangement = block.arranged(ORDER_OF_TIES[ties])
-    words, room = _rising_words(arrangement, scores)
+    words, room = _descending_sort_keys(arrangement, scores)
     keys = np.bitwise_and(words, ~_tail_mask(arrangement), out=room)
     np.bitwise_or(keys, arrangement.tail, out=keys, casting="unsafe")
     keys.ravel()[arrangement.padding] = arrangement.padding_keys
@@ -89,19 +89,19 @@ def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDoc
     exact = scores.dtype == np.float32 and arrangement.tail_bits <= FLOAT32_SPARE_BITS
     if exact and ties != "mean":
         return found
-    alike = _alike(keys, _tail_mask(arrangement))
-    if not alike.any():
+    same_prefix = _same_prefix_as_next(keys, _tail_mask(arrangement))
+    if not same_prefix.any():
         return found
-    return found._replace(tied=alike if exact else _settle(found, alike, words))
+    return found._replace(tied=same_prefix if exact else _resolve_near_ties(found, same_prefix, words))
 
 
-def _rising_words(arrangement: Arrangement, scores: AnyArray) -> tuple[KeyArray, KeyArray]:
+def _descending_sort_keys(arrangement: Arrangement, scores: AnyArray) -> tuple[KeyArray, KeyArray]:
     """Lay scores out as integers that rise as the score falls; return them, and room for as many more, warm in the cache."""
     laid_out = arrangement.of_documents(scores)
     room = laid_out if laid_out.dtype == np.float64 else None
     falling = np.subtract(0.0, laid_out, out=room, dtype=np.float64)  # never -0.0, which would stand below 0.0
     if np.isnan(falling.min()):
-        raise NotANumberError
+        raise NaNScoreError
     words = falling.view(np.int64)
     flips = words >> 63
     flips &= HIGHEST
@@ -113,27 +113,27 @@ def _tail_mask(arrangement: Arrangement) -> int:
     return (1 << arrangement.tail_bits) - 1
 
 
-def _alike(words: KeyArray, low_bits: int) -> BoolArray:
+def _same_prefix_as_next(words: KeyArray, low_bits: int) -> BoolArray:
     """Which words differ from the next one in these low bits at most."""
     flat = words.ravel()
-    alike = np.empty(words.shape, dtype=np.bool_)
-    np.less_equal((flat[1:] ^ flat[:-1]).view(np.uint64), np.uint64(low_bits), out=alike.ravel()[:-1])
-    alike[:, -1] = False  # what stands next is another query's
-    return alike
+    same_prefix = np.empty(words.shape, dtype=np.bool_)
+    np.less_equal((flat[1:] ^ flat[:-1]).view(np.uint64), np.uint64(low_bits), out=same_prefix.ravel()[:-1])
+    same_prefix[:, -1] = False  # what stands next is another query's
+    return same_prefix
 
 
-def _settle(found: SortedDocuments, alike: BoolArray, words: KeyArray) -> BoolArray:
+def _resolve_near_ties(found: SortedDocuments, same_prefix: BoolArray, words: KeyArray) -> BoolArray:
     """Put documents right whose scores differ only in dropped bits; return which cells tie with the next one."""
-    cells = np.flatnonzero(alike)
-    if len(cells) * CELLS_A_LOOK_UP < alike.size:
+    cells = np.flatnonzero(same_prefix)
+    if len(cells) * CELLS_A_LOOK_UP < same_prefix.size:
         same = _same_scores(found, cells)
         if not same.all():
             _sort_again(found, cells, ~same)
-            alike.ravel()[cells] = _same_scores(found, cells)
-        return alike
+            same_prefix.ravel()[cells] = _same_scores(found, cells)
+        return same_prefix
     words.ravel()[found.arrangement.padding] = found.arrangement.padding_keys
     words.sort(axis=1)  # the prefixes stand as in the keys, so equal words stand where equal scores do
-    tied = _alike(words, 0)
+    tied = _same_prefix_as_next(words, 0)
     different = ~tied.ravel()[cells]
     if different.any():
         _sort_again(found, cells, different)

@@ -13,10 +13,10 @@ from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 class Ties(NamedTuple):
     """Runs of two or more documents with equal scores, in the order of queries and ranks."""
 
-    row: IntArray  # query of each tie, within the block
-    first: IntArray  # documents above the tie
+    query: IntArray  # position of the query within the block
+    n_above: IntArray  # documents ranked above the tie
     size: IntArray
-    at: IntArray  # where its documents begin, for those who keep their grades
+    offset: IntArray  # offset of its first document in the flat ranking
 
     @classmethod
     def of_neighbours(cls, tied: BoolArray) -> Ties:
@@ -29,7 +29,7 @@ class Ties(NamedTuple):
         return cls(row, begin - row * tied.shape[1], last_but_one - begin + 2, begin)
 
     @classmethod
-    def together(cls, parts: Sequence[Ties]) -> Ties:
+    def concat(cls, parts: Sequence[Ties]) -> Ties:
         """Join the ties of several rankings."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
@@ -41,18 +41,18 @@ class Ties(NamedTuple):
     @property
     def documents(self) -> IntArray:
         """List them so, each by where it is for those who keep the grades."""
-        of_tie = np.repeat(self.at - self.begins, self.size)
+        of_tie = np.repeat(self.offset - self.begins, self.size)
         of_tie += np.arange(len(of_tie))
         return of_tie
 
     def above(self, depth: int) -> Ties:
         """Those that begin within the first ``depth`` ranks."""
-        chosen = self.first < depth
-        return self if chosen.all() else self.chosen(np.flatnonzero(chosen))
+        chosen = self.n_above < depth
+        return self if chosen.all() else self.take(np.flatnonzero(chosen))
 
-    def chosen(self, chosen: IntArray) -> Ties:
+    def take(self, chosen: IntArray) -> Ties:
         """Return some of them, given by position."""
-        return Ties(self.row[chosen], self.first[chosen], self.size[chosen], self.at[chosen])
+        return Ties(self.query[chosen], self.n_above[chosen], self.size[chosen], self.offset[chosen])
 
 
 class TiedDocuments(NamedTuple):
@@ -70,7 +70,7 @@ class TiedDocuments(NamedTuple):
         return cls(ties, tie, np.arange(len(tie)) - np.repeat(begins, ties.size), begins)
 
 
-class ShownPlaces(NamedTuple):
+class TiedRanks(NamedTuple):
     """The places of ties whose rank is within a depth."""
 
     within: IntArray  # how many of each tie
@@ -79,17 +79,17 @@ class ShownPlaces(NamedTuple):
     column: IntArray
 
     @classmethod
-    def of(cls, tied: TiedDocuments, depth: int) -> ShownPlaces:
+    def of(cls, tied: TiedDocuments, depth: int) -> TiedRanks:
         """List the places, of ties that begin above the depth."""
-        column = tied.ties.first[tied.tie] + tied.place
+        column = tied.ties.n_above[tied.tie] + tied.place
         entries = np.flatnonzero(column < depth)
-        within = np.minimum(tied.ties.size, depth - tied.ties.first)
-        return cls(within, entries, np.repeat(tied.ties.row, within), column[entries])
+        within = np.minimum(tied.ties.size, depth - tied.ties.n_above)
+        return cls(within, entries, np.repeat(tied.ties.query, within), column[entries])
 
     def show(self, of_documents: FloatArray, by_rank: FloatArray) -> None:
         """Write values, one for each of the `TiedDocuments`, over the cells of a (queries x depth) matrix."""
         by_rank[self.row, self.column] = of_documents[self.entries]
 
-    def show_each(self, of_ties: FloatArray, by_rank: FloatArray) -> None:
+    def fill_ties(self, of_ties: FloatArray, by_rank: FloatArray) -> None:
         """Write values, one for each tie, over the cells of a (queries x depth) matrix."""
         by_rank[self.row, self.column] = np.repeat(of_ties, self.within)

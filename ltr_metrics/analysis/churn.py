@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count, refuse_different_indexes
-from ltr_metrics._engine.places import Places, places
 from ltr_metrics._engine.plain import none_if_nan, plain_ids
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranks import RowRanks, rank_rows
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import table_of
@@ -225,7 +225,7 @@ def churn_of(
         raise LtrValueError(f"k must be a whole number of at least 1. Got {k!r}.")
     if not (is_number(p) and 0 < p < 1):
         raise LtrValueError(f"p must be a number between 0 and 1. Got {p!r}.")
-    places_a, places_b = places(queries, a, "a", retrieved_a), places(queries, b, "b", retrieved_b)
+    places_a, places_b = rank_rows(queries, a, "a", retrieved_a), rank_rows(queries, b, "b", retrieved_b)
     n_ranked = [queries.sum_by_query(one.rank > 0) for one in (places_a, places_b)]
     n_shown = np.minimum(np.maximum(*n_ranked), k)
     in_a, in_b = places_a.within(k), places_b.within(k)
@@ -255,7 +255,7 @@ def _refuse_other_lengths(columns: dict[str, Any]) -> None:
             )
 
 
-def _rank_biased_overlap(queries: LabelledQueries, a: Places, b: Places, p: float) -> FloatArray:
+def _rank_biased_overlap(queries: LabelledQueries, a: RowRanks, b: RowRanks, p: float) -> FloatArray:
     """Return the extrapolated overlap of each query; NaN where neither ranking has a document.
 
     It is written as 1 minus what is missing, so that equal lists are exactly 1. The sum over depths becomes one over documents: a

@@ -243,7 +243,7 @@ def _made(cls: type[Metric], choices: dict[str, Any]) -> Metric:
 def _value(queries: Queries, scores: Any, cls: type[Metric], choices: dict[str, Any]) -> float:
     metric = _made(cls, choices)
     policy = Policy(choices["ties"], choices["no_relevant"], "explained")
-    value = queries.answer(scores, Request((metric,), {}, policy)).mean[str(metric)]
+    value = queries.evaluate_request(scores, Request((metric,), {}, policy)).mean[str(metric)]
     if np.isnan(value):
         raise LtrValueError(
             f"{metric} with no_relevant={choices['no_relevant']} has no mean on these data: it is undefined for every query. Give "

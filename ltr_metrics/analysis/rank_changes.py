@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, is_count, refuse_different_indexes
-from ltr_metrics._engine.places import places
 from ltr_metrics._engine.plain import none_if_nan, plain_ids
 from ltr_metrics._engine.printed import Printed, Table, as_html, as_text
 from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranks import rank_rows
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.result import table_of
 from ltr_metrics.metrics.relevance import BinaryMetric
@@ -288,7 +288,7 @@ def rank_changes_of(
     relevance.check(queries)
     rows = np.flatnonzero(np.concatenate(([False], relevance.relevant(queries)))[queries.grade_index])
     ranks = [
-        places(queries, scores, name, retrieved).expected()[rows]
+        rank_rows(queries, scores, name, retrieved).expected()[rows]
         for scores, name, retrieved in ((a, "a", retrieved_a), (b, "b", retrieved_b))
     ]
     order = np.argsort(-np.abs(_change(*ranks)), kind="stable")

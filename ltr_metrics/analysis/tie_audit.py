@@ -129,7 +129,8 @@ def tie_audit(
 def tie_audit_of(queries: Queries, y_score: Any, request: Request) -> TieAudit:
     """Do what `tie_audit` does for queries that are laid out and names that are resolved already."""
     results = {
-        ties: queries.answer(y_score, replace(request, policy=replace(request.policy, ties=ties))) for ties in POLICIES
+        ties: queries.evaluate_request(y_score, replace(request, policy=replace(request.policy, ties=ties)))
+        for ties in POLICIES
     }
     tied, constant = tied_queries(queries, queries.scores(y_score))
     worst, best = results["worst"].per_query, results["best"].per_query
@@ -151,6 +152,6 @@ def tied_queries(queries: LabelledQueries, scores: AnyArray) -> tuple[BoolArray,
     for block in blocks_of(queries):
         ties = rank(block, scores, "mean").ties
         if ties is not None:
-            tied[block.members[ties.row]] = True
-            constant[block.members[ties.row[ties.size == block.n_ranked[ties.row]]]] = True
+            tied[block.members[ties.query]] = True
+            constant[block.members[ties.query[ties.size == block.n_ranked[ties.query]]]] = True
     return tied, constant

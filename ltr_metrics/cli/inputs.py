@@ -108,7 +108,7 @@ def evaluated(source: Source, request: Request) -> dict[str, Evaluation]:
     found = {}
     for name, scores in progress("Evaluating", source.scores.items()):
         with naming(name):
-            found[name] = source.queries[name].answer(scores, request)
+            found[name] = source.queries[name].evaluate_request(scores, request)
     return found
 
 

@@ -61,7 +61,7 @@ def part_of(asked: Asked, columns: Mapping[str, Any], make: Callable[..., Querie
     labels.add(queries)
     for name in asked.scores:
         with naming(name) if len(asked.scores) > 1 else nullcontext():
-            results[name] = queries.answer(plain[f"score {name}"], asked.request)
+            results[name] = queries.evaluate_request(plain[f"score {name}"], asked.request)
         fingerprint = results[name].fingerprint
         if fingerprint is not None:
             _ = fingerprint.of_query  # lets the labels go

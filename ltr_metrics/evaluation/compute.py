@@ -10,8 +10,8 @@ import numpy as np
 from ltr_metrics._engine.blocks import Batch, batches_of
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, join, rank
-from ltr_metrics._engine.sorting import NotANumberError
+from ltr_metrics._engine.ranking import Ranking, concat, rank
+from ltr_metrics._engine.sorting import NaNScoreError
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
@@ -43,15 +43,15 @@ def values_of(
             if first:
                 tops.append(ranking.top(deepest))
         if first:
-            _fill(by_block, join(batch, tops), first)
+            _fill(by_block, concat(batch, tops), first)
 
     batches = batches_of(queries, n_threads)
     try:
         _each(of_batch, batches, n_threads)
-    except NotANumberError:
+    except NaNScoreError:
         queries.refuse_nan_scores(scores)
         raise
-    place = queries.once("place in blocks", lambda: _places(queries, batches))  # the same however they are cut
+    place = queries.cached("place in blocks", lambda: _places(queries, batches))  # the same however they are cut
     values = by_block.take(place, axis=1)
     _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))

@@ -89,7 +89,7 @@ class Queries(LabelledQueries):
         if not retrieved.any():
             raise LtrValueError("No row that is retrieved has a place: there is no ranking to evaluate.")
         other = copy(self)
-        other.forget()
+        other.clear_cache()
         other.retrieved = retrieved
         return other
 
@@ -105,17 +105,19 @@ class Queries(LabelledQueries):
     ) -> Evaluation:
         """Evaluate one score a row; see `evaluate` for the parameters."""
         request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
-        return self.answer(y_score, request, n_threads)
+        return self.evaluate_request(y_score, request, n_threads)
 
-    def answer(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
+    def evaluate_request(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
         """Evaluate a request whose names are resolved already, as adapters do round after round."""
         if isinstance(y_score, Positions):
             of_places, shown = y_score.as_scores(self)
-            return (self if shown.all() else self._with_retrieved(shown)).answer(of_places, request, n_threads)
+            return (self if shown.all() else self._with_retrieved(shown)).evaluate_request(
+                of_places, request, n_threads
+            )
         scores = self.scores(y_score)
         for metric in request.metrics:
             try:
-                self.once(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
+                self.cached(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
             except LtrValueError as error:
                 if request.by_default:
                     raise LtrValueError(

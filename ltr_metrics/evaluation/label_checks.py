@@ -81,9 +81,9 @@ _SILENCE = threading.Lock()  # the warnings of a process are one list for all of
 
 def check_in_silence(queries: LabelledQueries, request: Request) -> None:
     """Have each metric check the labels of a part without a warning: what is worth one is decided by the labels of all parts together."""
-    queries.once(SWAPPED, lambda: None)  # a part says too little
+    queries.cached(SWAPPED, lambda: None)  # a part says too little
     with _SILENCE, warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)
         for metric in request.metrics:
             with suppress(LtrError):  # which the evaluation raises again
-                queries.once(("checked", metric.family()), lambda metric=metric: metric.check(queries))  # type: ignore[misc]
+                queries.cached(("checked", metric.family()), lambda metric=metric: metric.check(queries))  # type: ignore[misc]

@@ -286,7 +286,7 @@ def _answer(queries: Queries, scores: Callable[[], Any], request: Request, where
     """Evaluate a batch; what is worth a warning is decided at the end, by the labels of all batches."""
     with naming(where), warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)
-        result = queries.answer(scores(), request)
+        result = queries.evaluate_request(scores(), request)
     if result.fingerprint is not None:
         _ = result.fingerprint.of_query  # lets the labels go
     return result

@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
-from ltr_metrics._engine.ranking import Ranking, running, totals
+from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, row_sums
 from ltr_metrics._engine.ties import TiedDocuments
 from ltr_metrics._engine.words import Denominator
 from ltr_metrics.errors import LtrValueError
@@ -71,7 +71,7 @@ class MAP(BinaryMetric, RankMetric):
     def _over_hits(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         """Divide by what depends on the ranking: a random number where a tie spans the cutoff."""
         depths = [ranking.depth(k) for k in cutoffs]
-        sums = running(np.add, self.contributions(ranking, max(depths)))
+        sums = accumulate_ranks(np.add, self.contributions(ranking, max(depths)))
         hits = np.cumsum(ranking.at_least(self.lowest(ranking.queries), max(depths)), axis=1)
         values = [sums[:, depth - 1] / np.maximum(hits[:, depth - 1], 1) for depth in depths]
         if ranking.ties is not None:
@@ -82,11 +82,11 @@ class MAP(BinaryMetric, RankMetric):
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         relevant = ranking.at_least(self.lowest(ranking.queries), depth)
-        hits = running(np.add, relevant.astype(np.float64))
+        hits = accumulate_ranks(np.add, relevant.astype(np.float64))
         adds = hits * relevant / np.arange(1.0, depth + 1)
         if ranking.ties is not None:
             of_documents = self._tied(ranking, ranking.tied_documents(depth), hits, depth)
-            ranking.tied_places(depth).show(of_documents, adds)
+            ranking.tied_ranks(depth).show(of_documents, adds)
         return adds
 
     def _sum_of_all(self, ranking: Ranking) -> FloatArray:
@@ -100,21 +100,21 @@ class MAP(BinaryMetric, RankMetric):
             adds[ranking.is_tied(cells)] = 0.0
         if len(adds):
             sums[relevant.found] = np.add.reduceat(adds, relevant.begin)
-        if ranking.ties is not None and len(ranking.ties.row):
+        if ranking.ties is not None and len(ranking.ties.query):
             ties = ranking.ties
-            harmonic = ranking.block.once("harmonic", lambda: harmonic_numbers(ranking.width))
-            of_ties = sum_of_tie(ties.first, ties.size, *ranking.in_ties(lowest), harmonic)
-            begins = np.flatnonzero(np.concatenate(([True], ties.row[1:] != ties.row[:-1])))
-            sums[ties.row[begins]] += np.add.reduceat(of_ties, begins)
+            harmonic = ranking.block.cached("harmonic", lambda: harmonic_numbers(ranking.width))
+            of_ties = sum_of_tie(ties.n_above, ties.size, *ranking.in_ties(lowest), harmonic)
+            begins = np.flatnonzero(np.concatenate(([True], ties.query[1:] != ties.query[:-1])))
+            sums[ties.query[begins]] += np.add.reduceat(of_ties, begins)
         return sums
 
     def _tied(self, ranking: Ranking, tied: TiedDocuments, hits: AnyArray, depth: int) -> FloatArray:
         """Return what place j of a tie adds on average: (r/m) (b + 1 + (j-1) (r-1)/(m-1)) / rank."""
         ties = tied.ties
         r = ranking.tie_sums(self.relevant(ranking.queries).astype(np.float64), depth)
-        b = np.where(ties.first > 0, hits[ties.row, ties.first - 1], 0)
+        b = np.where(ties.n_above > 0, hits[ties.query, ties.n_above - 1], 0)
         share, others = r / ties.size, (r - 1) / (ties.size - 1)
-        rank = ties.first[tied.tie] + tied.place + 1
+        rank = ties.n_above[tied.tie] + tied.place + 1
         return np.asarray(share[tied.tie] * (b[tied.tie] + 1 + tied.place * others[tied.tie]) / rank)
 
     def _replace_spanned(
@@ -122,8 +122,8 @@ class MAP(BinaryMetric, RankMetric):
     ) -> None:
         """Put the expected value where a tie spans the cutoff, so that the number of hits is open."""
         ties = ranking.tied_documents(depth).ties
-        spans = ties.first + ties.size > depth
-        row, above, m = ties.row[spans], ties.first[spans], ties.size[spans]
+        spans = ties.n_above + ties.size > depth
+        row, above, m = ties.query[spans], ties.n_above[spans], ties.size[spans]
         r = ranking.tie_sums(self.relevant(ranking.queries).astype(np.float64), depth)[spans]
         if len(row):
             sum_above = np.where(above > 0, sums[row, above - 1], 0.0)
@@ -176,13 +176,13 @@ def _expected_over_hits(
     """
     j = np.arange(1.0, t.max() + 1)
     inverse_rank = np.where(j <= t[:, None], 1 / (above[:, None] + j), 0.0)
-    first, second = totals(inverse_rank), totals(inverse_rank * (j - 1))
+    first, second = row_sums(inverse_rank), row_sums(inverse_rank * (j - 1))
     probability = hypergeometric(m, r, t)
     h = np.arange(probability.shape[1])
     others = np.maximum(h - 1, 0) / np.maximum(t - 1, 1)[:, None]
     in_tie = h / t[:, None] * ((b[:, None] + 1) * first[:, None] + others * second[:, None])
     ratio = (sum_above[:, None] + in_tie) / np.maximum(b[:, None] + h, 1)
-    return totals(probability * ratio)
+    return row_sums(probability * ratio)
 
 
 def hypergeometric(m: IntArray, r: FloatArray, t: IntArray) -> FloatArray:
@@ -203,4 +203,4 @@ def hypergeometric(m: IntArray, r: FloatArray, t: IntArray) -> FloatArray:
         downwards = np.where((h < mode) & (h >= lowest), 1 / to_next, 1.0)
     weight = np.cumprod(upwards, axis=1) * np.cumprod(downwards[:, ::-1], axis=1)[:, ::-1]
     weight[(h < lowest) | (h > highest)] = 0.0
-    return np.asarray(weight / totals(np.asarray(weight))[:, None])
+    return np.asarray(weight / row_sums(np.asarray(weight))[:, None])

@@ -19,7 +19,7 @@ import numpy as np
 from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, running
+from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 
@@ -139,12 +139,12 @@ class RankMetric(Metric):
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
-        sums = running(np.add, self.contributions(ranking, max(depths)))
+        sums = accumulate_ranks(np.add, self.contributions(ranking, max(depths)))
         block, family = ranking.block, self.family()
         # A metric of one's own may divide by 0: 0 / 0 is undefined, and x / 0 is refused by whoever evaluates.
         with np.errstate(divide="ignore", invalid="ignore"):
             return [
-                sums[:, depth - 1] / block.once((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
+                sums[:, depth - 1] / block.cached((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
                 for k, depth in zip(cutoffs, depths, strict=True)
             ]
 

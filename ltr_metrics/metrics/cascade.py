@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, running
+from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
 from ltr_metrics._engine.words import StopOfERR, StopOfPFound
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.metrics.base import RankMetric, is_number, require_parameter
@@ -29,7 +29,7 @@ class CascadeMetric(RankMetric):
 
     def stop(self, queries: LabelledQueries) -> FloatArray:
         """Return the probability to stop at each distinct grade."""
-        return queries.once(("stop", self.family()), lambda: self.probabilities(queries))
+        return queries.cached(("stop", self.family()), lambda: self.probabilities(queries))
 
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
         """Compute `stop`; raise an error if a label has no probability."""
@@ -46,13 +46,13 @@ class CascadeMetric(RankMetric):
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         stop = self.stop(ranking.queries)
         stops = ranking.as_laid_out(stop, depth)
-        goes_on = running(np.multiply, 1 - stops)
+        goes_on = accumulate_ranks(np.multiply, 1 - stops)
         stops[:, 1:] *= goes_on[:, :-1]
         if ranking.ties is not None:
             tied = ranking.tied_documents(depth)
-            arrives = np.where(tied.ties.first > 0, goes_on[tied.ties.row, tied.ties.first - 1], 1.0)
+            arrives = np.where(tied.ties.n_above > 0, goes_on[tied.ties.query, tied.ties.n_above - 1], 1.0)
             stops_in_tie = expected_stops(tied, ranking.tied_grades(depth), stop, self.last_of_worth(depth))
-            ranking.tied_places(depth).show(arrives[tied.tie] * stops_in_tie, stops)
+            ranking.tied_ranks(depth).show(arrives[tied.tie] * stops_in_tie, stops)
         stops *= self.worth(depth)
         return stops
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.ranking import Ranking, running
+from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
 from ltr_metrics._engine.words import ShortOfPrecision
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.relevance import BinaryMetric
@@ -141,5 +141,5 @@ class RPrec(BinaryMetric):
     def values(self, ranking: Ranking) -> FloatArray:
         n_relevant = self.n_relevant(ranking.block)
         last = np.clip(np.nan_to_num(n_relevant), 1, ranking.width).astype(np.intp)
-        found = running(np.add, self.contributions(ranking, int(last.max())))
+        found = accumulate_ranks(np.add, self.contributions(ranking, int(last.max())))
         return np.asarray(found[np.arange(len(last)), last - 1] / n_relevant)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
-from ltr_metrics._engine.ranking import Ranking, totals
+from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics._engine.ties import Ties
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.relevance import BinaryMetric
@@ -18,15 +18,15 @@ from ltr_metrics.metrics.relevance import BinaryMetric
 class DecidingTies(NamedTuple):
     """The ties that hold the first relevant document of their query."""
 
-    row: IntArray  # query within the block
-    above: IntArray  # documents above the tie
+    query: IntArray  # query within the block
+    n_above: IntArray  # documents above the tie
     size: IntArray
     relevant: FloatArray  # relevant documents in the tie
 
     def above_rank(self, depth: int) -> DecidingTies:
         """Those that begin within the first ``depth`` ranks."""
-        chosen = self.above < depth
-        return DecidingTies(self.row[chosen], self.above[chosen], self.size[chosen], self.relevant[chosen])
+        chosen = self.n_above < depth
+        return DecidingTies(self.query[chosen], self.n_above[chosen], self.size[chosen], self.relevant[chosen])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +42,8 @@ class FirstRelevant(BinaryMetric, RankMetric):
             deciding = _deciding_ties(ranking, ranking.ties, lowest, first)
             for value, depth in zip(values, depths, strict=True):
                 ties = deciding.above_rank(depth)
-                if len(ties.row):
-                    value[ties.row] = self.expected_in(ties, depth)
+                if len(ties.query):
+                    value[ties.query] = self.expected_in(ties, depth)
         return [self.where_defined(value, ranking) for value in values]
 
     def at_rank(self, rank: FloatArray) -> FloatArray:
@@ -64,15 +64,15 @@ def _deciding_ties(ranking: Ranking, ties: Ties, lowest: int, first: FloatArray)
 
     Where the first ranks alone are looked at, it may also stand below them, in a tie that begins above.
     """
-    rank, last = first[ties.row], ties.first + ties.size
-    ties = ties.chosen(
-        np.flatnonzero((rank > ties.first) & ((rank <= last) | (np.isinf(rank) & (last > ranking.width))))
+    rank, last = first[ties.query], ties.n_above + ties.size
+    ties = ties.take(
+        np.flatnonzero((rank > ties.n_above) & ((rank <= last) | (np.isinf(rank) & (last > ranking.width))))
     )
-    relevant = np.zeros(len(ties.row))
-    if len(ties.row):
+    relevant = np.zeros(len(ties.query))
+    if len(ties.query):
         relevant = np.add.reduceat(ranking.grades_at(ties.documents) >= lowest, ties.begins, dtype=np.float64)
     found = relevant > 0
-    return DecidingTies(ties.row[found], ties.first[found], ties.size[found], relevant[found])
+    return DecidingTies(ties.query[found], ties.n_above[found], ties.size[found], relevant[found])
 
 
 class MRR(FirstRelevant):
@@ -105,14 +105,14 @@ class MRR(FirstRelevant):
     def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
         # Place j is the first relevant one with probability C(m-j, r-1) / C(m, r): r/m for j = 1, then times
         # (m-j-r+1) / (m-j) from place to place.
-        m, r, above = ties.size[:, None], ties.relevant[:, None], ties.above[:, None]
+        m, r, above = ties.size[:, None], ties.relevant[:, None], ties.n_above[:, None]
         j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
         with np.errstate(divide="ignore", invalid="ignore"):
             step = (m - j - r + 1) / (m - j)
         step[:, :1] = r / m
         step[:, 1:] = np.where(j[1:] < m, np.maximum(step[:, 1:], 0), 0)
         rank = above + j + 1.0
-        return totals(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))
+        return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))
 
     def where_defined(self, value: FloatArray, ranking: Ranking) -> FloatArray:
         return np.asarray(value + self.n_relevant(ranking.block) * 0.0)
@@ -149,8 +149,8 @@ class Hit(FirstRelevant):
     def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
         # 1 - P(none of the t places shown is relevant), where place j is not with probability 1 - r / (m-j+1)
         m, r = ties.size[:, None], ties.relevant[:, None]
-        shown = np.minimum(np.minimum(m, depth - ties.above[:, None]), m - r + 1)
+        shown = np.minimum(np.minimum(m, depth - ties.n_above[:, None]), m - r + 1)
         j = np.arange(int(shown.max()))
         share = np.where(j < shown, r / np.maximum(m - j, 1), 0.0)
         with np.errstate(divide="ignore"):
-            return np.asarray(-np.expm1(totals(np.log1p(-share))))
+            return np.asarray(-np.expm1(row_sums(np.log1p(-share))))

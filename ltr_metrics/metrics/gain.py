@@ -8,7 +8,7 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block, best_first, with_no_document
+from ltr_metrics._engine.blocks import Block, ideal_rankings, with_padding_value
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
@@ -126,7 +126,7 @@ class DCG(RankMetric):
 
     def gains(self, queries: LabelledQueries) -> FloatArray:
         """Return the gain of each distinct grade."""
-        return queries.once(("gains", self.gain), lambda: self._gains(queries))
+        return queries.cached(("gains", self.gain), lambda: self._gains(queries))
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         return ranking.expected(self.gains(ranking.queries), depth) * self.discounts(ranking.queries, depth)
@@ -151,7 +151,7 @@ class DCG(RankMetric):
 
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return the discount of each rank."""
-        return queries.once(("discount", self.discount, depth), lambda: self._discounts(depth))
+        return queries.cached(("discount", self.discount, depth), lambda: self._discounts(depth))
 
     def _discounts(self, depth: int) -> FloatArray:
         ranks = np.arange(1.0, depth + 1)
@@ -218,16 +218,16 @@ class NDCG(DCG):
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         queries = block.queries
-        ideal = queries.once(("ideal", self.gain, self.discount, k), lambda: self._ideal(queries, k))[block.members]
+        ideal = queries.cached(("ideal", self.gain, self.discount, k), lambda: self._ideal(queries, k))[block.members]
         if self.short == "zero" and k is not None:
             ideal = np.where((block.n_ranked < k) & ~np.isnan(ideal), np.inf, ideal)
         return ideal
 
     def _ideal(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         """Return the ideal DCG of each query, NaN where it is 0."""
-        gains = with_no_document(self.gains(queries))
+        gains = with_padding_value(self.gains(queries))
         ideal = np.empty(queries.n_queries)
-        for members, grades in best_first(queries):
+        for members, grades in ideal_rankings(queries):
             shown = grades[:, :k]
             ideal[members] = np.cumsum(gains[shown] * self.discounts(queries, shown.shape[1]), axis=1)[:, -1]
         return np.where(ideal > 0, ideal, np.nan)

@@ -114,7 +114,7 @@ class Pairs(NamedTuple):
 
 
 def _pairs_of(ranking: Ranking) -> Pairs:
-    return ranking.once("pairs", lambda: _count_pairs(ranking))
+    return ranking.cached("pairs", lambda: _count_pairs(ranking))
 
 
 def _count_pairs(ranking: Ranking) -> Pairs:

@@ -57,7 +57,7 @@ class BinaryMetric(Metric):
 
     def lowest(self, queries: LabelledQueries) -> int:
         """Return the grade index from which on a document is relevant; one more than there are if none is."""
-        return queries.once(("lowest", self.rel), lambda: self._lowest(queries))
+        return queries.cached(("lowest", self.rel), lambda: self._lowest(queries))
 
     def _lowest(self, queries: LabelledQueries) -> int:
         above = isinstance(self.rel, str) and self.rel != "binary"
@@ -72,7 +72,7 @@ class BinaryMetric(Metric):
 
     def n_relevant(self, block: Block) -> FloatArray:
         """R: the relevant documents of each query, ranked or not; NaN where there is none."""
-        return block.once(("n_relevant", self.rel), lambda: self._n_relevant(block))
+        return block.cached(("n_relevant", self.rel), lambda: self._n_relevant(block))
 
     def _n_relevant(self, block: Block) -> FloatArray:
         count = block.queries.count_by_query(self.relevant(block.queries))[block.members]

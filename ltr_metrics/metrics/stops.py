@@ -12,7 +12,7 @@ from ltr_metrics._engine.ties import TiedDocuments
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_OF_A_RECURSION = 50_000
-PLACES = 10  # as many as are usually asked for; ties that need fewer are not told apart
+HOST_ENTRY_POINTS = 10  # as many as are usually asked for; ties that need fewer are not told apart
 GRADES_A_DOCUMENT = 3  # to add all documents of a grade takes as long, at each place, as three documents more
 LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are float64
 
@@ -44,7 +44,7 @@ def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth
     with np.errstate(divide="ignore", over="ignore"):
         # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
         reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
-    within = np.minimum(size, depth - tied.ties.first)
+    within = np.minimum(size, depth - tied.ties.n_above)
     places = np.maximum(np.minimum(within, reached), 1).astype(np.intp)
     for deepest, grow, chosen in _alike(places, size, to_add, n_grades, len(stop)):
         if grow is _by_grade:
@@ -66,7 +66,7 @@ def _alike(
 
     What becomes of a tie depends on itself alone, so that its digits do not depend on its neighbours.
     """
-    deepest, least = PLACES, 0
+    deepest, least = HOST_ENTRY_POINTS, 0
     while least < places.max():
         of_depth = (places > least) & (places <= deepest)
         # The number of ways to fill the places, at most size^places / places!, is to be a float64.

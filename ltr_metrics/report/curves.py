@@ -27,7 +27,7 @@ def curves(
         one = _at_cutoffs(family, cutoffs, request)
         of_model, n_queries = {}, 0
         for name, of_rows in scores.items():
-            result = queries[name].answer(of_rows, one)
+            result = queries[name].evaluate_request(of_rows, one)
             n_queries = result.n_queries - next(reversed(result.n_undefined.values()))
             intervals = [mean_interval(values, result.weight, confidence) for values in result.per_query.values()]
             of_model[name] = {

@@ -183,7 +183,7 @@ def _further(
 
 def _evaluate(queries: Queries, name: str, scores: Any, request: Request) -> Evaluation:
     with naming(name):
-        return queries.answer(scores, request)
+        return queries.evaluate_request(scores, request)
 
 
 def _describe(queries: Queries, source: str) -> dict[str, Any]:

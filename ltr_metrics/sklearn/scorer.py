@@ -127,7 +127,7 @@ class QueryScorer(HostMetrics):
         queries = Queries(labels, qid=ids, sample_weight=sample_weight)
         side = side_of(estimator, X, queries, as_numbers(labels, "y"))
         warn_of_ids_as_a_feature(estimator, table, self.qid)
-        return queries.answer(estimator.predict(X), self.request), side
+        return queries.evaluate_request(estimator.predict(X), self.request), side
 
     def _warn_of_another_gain(self, estimator: Any) -> None:
         if not self.open_to_gain or not hasattr(estimator, "get_params"):

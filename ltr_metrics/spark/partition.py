@@ -133,7 +133,7 @@ def _step(rows: pa.Table, task: Task) -> tuple[Queries, Evaluation]:
             by={name: column(BY.format(name)) for name in task.by} or None,
             columns={name: column(COLUMN.format(name)) for name in task.columns},
         )
-        result = queries.answer(column(SCORE), task.request, n_threads=1)  # Spark runs a task a core
+        result = queries.evaluate_request(column(SCORE), task.request, n_threads=1)  # Spark runs a task a core
     return queries, result
 
 

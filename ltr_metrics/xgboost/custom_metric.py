@@ -13,7 +13,7 @@ from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts import (
     Names,
     Plan,
-    Prepared,
+    QueriesCache,
     find_host_call,
     wrong_host,
 )
@@ -119,7 +119,7 @@ class MatrixMetrics(XGBoostMetrics):
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(metrics, **options)
-        self._prepared = Prepared()
+        self._queries_cache = QueriesCache()
 
     def _refuse_unusable_names(self, names: Sequence[str]) -> None:
         for name in names:
@@ -157,12 +157,12 @@ class MatrixMetrics(XGBoostMetrics):
         if dmatrix.num_row() == 0:
             return Part(Totals.nothing(map(str, plan.request.metrics)))
         queries, made = self._queries(dmatrix), []
-        queries.once("known to the other workers", lambda: made.append(queries))
+        queries.cached("known to the other workers", lambda: made.append(queries))
         return Part(totals_of_part(plan, queries, preds), queries, bool(made), lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
         facts = dmatrix.get_label(), dmatrix.get_weight(), dmatrix.get_uint_info("group_ptr")
-        return self._prepared.get(dmatrix, facts, lambda: _queries_of(*facts))
+        return self._queries_cache.get(dmatrix, facts, lambda: _queries_of(*facts))
 
 
 def _queries_of(label: Any, weight: Any, boundaries: Any) -> Queries:

@@ -186,7 +186,7 @@ def _worker(rank: int) -> str:
 def totals_of_part(plan: Plan, queries: Queries, scores: Any) -> Totals:
     """Return the sums of one worker's queries, of which the mean over all workers is made."""
     check_in_silence(queries, plan.request)
-    result = queries.answer(scores, plan.request)  # a mean over no query is refused if no worker has one
+    result = queries.evaluate_request(scores, plan.request)  # a mean over no query is refused if no worker has one
     return Totals.of(result.per_query, result.weight)
 
 

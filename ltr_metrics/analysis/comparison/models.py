@@ -117,7 +117,7 @@ def _evaluated(name: str, run: Any, queries: Queries, request: Request, n_thread
     if isinstance(run, Evaluation):
         return run
     with naming(name):
-        return queries.answer(run, request, n_threads)
+        return queries.evaluate_request(run, request, n_threads)
 
 
 def _of_results(

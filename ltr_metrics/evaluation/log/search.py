@@ -100,7 +100,7 @@ class SearchLog:
         >>> request = resolve("dcg@10")
         >>> for column in (0, 1):
         ...     for fold in (qid % 2 == 0, qid % 2 == 1):
-        ...         result = ltr.Queries(y[fold], qid=qid[fold]).answer(X[fold, column], request)
+        ...         result = ltr.Queries(y[fold], qid=qid[fold]).evaluate_request(X[fold, column], request)
         ...         log.record_score({"column": column, "seed": 7}, result, "test", fitted=qid[~fold])
         >>> zero, one = log.candidates("dcg@10", params=[{"column": 0}, {"column": 1}])
         >>> zero.parameters, len(zero.folds), zero.n_queries

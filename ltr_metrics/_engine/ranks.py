@@ -13,7 +13,7 @@ from ltr_metrics._engine.sorting import sort_documents
 from ltr_metrics.errors import LtrValueError
 
 
-class Places(NamedTuple):
+class RowRanks(NamedTuple):
     """Where a ranking puts each row of the input, counted from 1; 0 for a row that has no rank."""
 
     rank: IntArray  # where equal scores stand in input order
@@ -37,7 +37,7 @@ class Places(NamedTuple):
         return np.where(self.rank > 0, (self.first + self.last) / 2, np.inf)
 
 
-def places(queries: LabelledQueries, scores: Any, name: str, retrieved: Any = None) -> Places:
+def rank_rows(queries: LabelledQueries, scores: Any, name: str, retrieved: Any = None) -> RowRanks:
     """Rank the rows under scores that messages call ``name``, or those of them that the option ``retrieved_<name>`` says are ranked."""
     queries.refuse_other_index(name, scores)
     scores = np.ascontiguousarray(as_numbers(scores, name, queries.n_rows))
@@ -55,7 +55,7 @@ def places(queries: LabelledQueries, scores: Any, name: str, retrieved: Any = No
         rank[rows] = column + 1
         first[rows] = np.repeat(column[begin] + 1, size)
         last[rows] = np.repeat(column[begin] + size, size)
-    return Places(rank, first, last)
+    return RowRanks(rank, first, last)
 
 
 def _of_ranking(queries: LabelledQueries, retrieved: BoolArray, name: str) -> LabelledQueries:
