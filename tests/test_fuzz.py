@@ -68,7 +68,7 @@ def test_a_case_is_known_by_its_number(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    ("program", "evaluate_request"),
+    ("program", "answer"),
     [
         ("import os, signal; input(); os.kill(os.getpid(), signal.SIGSEGV)", "the process ended with SIGSEGV"),
         ("import sys; input(); sys.exit(3)", "the process ended with exit status 3"),
