@@ -1,28 +1,35 @@
-"""Facts that are computed the first time that they are asked for."""
+"""Values that are computed when they are first needed, and kept with the object that they describe."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import cached_property
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 class Cache:
-    """Base of what remembers facts about itself; copies that are pickled find them again where they are needed."""
+    """Base class of objects that cache facts about themselves; pickled copies compute them again.
 
-    def __init__(self) -> None:
-        self._cache: dict[Hashable, Any] = {}
+    A fact without a parameter is a `functools.cached_property` of the subclass. `cached` is for
+    facts that depend on a parameter, such as a metric's gain.
+    """
 
     def cached(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return what ``compute`` gave the first time that it was asked for under this key."""
-        if key not in self._cache:
-            self._cache[key] = compute()
-        return self._cache[key]  # type: ignore[no-any-return]
+        """Return the value stored under the key; call ``compute`` and store its result the first time."""
+        values = self.__dict__.setdefault("_cache", {})
+        if key not in values:
+            values[key] = compute()
+        return values[key]  # type: ignore[no-any-return]
 
     def clear_cache(self) -> None:
-        """Forget what was remembered, as a copy must that is to differ."""
-        self._cache = {}
+        """Remove all stored values."""
+        self.__dict__ = self.__getstate__()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_cache": {}}
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name != "_cache" and not isinstance(getattr(type(self), name, None), cached_property)
+        }

@@ -30,7 +30,9 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     """Return ``values`` as a one-dimensional array of any dtype, with ``n_rows`` entries if that is given."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise LtrValueError(f"{name} must have no masked entries; drop them or fill them with a value first.")
-    is_sequence = any(hasattr(values, name) for name in ("__len__", "__cuda_array_interface__", "__dlpack__"))
+    is_sequence = (
+        hasattr(values, "__len__") or hasattr(values, "__cuda_array_interface__") or hasattr(values, "__dlpack__")
+    )
     if values is None or isinstance(values, (str, bytes, Mapping, AbstractSet)) or not is_sequence:
         raise LtrTypeError(f"{name} must be a sequence with one entry a row, got {_kind(values)}.")
     try:
@@ -84,7 +86,8 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
         return _numbers_of_objects(array, name)
     if array.dtype.kind in "iu" and array.size:
         for row in (int(array.argmin()), int(array.argmax())):
-            _refuse_inexact(int(array[row]), name, row)
+            if abs(int(array[row])) > LARGEST_EXACT_INTEGER:
+                _refuse_inexact(int(array[row]), name, row)
     return array.astype(np.float64)
 
 
@@ -187,11 +190,15 @@ def pandas_index(column: Any) -> Any:
     return index if hasattr(index, "equals") else None  # list.index is a method
 
 
-def refuse_different_indexes(**columns: Any) -> None:
-    """Refuse pandas objects whose indexes differ: their rows would be paired by position, against their labels."""
-    indexed = [(name, index) for name, column in columns.items() if (index := pandas_index(column)) is not None]
+def refuse_different_indexes(**columns: Any) -> list[tuple[str, Any]]:
+    """Refuse pandas objects whose indexes differ, because their rows would be paired by position; return the indexes by name."""
+    indexed = []
+    for name, column in columns.items():
+        if column is not None and (index := pandas_index(column)) is not None:
+            indexed.append((name, index))
     for first, second in itertools.pairwise(indexed):
         refuse_other_index(*first, *second)
+    return indexed
 
 
 def refuse_other_index(name_a: str, index_a: Any, name_b: str, index_b: Any) -> None:

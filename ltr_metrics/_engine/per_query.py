@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray, as_numbers, has_named_columns, named_columns, pandas_index
-from ltr_metrics._engine.grouping import label_codes, ordered_categories
+from ltr_metrics._engine.grouping import GroupedRows, label_codes, ordered_categories
 from ltr_metrics._engine.ids import id_texts
-from ltr_metrics._engine.rows import GroupedRows
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 Segmentations = dict[str | None, tuple[list[Hashable], IntArray]]  # name -> segments, and the position of each query's

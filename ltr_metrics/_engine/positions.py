@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, as_numbers
-from ltr_metrics._engine.rows import GroupedRows
+from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics.errors import LtrValueError
 
 

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from functools import cached_property
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 
@@ -19,15 +20,13 @@ from ltr_metrics._engine.checks import (
     named_columns,
     require_option,
 )
-from ltr_metrics._engine.grouping import as_document_ids
+from ltr_metrics._engine.grouping import GroupedRows, as_document_ids
 from ltr_metrics._engine.per_query import Segmentations, segmentations, weights
 from ltr_metrics._engine.positions import Positions
-from ltr_metrics._engine.rows import GroupedRows
 from ltr_metrics._engine.words import Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
-SWAPPED = "y_true and y_score swapped"  # what a look at both is remembered by
 FEWEST_SCORES = 8  # different labels that are no scale of grades; of fewer it cannot be told
 HIGHEST_USUAL_GRADE = 30  # of scales of grades; LightGBM's gains end there, too
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
@@ -64,36 +63,55 @@ class LabelledQueries(GroupedRows):
         self.single_precision = labels.dtype == np.float32  # then a threshold means the float32 next to it
 
         self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)
-        labels = self._labels_of_judged(labels)
-        self._refuse_labels(
-            labels,
-            ~np.isfinite(labels),
-            "must be finite",
-            "Drop the rows that have no judgement, or pass judged=False for them.",
-        )
-        negative = labels < 0
-        remedy = _remedy_of_negative(labels) if negative.any() else ""
-        self._refuse_labels(labels, negative, "must not be negative", remedy)
+        if self.judged is not None:
+            labels = self._labels_of_judged(labels, self.judged)
+        if not np.isfinite(labels).all():
+            remedy = "Drop the rows that have no judgement, or pass judged=False for them."
+            self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", remedy)
+        if labels.min() < 0:
+            self._refuse_labels(labels, labels < 0, "must not be negative", _remedy_of_negative(labels))
         self.retrieved: BoolArray | None = None if retrieved is None else as_flags(retrieved, "retrieved", self.n_rows)
         if self.retrieved is not None and not self.retrieved.any():
             raise LtrValueError("retrieved is False in every row: there is no ranking to evaluate.")
         self.grades, self.grade_index = _distinct_grades(labels)
         self.n_documents = self.sizes
-        self.unjudged = require_option("unjudged", "zero" if unjudged is None else unjudged, UNJUDGED)
+        self.unjudged: Unjudged = "zero" if unjudged is None else require_option("unjudged", unjudged, UNJUDGED)
         if self.unjudged == "drop" and self.judged is not None:
             self._drop_unjudged(labels, self.judged)
         self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
-        self.weight: FloatArray | None = weights(self, query_weight, sample_weight)
+        self.weight: FloatArray | None = None
+        if query_weight is not None or sample_weight is not None:
+            self.weight = weights(self, query_weight, sample_weight)
         self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, "columns")
-        self.segments: Segmentations = segmentations(self, by)
+        self.segments: Segmentations = {} if by is None else segmentations(self, by)
+        self.may_be_swapped = True  # until the first scores have been compared with the labels
         for shared in (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight):
             if shared is not None:
                 shared.setflags(write=False)  # results and metrics' functions get these very arrays
 
+    @cached_property
     def n_retrieved(self) -> IntArray:
-        """How many documents of each query have a rank."""
-        retrieved = self.retrieved
-        return self.sizes if retrieved is None else self.cached("n_retrieved", lambda: self.sum_by_query(retrieved))
+        """Number of documents of each query that have a rank."""
+        return self.sizes if self.retrieved is None else np.asarray(self.sum_by_query(self.retrieved))
+
+    @cached_property
+    def ranked_rows(self) -> IntArray | None:
+        """Rows of the documents that have a rank, query after query; None where these are 0, 1, 2, ..."""
+        if self.retrieved is None:
+            return self.order
+        rows = self.rows_in_query_order()
+        return rows[self.retrieved[rows]]
+
+    @cached_property
+    def ranked_ends(self) -> IntArray:
+        """Offset in `ranked_rows` at which the documents of each query end."""
+        return self.n_retrieved.cumsum()
+
+    @cached_property
+    def docid_descending(self) -> IntArray:
+        """Rank of each row's document id among all ids, in descending order of the ids."""
+        ids, rank = np.unique(np.asarray(self.docid), return_inverse=True)
+        return np.asarray(len(ids) - 1 - rank)
 
     def count_by_query(self, chosen: BoolArray) -> IntArray:
         """Documents of each query whose grade is chosen (one flag a distinct grade)."""
@@ -119,9 +137,12 @@ class LabelledQueries(GroupedRows):
                 "y_score must be scores here, and not Positions, which evaluate and compare take. Pass the places with "
                 "their sign changed (-places), and retrieved=False for documents without a place."
             )
-        self.refuse_other_index("y_score", y_score)
+        if self._indexed is not None:
+            self.refuse_other_index("y_score", y_score)
         scores = as_numbers(y_score, "y_score", self.n_rows)
-        self.cached(SWAPPED, lambda: self._warn_of_swapped(scores))
+        if self.may_be_swapped:
+            self.may_be_swapped = False
+            self._warn_of_swapped(scores)
         return scores
 
     def _warn_of_swapped(self, scores: AnyArray) -> None:
@@ -143,12 +164,11 @@ class LabelledQueries(GroupedRows):
                 "find out why the model gave it (a diverged training, a feature out of range), or mark the row as not retrieved."
             )
 
-    def _refuse_labels(self, labels: AnyArray, bad: BoolArray, rule: str, remedy: str) -> None:
-        if bad.any():
-            row = int(bad.argmax())
-            raise LtrValueError(
-                f"y_true {rule}: got {labels[row]} at {self.where(row)}, {int(bad.sum())} such rows in all. {remedy}"
-            )
+    def _refuse_labels(self, labels: AnyArray, bad: BoolArray, rule: str, remedy: str) -> NoReturn:
+        row = int(bad.argmax())
+        raise LtrValueError(
+            f"y_true {rule}: got {labels[row]} at {self.where(row)}, {int(bad.sum())} such rows in all. {remedy}"
+        )
 
     def refuse_repeated_documents(self) -> None:
         """Raise an error if a document has two ranks in a query; for files, whose mistakes nobody has seen."""
@@ -169,16 +189,12 @@ class LabelledQueries(GroupedRows):
 
     # -- what is not judged -----------------------------------------------------------------------------------------
 
-    def _labels_of_judged(self, labels: AnyArray) -> AnyArray:
-        if self.judged is None:
-            return labels
-        self._refuse_labels(
-            labels,
-            ~self.judged & (labels > 0),
-            "must not be above 0 where judged is False",
-            "A document with a grade is judged.",
-        )
-        return np.where(self.judged, labels, labels.dtype.type(0))
+    def _labels_of_judged(self, labels: AnyArray, judged: BoolArray) -> AnyArray:
+        bad = ~judged & (labels > 0)
+        if bad.any():
+            rule, remedy = "must not be above 0 where judged is False", "A document with a grade is judged."
+            self._refuse_labels(labels, bad, rule, remedy)
+        return np.where(judged, labels, labels.dtype.type(0))
 
     def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
         """Leave the condensed list: rows that are not judged are no documents, neither ranked nor in the ideal."""

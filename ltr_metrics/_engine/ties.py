@@ -1,4 +1,13 @@
-"""Documents with equal scores: where the ties are, which documents they hold, and which places of these are shown."""
+"""Ties: where they are in a ranking, which documents they hold, and which of their ranks are within a depth.
+
+A tie may span the cutoff. With depth 3, the tie below has ``n_above`` 1 and ``size`` 4; two of its
+ranks are within the depth, and any of its four documents may stand there::
+
+    rank       1 |  2    3  :  4    5 |  6
+    score    0.9 | 0.5  0.5 : 0.5  0.5| 0.1
+                 |<----- one tie ---->|
+                            : depth
+"""
 
 from __future__ import annotations
 
@@ -7,89 +16,87 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 
 
 class Ties(NamedTuple):
-    """Runs of two or more documents with equal scores, in the order of queries and ranks."""
+    """Runs of two or more documents of a query with equal scores, in the order of queries and ranks."""
 
     query: IntArray  # position of the query within the block
     n_above: IntArray  # documents ranked above the tie
     size: IntArray
-    offset: IntArray  # offset of its first document in the flat ranking
+    offset: IntArray  # offset of its first document in the array that holds the grades of tied documents
 
     @classmethod
-    def of_neighbours(cls, tied: BoolArray) -> Ties:
-        """Join cells, each of which ties with the next one, into runs; the last column ties with nothing."""
-        flat = tied.ravel()
-        begins = flat.copy()
-        np.greater(flat[1:], flat[:-1], out=begins[1:])
-        begin, last_but_one = np.flatnonzero(begins), np.flatnonzero(flat[:-1] > flat[1:])
-        row = begin // tied.shape[1]
-        return cls(row, begin - row * tied.shape[1], last_but_one - begin + 2, begin)
+    def of_neighbours(cls, ties_with_next: BoolArray) -> Ties:
+        """Concatenate cells that tie with the next one to runs; a cell of the last column ties with nothing."""
+        flat = ties_with_next.ravel()
+        is_start = flat.copy()
+        np.greater(flat[1:], flat[:-1], out=is_start[1:])
+        start, last_but_one = np.flatnonzero(is_start), np.flatnonzero(flat[:-1] > flat[1:])
+        query = start // ties_with_next.shape[1]
+        return cls(query, start - query * ties_with_next.shape[1], last_but_one - start + 2, start)
 
     @classmethod
     def concat(cls, parts: Sequence[Ties]) -> Ties:
-        """Join the ties of several rankings."""
+        """Concatenate the ties of several rankings."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     @property
-    def begins(self) -> IntArray:
-        """Where the documents of each tie begin, if those of all ties are listed one tie after the other."""
+    def starts(self) -> IntArray:
+        """Offset of the first document of each tie in a list of the documents of all ties."""
         return np.cumsum(self.size) - self.size
 
-    @property
-    def documents(self) -> IntArray:
-        """List them so, each by where it is for those who keep the grades."""
-        of_tie = np.repeat(self.offset - self.begins, self.size)
-        of_tie += np.arange(len(of_tie))
-        return of_tie
+    def document_offsets(self) -> IntArray:
+        """Return the offsets of the documents of all ties, one tie after the other."""
+        offsets = np.repeat(self.offset - self.starts, self.size)
+        offsets += np.arange(len(offsets))
+        return offsets
 
     def above(self, depth: int) -> Ties:
-        """Those that begin within the first ``depth`` ranks."""
-        chosen = self.n_above < depth
-        return self if chosen.all() else self.take(np.flatnonzero(chosen))
+        """Return the ties that begin within the first ``depth`` ranks."""
+        is_above = self.n_above < depth
+        return self if is_above.all() else self.take(np.flatnonzero(is_above))
 
-    def take(self, chosen: IntArray) -> Ties:
-        """Return some of them, given by position."""
-        return Ties(self.query[chosen], self.n_above[chosen], self.size[chosen], self.offset[chosen])
+    def take(self, positions: IntArray) -> Ties:
+        """Return the ties at some positions."""
+        return Ties(self.query[positions], self.n_above[positions], self.size[positions], self.offset[positions])
 
 
 class TiedDocuments(NamedTuple):
-    """The documents of ties, one entry a document: what stands where is open."""
+    """The documents of the ties that begin above a depth, one entry a document: their order is open."""
 
     ties: Ties
-    tie: IntArray  # which tie
-    place: IntArray  # place within the tie, from 0
-    begins: IntArray  # first entry of each tie
-
-    @classmethod
-    def of(cls, ties: Ties) -> TiedDocuments:
-        """List the documents of ties."""
-        tie, begins = np.repeat(np.arange(len(ties.size)), ties.size), ties.begins
-        return cls(ties, tie, np.arange(len(tie)) - np.repeat(begins, ties.size), begins)
-
-
-class TiedRanks(NamedTuple):
-    """The places of ties whose rank is within a depth."""
-
-    within: IntArray  # how many of each tie
-    entries: IntArray  # the entries of the `TiedDocuments` that stand there
-    row: IntArray  # and their cells
+    tie: IntArray  # position of each document's tie
+    rank_in_tie: IntArray  # from 0
+    starts: IntArray  # first entry of each tie
+    grades: AnyArray  # grade index of each document, ascending within a tie
+    n_within: IntArray  # how many ranks of each tie are within the depth
+    entries: IntArray  # the entries of these ranks
+    query: IntArray  # and their cells in a (queries x depth) matrix
     column: IntArray
 
     @classmethod
-    def of(cls, tied: TiedDocuments, depth: int) -> TiedRanks:
-        """List the places, of ties that begin above the depth."""
-        column = tied.ties.n_above[tied.tie] + tied.place
+    def of(cls, ties: Ties, grades: AnyArray, depth: int) -> TiedDocuments:
+        """List the documents of the ties that begin above ``depth``; ``grades`` are those that ``ties.offset`` refers to."""
+        ties = ties.above(depth)
+        tie, starts = np.repeat(np.arange(len(ties.size)), ties.size), ties.starts
+        rank_in_tie = np.arange(len(tie)) - np.repeat(starts, ties.size)
+        column = ties.n_above[tie] + rank_in_tie
         entries = np.flatnonzero(column < depth)
-        within = np.minimum(tied.ties.size, depth - tied.ties.n_above)
-        return cls(within, entries, np.repeat(tied.ties.query, within), column[entries])
+        n_within = np.minimum(ties.size, depth - ties.n_above)
+        query = np.repeat(ties.query, n_within)
+        grades = grades[ties.document_offsets()]
+        return cls(ties, tie, rank_in_tie, starts, grades, n_within, entries, query, column[entries])
 
-    def show(self, of_documents: FloatArray, by_rank: FloatArray) -> None:
-        """Write values, one for each of the `TiedDocuments`, over the cells of a (queries x depth) matrix."""
-        by_rank[self.row, self.column] = of_documents[self.entries]
+    def sum(self, values: FloatArray) -> FloatArray:
+        """Sum one value a document over each tie."""
+        return np.asarray(np.add.reduceat(values, self.starts)) if self.starts.size else np.zeros(0)
 
-    def fill_ties(self, of_ties: FloatArray, by_rank: FloatArray) -> None:
-        """Write values, one for each tie, over the cells of a (queries x depth) matrix."""
-        by_rank[self.row, self.column] = np.repeat(of_ties, self.within)
+    def fill_documents(self, values: FloatArray, by_rank: FloatArray) -> None:
+        """Write one value a document over the tied cells of a (queries x depth) matrix."""
+        by_rank[self.query, self.column] = values[self.entries]
+
+    def fill_ties(self, values: FloatArray, by_rank: FloatArray) -> None:
+        """Write one value a tie over the tied cells of a (queries x depth) matrix."""
+        by_rank[self.query, self.column] = np.repeat(values, self.n_within)

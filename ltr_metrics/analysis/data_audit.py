@@ -61,7 +61,7 @@ class DataAudit(Printed):
     @classmethod
     def of(cls, queries: Queries) -> DataAudit:
         """Count."""
-        ranked = queries.n_retrieved()
+        ranked = queries.n_retrieved
         documents = np.bincount(queries.grade_index, minlength=len(queries.grades) + 1)[1:]
         return cls(
             n_rows=queries.n_rows,

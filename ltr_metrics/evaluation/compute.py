@@ -10,7 +10,7 @@ import numpy as np
 from ltr_metrics._engine.blocks import Batch, batches_of
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, concat, rank
+from ltr_metrics._engine.ranking import Ranking, first_ranks, rank
 from ltr_metrics._engine.sorting import NaNScoreError
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrValueError
@@ -20,70 +20,70 @@ FIRST_RANKS = 32  # cutoffs up to here are read from the first ranks of many blo
 
 
 class Family(NamedTuple):
-    """Metrics that differ in nothing but the cutoff, and where among all metrics they are."""
+    """Metrics that differ only in the cutoff, and their positions among all metrics."""
 
     metrics: list[Metric]
-    at: list[int]
+    cutoffs: list[int | None]
+    positions: list[int]
 
 
 def values_of(
     queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: TiePolicy, n_threads: int
 ) -> dict[str, FloatArray]:
-    """Return one value a query for each metric, NaN where it is undefined: one sort, families together."""
+    """Return one value a query for each metric, NaN where it is undefined, from one sort."""
     scores = np.ascontiguousarray(scores)
-    whole, first = _families(metrics)
-    deepest = max((metric.cutoff or 0 for family in first for metric in family.metrics), default=0)
+    whole, shallow, depth = _families(metrics)
     by_block = np.empty((len(metrics), queries.n_queries))  # queries block after block
 
-    def of_batch(batch: Batch) -> None:
+    def evaluate_batch(batch: Batch) -> None:
         tops = []
         for block in batch.blocks:
-            ranking = rank(block, scores, ties)
-            _fill(by_block, ranking, whole)
-            if first:
-                tops.append(ranking.top(deepest))
-        if first:
-            _fill(by_block, concat(batch, tops), first)
+            ranked = rank(block, scores, ties)
+            if whole:
+                _fill(by_block, Ranking.of_block(ranked), whole)
+            if shallow:
+                tops.append(first_ranks(ranked, depth))
+        if shallow:
+            _fill(by_block, Ranking.of_batch(batch, tops), shallow)
 
     batches = batches_of(queries, n_threads)
     try:
-        _each(of_batch, batches, n_threads)
+        _run(evaluate_batch, batches, n_threads)
     except NaNScoreError:
         queries.refuse_nan_scores(scores)
         raise
-    place = queries.cached("place in blocks", lambda: _places(queries, batches))  # the same however they are cut
-    values = by_block.take(place, axis=1)
+    # The order of the queries in blocks is the same however many threads there are.
+    values = by_block.take(queries.cached("position in blocks", lambda: _positions(queries, batches)), axis=1)
     _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))
 
 
-def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family]]:
-    """Part the families, and these into cutoffs that need the whole ranking and those that need the first ranks alone."""
+def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family], int]:
+    """Return the families that need whole rankings, those that need only the first ranks, and how many ranks these need."""
     whole: dict[object, Family] = {}
-    first: dict[object, Family] = {}
-    for at, metric in enumerate(metrics):
-        family = (first if _is_shallow(metric) else whole).setdefault(metric.family(), Family([], []))
+    shallow: dict[object, Family] = {}
+    depth = 0
+    for position, metric in enumerate(metrics):
+        k = metric.k if isinstance(metric, RankMetric) else None
+        is_shallow = k is not None and k <= FIRST_RANKS and metric.OF_GRADES_ALONE
+        family = (shallow if is_shallow else whole).setdefault(metric.family(), Family([], [], []))
         family.metrics.append(metric)
-        family.at.append(at)
-    return list(whole.values()), list(first.values())
-
-
-def _is_shallow(metric: Metric) -> bool:
-    return (
-        isinstance(metric, RankMetric) and metric.OF_GRADES_ALONE and metric.k is not None and metric.k <= FIRST_RANKS
-    )
+        family.cutoffs.append(k)
+        family.positions.append(position)
+        depth = max(depth, k) if k is not None and is_shallow else depth
+    return list(whole.values()), list(shallow.values()), depth
 
 
 def _fill(by_block: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
     """Write the values of a ranking's queries."""
-    own = slice(ranking.block.begin, ranking.block.begin + len(ranking.block.members))
-    for family in families:
-        found = family.metrics[0].at_cutoffs(ranking, [metric.cutoff for metric in family.metrics])
-        for at, values in zip(family.at, found, strict=True):
-            by_block[at, own] = values
+    own = slice(ranking.block.start, ranking.block.start + len(ranking.block.members))
+    for metrics, cutoffs, positions in families:
+        values = metrics[0].at_cutoffs(ranking, cutoffs)
+        for position, of_metric in zip(positions, values, strict=True):
+            by_block[position, own] = of_metric
 
 
-def _each(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:
+def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:
     if n_threads == 1 or len(batches) == 1:
         for batch in batches:
             work(batch)
@@ -94,10 +94,10 @@ def _each(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: in
         list(pool.map(work, batches))
 
 
-def _places(queries: LabelledQueries, batches: Sequence[Batch]) -> AnyArray:
-    place = np.empty(queries.n_queries, dtype=np.intp)
-    place[np.concatenate([batch.together.members for batch in batches])] = np.arange(queries.n_queries)
-    return place
+def _positions(queries: LabelledQueries, batches: Sequence[Batch]) -> AnyArray:
+    position = np.empty(queries.n_queries, dtype=np.intp)
+    position[np.concatenate([batch.combined.members for batch in batches])] = np.arange(queries.n_queries)
+    return position
 
 
 def _refuse_infinite(values: FloatArray, metrics: Sequence[Metric], queries: LabelledQueries) -> None:

@@ -117,7 +117,7 @@ class Queries(LabelledQueries):
         scores = self.scores(y_score)
         for metric in request.metrics:
             try:
-                self.cached(("checked", metric.family()), lambda metric=metric: metric.check(self))  # type: ignore[misc]
+                metric.check_once(self)
             except LtrValueError as error:
                 if request.by_default:
                     raise LtrValueError(

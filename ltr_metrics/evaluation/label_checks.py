@@ -10,7 +10,7 @@ from contextlib import suppress
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.queries import SWAPPED, LabelledQueries
+from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrError, LtrWarning
 from ltr_metrics.metrics.requests import Request
 
@@ -81,9 +81,9 @@ _SILENCE = threading.Lock()  # the warnings of a process are one list for all of
 
 def check_in_silence(queries: LabelledQueries, request: Request) -> None:
     """Have each metric check the labels of a part without a warning: what is worth one is decided by the labels of all parts together."""
-    queries.cached(SWAPPED, lambda: None)  # a part says too little
+    queries.may_be_swapped = False  # a part says too little
     with _SILENCE, warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)
         for metric in request.metrics:
             with suppress(LtrError):  # which the evaluation raises again
-                queries.cached(("checked", metric.family()), lambda metric=metric: metric.check(queries))  # type: ignore[misc]
+                metric.check_once(queries)

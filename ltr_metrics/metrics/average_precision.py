@@ -9,7 +9,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, row_sums
 from ltr_metrics._engine.ties import TiedDocuments
 from ltr_metrics._engine.words import Denominator
@@ -85,46 +85,48 @@ class MAP(BinaryMetric, RankMetric):
         hits = accumulate_ranks(np.add, relevant.astype(np.float64))
         adds = hits * relevant / np.arange(1.0, depth + 1)
         if ranking.ties is not None:
-            of_documents = self._tied(ranking, ranking.tied_documents(depth), hits, depth)
-            ranking.tied_ranks(depth).show(of_documents, adds)
+            tied = ranking.tied_documents(depth)
+            tied.fill_documents(self._tied(ranking, tied, hits), adds)
         return adds
 
     def _sum_of_all(self, ranking: Ranking) -> FloatArray:
         """Sum over the whole list: from relevant document to relevant document, and from tie to tie."""
         lowest, sums = self.lowest(ranking.queries), np.zeros(len(ranking.n_ranked))
-        relevant, cells = ranking.block.at_least(lowest), ranking.cells_at_least(lowest)
+        is_relevant = ranking.at_least(lowest, ranking.width).ravel()
+        relevant, cells = ranking.block.at_least(lowest), np.flatnonzero(is_relevant)
         rank = cells.astype(np.float64)
-        rank -= relevant.above
+        rank -= relevant.cell_minus_rank
         adds = np.divide(relevant.nth, rank, out=rank)
         if ranking.ties is not None:
-            adds[ranking.is_tied(cells)] = 0.0
+            adds[_is_tied(ranking, cells)] = 0.0
         if len(adds):
-            sums[relevant.found] = np.add.reduceat(adds, relevant.begin)
+            sums[relevant.query] = np.add.reduceat(adds, relevant.start)
         if ranking.ties is not None and len(ranking.ties.query):
             ties = ranking.ties
             harmonic = ranking.block.cached("harmonic", lambda: harmonic_numbers(ranking.width))
-            of_ties = sum_of_tie(ties.n_above, ties.size, *ranking.in_ties(lowest), harmonic)
+            of_ties = sum_of_tie(ties.n_above, ties.size, *_count_in_ties(ranking, is_relevant), harmonic)
             begins = np.flatnonzero(np.concatenate(([True], ties.query[1:] != ties.query[:-1])))
             sums[ties.query[begins]] += np.add.reduceat(of_ties, begins)
         return sums
 
-    def _tied(self, ranking: Ranking, tied: TiedDocuments, hits: AnyArray, depth: int) -> FloatArray:
+    def _tied(self, ranking: Ranking, tied: TiedDocuments, hits: AnyArray) -> FloatArray:
         """Return what place j of a tie adds on average: (r/m) (b + 1 + (j-1) (r-1)/(m-1)) / rank."""
         ties = tied.ties
-        r = ranking.tie_sums(self.relevant(ranking.queries).astype(np.float64), depth)
+        r = tied.sum((tied.grades >= self.lowest(ranking.queries)).astype(np.float64))
         b = np.where(ties.n_above > 0, hits[ties.query, ties.n_above - 1], 0)
         share, others = r / ties.size, (r - 1) / (ties.size - 1)
-        rank = ties.n_above[tied.tie] + tied.place + 1
-        return np.asarray(share[tied.tie] * (b[tied.tie] + 1 + tied.place * others[tied.tie]) / rank)
+        rank = ties.n_above[tied.tie] + tied.rank_in_tie + 1
+        return np.asarray(share[tied.tie] * (b[tied.tie] + 1 + tied.rank_in_tie * others[tied.tie]) / rank)
 
     def _replace_spanned(
         self, value: FloatArray, ranking: Ranking, sums: FloatArray, hits: AnyArray, depth: int
     ) -> None:
         """Put the expected value where a tie spans the cutoff, so that the number of hits is open."""
-        ties = ranking.tied_documents(depth).ties
+        tied = ranking.tied_documents(depth)
+        ties = tied.ties
         spans = ties.n_above + ties.size > depth
         row, above, m = ties.query[spans], ties.n_above[spans], ties.size[spans]
-        r = ranking.tie_sums(self.relevant(ranking.queries).astype(np.float64), depth)[spans]
+        r = tied.sum((tied.grades >= self.lowest(ranking.queries)).astype(np.float64))[spans]
         if len(row):
             sum_above = np.where(above > 0, sums[row, above - 1], 0.0)
             hits_above = np.where(above > 0, hits[row, above - 1], 0)
@@ -135,6 +137,25 @@ class MAP(BinaryMetric, RankMetric):
         if k is None or self.denominator == "relevant":
             return n_relevant
         return np.where(np.isnan(n_relevant), np.nan, np.minimum(n_relevant, k) if self.denominator == "min" else k)
+
+
+def _is_tied(ranking: Ranking, cells: IntArray) -> BoolArray:
+    """Return whether the documents in some flat cells share their scores."""
+    assert ranking.documents.ties_with_next is not None
+    with_next = ranking.documents.ties_with_next.ravel()
+    tied = with_next.copy()
+    tied[1:] |= with_next[:-1]
+    return tied[cells]
+
+
+def _count_in_ties(ranking: Ranking, is_relevant: BoolArray) -> tuple[AnyArray, AnyArray]:
+    """Count the relevant documents tie by tie: how many each tie holds, and how many of its query stand above it."""
+    assert ranking.ties is not None
+    counted = np.cumsum(is_relevant, dtype=np.int32)
+    above_query = np.concatenate(([0], counted[ranking.width - 1 :: ranking.width]))
+    start = ranking.ties.offset
+    above = counted[start] - is_relevant[start]
+    return counted[start + ranking.ties.size - 1] - above, above - above_query[ranking.ties.query]
 
 
 def sum_of_tie(c: IntArray, m: IntArray, r: IntArray, b: IntArray, harmonic: FloatArray) -> FloatArray:

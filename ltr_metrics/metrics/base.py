@@ -86,6 +86,10 @@ class Metric:
     def check(self, queries: LabelledQueries) -> None:
         """Raise an error if the labels are not what this metric is defined on."""
 
+    def check_once(self, queries: LabelledQueries) -> None:
+        """Call `check` the first time that these queries are evaluated; the cutoff does not matter."""
+        queries.cached(("checked", self.family()), lambda: self.check(queries))
+
     def values(self, ranking: Ranking) -> FloatArray:
         """Return one value a query of the block; NaN where the metric is undefined."""
         raise NotImplementedError

@@ -45,14 +45,14 @@ class CascadeMetric(RankMetric):
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         stop = self.stop(ranking.queries)
-        stops = ranking.as_laid_out(stop, depth)
+        stops = ranking.in_some_order(stop, depth)
         goes_on = accumulate_ranks(np.multiply, 1 - stops)
         stops[:, 1:] *= goes_on[:, :-1]
         if ranking.ties is not None:
             tied = ranking.tied_documents(depth)
             arrives = np.where(tied.ties.n_above > 0, goes_on[tied.ties.query, tied.ties.n_above - 1], 1.0)
-            stops_in_tie = expected_stops(tied, ranking.tied_grades(depth), stop, self.last_of_worth(depth))
-            ranking.tied_ranks(depth).show(arrives[tied.tie] * stops_in_tie, stops)
+            stops_in_tie = expected_stops(tied, tied.grades, stop, self.last_of_worth(depth))
+            tied.fill_documents(arrives[tied.tie] * stops_in_tie, stops)
         stops *= self.worth(depth)
         return stops
 

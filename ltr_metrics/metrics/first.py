@@ -36,7 +36,7 @@ class FirstRelevant(BinaryMetric, RankMetric):
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         lowest = self.lowest(ranking.queries)
-        first = ranking.first_at_least(lowest)
+        first = _first_rank(ranking, lowest)
         values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
         if ranking.ties is not None:
             deciding = _deciding_ties(ranking, ranking.ties, lowest, first)
@@ -59,6 +59,13 @@ class FirstRelevant(BinaryMetric, RankMetric):
         return value
 
 
+def _first_rank(ranking: Ranking, lowest: int) -> FloatArray:
+    """Return the rank of the first relevant document, tied documents in some order; infinite if there is none."""
+    is_relevant = ranking.at_least(lowest, ranking.width)
+    column = is_relevant.argmax(axis=1)
+    return np.where(is_relevant[np.arange(len(column)), column], column + 1.0, np.inf)
+
+
 def _deciding_ties(ranking: Ranking, ties: Ties, lowest: int, first: FloatArray) -> DecidingTies:
     """Find them from the first relevant document of each query, tied ones in some order.
 
@@ -70,7 +77,9 @@ def _deciding_ties(ranking: Ranking, ties: Ties, lowest: int, first: FloatArray)
     )
     relevant = np.zeros(len(ties.query))
     if len(ties.query):
-        relevant = np.add.reduceat(ranking.grades_at(ties.documents) >= lowest, ties.begins, dtype=np.float64)
+        relevant = np.add.reduceat(
+            ranking.tied_grades[ties.document_offsets()] >= lowest, ties.starts, dtype=np.float64
+        )
     found = relevant > 0
     return DecidingTies(ties.query[found], ties.n_above[found], ties.size[found], relevant[found])
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block, ideal_rankings, with_padding_value
+from ltr_metrics._engine.blocks import Block, ideal_rankings
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._engine.ranking import Ranking, with_padding_value
 from ltr_metrics._engine.words import NamedDiscount, NamedGain, ShortOfNDCG
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, require_parameter

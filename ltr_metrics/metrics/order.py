@@ -91,7 +91,7 @@ class Spearman(Metric):
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"rho": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        query, run, grade = ranking.documents()
+        query, run, grade = _documents_of(ranking)
         n = ranking.n_ranked
         by_grade = np.lexsort((-grade, query))
         same = _runs(query[by_grade], grade[by_grade])
@@ -101,6 +101,18 @@ class Spearman(Metric):
         yy, ys, ss = (_sums(query, values, len(n)) for values in (y * y, y * s, s * s))
         rho = ys / np.sqrt(_nan_if_zero(yy) * np.where(ss > 0, ss, 1))
         return np.asarray(np.clip(rho, -1, 1))
+
+
+def _documents_of(ranking: Ranking) -> tuple[IntArray, IntArray, AnyArray]:
+    """List all ranked documents, query after query and by rank: query in the block, run of equal scores, grade index.
+
+    Runs are numbered from 0 over the whole block.
+    """
+    query, column = np.nonzero(np.arange(ranking.width) < ranking.n_ranked[:, None])
+    score = ranking.documents.scores(query, column)
+    is_start = np.ones(len(query), dtype=np.bool_)
+    is_start[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
+    return query, np.cumsum(is_start) - 1, ranking.grades[query, column].astype(np.intp)
 
 
 class Pairs(NamedTuple):
@@ -124,7 +136,7 @@ def _count_pairs(ranking: Ranking) -> Pairs:
     has a 1 there. In each group, by rank, a 0 counts the ones that stand above it in an earlier run of equal scores (right
     pairs), and a 1 the zeros (wrong pairs).
     """
-    query, run, grade = documents = ranking.documents()
+    query, run, grade = documents = _documents_of(ranking)
     n = ranking.n_ranked.astype(np.int64)
     right, wrong = np.zeros_like(n), np.zeros_like(n)
     for bit in reversed(range(int(grade.max(initial=0)).bit_length())):

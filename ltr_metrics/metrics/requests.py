@@ -17,6 +17,7 @@ from ltr_metrics._engine.words import (
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import (
+    CONVENTIONS,
     OF_ANY_RANKING,
     TIES,
     Convention,
@@ -68,7 +69,8 @@ def resolve(
     convention: ConventionName | Convention | None = None,
 ) -> Request:
     """Complete names and options: an explicit value wins, then the convention's, then the default."""
-    chosen, by_default = convention_of(convention), metrics is None
+    chosen = CONVENTIONS["default"] if convention is None else convention_of(convention)
+    by_default = metrics is None
     if metrics is None:
         metrics = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
     complete: dict[str, Metric] = {}

@@ -12,7 +12,7 @@ from ltr_metrics._engine.ties import TiedDocuments
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_OF_A_RECURSION = 50_000
-HOST_ENTRY_POINTS = 10  # as many as are usually asked for; ties that need fewer are not told apart
+RANKS = 10  # as many as are usually asked for; ties that need fewer are not told apart
 GRADES_A_DOCUMENT = 3  # to add all documents of a grade takes as long, at each place, as three documents more
 LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are float64
 
@@ -34,7 +34,7 @@ def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth
     stops = np.zeros(len(grade))
     if not len(stops):
         return stops
-    of_document, begins, size = stop[grade - 1], tied.begins, tied.ties.size
+    of_document, begins, size = stop[grade - 1], tied.starts, tied.ties.size
     n_grades = _count_distinct(grade, of_document > 0, begins)
     if (np.diff(stop) < 0).any():  # a table may give a higher grade a lower one
         of_document = of_document[np.lexsort((of_document, tied.tie))]
@@ -66,7 +66,7 @@ def _alike(
 
     What becomes of a tie depends on itself alone, so that its digits do not depend on its neighbours.
     """
-    deepest, least = HOST_ENTRY_POINTS, 0
+    deepest, least = RANKS, 0
     while least < places.max():
         of_depth = (places > least) & (places <= deepest)
         # The number of ways to fill the places, at most size^places / places!, is to be a float64.

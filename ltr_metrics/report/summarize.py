@@ -187,7 +187,7 @@ def _evaluate(queries: Queries, name: str, scores: Any, request: Request) -> Eva
 
 
 def _describe(queries: Queries, source: str) -> dict[str, Any]:
-    ranked = queries.n_retrieved()
+    ranked = queries.n_retrieved
     counts = np.bincount(queries.grade_index, minlength=len(queries.grades) + 1)[1:]
     return {
         "source": source,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray, has_named_columns, named_columns, same_arrays
+from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.ids import positions_by_text, spelling_hint
 from ltr_metrics._engine.per_query import segmentations, weights
 from ltr_metrics._engine.positions import Positions
-from ltr_metrics._engine.rows import GroupedRows
 from ltr_metrics.analysis.comparison.names import name_in
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from

@@ -232,7 +232,7 @@ def _cumulative_weight(queries: Queries) -> FloatArray | None:
     """Return the running sum of the weights of the queries that have something to show."""
     if queries.weight is None:
         return None
-    cumulative = np.cumsum(queries.weight[queries.n_retrieved() > 0])
+    cumulative = np.cumsum(queries.weight[queries.n_retrieved > 0])
     if cumulative[-1] == 0:
         raise LtrValueError("All queries that have documents to show have weight 0: none can be drawn.")
     return cumulative
