@@ -103,10 +103,7 @@ class KeyLayout(NamedTuple):
         grade_bits = grade_bits if grade_bits <= GRADE_BITS_AT_MOST else 0
         cell_of, tie_rank = None, np.broadcast_to(cell, is_document.shape)
         if order != "input":
-            cell_of = _cells_in_order(_values_that_order_ties(queries, order)[row], is_document)
-            tie_rank = np.empty_like(cell_of)
-            np.put_along_axis(tie_rank, cell_of, cell[None, :], axis=1)
-            cell_of = cell_of.astype(np.min_scalar_type(width))
+            cell_of, tie_rank = _order_of_ties(_values_that_order_ties(queries, order)[row], is_document)
         tail_bits = max(1, (width - 1).bit_length()) + grade_bits
         tail_type = np.int64 if tail_bits > 32 else np.min_scalar_type(2**tail_bits - 1)  # no uint64: it mixes badly
         padding = np.flatnonzero(~is_document)
@@ -161,16 +158,19 @@ def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
     return queries.docid_descending
 
 
-def _cells_in_order(values: AnyArray, is_document: BoolArray) -> IntArray:
-    """Return each query's cells in ascending order of their values, input order among equals, padding last."""
-    cell_bits = max(1, (values.shape[1] - 1).bit_length())
-    keys = values.astype(np.int64)
-    keys[~is_document] = HIGHEST >> cell_bits
-    keys <<= cell_bits
-    keys |= np.arange(values.shape[1])
-    keys.sort(axis=1)
-    keys &= (1 << cell_bits) - 1
-    return keys
+def _order_of_ties(values: AnyArray, is_document: BoolArray) -> tuple[AnyArray, IntArray]:
+    """Return the cell of each tie rank and the tie rank of each cell: ascending values, input order among equals, padding last."""
+    width = values.shape[1]
+    cell_bits = max(1, (width - 1).bit_length())
+    cell_of = values.astype(np.int64)
+    cell_of[~is_document] = HIGHEST >> cell_bits
+    cell_of <<= cell_bits
+    cell_of |= np.arange(width)
+    cell_of.sort(axis=1)
+    cell_of &= (1 << cell_bits) - 1
+    tie_rank = np.empty_like(cell_of)
+    np.put_along_axis(tie_rank, cell_of, np.arange(width)[None, :], axis=1)
+    return cell_of.astype(np.min_scalar_type(width)), tie_rank
 
 
 # -- the sort ---------------------------------------------------------------------------------------
