@@ -26,7 +26,7 @@ pytestmark = [
 
 Run = Callable[..., Done]
 SCORES = ("--scores", "new=s1", "--scores", "old=s0")
-OPTIONS = ("--weight", "w", "--by", "device", "--docid", "doc", "--metrics", "ndcg@5,map,mean_of(margin)@2")
+OPTIONS = ("--weight", "w", "--segment", "device", "--docid", "doc", "--metrics", "ndcg@5,map,mean_of(margin)@2")
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_dask_gives_the_same_numbers(run: Run, folder: Path, tmp_path: Path, end
     agree(found.out, expected.out)
     text = run(*command, "--ties", "docid")
     assert text.out == run("evaluate", folder / f"whole{ending}", *SCORES, *OPTIONS, "--sorted", "--ties", "docid").out
-    done = run(*command, "--out", tmp_path / "x.csv", "--save", f"new={tmp_path / 'new.parquet'}")
+    done = run(*command, "--output", tmp_path / "x.csv", "--save", f"new={tmp_path / 'new.parquet'}")
     assert done.status == 0
     table = pd.read_csv(tmp_path / "x.csv")
     saved = ltr.load_result(tmp_path / "new.parquet")
@@ -113,7 +113,7 @@ def test_queries_that_files_cut(run: Run, folder: Path) -> None:
         (["whole.parquet"], "at least one column of scores"),
         ([*SCORES], "Name the DATA"),
         (["whole.parquet", *SCORES, "--sorted"], "give one of the two"),
-        (["whole.parquet", *SCORES, "--by", "n_documents"], "from columns alone"),
+        (["whole.parquet", *SCORES, "--segment", "n_documents"], "from columns alone"),
         (["whole.parquet", *SCORES, "--n-features", "3"], "are for LETOR files"),
         (["whole.parquet", "--qrels", "data.txt", "--run", "a=data.txt"], "TREC files are read whole"),
         (["whole.parquet", "--scores", "a=s7"], "no column 's7'. It has qid"),
@@ -169,7 +169,7 @@ def test_spark_gives_the_same_numbers(run: Run, folder: Path, tmp_path: Path) ->
             *OPTIONS,
             "--engine",
             "spark",
-            "--out",
+            "--output",
             tmp_path / f"{ending}.json",
         ]
         for ending in endings

@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 A, B = ["--scores", "a=Column_0"], ["--scores", "b=Column_1"]
 CSV, TXT = ["data.csv", *A], ["data.txt", "--scores", "a=1"]
-AB = ["data.csv", *A, *B, "--metrics", "map", "--resamples", "100"]
+AB = ["data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100"]
 TREC = ["--qrels", "qrels", "--run", "a=a.run"]
 SAVED = ["--result", "saved=saved.parquet"]
 
@@ -69,14 +69,14 @@ BAD = {
     "no such label": (["evaluate", *CSV, "--label", "labell"], "no column 'labell'. Did you mean 'label'"),
     "no such qid": (["evaluate", *CSV, "--qid", "id"], "no column 'id'"),
     "no such weight": (["evaluate", *CSV, "--weight", "trafic"], "no column 'trafic'. Did you mean 'traffic'"),
-    "no such segment": (["evaluate", *CSV, "--by", "devic"], "no column 'devic'. Did you mean 'device'"),
+    "no such segment": (["evaluate", *CSV, "--segment", "devic"], "no column 'devic'. Did you mean 'device'"),
     "no such docid": (["evaluate", *CSV, "--docid", "dok"], "no column 'dok'"),
     "no such cluster": (["compare", *AB, "--cluster", "usr"], "no column 'usr'. Did you mean 'user'"),
-    "counts or column": (["evaluate", "counted.csv", *A, "--by", "n_documents"], "rename the column"),
+    "counts or column": (["evaluate", "counted.csv", *A, "--segment", "n_documents"], "rename the column"),
     "columns of LETOR": (["evaluate", *TXT, "--docid", "id"], "LETOR files have none"),
-    "segments of LETOR": (["evaluate", *TXT, "--by", "device"], "LETOR files have none .but --by n_documents and --by n_relevant"),
+    "segments of LETOR": (["evaluate", *TXT, "--segment", "device"], "LETOR files have none .but --segment n_documents and --segment n_relevant"),
     "options of LETOR": (["evaluate", *CSV, "--zero-based"], "are for LETOR files"),
-    "segments that change": (["evaluate", *CSV, "--by", "doc"], r"by\['doc'\] must be one label a query"),
+    "segments that change": (["evaluate", *CSV, "--segment", "doc"], r"by\['doc'\] must be one label a query"),
     # metrics and options
     "no such metric": (["evaluate", *CSV, "--metrics", "ndgc"], "Did you mean 'ndcg'"),
     "no metric": (["evaluate", *CSV, "--metrics", ""], "form name, name@10"),
@@ -91,7 +91,7 @@ BAD = {
     "no such baseline": (["compare", *AB, "--baseline", "A"], "no model 'A' to be the baseline. Did you mean 'a'"),
     "no such test": (["compare", *AB, "--test", "z"], "'z' is not one of"),
     "no confidence": (["compare", *AB, "--confidence", "95"], "confidence must be a number between 0 and 1"),
-    "few resamples": (["compare", *AB, "--resamples", "3"], "n_resamples must be a whole number"),
+    "few resamples": (["compare", *AB, "--n-resamples", "3"], "n_resamples must be a whole number"),
     "test without weights": (["compare", *AB, "--test", "wilcoxon", "--weight", "traffic"], "(?i)wilcoxon"),
     "no such rule": (["compare", *AB, "--gate", "map"], "cannot be read"),
     "rule of no metric": (["compare", *AB, "--gate", "mapp > 0"], "'mapp' was not evaluated.*Did you mean 'map'"),
@@ -113,25 +113,25 @@ BAD = {
     "data without a part": (["compare", "data.txt", *SAVED, "--result", "b=saved.parquet"], "the DATA have no part in this"),
     "option without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--weight", "w"], "--weight is about DATA"),
     "ties without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--ties", "best"], "ties has no part"),
-    "segments not kept": (["compare", *SAVED, "--result", "b=saved.parquet", "--by", "device"], "no segments 'device'.* It has n_documents, n_relevant"),
+    "segments not kept": (["compare", *SAVED, "--result", "b=saved.parquet", "--segment", "device"], "no segments 'device'.* It has n_documents, n_relevant"),
     # TREC
     "qrels alone": (["evaluate", "--qrels", "qrels"], "--qrels FILE and --run NAME=FILE"),
     "run alone": (["evaluate", "--run", "a=a.run"], "--qrels FILE and --run NAME=FILE"),
     "both kinds": (["evaluate", *CSV, "--run", "x=a.run"], "without DATA, --model and --scores"),
-    "segments of TREC": (["evaluate", *TREC, "--by", "device"], "--qrels have none"),
-    "n_documents of TREC": (["evaluate", *TREC, "--by", "n_documents"], "There is --by n_relevant"),
+    "segments of TREC": (["evaluate", *TREC, "--segment", "device"], "--qrels have none"),
+    "n_documents of TREC": (["evaluate", *TREC, "--segment", "n_documents"], "There is --segment n_relevant"),
     "topics of none": (["evaluate", *CSV, "--topics", "qrels"], "--topics is for TREC files"),
     "an unknown query": (["evaluate", "--qrels", "qrels", "--run", "a=has.run"], "topics without judgements: 11, 12"),
     "no such run": (["evaluate", "--qrels", "qrels", "--run", "a=absent.run"], "absent.run"),
     "qrels as run": (["evaluate", "--qrels", "qrels", "--run", "a=qrels"], "qrels:1: a line must have 6 fields"),
     # explain
-    "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--a", "lightgbm", "--b", "trec_eval"], "needs docid"),
-    "explain no metric of": (["explain", *CSV, "--metric", "err", "--a", "lightgbm", "--b", "gdeval"], "not a metric of"),
-    "explain what": (["explain", *CSV, "--metric", "ndcg", "--a", "lightgbm"], "Missing option '--b'"),
+    "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--from", "lightgbm", "--to", "trec_eval"], "needs docid"),
+    "explain no metric of": (["explain", *CSV, "--metric", "err", "--from", "lightgbm", "--to", "gdeval"], "not a metric of"),
+    "explain what": (["explain", *CSV, "--metric", "ndcg", "--from", "lightgbm"], "Missing option '--to'"),
     # sorted
     "sorted TREC": (["evaluate", *TREC, "--sorted"], "TREC files are read whole"),
     "sorted nothing": (["evaluate", "data.txt", "--sorted"], "at least one model or column"),
-    "sorted counts": (["evaluate", *TXT, "--sorted", "--by", "n_documents"], "from columns alone"),
+    "sorted counts": (["evaluate", *TXT, "--sorted", "--segment", "n_documents"], "from columns alone"),
     # output
     "save whose": (["evaluate", *AB[:5], "--save", "x.parquet"], "--save must have the form NAME=FILE, NAME being one of a, b"),
     "save twice": (["evaluate", *CSV, "--save", "x.parquet", "--save", "a=y.parquet"], "--save is given twice for 'a'"),
@@ -148,7 +148,7 @@ def test_what_cannot_run_exits_with_2_and_writes_nothing(
     arguments, message = BAD[case]
     out, before = tmp_path / "out.json", sorted(folder.iterdir())
     out.write_text("before")
-    done = in_process(capsys, *arguments, "--out", out)
+    done = in_process(capsys, *arguments, "--output", out)
     assert (done.status, done.out) == (2, ""), done.err
     assert re.search(message, " ".join(done.err.split())), done.err
     assert "Traceback" not in done.err
@@ -158,14 +158,14 @@ def test_what_cannot_run_exits_with_2_and_writes_nothing(
 
 
 OUT = {
-    "no folder": (["--out", "absent/x.txt"], "no folder absent to write x.txt into"),
-    "a folder": (["--out", "."], "is a directory"),
+    "no folder": (["--output", "absent/x.txt"], "no folder absent to write x.txt into"),
+    "a folder": (["--output", "."], "is a directory"),
     "no known name": (
-        ["--out", "report"],
+        ["--output", "report"],
         "must end in one of .txt, .json, .csv, .md, .tex, or say what it is to be: --format",
     ),
-    "no name of evaluate": (["--out", "x.html"], "must end in"),
-    "a device": (["--out", "/dev/null", "--format", "json"], "is no regular file"),
+    "no name of evaluate": (["--output", "x.html"], "must end in"),
+    "a device": (["--output", "/dev/null", "--format", "json"], "is no regular file"),
     "no such format": (["--format", "xml"], "'xml' is not one of"),
 }
 
@@ -185,7 +185,7 @@ def test_where_nothing_can_be_written_is_said_before_the_work(
 def test_html_is_for_a_file(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     done = in_process(capsys, "report", folder / "data.csv", *A, "--format", "html")
     assert (done.status, done.out) == (2, "")
-    assert "--out report.html" in done.err
+    assert "--output report.html" in done.err
 
 
 def test_nothing_is_saved_when_rendering_fails(
@@ -196,7 +196,7 @@ def test_nothing_is_saved_when_rendering_fails(
 
     monkeypatch.setitem(sys.modules["ltr_metrics.cli.evaluate"].RENDERERS, "text", fails)
     done = in_process(
-        capsys, "evaluate", folder / "data.csv", *A, "--save", tmp_path / "x.parquet", "--out", tmp_path / "x.txt"
+        capsys, "evaluate", folder / "data.csv", *A, "--save", tmp_path / "x.parquet", "--output", tmp_path / "x.txt"
     )
     assert done.status == 2
     assert list(tmp_path.iterdir()) == []
@@ -217,7 +217,7 @@ def test_a_fault_of_ours_is_no_failed_gate(
 def test_a_link_stays_a_link(capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "x.json").symlink_to(tmp_path / "real" / "x.json")
-    assert in_process(capsys, "evaluate", folder / "data.csv", *A, "--out", tmp_path / "x.json").status == 0
+    assert in_process(capsys, "evaluate", folder / "data.csv", *A, "--output", tmp_path / "x.json").status == 0
     assert (tmp_path / "x.json").is_symlink()
     assert json.loads((tmp_path / "real" / "x.json").read_text())["models"]["a"]
 
@@ -304,7 +304,7 @@ main(sys.argv[1:])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("option", ["--out", "--save"])
+@pytest.mark.parametrize("option", ["--output", "--save"])
 @pytest.mark.parametrize("existed", [True, False])
 def test_killed_in_the_middle_of_writing_it_leaves_no_half_written_file(
     folder: Path, tmp_path: Path, option: str, existed: bool
@@ -331,7 +331,7 @@ def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: 
     pipe, out = tmp_path / "data.txt", tmp_path / "x.json"
     os.mkfifo(pipe)
     out.write_text("before")
-    command = [sys.executable, "-m", "ltr_metrics", "evaluate", str(pipe), "--scores", "a=1", "--out", str(out)]
+    command = [sys.executable, "-m", "ltr_metrics", "evaluate", str(pipe), "--scores", "a=1", "--output", str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         with pipe.open("wb") as writer:  # opens once the command reads
             writer.write((folder / "data.txt").read_bytes()[:1000])
@@ -351,7 +351,7 @@ def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: 
     ("arguments", "status"),
     [
         (["evaluate", "data.csv", *A, "--format", "csv"], 0),
-        (["compare", "data.csv", *A, *B, "--metrics", "map", "--resamples", "100", "--gate", "map > 1"], 1),
+        (["compare", "data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100", "--gate", "map > 1"], 1),
         (["evaluate", "--help"], 0),
     ],
 )
@@ -371,7 +371,7 @@ def test_a_reader_that_has_gone_is_no_fault(folder: Path, arguments: list[str], 
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        (["compare", "data.csv", *A, *B, "--metrics", "map", "--resamples", "100", "--gate", "map > 1"], 1),
+        (["compare", "data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100", "--gate", "map > 1"], 1),
         (["evaluate", "data.csv", "--scores", "a=absent"], 2),
         (["evaluate", "data.csv", "--no-such-option"], 2),
     ],
@@ -397,7 +397,7 @@ def everything_on(terminal: int) -> str:
 
 
 def test_a_bar_is_shown_on_a_terminal_alone(folder: Path) -> None:
-    command = ["compare", "data.csv", *A, *B, "--metrics", "map", "--resamples", "100", "--by", "device"]
+    command = ["compare", "data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100", "--segment", "device"]
     shown, terminal = pty.openpty()
     with os.fdopen(terminal, "w") as stderr:
         done = subprocess.run(

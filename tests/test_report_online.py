@@ -442,7 +442,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 def test_the_command_says_what_simulate_says(run: Any) -> None:
-    done = run(*AB, *ONLINE, "--shown", 5, "--random-state", 3, "--format", "json")
+    done = run(*AB, *ONLINE, "--length", 5, "--seed", 3, "--format", "json")
     assert done.status == 0, done.err
     found = json.loads(done.out)["online"]
     rows = made_rows()
@@ -474,7 +474,7 @@ def test_the_command_has_the_defaults_of_simulate(run: Any) -> None:
 @pytest.mark.usefixtures("no_figures")
 def test_every_format_has_it_if_asked_for(run: Any, tmp_path: Path, name: str, title: str) -> None:
     for given, count in ((ONLINE, 1), ([], 0)):
-        done = run(*AB, *given, "--out", tmp_path / name)
+        done = run(*AB, *given, "--output", tmp_path / name)
         assert done.status == 0, done.err
         assert (tmp_path / name).read_text(encoding="utf-8").count(title) == count
 
@@ -483,10 +483,10 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "users without a method": ([*AB, "--clicks", "informational:5"], "--clicks is of simulated users.*: --interleave"),
     "a method without users": ([*AB, "--interleave", "ppm"], "--interleave needs users who click: --clicks"),
     "impressions of nothing": ([*AB, "--impressions", 5], "--impressions is of simulated users"),
-    "a list of nothing": ([*AB, "--shown", 5], "--shown is of simulated users"),
+    "a list of nothing": ([*AB, "--length", 5], "--length is of simulated users"),
     "no such method": ([*AB, "--interleave", "pmp", "--clicks", "perfect:5"], "Invalid value for '--interleave'"),
     "no impressions": ([*AB, *ONLINE[:4], "--impressions", 0], "Invalid value for '--impressions'"),
-    "nothing shown": ([*AB, *ONLINE, "--shown", 0], "Invalid value for '--shown'"),
+    "nothing shown": ([*AB, *ONLINE, "--length", 0], "Invalid value for '--length'"),
     "csv": ([*AB, *ONLINE, "--format", "csv"], "--interleave has no part in csv"),
     "one model": ([*AB[:3], *ONLINE], "two models or more, whose rankings are mixed"),
     "TREC runs": (["--qrels", "qrels", "--run", "a=a.run", "--run", "b=b.run", *ONLINE], "TREC runs retrieve documents of their own"),

@@ -42,9 +42,9 @@ def cli() -> None:
       ltr-metrics compare test.txt --model base=old.txt --model new=model.txt \\
           --gate "ndcg@10 > -0.005"
       ltr-metrics report test.txt --model base=old.txt --model new=model.txt \\
-          --out report.html
+          --output report.html
 
-    Results go to the terminal or into --out, which is written whole or not at all; all else goes to standard error. Exit status: 0; 1 if a
+    Results go to the terminal or into --output, which is written whole or not at all; all else goes to standard error. Exit status: 0; 1 if a
     gate failed; 2 if the command could not run or its result was lost.
     """  # noqa: D301  (click wants the character itself)
 

@@ -41,7 +41,7 @@ def compare(form: str | None, out: Path | None, rules: tuple[str, ...], gate_eac
           --model new=model.txt --baseline base \\
           --gate "ndcg@10 > -0.005" --gate "share(ndcg@10 < -0.1) < 5%"
       ltr-metrics compare clicks.csv --scores base=s0 --scores new=s1 \\
-          --cluster user --by device --gate "map > -0.01" --gate-each-segment
+          --cluster user --segment device --gate "map > -0.01" --gate-each-segment
       ltr-metrics compare --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --format markdown
     """  # noqa: D301
@@ -97,7 +97,7 @@ def _in_segments(result: Evaluation, given: Mapping[str, Any]) -> Evaluation:
     if absent:
         names = list(map(str, known))
         raise LtrKeyError(
-            f"The saved result has no segments {absent[0]!r}.{did_you_mean(absent[0], names)} It has {', '.join(names)}; evaluate --by ... --save "
+            f"The saved result has no segments {absent[0]!r}.{did_you_mean(absent[0], names)} It has {', '.join(names)}; evaluate --segment ... --save "
             "keeps others."
         )
     return replace(result, segments={name: known[name] for name in given["by"]})

@@ -73,7 +73,7 @@ def _refuse_other_data(engine: str, given: dict[str, Any], items: Named) -> None
     if not items.scores:
         raise LtrValueError("Name at least one column of scores: --scores.")
     if set(given["by"]) & set(BY_COUNTS):
-        raise LtrValueError(f"--engine takes segments from columns alone, not --by {' or '.join(BY_COUNTS)}.")
+        raise LtrValueError(f"--engine takes segments from columns alone, not --segment {' or '.join(BY_COUNTS)}.")
 
 
 def _numbers(columns: dict[str, Any], scores: Any, request: Request) -> list[str]:

@@ -54,7 +54,7 @@ def evaluate(
     Examples:
       ltr-metrics evaluate test.txt --model new=model.txt --scores bm25=25
       ltr-metrics evaluate scores.csv --scores base=score \\
-          --metrics ndcg@10,map --by device
+          --metrics ndcg@10,map --segment device
       ltr-metrics evaluate test.parquet --model new=model.txt \\
           --save production.parquet
       ltr-metrics evaluate part-*.parquet --scores new=s1 --engine dask

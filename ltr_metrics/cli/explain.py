@@ -46,9 +46,9 @@ def explain(form: str | None, out: Path | None, metric: str, a: Any, b: Any, **g
     \b
     Examples:
       ltr-metrics explain test.txt --scores bm25=25 --metric ndcg@10 \\
-          --a lightgbm --b trec_eval
+          --from lightgbm --to trec_eval
       ltr-metrics explain test.csv --scores new=score --metric map \\
-          --a default --b sklearn --format json
+          --from default --to sklearn --format json
     """  # noqa: D301
     form, items, policy = chosen_format(form, out, RENDERERS), named(given), of.policy(given)
     require_targets(files_read(given, items), out)

@@ -9,7 +9,10 @@ from ltr_metrics.cli.inputs import Named
 from ltr_metrics.errors import LtrValueError, did_you_mean, naming
 from ltr_metrics.interleaving.clicks import PUBLISHED, PUBLISHED_GRADES, ClickModel
 
-FURTHER = {"impressions": "--impressions", "length": "--shown"}  # options of --interleave, and what simulate calls them
+FURTHER = {
+    "impressions": "--impressions",
+    "length": "--length",
+}  # options of --interleave, and what simulate calls them
 
 
 def online_of(given: dict[str, Any], items: Named, form: str, random_state: int) -> dict[str, Any] | None:

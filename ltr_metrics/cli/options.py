@@ -149,10 +149,13 @@ POLICY = (
     ),
 )
 METRICS = (
-    _metrics("--metrics", metavar="NAMES", help=f"Names, separated by commas.  [default: {','.join(DEFAULT_METRICS)}]"),
+    _metrics(
+        "-m", "--metrics", metavar="NAMES", help=f"Names, separated by commas.  [default: {','.join(DEFAULT_METRICS)}]"
+    ),
     *POLICY,
     _metrics(
-        "--by",
+        "--segment",
+        "by",
         multiple=True,
         metavar="COLUMN",
         help="Segments: a column of the table; or n_documents or n_relevant, the number of a query's (relevant) documents. Repeatable.",
@@ -178,7 +181,8 @@ COMPARISON = (
         help="The models of each metric, or all metrics and models.",
     ),
     _comparison(
-        "--interval",
+        "--ci-method",
+        "interval",
         type=click.Choice(list(INTERVALS)),
         default="wider",
         show_default=True,
@@ -189,7 +193,7 @@ COMPARISON = (
         "--power", type=float, default=0.8, show_default=True, help="Of the smallest detectable difference (mde)."
     ),
     _comparison(
-        "--resamples",
+        "--n-resamples",
         "n_resamples",
         type=int,
         default=10_000,
@@ -200,7 +204,8 @@ COMPARISON = (
         "--cluster", metavar="COLUMN", help="Column of users or query texts in a table, which are resampled whole."
     ),
     _comparison(
-        "--random-state",
+        "--seed",
+        "random_state",
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
@@ -216,13 +221,13 @@ GATE = (
         help="'ndcg@10 > -0.005': the whole interval of the difference is above -0.005. 'share(ndcg@10 < -0.1) < 5%': so few queries lose more "
         "than 0.1. 'new: ...' is for one model. Repeatable; exit status 1 if one fails.",
     ),
-    _gate("--gate-each-segment", is_flag=True, help="Each rule must pass in each segment (--by) as well."),
+    _gate("--gate-each-segment", is_flag=True, help="Each rule must pass in each segment (--segment) as well."),
 )
 ONLINE = (
     _online(
         "--interleave",
         type=click.Choice(list(METHODS)),
-        help="Predict which model users prefer: mix the rankings by this method, and simulate clicks. With --clicks, and --random-state.",
+        help="Predict which model users prefer: mix the rankings by this method, and simulate clicks. With --clicks, and --seed.",
     ),
     _online(
         "--clicks",
@@ -231,7 +236,7 @@ ONLINE = (
         "click by grade and, behind a slash, of stopping: 0.4,0.7,0.9/0.1,0.3,0.5.",
     ),
     _online("--impressions", type=click.IntRange(min=1), help="How many are simulated.  [default: 10000]"),
-    _online("--shown", "length", type=click.IntRange(min=1), metavar="K", help="Documents in a list.  [default: 10]"),
+    _online("--length", "length", type=click.IntRange(min=1), metavar="K", help="Documents in a list.  [default: 10]"),
 )
 ENGINE = (
     _engine(
@@ -246,9 +251,9 @@ ENGINE = (
     ),
 )
 EXPLANATION = (
-    _metrics("--metric", metavar="NAME", required=True, help="One metric, as ndcg@10."),
-    _metrics("--a", metavar="NAME", required=True, help=f"From the number under this convention: {KNOWN}."),
-    _metrics("--b", metavar="NAME", required=True, help="To the number under this one."),
+    _metrics("-m", "--metric", metavar="NAME", required=True, help="One metric, as ndcg@10."),
+    _metrics("--from", "a", metavar="NAME", required=True, help=f"From the number under this convention: {KNOWN}."),
+    _metrics("--to", "b", metavar="NAME", required=True, help="To the number under this one."),
     *POLICY[1:],
 )
 
@@ -256,9 +261,11 @@ EXPLANATION = (
 def output(*forms: str) -> tuple[Decorator, ...]:
     """Return the options that say what is written, and where."""
     return (
-        _output("--format", "form", type=click.Choice(forms), help="[default: as --out is named, else text]"),
+        _output("--format", "form", type=click.Choice(forms), help="[default: as --output is named, else text]"),
         _output(
-            "--out",
+            "-o",
+            "--output",
+            "out",
             type=click.Path(dir_okay=False, readable=False, path_type=Path),
             help="File to write. An existing file is replaced, but never one that the command reads.  [default: the terminal]",
         ),

@@ -51,7 +51,7 @@ def _chosen_format(form: str | None, out: Path | None, forms: Iterable[str]) -> 
     named = FORM_OF.get(out.suffix.lower())
     if named is None or named not in forms:
         known = ", ".join(suffix for suffix, one in FORM_OF.items() if one in forms)
-        raise LtrValueError(f"--out {out} must end in one of {known}, or say what it is to be: --format.")
+        raise LtrValueError(f"--output {out} must end in one of {known}, or say what it is to be: --format.")
     return named
 
 

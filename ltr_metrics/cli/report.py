@@ -32,17 +32,17 @@ def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each
     \b
     Examples:
       ltr-metrics report test.txt --model base=old.txt --model new=model.txt \\
-          --out report.html
+          --output report.html
       ltr-metrics report scores.parquet --scores base=s0 --scores new=s1 \\
-          --by device --by n_relevant --out report.html
+          --segment device --segment n_relevant --output report.html
       ltr-metrics report --qrels qrels.txt --run bm25=bm25.run \\
-          --run new=new.run --topics qrels --out report.md
+          --run new=new.run --topics qrels --output report.md
       ltr-metrics report test.txt --model base=old.txt --model new=model.txt \\
-          --interleave ppm --clicks informational:3 --out report.html
+          --interleave ppm --clicks informational:3 --output report.html
     """  # noqa: D301
     form, items = chosen_format(form, out, RENDERERS), named(given)
     if form == "html" and out is None:
-        raise LtrValueError("HTML is for a file, which is written whole or not at all: --out report.html.")
+        raise LtrValueError("HTML is for a file, which is written whole or not at all: --output report.html.")
     require_targets(files_read(given, items), out)
     baseline = baseline_of(given, items)
     refuse_rules(rules, items.names, baseline, each_segment=gate_each_segment)

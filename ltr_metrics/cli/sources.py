@@ -124,7 +124,7 @@ class _Rows:
 def _refuse_columns(columns: Columns, where: str) -> None:
     if columns.named():
         raise LtrValueError(
-            f"--docid, --weight, --cluster and --by name columns of a table, and {where} have none (but --by {' and --by '.join(BY_COUNTS)})."
+            f"--docid, --weight, --cluster and --segment name columns of a table, and {where} have none (but --segment {' and --segment '.join(BY_COUNTS)})."
         )
 
 
@@ -146,7 +146,7 @@ def _read_tables(data: Sequence[Path], scores: Mapping[str, str], columns: Colum
     for name in BY_COUNTS:
         if name in columns.by and name in frame.columns:
             raise LtrValueError(
-                f"--by {name} may mean the column of that name, or how many of a query's documents there are: rename the column."
+                f"--segment {name} may mean the column of that name, or how many of a query's documents there are: rename the column."
             )
     queries = Queries(
         frame[columns.label].to_numpy(),
@@ -243,7 +243,7 @@ def _read_runs(
 ) -> Source:
     if "n_documents" in by:
         raise LtrValueError(
-            "--by n_documents says nothing of TREC runs, each of which retrieves documents of its own. There is --by n_relevant."
+            "--segment n_documents says nothing of TREC runs, each of which retrieves documents of its own. There is --segment n_relevant."
         )
     read = {
         name: read_trec(qrels, file, topics=topics or "both") for name, file in progress("Reading runs", runs.items())

@@ -27,7 +27,7 @@ def evaluate_batches(
     if not (items.models or items.scores):
         raise LtrValueError("Name at least one model or column of scores: --model or --scores.")
     if set(given["by"]) & set(BY_COUNTS):
-        raise LtrValueError(f"--sorted takes segments from columns alone, not --by {' or '.join(BY_COUNTS)}.")
+        raise LtrValueError(f"--sorted takes segments from columns alone, not --segment {' or '.join(BY_COUNTS)}.")
     with count("rows") as progress:
         return evaluate_sorted(
             given.pop("data"),

@@ -63,5 +63,5 @@ def require_standard_output() -> os.stat_result | None:
 def lost_output(error: OSError) -> OSError:
     """Return the error for a result that standard output does not take."""
     return OSError(
-        f"standard output cannot be written to, so the result is lost: {error.strerror}. Name a file for it: --out."
+        f"standard output cannot be written to, so the result is lost: {error.strerror}. Name a file for it: --output."
     )
