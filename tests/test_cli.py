@@ -87,10 +87,10 @@ def test_what_is_evaluated_is_named_after_its_column_or_file_where_no_name_is_gi
 def test_two_things_of_one_name_are_refused_with_the_remedy(run: Run, folder: Path) -> None:
     done = run("evaluate", folder / "data.csv", "--scores", "flat", "--scores", "flat")
     assert done.status == 2
-    assert "--scores is given twice for the name 'flat'. Write NAME=flat for another name." in done.err
+    assert "--scores uses the name 'flat' twice. Write NAME=flat to choose another name." in done.err
     done = run("evaluate", folder / "data.csv", "--scores", "=flat")
     assert done.status == 2
-    assert "must have the form NAME=VALUE. Got '=flat'. VALUE alone will do, too." in done.err
+    assert "must have the form NAME=VALUE or VALUE. Got '=flat'." in done.err
 
 
 def test_a_convention_brings_its_own_default_metrics(run: Run, folder: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_name_that_is_both_column_and_file_is_refused(
     Path("bm25").write_text("a run, say")  # no file of scores, by its name
     done = run("evaluate", "t.csv", "--scores", "a=s.npy")
     assert done.status == 2
-    assert "may mean the column or the file of that name: write ./s.npy" in done.err
+    assert "is ambiguous: there is a column and a file of this name. Write ./s.npy" in done.err
     assert run("evaluate", "t.csv", "--scores", "a=./s.npy").status == 0
     assert run("evaluate", "t.csv", "--scores", "a=bm25").status == 0
 
@@ -423,11 +423,11 @@ def test_trec_files(run: Run, data: Path) -> None:
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
-        (["lacks"], "The run 'lacks' lacks topics of the qrels: 1, 2. Say what"),
-        (["has"], "The run 'has' has topics without judgements: 11, 12. Say what"),
+        (["lacks"], "The run 'lacks' lacks topics of the qrels: 1, 2. Choose the topics"),
+        (["has"], "The run 'has' has topics without judgments: 11, 12. Choose the topics"),
         (
             ["a", "lacks", "has"],
-            "'lacks' lacks topics of the qrels: 1, 2. The run 'has' has topics without judgements: 11, 12.",
+            "'lacks' lacks topics of the qrels: 1, 2. The run 'has' has topics without judgments: 11, 12.",
         ),
     ],
 )
@@ -439,7 +439,7 @@ def test_other_topics_are_refused_by_name(run: Run, folder: Path, runs: list[str
     assert (done.status, done.out) == (2, "")
     assert message in done.err
     assert "--topics both leaves out" in done.err
-    assert "--topics qrels takes all" in done.err
+    assert "--topics qrels keeps all" in done.err
 
 
 def test_topics_say_what_becomes_of_them(run: Run, tmp_path: Path) -> None:
@@ -449,12 +449,12 @@ def test_topics_say_what_becomes_of_them(run: Run, tmp_path: Path) -> None:
     command += ["--convention", "trec_eval", "--format", "json"]
     done = run(*command, "--topics", "both")
     assert (
-        "lacks topics of the qrels: 2. --topics both: topics that the qrels or a run lacks are left out, of all runs."
+        "lacks topics of the qrels: 2. With --topics both, topics that the qrels or a run lacks are left out of all runs."
         in done.err
     )
     assert json.loads(done.out)["models"]["x"]["map(denominator=relevant)"]["mean"] == 1
     done = run(*command, "--topics", "qrels")
-    assert "are queries for which nothing was retrieved" in done.err
+    assert "are queries without retrieved documents" in done.err
     assert json.loads(done.out)["models"]["x"]["map(denominator=relevant)"]["mean"] == 0.5
 
 

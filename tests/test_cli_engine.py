@@ -107,12 +107,12 @@ def test_queries_that_files_cut(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["whole.parquet", "--model", "m=whole.csv"], "evaluates scores, not models: score the rows by Dask first"),
+        (["whole.parquet", "--model", "m=whole.csv"], "evaluates scores, not models. Score the rows with Dask first"),
         (["data.txt", "--scores", "a=1"], "data.txt: --engine dask reads .parquet, .csv and .tsv"),
         (["a.parquet", "b.csv", *SCORES], "files of one kind"),
         (["whole.parquet"], "at least one column of scores"),
         ([*SCORES], "Name the DATA"),
-        (["whole.parquet", *SCORES, "--sorted"], "give one of the two"),
+        (["whole.parquet", *SCORES, "--sorted"], "cannot be combined. Use one of them"),
         (["whole.parquet", *SCORES, "--segment", "n_documents"], "from columns alone"),
         (["whole.parquet", *SCORES, "--n-features", "3"], "are for LETOR files"),
         (["whole.parquet", "--qrels", "data.txt", "--run", "a=data.txt"], "TREC files are read whole"),
@@ -122,7 +122,7 @@ def test_queries_that_files_cut(run: Run, folder: Path) -> None:
         (["bad.parquet", *SCORES], "Dask cannot evaluate bad.parquet"),
         (["words.csv", *SCORES], "Dask cannot evaluate words.csv"),
         (["missing.csv", *SCORES], "In partition 0: qid must have an id in every row: it is missing at row 1"),
-        (["whole.parquet", *SCORES, "--format", "latex"], "--format latex is not written here"),
+        (["whole.parquet", *SCORES, "--format", "latex"], "--format latex is not available here"),
     ],
 )
 def test_what_dask_is_refused(
@@ -138,7 +138,7 @@ def test_what_dask_is_refused(
 
 def test_shuffle_is_for_an_engine(run: Run, folder: Path) -> None:
     done = run("evaluate", folder / "whole.parquet", *SCORES, "--shuffle")
-    assert (done.status, "--shuffle is for --engine" in done.err) == (2, True)
+    assert (done.status, "--shuffle needs --engine" in done.err) == (2, True)
 
 
 def test_no_progress_where_nobody_sees_it(folder: Path) -> None:

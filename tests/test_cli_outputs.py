@@ -190,7 +190,7 @@ def test_a_replaced_file_keeps_its_permissions(capsys: pytest.CaptureFixture[str
 def test_a_loop_of_links_is_no_target(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("one").symlink_to("two")
     Path("two").symlink_to("one")
-    monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "source_of", None)  # would be called to read
+    monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "read_source", None)  # would be called to read
     for option in (["--output", "one", *JSON], ["--save", "two"]):
         done = in_process(capsys, "evaluate", "data.csv", *A, *option)
         assert (done.status, done.out) == (2, "")
@@ -295,7 +295,9 @@ def test_the_status_with_streams_that_are_closed_or_full(
 @pytest.mark.usefixtures("folder")
 def test_a_result_that_is_lost_is_an_error_with_a_remedy(stream: str, reason: str) -> None:
     done = in_shell(["evaluate", "data.csv", *A], stream)
-    message = f"standard output cannot be written to, so the result is lost: {reason}. Name a file for it: --output."
+    message = (
+        f"standard output cannot be written to, so the result is lost: {reason}. Name a file for it with --output."
+    )
     assert (done.returncode, done.stderr) == (2, f"ltr-metrics: error: {message}\n")
     assert in_shell(["evaluate", "--help"], stream).returncode == 2
 
@@ -309,12 +311,12 @@ def test_a_disk_that_becomes_full_is_an_error(monkeypatch: pytest.MonkeyPatch, u
     with Path("result.txt").open("wb") as output:
         done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
-    assert "so the result is lost: File too large. Name a file for it: --output.\n" in done.stderr
+    assert "so the result is lost: File too large. Name a file for it with --output.\n" in done.stderr
 
 
 NUMBERS = """
 import os
-from ltr_metrics.cli.streams import prepare_streams
+from ltr_metrics.cli.standard_streams import prepare_streams
 prepare_streams()
 null = os.stat(os.devnull)
 assert all(os.path.samestat(os.fstat(number), null) for number in range(3))
@@ -333,7 +335,7 @@ def _raised(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "source_of", raises)
+        patch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "read_source", raises)
         yield
 
 
@@ -343,7 +345,7 @@ def test_what_ends_the_command_from_within_is_no_success(
 ) -> None:
     with _raised(SystemExit(0), monkeypatch):
         done = in_process(capsys, "evaluate", "data.csv", *A)
-    assert (done.status, done.err) == (2, "ltr-metrics: error: a library ended the command, with 0.\n")
+    assert (done.status, done.err) == (2, "ltr-metrics: error: a library ended the command with 0.\n")
     with _raised(BrokenPipeError(errno.EPIPE, "Broken pipe"), monkeypatch):
         done = in_process(capsys, "evaluate", "data.csv", *A)
     assert (done.status, "a process or connection ended too early: [Errno 32]" in done.err) == (2, True)

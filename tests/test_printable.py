@@ -257,7 +257,7 @@ def test_the_option_for_spreadsheets(run: Run, table: Path, command: str, tmp_pa
     assert list(csv.reader(io.StringIO(file.read_bytes().decode(), newline=""))) == safe
     refused = run(*arguments, "--spreadsheet-safe")
     assert refused.status == 2
-    assert "--spreadsheet-safe is for --format csv. The format is text." in refused.err
+    assert "--spreadsheet-safe needs --format csv. The format is text." in refused.err
 
 
 def _is_number(text: str) -> bool:
