@@ -16,7 +16,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.cli import main
 
-FAST = ("--metrics", "ndcg@5,map", "--resamples", 200)
+FAST = ("--metrics", "ndcg@5,map", "--n-resamples", 200)
 
 
 class Done(NamedTuple):

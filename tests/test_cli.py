@@ -87,10 +87,10 @@ def test_what_is_evaluated_is_named_after_its_column_or_file_where_no_name_is_gi
 def test_two_things_of_one_name_are_refused_with_the_remedy(run: Run, folder: Path) -> None:
     done = run("evaluate", folder / "data.csv", "--scores", "flat", "--scores", "flat")
     assert done.status == 2
-    assert "--scores is given twice for the name 'flat'. Write NAME=flat for another name." in done.err
+    assert "--scores uses the name 'flat' twice. Write NAME=flat to choose another name." in done.err
     done = run("evaluate", folder / "data.csv", "--scores", "=flat")
     assert done.status == 2
-    assert "must have the form NAME=VALUE. Got '=flat'. VALUE alone will do, too." in done.err
+    assert "must have the form NAME=VALUE or VALUE. Got '=flat'." in done.err
 
 
 def test_a_convention_brings_its_own_default_metrics(run: Run, folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_warning_is_one_line(run: Run, tmp_path: Path) -> None:
 
 def test_segments_and_weights_in_every_format(run: Run, folder: Path, rows: dict[str, Any]) -> None:
     command = ["evaluate", folder / "data.parquet", "--scores", "a=Column_0", "--scores", "b=flat"]
-    command += ["--metrics", "mrr,p@2", "--by", "device", "--weight", "traffic"]
+    command += ["--metrics", "mrr,p@2", "--segment", "device", "--weight", "traffic"]
     frame = pd.read_parquet(folder / "data.parquet")
     by = {"device": frame["device"]}
     options = {"qid": rows["qid"], "metrics": "mrr", "sample_weight": frame["traffic"], "by": by}
@@ -180,7 +180,7 @@ def test_a_name_that_is_both_column_and_file_is_refused(
     Path("bm25").write_text("a run, say")  # no file of scores, by its name
     done = run("evaluate", "t.csv", "--scores", "a=s.npy")
     assert done.status == 2
-    assert "may mean the column or the file of that name: write ./s.npy" in done.err
+    assert "is ambiguous: there is a column and a file of this name. Write ./s.npy" in done.err
     assert run("evaluate", "t.csv", "--scores", "a=./s.npy").status == 0
     assert run("evaluate", "t.csv", "--scores", "a=bm25").status == 0
 
@@ -189,7 +189,7 @@ def test_a_name_that_is_both_column_and_file_is_refused(
 def test_segments_by_counts_need_no_column(run: Run, folder: Path, rows: dict[str, Any], data: str) -> None:
     column = "1" if data == "data.txt" else "Column_0"
     command = ["evaluate", folder / data, "--scores", f"a={column}", "--metrics", "mrr", "--format", "json"]
-    done = run(*command, "--by", "n_relevant", "--by", "n_documents")
+    done = run(*command, "--segment", "n_relevant", "--segment", "n_documents")
     assert done.status == 0, done.err
     _, first, sizes = np.unique(rows["qid"], return_index=True, return_counts=True)
     sizes = sizes[np.argsort(first)]
@@ -228,7 +228,7 @@ def test_sorted_gives_the_same_numbers(run: Run, folder: Path, tmp_path: Path, d
     for name, of_model in whole["models"].items():
         assert parts["models"][name]["mean"] == {metric: line["mean"] for metric, line in of_model.items()}
     assert "ndcg_exp@10" in run(*command, "--sorted").out
-    lines = run(*command, "--sorted", "--out", tmp_path / "x.csv", "--save", f"a={tmp_path / 'a.parquet'}")
+    lines = run(*command, "--sorted", "--output", tmp_path / "x.csv", "--save", f"a={tmp_path / 'a.parquet'}")
     assert lines.status == 0, lines.err
     assert len((tmp_path / "x.csv").read_text().splitlines()) == 2 * 40 + 1
     assert (
@@ -253,8 +253,9 @@ def test_a_comparison_is_that_of_the_library(run: Run, folder: Path, rows: dict[
         "correction_over": "all",
         "interval": "percentile",
     }
-    given = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", value)]
-    done = run(*command, *given, "--random-state", 3, "--format", "json", "--by", "n_documents")
+    options_by_name = {"ci_method" if name == "interval" else name: value for name, value in options.items()}
+    given = [text for name, value in options_by_name.items() for text in (f"--{name.replace('_', '-')}", value)]
+    done = run(*command, *given, "--seed", 3, "--format", "json", "--segment", "n_documents")
     assert done.status == 0, done.err
     found = json.loads(done.out)
     expected = ltr.compare(
@@ -271,7 +272,7 @@ def test_a_comparison_is_that_of_the_library(run: Run, folder: Path, rows: dict[
 def test_weights_clusters_and_segments_of_columns(run: Run, folder: Path, rows: dict[str, Any]) -> None:
     frame = pd.read_parquet(folder / "data.parquet")
     command = ["compare", folder / "data.parquet", "--scores", "a=Column_0", "--scores", "b=Column_1", *FAST]
-    done = run(*command, "--weight", "traffic", "--cluster", "user", "--by", "device", "--format", "json")
+    done = run(*command, "--weight", "traffic", "--cluster", "user", "--segment", "device", "--format", "json")
     expected = ltr.compare(
         {"a": rows["X"][:, 0], "b": rows["X"][:, 1]}, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"], n_resamples=200,
         sample_weight=frame["traffic"], cluster=frame["user"], by={"device": frame["device"]},
@@ -302,7 +303,7 @@ def test_saved_results_stand_beside_models_and_alone(
         metrics=["ndcg@5", "map"],
         n_resamples=200,
     ).to_dict()
-    beside = run("compare", folder / "data.txt", *saved, "--scores", "new=2", "--resamples", 200, "--format", "json")
+    beside = run("compare", folder / "data.txt", *saved, "--scores", "new=2", "--n-resamples", 200, "--format", "json")
     assert beside.status == 0, beside.err
     assert json.loads(beside.out)["rows"] == expected["rows"]
     new = tmp_path / "new.parquet"
@@ -310,12 +311,12 @@ def test_saved_results_stand_beside_models_and_alone(
         run("evaluate", folder / "data.txt", "--scores", "new=2", "--metrics", "ndcg@5,map", "--save", new).status == 0
     )
     alone = run(
-        "compare", *saved, "--result", f"new={new}", "--resamples", 200, "--format", "json", "--gate", "ndcg@5 > -1"
+        "compare", *saved, "--result", f"new={new}", "--n-resamples", 200, "--format", "json", "--gate", "ndcg@5 > -1"
     )
     assert alone.status == 0, alone.err
     assert json.loads(alone.out)["rows"] == expected["rows"]
     split = run(
-        "compare", *saved, "--result", f"new={new}", "--resamples", 200, "--by", "n_documents", "--format", "csv"
+        "compare", *saved, "--result", f"new={new}", "--n-resamples", 200, "--segment", "n_documents", "--format", "csv"
     )
     lines = list(csv.DictReader(io.StringIO(split.out)))
     assert {line["segmentation"] for line in lines} == {"", "n_documents"}
@@ -330,7 +331,7 @@ def test_a_gate_gives_the_status(run: Run, folder: Path, rows: dict[str, Any], t
     assert done.status == 0
     assert done.err.startswith("PASS  new: ndcg@5 > -0.9: ")
     out = tmp_path / "x.json"
-    done = run(*command, *opened, *shut, "--out", out)
+    done = run(*command, *opened, *shut, "--output", out)
     assert done.status == 1
     assert [line[:4] for line in done.err.splitlines()] == ["Wrot", "PASS", "FAIL"]
     plain = json.loads(out.read_text())  # the output is written all the same
@@ -342,7 +343,7 @@ def test_a_gate_gives_the_status(run: Run, folder: Path, rows: dict[str, Any], t
         n_resamples=200,
     )
     assert plain["gate"] == gate(expected, ["ndcg@5 > -0.9", "share(map < -0.05) < 1%"]).to_dict()
-    each = run(*command, "--gate", "ndcg@5 > -0.9", "--gate-each-segment", "--by", "n_documents")
+    each = run(*command, "--gate", "ndcg@5 > -0.9", "--gate-each-segment", "--segment", "n_documents")
     assert len(each.err.splitlines()) > 2
     report = run("report", *command[1:], *shut, "--format", "json")
     assert report.status == 1
@@ -359,7 +360,7 @@ def test_names_are_escaped_in_every_format(run: Run, folder: Path) -> None:
         "--scores",
         f"{name}=2",
         *FAST,
-        "--by",
+        "--segment",
         "n_documents",
     ]
     assert name in run(*command).out
@@ -379,7 +380,7 @@ def test_names_are_escaped_in_every_format(run: Run, folder: Path) -> None:
 
 def test_a_report_is_html_by_its_name(run: Run, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
-    done = run("report", folder / "data.txt", "--scores", "base=1", "--scores", "<b>new</b>=2", *FAST, "--out", out)
+    done = run("report", folder / "data.txt", "--scores", "base=1", "--scores", "<b>new</b>=2", *FAST, "--output", out)
     assert (done.status, done.out) == (0, ""), done.err
     page = out.read_text()
     assert page.lstrip().lower().startswith("<!doctype html>")
@@ -399,10 +400,10 @@ def test_a_report_is_html_by_its_name(run: Run, folder: Path, tmp_path: Path) ->
     [("x.json", "{"), ("x.md", "- Data"), ("x.tex", "% Data"), ("x.csv", "model,qid"), ("x.txt", "Data ")],
 )
 def test_the_name_says_the_format(run: Run, folder: Path, tmp_path: Path, name: str, begins: str) -> None:
-    done = run("evaluate", folder / "data.txt", "--scores", "a=1", "--out", tmp_path / name)
+    done = run("evaluate", folder / "data.txt", "--scores", "a=1", "--output", tmp_path / name)
     assert (done.status, done.out, done.err) == (0, "", f"Wrote {tmp_path / name}.\n")
     assert (tmp_path / name).read_text().startswith(begins)
-    run("evaluate", folder / "data.txt", "--scores", "a=1", "--out", tmp_path / name, "--format", "json")
+    run("evaluate", folder / "data.txt", "--scores", "a=1", "--output", tmp_path / name, "--format", "json")
     assert json.loads((tmp_path / name).read_text())["models"]["a"]
 
 
@@ -422,11 +423,11 @@ def test_trec_files(run: Run, data: Path) -> None:
 @pytest.mark.parametrize(
     ("runs", "message"),
     [
-        (["lacks"], "The run 'lacks' lacks topics of the qrels: 1, 2. Say what"),
-        (["has"], "The run 'has' has topics without judgements: 11, 12. Say what"),
+        (["lacks"], "The run 'lacks' lacks topics of the qrels: 1, 2. Choose the topics"),
+        (["has"], "The run 'has' has topics without judgments: 11, 12. Choose the topics"),
         (
             ["a", "lacks", "has"],
-            "'lacks' lacks topics of the qrels: 1, 2. The run 'has' has topics without judgements: 11, 12.",
+            "'lacks' lacks topics of the qrels: 1, 2. The run 'has' has topics without judgments: 11, 12.",
         ),
     ],
 )
@@ -438,7 +439,7 @@ def test_other_topics_are_refused_by_name(run: Run, folder: Path, runs: list[str
     assert (done.status, done.out) == (2, "")
     assert message in done.err
     assert "--topics both leaves out" in done.err
-    assert "--topics qrels takes all" in done.err
+    assert "--topics qrels keeps all" in done.err
 
 
 def test_topics_say_what_becomes_of_them(run: Run, tmp_path: Path) -> None:
@@ -448,19 +449,19 @@ def test_topics_say_what_becomes_of_them(run: Run, tmp_path: Path) -> None:
     command += ["--convention", "trec_eval", "--format", "json"]
     done = run(*command, "--topics", "both")
     assert (
-        "lacks topics of the qrels: 2. --topics both: topics that the qrels or a run lacks are left out, of all runs."
+        "lacks topics of the qrels: 2. With --topics both, topics that the qrels or a run lacks are left out of all runs."
         in done.err
     )
     assert json.loads(done.out)["models"]["x"]["map(denominator=relevant)"]["mean"] == 1
     done = run(*command, "--topics", "qrels")
-    assert "are queries for which nothing was retrieved" in done.err
+    assert "are queries without retrieved documents" in done.err
     assert json.loads(done.out)["models"]["x"]["map(denominator=relevant)"]["mean"] == 0.5
 
 
 def test_runs_are_compared_over_the_same_topics(run: Run, folder: Path) -> None:
     command = ["compare", "--qrels", folder / "qrels", "--convention", "trec_eval", *FAST, "--format", "json"]
     a, b, lacks = (["--run", f"{name}={folder / name}.run"] for name in ("a", "b", "lacks"))
-    done = run(*command, *a, *b, "--by", "n_relevant")
+    done = run(*command, *a, *b, "--segment", "n_relevant")
     assert done.status == 0, done.err
     found = json.loads(done.out)
     values = {}
@@ -483,8 +484,8 @@ def test_runs_are_compared_over_the_same_topics(run: Run, folder: Path) -> None:
 
 
 def test_explain(run: Run, folder: Path, rows: dict[str, Any]) -> None:
-    command = ["explain", folder / "data.csv", "--scores", "x=Column_0", "--metric", "ndcg@5", "--a", "lightgbm"]
-    command += ["--b", "sklearn", "--ties", "stable"]
+    command = ["explain", folder / "data.csv", "--scores", "x=Column_0", "--metric", "ndcg@5", "--from", "lightgbm"]
+    command += ["--to", "sklearn", "--ties", "stable"]
     expected = ltr.explain_difference(
         rows["y"], rows["X"][:, 0], qid=rows["qid"], metric="ndcg@5", a="lightgbm", b="sklearn", ties="stable"
     )

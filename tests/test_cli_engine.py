@@ -26,7 +26,7 @@ pytestmark = [
 
 Run = Callable[..., Done]
 SCORES = ("--scores", "new=s1", "--scores", "old=s0")
-OPTIONS = ("--weight", "w", "--by", "device", "--docid", "doc", "--metrics", "ndcg@5,map,mean_of(margin)@2")
+OPTIONS = ("--weight", "w", "--segment", "device", "--docid", "doc", "--metrics", "ndcg@5,map,mean_of(margin)@2")
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_dask_gives_the_same_numbers(run: Run, folder: Path, tmp_path: Path, end
     agree(found.out, expected.out)
     text = run(*command, "--ties", "docid")
     assert text.out == run("evaluate", folder / f"whole{ending}", *SCORES, *OPTIONS, "--sorted", "--ties", "docid").out
-    done = run(*command, "--out", tmp_path / "x.csv", "--save", f"new={tmp_path / 'new.parquet'}")
+    done = run(*command, "--output", tmp_path / "x.csv", "--save", f"new={tmp_path / 'new.parquet'}")
     assert done.status == 0
     table = pd.read_csv(tmp_path / "x.csv")
     saved = ltr.load_result(tmp_path / "new.parquet")
@@ -107,13 +107,13 @@ def test_queries_that_files_cut(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["whole.parquet", "--model", "m=whole.csv"], "evaluates scores, not models: score the rows by Dask first"),
+        (["whole.parquet", "--model", "m=whole.csv"], "evaluates scores, not models. Score the rows with Dask first"),
         (["data.txt", "--scores", "a=1"], "data.txt: --engine dask reads .parquet, .csv and .tsv"),
         (["a.parquet", "b.csv", *SCORES], "files of one kind"),
         (["whole.parquet"], "at least one column of scores"),
         ([*SCORES], "Name the DATA"),
-        (["whole.parquet", *SCORES, "--sorted"], "give one of the two"),
-        (["whole.parquet", *SCORES, "--by", "n_documents"], "from columns alone"),
+        (["whole.parquet", *SCORES, "--sorted"], "cannot be combined. Use one of them"),
+        (["whole.parquet", *SCORES, "--segment", "n_documents"], "from columns alone"),
         (["whole.parquet", *SCORES, "--n-features", "3"], "are for LETOR files"),
         (["whole.parquet", "--qrels", "data.txt", "--run", "a=data.txt"], "TREC files are read whole"),
         (["whole.parquet", "--scores", "a=s7"], "no column 's7'. It has qid"),
@@ -122,7 +122,7 @@ def test_queries_that_files_cut(run: Run, folder: Path) -> None:
         (["bad.parquet", *SCORES], "Dask cannot evaluate bad.parquet"),
         (["words.csv", *SCORES], "Dask cannot evaluate words.csv"),
         (["missing.csv", *SCORES], "In partition 0: qid must have an id in every row: it is missing at row 1"),
-        (["whole.parquet", *SCORES, "--format", "latex"], "--format latex is not written here"),
+        (["whole.parquet", *SCORES, "--format", "latex"], "--format latex is not available here"),
     ],
 )
 def test_what_dask_is_refused(
@@ -138,7 +138,7 @@ def test_what_dask_is_refused(
 
 def test_shuffle_is_for_an_engine(run: Run, folder: Path) -> None:
     done = run("evaluate", folder / "whole.parquet", *SCORES, "--shuffle")
-    assert (done.status, "--shuffle is for --engine" in done.err) == (2, True)
+    assert (done.status, "--shuffle needs --engine" in done.err) == (2, True)
 
 
 def test_no_progress_where_nobody_sees_it(folder: Path) -> None:
@@ -169,7 +169,7 @@ def test_spark_gives_the_same_numbers(run: Run, folder: Path, tmp_path: Path) ->
             *OPTIONS,
             "--engine",
             "spark",
-            "--out",
+            "--output",
             tmp_path / f"{ending}.json",
         ]
         for ending in endings

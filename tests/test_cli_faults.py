@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from command import FAST, as_process, in_process, made_rows, write_files
 
@@ -33,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 A, B = ["--scores", "a=Column_0"], ["--scores", "b=Column_1"]
 CSV, TXT = ["data.csv", *A], ["data.txt", "--scores", "a=1"]
-AB = ["data.csv", *A, *B, "--metrics", "map", "--resamples", "100"]
+AB = ["data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100"]
 TREC = ["--qrels", "qrels", "--run", "a=a.run"]
 SAVED = ["--result", "saved=saved.parquet"]
 
@@ -44,15 +46,15 @@ BAD = {
     "no such file": (["evaluate", "absent.txt", *A], "does not exist"),
     "no such model": (["evaluate", "data.txt", "--model", "a=absent.txt"], "no model file absent.txt"),
     "no model": (["evaluate", "data.txt", "--model", "a=data.csv"], "not a LightGBM model file"),
-    "no such feature": (["evaluate", "data.txt", "--scores", "a=9"], "by number, 1 to 6; or a file of scores that exists"),
-    "a digit that is none": (["evaluate", "data.txt", "--scores", "a=²"], "by number, 1 to 6; or a file .* Got '²'"),
+    "no such feature": (["evaluate", "data.txt", "--scores", "a=9"], "by number, 1 to 6, or an existing file of scores"),
+    "a digit that is none": (["evaluate", "data.txt", "--scores", "a=²"], "by number, 1 to 6, or an existing file .* Got '²'"),
     "no such column": (["evaluate", "data.csv", "--scores", "a=flaat"], "no column 'flaat'. Did you mean 'flat'"),
-    "no such scores": (["evaluate", "data.csv", "--scores", "a=s.npy"], "no column 's.npy'.* Nor is there a file s.npy"),
-    "short scores": (["evaluate", "data.csv", "--scores", "a=short.npy"], r"one score a row .* it has 3\d\d for 3\d\d rows"),
-    "form": (["evaluate", "data.csv", "--scores", "flat="], "form NAME=VALUE. Got 'flat='"),
-    "no name": (["evaluate", "data.csv", "--scores", "=flat"], "form NAME=VALUE. Got '=flat'"),
-    "a name twice": (["evaluate", *CSV, "--scores", "a=flat"], "--scores is given twice for the name 'a'"),
-    "a name for both": (["evaluate", *TXT, "--model", "a=model.txt"], "'a' is given to --scores and to --model; names must differ"),
+    "no such scores": (["evaluate", "data.csv", "--scores", "a=s.npy"], "no column 's.npy'.* There is no file s.npy either"),
+    "short scores": (["evaluate", "data.csv", "--scores", "a=short.npy"], r"one score per row .* It has 3\d\d scores for 3\d\d rows"),
+    "form": (["evaluate", "data.csv", "--scores", "flat="], "form NAME=VALUE or VALUE. Got 'flat='"),
+    "no name": (["evaluate", "data.csv", "--scores", "=flat"], "form NAME=VALUE or VALUE. Got '=flat'"),
+    "a name twice": (["evaluate", *CSV, "--scores", "a=flat"], "--scores uses the name 'a' twice"),
+    "a name for both": (["evaluate", *TXT, "--model", "a=model.txt"], "'a' is used by --scores and by --model, but names must differ"),
     "text scores": (["evaluate", *CSV, "--scores", "b=words"], "b: y_score must be numbers"),
     "other features": (["evaluate", "data.txt", "--n-features", "7", "--model", "a=model.txt"], "has 6 features, the data have 7"),
     # data
@@ -69,14 +71,14 @@ BAD = {
     "no such label": (["evaluate", *CSV, "--label", "labell"], "no column 'labell'. Did you mean 'label'"),
     "no such qid": (["evaluate", *CSV, "--qid", "id"], "no column 'id'"),
     "no such weight": (["evaluate", *CSV, "--weight", "trafic"], "no column 'trafic'. Did you mean 'traffic'"),
-    "no such segment": (["evaluate", *CSV, "--by", "devic"], "no column 'devic'. Did you mean 'device'"),
+    "no such segment": (["evaluate", *CSV, "--segment", "devic"], "no column 'devic'. Did you mean 'device'"),
     "no such docid": (["evaluate", *CSV, "--docid", "dok"], "no column 'dok'"),
     "no such cluster": (["compare", *AB, "--cluster", "usr"], "no column 'usr'. Did you mean 'user'"),
-    "counts or column": (["evaluate", "counted.csv", *A, "--by", "n_documents"], "rename the column"),
+    "counts or column": (["evaluate", "counted.csv", *A, "--segment", "n_documents"], "Rename the column"),
     "columns of LETOR": (["evaluate", *TXT, "--docid", "id"], "LETOR files have none"),
-    "segments of LETOR": (["evaluate", *TXT, "--by", "device"], "LETOR files have none .but --by n_documents and --by n_relevant"),
+    "segments of LETOR": (["evaluate", *TXT, "--segment", "device"], "LETOR files have none .except --segment n_documents and --segment n_relevant"),
     "options of LETOR": (["evaluate", *CSV, "--zero-based"], "are for LETOR files"),
-    "segments that change": (["evaluate", *CSV, "--by", "doc"], r"by\['doc'\] must be one label a query"),
+    "segments that change": (["evaluate", *CSV, "--segment", "doc"], r"by\['doc'\] must be one label a query"),
     # metrics and options
     "no such metric": (["evaluate", *CSV, "--metrics", "ndgc"], "Did you mean 'ndcg'"),
     "no metric": (["evaluate", *CSV, "--metrics", ""], "form name, name@10"),
@@ -88,10 +90,10 @@ BAD = {
     "no such command": (["evaluat"], "No such command"),
     # comparison
     "one model": (["compare", *CSV], "needs two models or more"),
-    "no such baseline": (["compare", *AB, "--baseline", "A"], "no model 'A' to be the baseline. Did you mean 'a'"),
+    "no such baseline": (["compare", *AB, "--baseline", "A"], "The baseline 'A' is not one of the models. Did you mean 'a'"),
     "no such test": (["compare", *AB, "--test", "z"], "'z' is not one of"),
     "no confidence": (["compare", *AB, "--confidence", "95"], "confidence must be a number between 0 and 1"),
-    "few resamples": (["compare", *AB, "--resamples", "3"], "n_resamples must be a whole number"),
+    "few resamples": (["compare", *AB, "--n-resamples", "3"], "n_resamples must be a whole number"),
     "test without weights": (["compare", *AB, "--test", "wilcoxon", "--weight", "traffic"], "(?i)wilcoxon"),
     "no such rule": (["compare", *AB, "--gate", "map"], "cannot be read"),
     "rule of no metric": (["compare", *AB, "--gate", "mapp > 0"], "'mapp' was not evaluated.*Did you mean 'map'"),
@@ -110,32 +112,32 @@ BAD = {
     "other queries": (["compare", "--result", "a=fewer.parquet", *SAVED], "of other queries than the rest"),
     "result of other data": (["compare", "data.txt", "--scores", "a=1", "--zero-based", "--result", "r=fewer.parquet"], "of other queries"),
     "lacks the metric": (["compare", *TXT, *SAVED, "--metrics", "mrr"], "lacks mrr; it has"),
-    "data without a part": (["compare", "data.txt", *SAVED, "--result", "b=saved.parquet"], "the DATA have no part in this"),
-    "option without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--weight", "w"], "--weight is about DATA"),
+    "data without a part": (["compare", "data.txt", *SAVED, "--result", "b=saved.parquet"], "so DATA are not used"),
+    "option without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--weight", "w"], "--weight applies to DATA"),
     "ties without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--ties", "best"], "ties has no part"),
-    "segments not kept": (["compare", *SAVED, "--result", "b=saved.parquet", "--by", "device"], "no segments 'device'.* It has n_documents, n_relevant"),
+    "segments not kept": (["compare", *SAVED, "--result", "b=saved.parquet", "--segment", "device"], "no segments 'device'.* It has n_documents, n_relevant"),
     # TREC
     "qrels alone": (["evaluate", "--qrels", "qrels"], "--qrels FILE and --run NAME=FILE"),
     "run alone": (["evaluate", "--run", "a=a.run"], "--qrels FILE and --run NAME=FILE"),
     "both kinds": (["evaluate", *CSV, "--run", "x=a.run"], "without DATA, --model and --scores"),
-    "segments of TREC": (["evaluate", *TREC, "--by", "device"], "--qrels have none"),
-    "n_documents of TREC": (["evaluate", *TREC, "--by", "n_documents"], "There is --by n_relevant"),
-    "topics of none": (["evaluate", *CSV, "--topics", "qrels"], "--topics is for TREC files"),
-    "an unknown query": (["evaluate", "--qrels", "qrels", "--run", "a=has.run"], "topics without judgements: 11, 12"),
+    "segments of TREC": (["evaluate", *TREC, "--segment", "device"], "TREC files have none"),
+    "n_documents of TREC": (["evaluate", *TREC, "--segment", "n_documents"], "Use --segment n_relevant"),
+    "topics of none": (["evaluate", *CSV, "--topics", "qrels"], "--topics needs TREC files"),
+    "an unknown query": (["evaluate", "--qrels", "qrels", "--run", "a=has.run"], "topics without judgments: 11, 12"),
     "no such run": (["evaluate", "--qrels", "qrels", "--run", "a=absent.run"], "absent.run"),
     "qrels as run": (["evaluate", "--qrels", "qrels", "--run", "a=qrels"], "qrels:1: a line must have 6 fields"),
     # explain
-    "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--a", "lightgbm", "--b", "trec_eval"], "needs docid"),
-    "explain no metric of": (["explain", *CSV, "--metric", "err", "--a", "lightgbm", "--b", "gdeval"], "not a metric of"),
-    "explain what": (["explain", *CSV, "--metric", "ndcg", "--a", "lightgbm"], "Missing option '--b'"),
+    "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--from", "lightgbm", "--to", "trec_eval"], "needs docid"),
+    "explain no metric of": (["explain", *CSV, "--metric", "err", "--from", "lightgbm", "--to", "gdeval"], "not a metric of"),
+    "explain what": (["explain", *CSV, "--metric", "ndcg", "--from", "lightgbm"], "Missing option '--to'"),
     # sorted
     "sorted TREC": (["evaluate", *TREC, "--sorted"], "TREC files are read whole"),
     "sorted nothing": (["evaluate", "data.txt", "--sorted"], "at least one model or column"),
-    "sorted counts": (["evaluate", *TXT, "--sorted", "--by", "n_documents"], "from columns alone"),
+    "sorted counts": (["evaluate", *TXT, "--sorted", "--segment", "n_documents"], "from columns alone"),
     # output
-    "save whose": (["evaluate", *AB[:5], "--save", "x.parquet"], "--save must have the form NAME=FILE, NAME being one of a, b"),
+    "save whose": (["evaluate", *AB[:5], "--save", "x.parquet"], "--save must have the form NAME=FILE, where NAME is one of a, b"),
     "save twice": (["evaluate", *CSV, "--save", "x.parquet", "--save", "a=y.parquet"], "--save is given twice for 'a'"),
-    "save in one": (["evaluate", *AB[:5], "--save", "a=x.parquet", "--save", "b=./x.parquet"], "is to be written twice"),
+    "save in one": (["evaluate", *AB[:5], "--save", "a=x.parquet", "--save", "b=./x.parquet"], "would be written twice"),
     "save nowhere": (["evaluate", *CSV, "--save", "absent/x.parquet"], "no folder absent to write x.parquet into"),
 }  # fmt: skip
 
@@ -148,7 +150,7 @@ def test_what_cannot_run_exits_with_2_and_writes_nothing(
     arguments, message = BAD[case]
     out, before = tmp_path / "out.json", sorted(folder.iterdir())
     out.write_text("before")
-    done = in_process(capsys, *arguments, "--out", out)
+    done = in_process(capsys, *arguments, "--output", out)
     assert (done.status, done.out) == (2, ""), done.err
     assert re.search(message, " ".join(done.err.split())), done.err
     assert "Traceback" not in done.err
@@ -158,14 +160,14 @@ def test_what_cannot_run_exits_with_2_and_writes_nothing(
 
 
 OUT = {
-    "no folder": (["--out", "absent/x.txt"], "no folder absent to write x.txt into"),
-    "a folder": (["--out", "."], "is a directory"),
+    "no folder": (["--output", "absent/x.txt"], "no folder absent to write x.txt into"),
+    "a folder": (["--output", "."], "is a directory"),
     "no known name": (
-        ["--out", "report"],
-        "must end in one of .txt, .json, .csv, .md, .tex, or say what it is to be: --format",
+        ["--output", "report"],
+        "must end in one of .txt, .json, .csv, .md, .tex. Or choose the format with --format",
     ),
-    "no name of evaluate": (["--out", "x.html"], "must end in"),
-    "a device": (["--out", "/dev/null", "--format", "json"], "is no regular file"),
+    "no name of evaluate": (["--output", "x.html"], "must end in"),
+    "a device": (["--output", "/dev/null", "--format", "json"], "is no regular file"),
     "no such format": (["--format", "xml"], "'xml' is not one of"),
 }
 
@@ -176,7 +178,7 @@ def test_where_nothing_can_be_written_is_said_before_the_work(
 ) -> None:
     monkeypatch.chdir(folder)
     arguments, message = OUT[case]
-    monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "source_of", None)  # would be called to read
+    monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "read_source", None)  # would be called to read
     done = in_process(capsys, "evaluate", *CSV, *arguments)
     assert (done.status, done.out) == (2, "")
     assert message in " ".join(done.err.split())
@@ -185,7 +187,7 @@ def test_where_nothing_can_be_written_is_said_before_the_work(
 def test_html_is_for_a_file(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     done = in_process(capsys, "report", folder / "data.csv", *A, "--format", "html")
     assert (done.status, done.out) == (2, "")
-    assert "--out report.html" in done.err
+    assert "--output report.html" in done.err
 
 
 def test_nothing_is_saved_when_rendering_fails(
@@ -196,7 +198,7 @@ def test_nothing_is_saved_when_rendering_fails(
 
     monkeypatch.setitem(sys.modules["ltr_metrics.cli.evaluate"].RENDERERS, "text", fails)
     done = in_process(
-        capsys, "evaluate", folder / "data.csv", *A, "--save", tmp_path / "x.parquet", "--out", tmp_path / "x.txt"
+        capsys, "evaluate", folder / "data.csv", *A, "--save", tmp_path / "x.parquet", "--output", tmp_path / "x.txt"
     )
     assert done.status == 2
     assert list(tmp_path.iterdir()) == []
@@ -217,7 +219,7 @@ def test_a_fault_of_ours_is_no_failed_gate(
 def test_a_link_stays_a_link(capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "x.json").symlink_to(tmp_path / "real" / "x.json")
-    assert in_process(capsys, "evaluate", folder / "data.csv", *A, "--out", tmp_path / "x.json").status == 0
+    assert in_process(capsys, "evaluate", folder / "data.csv", *A, "--output", tmp_path / "x.json").status == 0
     assert (tmp_path / "x.json").is_symlink()
     assert json.loads((tmp_path / "real" / "x.json").read_text())["models"]["a"]
 
@@ -235,28 +237,32 @@ def test_help_fits_a_terminal_and_teaches(
     assert max(map(len, done.out.splitlines())) <= 80
     if command is None:
         listed = done.out.partition("Commands:\n")[2].splitlines()
-        assert [line.split()[0] for line in listed] == ["evaluate", "compare", "report", "explain"]
+        assert [line.split()[0] for line in listed] == ["evaluate", "compare", "report", "explain", "audit", "metrics"]
         assert all(line.endswith(".") and not line.endswith("..") for line in listed)
-    else:
-        assert "Examples:" in done.out
-        assert done.out.count(f"ltr-metrics {command}") >= 3
-        sections = [line for line in done.out.splitlines() if line.endswith(":") and line[0] != " "]
-        assert sections[:2] == ["What is evaluated:", "Data:"]
-        assert sections[-1] == "Output:"
-        assert re.search(r"-h, --help", done.out.partition("Output:")[2])
+        return
+    assert "Examples:" in done.out
+    assert done.out.count(f"ltr-metrics {command}") >= 3
+    sections = [line for line in done.out.splitlines() if line.endswith(":") and line[0] != " "]
+    assert sections[:2] == ["Models and scores:", "Data:"] or command == "metrics"
+    assert sections[-1] == "Output:"
+    assert re.search(r"-h, --help", done.out.partition("Output:")[2])
 
 
 @pytest.mark.parametrize("command", cli.commands)
-def test_the_examples_of_the_help_are_read(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    """They name files that are not there: so far, and no further, they come."""
-    import shlex
+def test_the_help_of_each_option_is_full_sentences(command: str) -> None:
+    context = click.Context(cli.commands[command])
+    for option in cli.commands[command].get_params(context):
+        if isinstance(option, click.Option):
+            text = re.sub(r"  \[default: .*\]$", "", option.help or "")
+            assert re.fullmatch(r"[A-Z].*\.", text), option.opts
 
+
+@pytest.mark.parametrize("command", [name for name in cli.commands if name != "metrics"])
+def test_the_examples_of_the_help_are_read(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """They name files that do not exist, so each fails at that point and no earlier."""
     help_text = in_process(capsys, command, "--help").out
-    lines = (
-        help_text.partition("Examples:")[2].partition("What is evaluated:")[0].replace("\\\n", " ").strip().splitlines()
-    )
+    examples = help_text.partition("Examples:")[2].partition("Models and scores:")[0]
+    lines = examples.replace("\\\n", " ").strip().splitlines()
     assert len(lines) >= 2
     for line in lines:
         program, *arguments = shlex.split(line)
@@ -264,6 +270,24 @@ def test_the_examples_of_the_help_are_read(
         done = in_process(capsys, *arguments)
         assert done.status == 2
         assert "does not exist" in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "old"),
+    [
+        ("evaluate", ["--out", "x.json"]),
+        ("evaluate", ["--by", "device"]),
+        ("compare", ["--random-state", "1"]),
+        ("compare", ["--resamples", "100"]),
+        ("compare", ["--interval", "t"]),
+        ("report", ["--shown", "5"]),
+        ("explain", ["--a", "lightgbm"]),
+    ],
+)
+def test_earlier_names_of_options_are_refused(capsys: pytest.CaptureFixture[str], command: str, old: list[str]) -> None:
+    done = in_process(capsys, command, *old)
+    assert (done.status, done.out) == (2, "")
+    assert re.search(rf"No such option:? '?{old[0]}\b", done.err)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -304,7 +328,7 @@ main(sys.argv[1:])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("option", ["--out", "--save"])
+@pytest.mark.parametrize("option", ["--output", "--save"])
 @pytest.mark.parametrize("existed", [True, False])
 def test_killed_in_the_middle_of_writing_it_leaves_no_half_written_file(
     folder: Path, tmp_path: Path, option: str, existed: bool
@@ -331,7 +355,7 @@ def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: 
     pipe, out = tmp_path / "data.txt", tmp_path / "x.json"
     os.mkfifo(pipe)
     out.write_text("before")
-    command = [sys.executable, "-m", "ltr_metrics", "evaluate", str(pipe), "--scores", "a=1", "--out", str(out)]
+    command = [sys.executable, "-m", "ltr_metrics", "evaluate", str(pipe), "--scores", "a=1", "--output", str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         with pipe.open("wb") as writer:  # opens once the command reads
             writer.write((folder / "data.txt").read_bytes()[:1000])
@@ -351,7 +375,7 @@ def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: 
     ("arguments", "status"),
     [
         (["evaluate", "data.csv", *A, "--format", "csv"], 0),
-        (["compare", "data.csv", *A, *B, "--metrics", "map", "--resamples", "100", "--gate", "map > 1"], 1),
+        (["compare", "data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100", "--gate", "map > 1"], 1),
         (["evaluate", "--help"], 0),
     ],
 )
@@ -371,7 +395,7 @@ def test_a_reader_that_has_gone_is_no_fault(folder: Path, arguments: list[str], 
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        (["compare", "data.csv", *A, *B, "--metrics", "map", "--resamples", "100", "--gate", "map > 1"], 1),
+        (["compare", "data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100", "--gate", "map > 1"], 1),
         (["evaluate", "data.csv", "--scores", "a=absent"], 2),
         (["evaluate", "data.csv", "--no-such-option"], 2),
     ],
@@ -397,7 +421,7 @@ def everything_on(terminal: int) -> str:
 
 
 def test_a_bar_is_shown_on_a_terminal_alone(folder: Path) -> None:
-    command = ["compare", "data.csv", *A, *B, "--metrics", "map", "--resamples", "100", "--by", "device"]
+    command = ["compare", "data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100", "--segment", "device"]
     shown, terminal = pty.openpty()
     with os.fdopen(terminal, "w") as stderr:
         done = subprocess.run(

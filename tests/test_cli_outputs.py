@@ -22,7 +22,7 @@ from ltr_metrics.io import write as writing
 pytestmark = pytest.mark.integration
 
 A, B = ["--scores", "a=Column_0"], ["--scores", "b=Column_1"]
-AB = ["data.csv", *A, *B, "--metrics", "map", "--resamples", "100"]
+AB = ["data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100"]
 JSON = ["--format", "json"]
 
 
@@ -47,27 +47,27 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # -- outputs that are inputs ----------------------------------------------------------------------------------------------
 
 READ = {
-    "the data": ("data.csv", ["evaluate", "data.csv", *A, *JSON, "--out"]),
+    "the data": ("data.csv", ["evaluate", "data.csv", *A, *JSON, "--output"]),
     "the data, saved": ("data.csv", ["evaluate", "data.csv", *A, "--save"]),
-    "a later part of the data": ("b.csv", ["evaluate", "data.csv", "b.csv", *A, *JSON, "--out"]),
+    "a later part of the data": ("b.csv", ["evaluate", "data.csv", "b.csv", *A, *JSON, "--output"]),
     "one of two saved": ("data.csv", ["evaluate", *AB[:5], "--save", "a=new.parquet", "--save", "b={}"]),
-    "sorted": ("data.csv", ["evaluate", "data.csv", *A, "--sorted", *JSON, "--out"]),
+    "sorted": ("data.csv", ["evaluate", "data.csv", *A, "--sorted", *JSON, "--output"]),
     "sorted, saved": ("data.parquet", ["evaluate", "data.parquet", *A, "--sorted", "--save"]),
-    "Dask": ("data.csv", ["evaluate", "data.csv", *A, "--engine", "dask", *JSON, "--out"]),
+    "Dask": ("data.csv", ["evaluate", "data.csv", *A, "--engine", "dask", *JSON, "--output"]),
     "Dask, saved": ("data.parquet", ["evaluate", "data.parquet", *A, "--engine", "dask", "--save"]),
     "Spark": ("data.parquet", ["evaluate", "data.parquet", *A, "--engine", "spark", "--save"]),
-    "LETOR": ("data.txt", ["evaluate", "data.txt", "--scores", "a=1", "--out"]),
-    "query sizes": ("sized.txt.query", ["evaluate", "sized.txt", "--scores", "a=1", *JSON, "--out"]),
-    "a model": ("model.txt", ["evaluate", "data.txt", "--model", "model.txt", "--out"]),
+    "LETOR": ("data.txt", ["evaluate", "data.txt", "--scores", "a=1", "--output"]),
+    "query sizes": ("sized.txt.query", ["evaluate", "sized.txt", "--scores", "a=1", *JSON, "--output"]),
+    "a model": ("model.txt", ["evaluate", "data.txt", "--model", "model.txt", "--output"]),
     "a model, saved": ("model.txt", ["evaluate", "data.txt", "--model", "m=model.txt", "--save"]),
-    "scores": ("scores.txt", ["evaluate", "data.csv", "--scores", "a=scores.txt", "--out"]),
+    "scores": ("scores.txt", ["evaluate", "data.csv", "--scores", "a=scores.txt", "--output"]),
     "scores, saved": ("scores.npy", ["evaluate", "data.csv", "--scores", "scores.npy", "--save"]),
-    "a result": ("saved.parquet", ["compare", *AB, "--result", "old=saved.parquet", *JSON, "--out"]),
-    "results alone": ("worst.parquet", ["compare", "--result", "saved.parquet", "--result", "worst.parquet", *JSON, "--out"]),
-    "qrels": ("qrels", ["evaluate", "--qrels", "qrels", "--run", "a=a.run", *JSON, "--out"]),
-    "a run": ("b.run", ["compare", "--qrels", "qrels", "--run", "a.run", "--run", "b.run", *JSON, "--out"]),
-    "a report": ("data.csv", ["report", *AB, "--format", "html", "--out"]),
-    "an explanation": ("data.csv", ["explain", "data.csv", *A, "--metric", "ndcg", "--a", "lightgbm", "--b", "letor", *JSON, "--out"]),
+    "a result": ("saved.parquet", ["compare", *AB, "--result", "old=saved.parquet", *JSON, "--output"]),
+    "results alone": ("worst.parquet", ["compare", "--result", "saved.parquet", "--result", "worst.parquet", *JSON, "--output"]),
+    "qrels": ("qrels", ["evaluate", "--qrels", "qrels", "--run", "a=a.run", *JSON, "--output"]),
+    "a run": ("b.run", ["compare", "--qrels", "qrels", "--run", "a.run", "--run", "b.run", *JSON, "--output"]),
+    "a report": ("data.csv", ["report", *AB, "--format", "html", "--output"]),
+    "an explanation": ("data.csv", ["explain", "data.csv", *A, "--metric", "ndcg", "--from", "lightgbm", "--to", "letor", *JSON, "--output"]),
 }  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def test_a_result_is_not_appended_to_an_input() -> None:
 def test_the_file_behind_standard_input_is_not_replaced() -> None:
     before = Path("data.csv").read_bytes()
     with Path("data.csv").open() as data:
-        done = as_process("evaluate", "-", *A, *JSON, "--out", "data.csv", stdin=data)
+        done = as_process("evaluate", "-", *A, *JSON, "--output", "data.csv", stdin=data)
     assert done.returncode == 2
     assert "The output data.csv must not be a file that the command reads: it is the input -" in done.stderr
     assert Path("data.csv").read_bytes() == before
@@ -152,19 +152,29 @@ def test_the_file_behind_standard_input_is_not_replaced() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_files_that_are_no_inputs_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
-    """A column may have the name of a file, and an older result of the same name is what --out is for."""
+    """A column may have the name of a file, and an older result of the same name is what --output is for."""
     Path("Column_0").write_text("before")
-    arguments = ["evaluate", "data.csv", "--scores", "Column_0", *JSON, "--out", "Column_0", "--save", "saved.parquet"]
+    arguments = [
+        "evaluate",
+        "data.csv",
+        "--scores",
+        "Column_0",
+        *JSON,
+        "--output",
+        "Column_0",
+        "--save",
+        "saved.parquet",
+    ]
     assert in_process(capsys, *arguments).status == 0
     assert Path("Column_0").read_text().startswith("{")
-    sized = ["evaluate", "sized.txt", "--scores", "a=1", "--out"]
+    sized = ["evaluate", "sized.txt", "--scores", "a=1", "--output"]
     assert in_process(capsys, *sized, "sizes.txt").status == 0
 
 
 # -- what is replaced -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--out", "--save"])
+@pytest.mark.parametrize("option", ["--output", "--save"])
 @pytest.mark.usefixtures("folder")
 def test_a_replaced_file_keeps_its_permissions(capsys: pytest.CaptureFixture[str], option: str) -> None:
     for mode in (0o600, 0o664, 0o640):
@@ -180,8 +190,8 @@ def test_a_replaced_file_keeps_its_permissions(capsys: pytest.CaptureFixture[str
 def test_a_loop_of_links_is_no_target(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("one").symlink_to("two")
     Path("two").symlink_to("one")
-    monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "source_of", None)  # would be called to read
-    for option in (["--out", "one", *JSON], ["--save", "two"]):
+    monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "read_source", None)  # would be called to read
+    for option in (["--output", "one", *JSON], ["--save", "two"]):
         done = in_process(capsys, "evaluate", "data.csv", *A, *option)
         assert (done.status, done.out) == (2, "")
         assert f"error: {option[1]} is a link that leads back to itself. Remove the link" in done.err
@@ -192,7 +202,7 @@ def test_a_loop_of_links_is_no_target(capsys: pytest.CaptureFixture[str], monkey
 def test_a_read_only_file_is_not_replaced(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("x.json").write_text("before")
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or Path(path).name != "x.json")
-    done = in_process(capsys, "evaluate", "data.csv", *A, "--out", "x.json")
+    done = in_process(capsys, "evaluate", "data.csv", *A, "--output", "x.json")
     assert (done.status, Path("x.json").read_text()) == (2, "before")
     assert "x.json exists and is read-only. Name another file, or make it writable." in done.err
 
@@ -205,7 +215,7 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("option", ["--out", "--save"])
+@pytest.mark.parametrize("option", ["--output", "--save"])
 @pytest.mark.usefixtures("folder")
 def test_a_file_that_is_too_large_is_named(option: str) -> None:
     Path("x.json").write_text("before")
@@ -219,7 +229,7 @@ def test_a_file_that_is_too_large_is_named(option: str) -> None:
     assert sorted(Path().iterdir()) == files
 
 
-@pytest.mark.parametrize("option", ["--out", "--save"])
+@pytest.mark.parametrize("option", ["--output", "--save"])
 @pytest.mark.usefixtures("folder")
 def test_a_full_disk_is_an_error_that_names_the_file(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str
@@ -262,7 +272,7 @@ def _statuses() -> Iterator[Any]:
                     is_lost = output != "open" and not has_file
                     marks = [] if (output, messages, gate) in FAILED_BEFORE and not has_file else [pytest.mark.slow]
                     case = (output, messages, gate, has_file, 2 if is_lost else status)
-                    name = f"stdout {output}, stderr {messages}, {gate}" + ", --out" * has_file
+                    name = f"stdout {output}, stderr {messages}, {gate}" + ", --output" * has_file
                     yield pytest.param(*case, marks=marks, id=name)
 
 
@@ -272,7 +282,7 @@ def _statuses() -> Iterator[Any]:
 def test_the_status_with_streams_that_are_closed_or_full(
     output: str, messages: str, gate: str, has_file: bool, status: int
 ) -> None:
-    arguments = ["compare", *AB, "--gate", GATE[gate], *(["--out", "x.json"] if has_file else [])]
+    arguments = ["compare", *AB, "--gate", GATE[gate], *(["--output", "x.json"] if has_file else [])]
     done = in_shell(arguments, f">{STREAMS[output]} 2>{STREAMS[messages]}")
     assert (done.returncode, done.stdout, done.stderr) == (status, "", "")
     assert Path("x.json").exists() is (has_file and status < 2)
@@ -285,7 +295,9 @@ def test_the_status_with_streams_that_are_closed_or_full(
 @pytest.mark.usefixtures("folder")
 def test_a_result_that_is_lost_is_an_error_with_a_remedy(stream: str, reason: str) -> None:
     done = in_shell(["evaluate", "data.csv", *A], stream)
-    message = f"standard output cannot be written to, so the result is lost: {reason}. Name a file for it: --out."
+    message = (
+        f"standard output cannot be written to, so the result is lost: {reason}. Name a file for it with --output."
+    )
     assert (done.returncode, done.stderr) == (2, f"ltr-metrics: error: {message}\n")
     assert in_shell(["evaluate", "--help"], stream).returncode == 2
 
@@ -299,12 +311,12 @@ def test_a_disk_that_becomes_full_is_an_error(monkeypatch: pytest.MonkeyPatch, u
     with Path("result.txt").open("wb") as output:
         done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
-    assert "so the result is lost: File too large. Name a file for it: --out.\n" in done.stderr
+    assert "so the result is lost: File too large. Name a file for it with --output.\n" in done.stderr
 
 
 NUMBERS = """
 import os
-from ltr_metrics.cli.streams import prepare_streams
+from ltr_metrics.cli.standard_streams import prepare_streams
 prepare_streams()
 null = os.stat(os.devnull)
 assert all(os.path.samestat(os.fstat(number), null) for number in range(3))
@@ -323,7 +335,7 @@ def _raised(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "source_of", raises)
+        patch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "read_source", raises)
         yield
 
 
@@ -333,7 +345,7 @@ def test_what_ends_the_command_from_within_is_no_success(
 ) -> None:
     with _raised(SystemExit(0), monkeypatch):
         done = in_process(capsys, "evaluate", "data.csv", *A)
-    assert (done.status, done.err) == (2, "ltr-metrics: error: a library ended the command, with 0.\n")
+    assert (done.status, done.err) == (2, "ltr-metrics: error: a library ended the command with 0.\n")
     with _raised(BrokenPipeError(errno.EPIPE, "Broken pipe"), monkeypatch):
         done = in_process(capsys, "evaluate", "data.csv", *A)
     assert (done.status, "a process or connection ended too early: [Errno 32]" in done.err) == (2, True)

@@ -341,7 +341,7 @@ def test_the_command_saves_from_one_file_and_compares_on_another(
     saved = run("evaluate", *saving, "--metrics", "ndcg@5,map", "--save", "baseline.parquet")
     assert saved.status == 0, saved.err
     done = run("compare", *comparing, "--result", "live=baseline.parquet", "--baseline", "live",
-               "--metrics", "ndcg@5,map", "--resamples", 300, "--gate", "map > -1", "--format", "json")  # fmt: skip
+               "--metrics", "ndcg@5,map", "--n-resamples", 300, "--gate", "map > -1", "--format", "json")  # fmt: skip
     assert done.status == 0, done.err
     expected = ltr.compare({"live": data.old, "new": data.new}, data.y, qid=data.qid, metrics=METRICS, **FEW)
     assert json.loads(done.out)["rows"] == json.loads(json.dumps([row.to_dict() for row in expected.rows]))

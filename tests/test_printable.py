@@ -31,8 +31,8 @@ EVIL = f"new{TITLE}{COLOUR}{TURNED}\x7f\u2028\r\nPASS  {COLOUR}"
 SEGMENTS = ["=1+1\x1b[2J", "@x\nPASS\x9c"]
 COMMANDS = {
     "evaluate": [],
-    "compare": ["--resamples", "200", "--gate", "map > -0.9", "--gate-each-segment"],
-    "report": ["--resamples", "200", "--interleave", "ppm", "--clicks", "random:3", "--impressions", "50"],
+    "compare": ["--n-resamples", "200", "--gate", "map > -0.9", "--gate-each-segment"],
+    "report": ["--n-resamples", "200", "--interleave", "ppm", "--clicks", "random:3", "--impressions", "50"],
 }
 Run = Callable[..., Done]
 
@@ -70,7 +70,7 @@ def test_what_is_spelled_out_and_what_stays() -> None:
 def test_nothing_that_a_command_prints_controls_a_terminal(
     run: Run, table: Path, command: str, form: str, tmp_path: Path
 ) -> None:
-    arguments = [command, table, "--scores", f"{EVIL}=s", "--scores", "b=t", "--by", "by", "--metrics", "map"]
+    arguments = [command, table, "--scores", f"{EVIL}=s", "--scores", "b=t", "--segment", "by", "--metrics", "map"]
     done = run(*arguments, *COMMANDS[command], "--format", form)
     assert done.status == 0, done.err
     for text in (done.out, done.err):
@@ -81,14 +81,14 @@ def test_nothing_that_a_command_prints_controls_a_terminal(
     assert "x1b" in done.out
     assert "u202e" in done.out
     file = tmp_path / "out"
-    run(*arguments, *COMMANDS[command], "--format", form, "--out", file)
+    run(*arguments, *COMMANDS[command], "--format", form, "--output", file)
     assert CONTROL.findall(file.read_text()) == []
 
 
 def test_text_of_files_that_are_read_in_parts_and_of_explanations_is_spelled_out(run: Run, table: Path) -> None:
     for arguments in (
-        ["evaluate", table, "--scores", f"{EVIL}=s", "--metrics", "map", "--sorted", "--by", "by"],
-        ["explain", table, "--scores", f"{EVIL}=s", "--metric", "map", "--a", "default", "--b", "sklearn"],
+        ["evaluate", table, "--scores", f"{EVIL}=s", "--metrics", "map", "--sorted", "--segment", "by"],
+        ["explain", table, "--scores", f"{EVIL}=s", "--metric", "map", "--from", "default", "--to", "sklearn"],
     ):
         done = run(*arguments)
         if arguments[0] == "evaluate":
@@ -166,7 +166,7 @@ def test_results_are_printed_and_shown_without_what_controls_a_terminal() -> Non
 def test_latex_keeps_names_in_its_comments_and_cells(run: Run, table: Path, command: str) -> None:
     name = "a\nb\r\\immediate\\write18{id}\u2028c"
     arguments = [command, table, "--scores", f"{name}=s", "--scores", "b=t", "--metrics", "map", "--format", "latex"]
-    done = run(*arguments, *(["--resamples", "200"] if command != "evaluate" else []))
+    done = run(*arguments, *(["--n-resamples", "200"] if command != "evaluate" else []))
     assert done.status == 0
     assert "write18" in done.out
     outside = [line for line in re.split(r"[\r\n\u2028\x85]", done.out) if not line.startswith("%")]
@@ -177,7 +177,7 @@ def test_latex_keeps_names_in_its_comments_and_cells(run: Run, table: Path, comm
 
 
 def test_csv_and_json_hold_names_as_they_are(run: Run, table: Path) -> None:
-    arguments = ["evaluate", table, "--scores", f"{EVIL}=s", "--by", "by", "--metrics", "map", "--format"]
+    arguments = ["evaluate", table, "--scores", f"{EVIL}=s", "--segment", "by", "--metrics", "map", "--format"]
     qid = pd.read_parquet(table)["qid"].unique().tolist()
     rows = list(csv.DictReader(io.StringIO(run(*arguments, "csv").out, newline="")))
     assert [row["qid"] for row in rows] == qid
@@ -235,11 +235,11 @@ def test_the_option_for_spreadsheets(run: Run, table: Path, command: str, tmp_pa
         "+y=t",
     ]
     arguments += {
-        "evaluate": ["--by", "by", "--metrics", "map"],
-        "sorted": ["--by", "by", "--metrics", "map", "--sorted"],
-        "compare": ["--by", "by", "--metrics", "map", "--resamples", "200"],
-        "report": ["--by", "by", "--metrics", "map", "--resamples", "200"],
-        "explain": ["--metric", "ndcg", "--a", "default", "--b", "sklearn"],
+        "evaluate": ["--segment", "by", "--metrics", "map"],
+        "sorted": ["--segment", "by", "--metrics", "map", "--sorted"],
+        "compare": ["--segment", "by", "--metrics", "map", "--n-resamples", "200"],
+        "report": ["--segment", "by", "--metrics", "map", "--n-resamples", "200"],
+        "explain": ["--metric", "ndcg", "--from", "default", "--to", "sklearn"],
     }[command]
     plain, safe = (
         list(csv.reader(io.StringIO(run(*arguments, "--format", "csv", *option).out, newline="")))
@@ -253,11 +253,11 @@ def test_the_option_for_spreadsheets(run: Run, table: Path, command: str, tmp_pa
     assert all(b == f"'{a}" for a, b in changed)
     assert not [cell for row in safe for cell in row if cell.startswith(("=", "+", "-", "@")) and not _is_number(cell)]
     file = tmp_path / "out.csv"
-    run(*arguments, "--out", file, "--spreadsheet-safe")
+    run(*arguments, "--output", file, "--spreadsheet-safe")
     assert list(csv.reader(io.StringIO(file.read_bytes().decode(), newline=""))) == safe
     refused = run(*arguments, "--spreadsheet-safe")
     assert refused.status == 2
-    assert "--spreadsheet-safe is for --format csv. The format is text." in refused.err
+    assert "--spreadsheet-safe needs --format csv. The format is text." in refused.err
 
 
 def _is_number(text: str) -> bool:

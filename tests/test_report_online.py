@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from html import unescape
 from itertools import combinations
@@ -17,7 +18,7 @@ from made_report import EVIL, SCRIPT
 from test_html import Page, luminance
 
 import ltr_metrics as ltr
-from ltr_metrics.cli.online import click_model
+from ltr_metrics.cli.simulated_users import click_model
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
 from ltr_metrics.interleaving.outcome import Tally, checkpoints
 from ltr_metrics.report import Report, as_html, as_json, as_latex, as_markdown, as_text, summarize
@@ -442,7 +443,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 
 def test_the_command_says_what_simulate_says(run: Any) -> None:
-    done = run(*AB, *ONLINE, "--shown", 5, "--random-state", 3, "--format", "json")
+    done = run(*AB, *ONLINE, "--length", 5, "--seed", 3, "--format", "json")
     assert done.status == 0, done.err
     found = json.loads(done.out)["online"]
     rows = made_rows()
@@ -474,26 +475,26 @@ def test_the_command_has_the_defaults_of_simulate(run: Any) -> None:
 @pytest.mark.usefixtures("no_figures")
 def test_every_format_has_it_if_asked_for(run: Any, tmp_path: Path, name: str, title: str) -> None:
     for given, count in ((ONLINE, 1), ([], 0)):
-        done = run(*AB, *given, "--out", tmp_path / name)
+        done = run(*AB, *given, "--output", tmp_path / name)
         assert done.status == 0, done.err
         assert (tmp_path / name).read_text(encoding="utf-8").count(title) == count
 
 
 BAD: dict[str, tuple[list[Any], str]] = {
-    "users without a method": ([*AB, "--clicks", "informational:5"], "--clicks is of simulated users.*: --interleave"),
-    "a method without users": ([*AB, "--interleave", "ppm"], "--interleave needs users who click: --clicks"),
-    "impressions of nothing": ([*AB, "--impressions", 5], "--impressions is of simulated users"),
-    "a list of nothing": ([*AB, "--shown", 5], "--shown is of simulated users"),
+    "users without a method": ([*AB, "--clicks", "informational:5"], "--clicks describes simulated users.*: --interleave"),
+    "a method without users": ([*AB, "--interleave", "ppm"], "--interleave needs simulated users: --clicks"),
+    "impressions of nothing": ([*AB, "--impressions", 5], "--impressions describes simulated users"),
+    "a list of nothing": ([*AB, "--length", 5], "--length describes simulated users"),
     "no such method": ([*AB, "--interleave", "pmp", "--clicks", "perfect:5"], "Invalid value for '--interleave'"),
     "no impressions": ([*AB, *ONLINE[:4], "--impressions", 0], "Invalid value for '--impressions'"),
-    "nothing shown": ([*AB, *ONLINE, "--shown", 0], "Invalid value for '--shown'"),
-    "csv": ([*AB, *ONLINE, "--format", "csv"], "--interleave has no part in csv"),
-    "one model": ([*AB[:3], *ONLINE], "two models or more, whose rankings are mixed"),
-    "TREC runs": (["--qrels", "qrels", "--run", "a=a.run", "--run", "b=b.run", *ONLINE], "TREC runs retrieve documents of their own"),
+    "nothing shown": ([*AB, *ONLINE, "--length", 0], "Invalid value for '--length'"),
+    "csv": ([*AB, *ONLINE, "--format", "csv"], "--interleave has no result per query"),
+    "one model": ([*AB[:3], *ONLINE], "--interleave needs two models or more"),
+    "TREC runs": (["--qrels", "qrels", "--run", "a=a.run", "--run", "b=b.run", *ONLINE], "each TREC run retrieves its own"),
     "no such users": ([*AB, "--interleave", "ppm", "--clicks", "informative:3"], "no users 'informative'. Did you mean 'informational'"),
     "no number of grades": ([*AB, "--interleave", "ppm", "--clicks", "perfect:"], r"--clicks perfect:GRADES .* 2, 3 or 5, as in perfect:3. Got 'perfect:'"),
-    "four grades": ([*AB, "--interleave", "ppm", "--clicks", "perfect:4"], "2, 3 or 5.*For others give the probabilities"),
-    "random of none": ([*AB, "--interleave", "ppm", "--clicks", "random:0"], "there are, 1 or more, as in random:3"),
+    "four grades": ([*AB, "--interleave", "ppm", "--clicks", "perfect:4"], "2, 3 or 5.*For other numbers, give one probability per grade"),
+    "random of none": ([*AB, "--interleave", "ppm", "--clicks", "random:0"], "number of grades, 1 or more, as in random:3"),
     "a name alone": ([*AB, "--interleave", "ppm", "--clicks", "perfect"], "must be NAME:GRADES.*Got 'perfect'"),
     "no number": ([*AB, "--interleave", "ppm", "--clicks", "0.1,x"], "must be NAME:GRADES.*Got '0.1,x'"),
     "nothing behind the slash": ([*AB, "--interleave", "ppm", "--clicks", "0.1,1/"], "must be NAME:GRADES.*Got '0.1,1/'"),
@@ -506,7 +507,7 @@ BAD: dict[str, tuple[list[Any], str]] = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_calls_are_refused_before_the_data_are_read(run: Any, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
-    monkeypatch.setattr("ltr_metrics.cli.inputs.read_source", lambda *_, **__: pytest.fail("read"))
+    monkeypatch.setattr(sys.modules["ltr_metrics.cli.report"], "read_source", lambda *_, **__: pytest.fail("read"))
     arguments, message = BAD[case]
     done = run(*arguments)
     assert (done.status, done.out) == (2, ""), done.err

@@ -1,4 +1,4 @@
-"""The command ``ltr-metrics``. Exit status: 0, 1 when a gate failed, or 2 when there is no result."""
+"""The command ``ltr-metrics``. Its exit status is 0, 1 if a gate failed, or 2 if there is no result."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from collections.abc import Sequence
 import click
 
 from ltr_metrics import __version__
+from ltr_metrics.cli.audit import audit
 from ltr_metrics.cli.compare import compare
 from ltr_metrics.cli.evaluate import evaluate
 from ltr_metrics.cli.explain import explain
-from ltr_metrics.cli.output import tell
+from ltr_metrics.cli.metrics import metrics
+from ltr_metrics.cli.output import print_message
 from ltr_metrics.cli.report import report
-from ltr_metrics.cli.streams import drop_unwritten, prepare_streams
+from ltr_metrics.cli.standard_streams import drop_unwritten, prepare_streams
 from ltr_metrics.errors import LtrError, LtrWarning
 
 __all__ = ["cli", "main"]
@@ -25,7 +27,7 @@ COULD_NOT_RUN = 2
 
 
 class Commands(click.Group):
-    """Commands in the order in which one comes to need them."""
+    """A group that lists its subcommands in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -34,61 +36,59 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="ltr-metrics")
 def cli() -> None:
-    """Ranking evaluation: what a ranker's scores are worth, per query.
+    """Evaluate rankings per query, compare models, and write reports.
 
     \b
-    From the training to the release:
+    Examples:
       ltr-metrics evaluate test.txt --model new=model.txt
       ltr-metrics compare test.txt --model base=old.txt --model new=model.txt \\
           --gate "ndcg@10 > -0.005"
       ltr-metrics report test.txt --model base=old.txt --model new=model.txt \\
-          --out report.html
+          --output report.html
 
-    Results go to the terminal or into --out, which is written whole or not at all; all else goes to standard error. Exit status: 0; 1 if a
-    gate failed; 2 if the command could not run or its result was lost.
-    """  # noqa: D301  (click wants the character itself)
+    The result goes to standard output or to the file of --output, which is written completely or
+    not at all. All messages go to standard error. The exit status is 0 on success, 1 if a gate
+    failed, and 2 if the command could not run or its result was lost.
+    """  # noqa: D301  (click needs the escape character itself)
 
 
-for command in (evaluate, compare, report, explain):
+for command in (evaluate, compare, report, explain, audit, metrics):
     cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and leave with its exit status; an error of the user's is one message on standard error."""
+    """Run the command and exit with its status; a user's error becomes one message on standard error."""
     prepare_streams()
     with warnings.catch_warnings():
         warnings.simplefilter("default", LtrWarning)
-        warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
-        status = _status(arguments)
+        warnings.showwarning = lambda message, *_, **__: print_message(f"warning: {message}")
+        status = _run(arguments)
     drop_unwritten()
     sys.exit(status)
 
 
-def _status(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None) -> int:
+    """Run the command and return its exit status."""
     output = sys.stdout
     try:
         return int(cli.main(args=arguments, prog_name="ltr-metrics", standalone_mode=False) or 0)
-    except SystemExit as left:
-        if sys.stdout is not output:  # click replaces it where the reader of the help has gone
+    except SystemExit as error:
+        if sys.stdout is not output:  # click replaces it if the reader of the help has gone
             return 0
-        tell(f"ltr-metrics: error: a library ended the command, with {left.code!r}.")
+        print_message(f"ltr-metrics: error: a library ended the command with {error.code!r}.")
     except click.Abort:
-        tell("ltr-metrics: stopped.")
+        print_message("ltr-metrics: stopped.")
     except click.ClickException as error:
-        tell(_usage(error))
+        message = io.StringIO()
+        error.show(file=message)
+        print_message(message.getvalue().rstrip("\n"))
     except (LtrError, OSError) as error:
-        tell(f"ltr-metrics: error: {error}")
+        print_message(f"ltr-metrics: error: {error}")
     except MemoryError:
-        tell(
-            "ltr-metrics: error: the memory does not suffice. evaluate --sorted reads part after part, and --save keeps results for compare."
+        print_message(
+            "ltr-metrics: error: there is not enough memory. Read sorted files batch by batch with evaluate --sorted, "
+            "and save the results for compare with --save."
         )
-    except Exception:  # a fault of ours: 1 would say that a gate failed
-        tell(traceback.format_exc().rstrip("\n"))
+    except Exception:  # a bug; Python would exit with 1, which means that a gate failed
+        print_message(traceback.format_exc().rstrip("\n"))
     return COULD_NOT_RUN
-
-
-def _usage(error: click.ClickException) -> str:
-    """Return what click shows of a wrong call."""
-    shown = io.StringIO()
-    error.show(file=shown)
-    return shown.getvalue().rstrip("\n")

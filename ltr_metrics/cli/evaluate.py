@@ -1,4 +1,4 @@
-"""The command ``evaluate``."""
+"""The subcommand ``evaluate``."""
 
 from __future__ import annotations
 
@@ -9,92 +9,82 @@ from typing import Any
 
 import click
 
-from ltr_metrics.cli import engine as engines
-from ltr_metrics.cli import options as of
-from ltr_metrics.cli import stream
-from ltr_metrics.cli.inputs import files_read, named, names_of, source_of
-from ltr_metrics.cli.output import chosen_format, require_targets, write, write_file
-from ltr_metrics.cli.progress import step
-from ltr_metrics.cli.sources import Source
+from ltr_metrics.cli import evaluate_sorted, options
+from ltr_metrics.cli.evaluate_engine import evaluate_with_engine
+from ltr_metrics.cli.inputs import input_files, metric_names, parse_models
+from ltr_metrics.cli.output import Output, require_targets, write_file
+from ltr_metrics.cli.progress import run_step
+from ltr_metrics.cli.sources import read_source
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
+from ltr_metrics.report import as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
 
 RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdown": as_markdown, "latex": as_latex}
 
 
-@click.command(cls=of.Command)
-@of.options(of.DATA, of.FILES, of.METRICS, of.ENGINE, of.output(*RENDERERS))
-@of.output_option(
-    "--save",
-    multiple=True,
-    metavar="[NAME=]FILE",
-    help="Write the result, for compare --result: a Parquet file. NAME where several models are evaluated. Repeatable.",
+@click.command(cls=options.Command, short_help="Evaluate models on labelled data.")
+@options.add_options(
+    options.MODELS,
+    options.DATA,
+    options.BATCHES,
+    options.METRICS,
+    options.ENGINE,
+    options.output_options(*RENDERERS),
+    options.SAVE,
 )
-@of.output_option(
-    "--sorted",
-    "is_sorted",
-    is_flag=True,
-    help="The rows of a query stand together: read part after part, however large the files are.",
-)
-def evaluate(
-    form: str | None,
-    out: Path | None,
-    save: tuple[str, ...],
-    is_sorted: bool,
-    engine: str | None,
-    shuffle: bool,
-    **given: Any,
-) -> None:
-    """Evaluate models: means, quantiles, queries left out.
+def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle: bool, **arguments: Any) -> None:
+    """Evaluate models on labelled data.
 
-    DATA are LETOR files (compressed or not; query sizes may stand in FILE.query), or tables (.parquet, .arrow, .csv, .tsv, .npz) with the
-    columns qid and label; or --qrels and --run name TREC files. A hyphen (-) is a CSV from standard input.
+    The result has the mean and the quantiles of each metric, and the number of queries that its
+    mean leaves out. With --format csv it has the values of each query.
+
+    DATA are LETOR files, or tables with the columns qid and label (.parquet, .arrow, .feather,
+    .csv, .tsv, .npz). They can be compressed. Query sizes of a LETOR file can be in FILE.query. A
+    hyphen (-) reads a CSV table from standard input. Use --qrels and --run for TREC files.
 
     \b
     Examples:
       ltr-metrics evaluate test.txt --model new=model.txt --scores bm25=25
       ltr-metrics evaluate scores.csv --scores base=score \\
-          --metrics ndcg@10,map --by device
+          -m ndcg@10,map --segment device
       ltr-metrics evaluate test.parquet --model new=model.txt \\
           --save production.parquet
       ltr-metrics evaluate part-*.parquet --scores new=s1 --engine dask
       ltr-metrics evaluate --qrels qrels.txt --run bm25=run.txt \\
-          --convention trec_eval --metrics map,p@10
-    """  # noqa: D301  (click wants the character itself)
+          --convention trec_eval -m map,p@10
+    """  # noqa: D301  (click needs the escape character itself)
     if is_sorted and engine is not None:
-        raise LtrValueError("--sorted reads part after part, --engine all parts at once: give one of the two.")
+        raise LtrValueError("--sorted and --engine cannot be combined. Use one of them.")
     if shuffle and engine is None:
-        raise LtrValueError("--shuffle is for --engine: without it the rows of a query may stand anywhere.")
-    renderers: Any = stream.RENDERERS if is_sorted or engine is not None else RENDERERS
-    form, items = chosen_format(form, out, renderers), named(given)
-    files = _files_to_save(save, items.names)
-    require_targets(files_read(given, items), out, *files.values())
-    metrics, policy = names_of(given.pop("metrics")), of.policy(given)
+        raise LtrValueError("--shuffle needs --engine. Without an engine, the rows of a query can be anywhere.")
+    is_whole = not is_sorted and engine is None
+    renderers: Any = RENDERERS if is_whole else evaluate_sorted.RENDERERS
+    output, specs = Output.from_arguments(arguments, renderers), parse_models(arguments)
+    files = _files_to_save(save, specs.names)
+    require_targets(input_files(arguments, specs), output, *files.values())
+    metrics, policy = metric_names(arguments), options.policy(arguments)
     with ExitStack() as stack:
-        made: Any
+        evaluated: Any
         if engine is not None:
-            evaluated = engines.evaluated_by(engine, given, items, metrics, policy, shuffle=shuffle)
-            made = results = stack.enter_context(evaluated)
+            evaluated = results = stack.enter_context(
+                evaluate_with_engine(engine, arguments, specs, metrics, policy, shuffle=shuffle)
+            )
         elif is_sorted:
-            made = results = stream.evaluate_batches(given, items, metrics, policy)
+            evaluated = results = evaluate_sorted.evaluate_batches(arguments, specs, metrics, policy)
         else:
-            source = source_of(given, items)
-            made = step("Evaluating", lambda: _report(source, metrics, policy))
-            results = made.evaluations
-        text = renderers[form](made)
+            source = read_source(arguments, specs)
+            details = {"source": source.description, "origins": source.origins}
+            evaluated = run_step(
+                "Evaluating", lambda: summarize(source.queries, source.scores, metrics, **details, **policy)
+            )
+            results = evaluated.evaluations
+        text = renderers[output.format](evaluated)
         for name, file in files.items():
             write_file(file, results[name].save)
-    write(text, out, form)
-
-
-def _report(source: Source, metrics: list[str] | None, policy: dict[str, Any]) -> Report:
-    return summarize(
-        source.queries, source.scores, metrics, source=source.description, origins=source.origins, **policy
-    )
+    output.write(text)
 
 
 def _files_to_save(items: Iterable[str], models: list[str]) -> dict[str, Path]:
-    """Return which model's result goes into which file."""
+    """Return the file to which the result of each model is saved."""
     files: dict[str, Path] = {}
     for item in items:
         name, equals, file = item.partition("=")
@@ -102,9 +92,10 @@ def _files_to_save(items: Iterable[str], models: list[str]) -> dict[str, Path]:
             name, file = models[0], item
         if name not in models or not file:
             raise LtrValueError(
-                f"--save must have the form NAME=FILE, NAME being one of {', '.join(models) or 'the models'} (or FILE, for one model alone). Got {item!r}."
+                f"--save must have the form NAME=FILE, where NAME is one of {', '.join(models) or 'the models'}. "
+                f"FILE alone needs a single model. Got {item!r}."
             )
         if name in files:
-            raise LtrValueError(f"--save is given twice for {name!r}.")
+            raise LtrValueError(f"--save is given twice for {name!r}. Use it once for each model.")
         files[name] = Path(file)
     return files

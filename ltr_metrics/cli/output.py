@@ -1,4 +1,4 @@
-"""Where results go: the terminal, or files that are written whole, after all else has succeeded."""
+"""The output of a subcommand: standard output, or a file that is written whole."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ltr_metrics.analysis.gating import GateResult
-from ltr_metrics.cli.options import is_spreadsheet_safe
-from ltr_metrics.cli.streams import lost_output, require_standard_output
+from ltr_metrics.cli.standard_streams import lost_output, require_standard_output
 from ltr_metrics.errors import LtrValueError, printable
 from ltr_metrics.io import write_whole
 from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.write import find_target
 from ltr_metrics.report import spreadsheet_safe
 
-FORM_OF = {
+FORMAT_OF_ENDING = {
     ".txt": "text",
     ".json": "json",
     ".csv": "csv",
@@ -29,102 +30,111 @@ FORM_OF = {
     ".html": "html",
     ".htm": "html",
 }
-FORMS_OF_DATA = ("json", "csv", "html")  # which have quotes of their own for what is no plain text
+DATA_FORMATS = ("json", "csv", "html")  # these quote control characters themselves
 GATE_FAILED = 1
 
 
-def chosen_format(form: str | None, out: Path | None, forms: Iterable[str]) -> str:
-    """Return what was asked for, or what the name of the file says."""
-    chosen = _chosen_format(form, out, forms)
-    if is_spreadsheet_safe() and chosen != "csv":
-        raise LtrValueError(f"--spreadsheet-safe is for --format csv. The format is {chosen}.")
-    return chosen
+@dataclass(frozen=True)
+class Output:
+    """The format of the result, and the file that it is written to; None is standard output."""
+
+    format: str
+    path: Path | None
+    is_spreadsheet_safe: bool = False
+
+    @classmethod
+    def from_arguments(cls, arguments: Mapping[str, Any], formats: Iterable[str]) -> Output:
+        """Return the output that ``--format`` and ``--output`` choose."""
+        path, is_safe = arguments["output"], arguments.get("spreadsheet_safe", False)
+        chosen = _chosen_format(arguments["format"], path, formats)
+        if is_safe and chosen != "csv":
+            raise LtrValueError(f"--spreadsheet-safe needs --format csv. The format is {chosen}.")
+        return cls(chosen, path, is_safe)
+
+    def write(self, text: str) -> None:
+        """Write the result; control characters are escaped in text, and data are written unchanged."""
+        if self.format not in DATA_FORMATS:
+            text = printable(text)
+        elif self.is_spreadsheet_safe:
+            text = spreadsheet_safe(text)
+        if self.path is not None:
+            write_file(self.path, lambda path: write_whole(path, text))
+            return
+        try:
+            click.echo(text, nl=False, color=True)  # without color, click removes escape sequences from piped data
+        except BrokenPipeError:
+            pass  # the reader, such as head, needs no more; the exit status does not change
+        except OSError as error:
+            raise lost_output(error) from error
 
 
-def _chosen_format(form: str | None, out: Path | None, forms: Iterable[str]) -> str:
-    if form is not None:
-        if form not in forms:
-            raise LtrValueError(f"--format {form} is not written here; there are {', '.join(forms)}.")
-        return form
-    if out is None:
+def _chosen_format(requested: str | None, path: Path | None, formats: Iterable[str]) -> str:
+    if requested is not None:
+        if requested not in formats:
+            raise LtrValueError(f"--format {requested} is not available here. Use one of {', '.join(formats)}.")
+        return requested
+    if path is None:
         return "text"
-    named = FORM_OF.get(out.suffix.lower())
-    if named is None or named not in forms:
-        known = ", ".join(suffix for suffix, one in FORM_OF.items() if one in forms)
-        raise LtrValueError(f"--out {out} must end in one of {known}, or say what it is to be: --format.")
-    return named
+    inferred = FORMAT_OF_ENDING.get(path.suffix.lower())
+    if inferred is None or inferred not in formats:
+        endings = ", ".join(ending for ending, name in FORMAT_OF_ENDING.items() if name in formats)
+        raise LtrValueError(f"--output {path} must end in one of {endings}. Or choose the format with --format.")
+    return inferred
 
 
-def require_targets(inputs: Iterable[Path], out: Path | None, *saved: Path) -> None:
-    """Refuse outputs that cannot be written, and outputs that are inputs, before the work is done."""
-    targets = [*([] if out is None else [out]), *saved]
-    replaced = [find_target(path) for path in targets]
-    twice = next((path for at, path in enumerate(replaced) if path in replaced[:at]), None)
-    if twice is not None:
-        raise LtrValueError(f"{twice} is to be written twice; name different files.")
-    written = {str(path): path.stat() for path in targets if path.exists()}
-    if out is None and (status := require_standard_output()) is not None:
-        written["standard output"] = status
-    _refuse_inputs(inputs, written)
+def require_targets(inputs: Iterable[Path], output: Output, *saved: Path) -> None:
+    """Refuse outputs that cannot be written, or that are inputs, before any work is done."""
+    targets = [*([] if output.path is None else [output.path]), *saved]
+    resolved = [find_target(path) for path in targets]
+    repeated = next((path for i, path in enumerate(resolved) if path in resolved[:i]), None)
+    if repeated is not None:
+        raise LtrValueError(f"{repeated} would be written twice. Name different files.")
+    statuses = {str(path): path.stat() for path in targets if path.exists()}
+    if output.path is None and (status := require_standard_output()) is not None:
+        statuses["standard output"] = status
+    _refuse_inputs(inputs, statuses)
 
 
-def _refuse_inputs(inputs: Iterable[Path], written: Mapping[str, os.stat_result]) -> None:
-    """Refuse an output that is an input under any of its names: through links, too."""
-    read = {_identity(status): path for path in inputs if (status := _status_of_input(path)) is not None}
-    for name, status in written.items():
-        source = read.get(_identity(status))
+def _refuse_inputs(inputs: Iterable[Path], outputs: Mapping[str, os.stat_result]) -> None:
+    """Refuse an output that is an input under any of its names, also through links."""
+    input_of = {_identity(status): path for path in inputs if (status := _status_of_input(path)) is not None}
+    for name, status in outputs.items():
+        source = input_of.get(_identity(status))
         if source is not None:
             raise LtrValueError(
-                f"The output {name} must not be a file that the command reads: it is the input {source}. Name another file for the result."
+                f"The output {name} must not be a file that the command reads: it is the input {source}. "
+                "Name another file for the result."
             )
 
 
 def _status_of_input(path: Path) -> os.stat_result | None:
-    """Return what identifies a file that is read; None for pipes and devices."""
+    """Return the status of a regular file; None for pipes and devices."""
     try:
         status = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else path.stat()
-    except OSError:  # it is absent, which its reader reports, or a program has replaced standard input
+    except OSError:  # the file is absent, which its reader reports, or a program has replaced standard input
         return None
     return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
-    """Return what all names of one file have in common."""
     return status.st_dev, status.st_ino
 
 
-def tell(message: str) -> None:
-    """Write to standard error, where no name controls a terminal. That nobody can read it changes no exit status."""
+def print_message(message: str) -> None:
+    """Write to standard error with control characters escaped; a failure does not change the exit status."""
     with suppress(OSError):
         click.echo(printable(message), err=True)
 
 
-def write(text: str, out: Path | None, form: str) -> None:
-    """Write a result to a file, whole, or to the terminal; names in text control no terminal, and data stay as they are."""
-    if form not in FORMS_OF_DATA:
-        text = printable(text)
-    elif is_spreadsheet_safe():
-        text = spreadsheet_safe(text)
-    if out is not None:
-        write_file(out, lambda path: write_whole(path, text))
-        return
-    try:
-        click.echo(text, nl=False, color=True)  # or click would take colours out of data that is piped
-    except BrokenPipeError:
-        pass  # the reader, such as head, has what it wanted; the status still says what the gate said
-    except OSError as error:
-        raise lost_output(error) from error
+def write_file(path: Path, writer: Callable[[Path], None]) -> None:
+    """Write a file, and report it on standard error."""
+    writer(path)
+    print_message(f"Wrote {path}.")
 
 
-def write_file(out: Path, writer: Callable[[Path], None]) -> None:
-    """Write a file, and say so."""
-    writer(out)
-    tell(f"Wrote {out}.")
-
-
-def status_of(verdict: GateResult | None) -> int:
-    """Show what the gate says, and return the exit status."""
-    if verdict is None:
+def gate_status(gate: GateResult | None) -> int:
+    """Print the result of a gate, and return the exit status."""
+    if gate is None:
         return 0
-    tell(str(verdict))
-    return 0 if verdict.passed else GATE_FAILED
+    print_message(str(gate))
+    return 0 if gate.passed else GATE_FAILED

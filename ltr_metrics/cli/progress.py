@@ -1,4 +1,4 @@
-"""A bar on standard error while long work goes on; nothing where nobody sees it."""
+"""Progress of long work on standard error, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def progress(label: str, items: Iterable[Any]) -> Iterable[Any]:
-    """Go through items and show how far it is, if standard error is a terminal."""
+    """Iterate over items with a progress bar."""
     listed = list(items)
     if not listed or not sys.stderr.isatty():
         yield from listed
@@ -22,23 +22,23 @@ def progress(label: str, items: Iterable[Any]) -> Iterable[Any]:
         yield from bar
 
 
-def step(label: str, work: Callable[[], T]) -> T:
-    """Do work of which there is nothing to count, and show what it is."""
-    (done,) = [work() for _ in progress(label, [None])]
-    return done
+def run_step(label: str, work: Callable[[], T]) -> T:
+    """Run work that has no countable parts, and show its label."""
+    (result,) = [work() for _ in progress(label, [None])]
+    return result
 
 
 @contextmanager
-def count(what: str) -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows how many there are by now, if standard error is a terminal."""
-    shown = sys.stderr.isatty()
+def show_count(what: str) -> Iterator[Callable[[int], None]]:
+    """Yield a function that shows a running count."""
+    is_shown = sys.stderr.isatty()
 
-    def show(done: int) -> None:
-        if shown:
-            click.echo(f"\r{done:,} {what}", nl=False, err=True)
+    def show(count: int) -> None:
+        if is_shown:
+            click.echo(f"\r{count:,} {what}", nl=False, err=True)
 
     try:
         yield show
     finally:
-        if shown:
+        if is_shown:
             click.echo(err=True)

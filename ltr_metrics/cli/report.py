@@ -1,55 +1,68 @@
-"""The command ``report``."""
+"""The subcommand ``report``."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from ltr_metrics.cli import options as of
-from ltr_metrics.cli.evaluate import RENDERERS as OF_EVALUATION
-from ltr_metrics.cli.inputs import baseline_of, files_read, named, names_of, refuse_rules, source_of
-from ltr_metrics.cli.online import online_of
-from ltr_metrics.cli.output import chosen_format, require_targets, status_of, write
-from ltr_metrics.cli.progress import step
+from ltr_metrics.cli import options
+from ltr_metrics.cli.compare import check_rules, choose_baseline
+from ltr_metrics.cli.evaluate import RENDERERS as EVALUATION_RENDERERS
+from ltr_metrics.cli.inputs import input_files, metric_names, parse_models
+from ltr_metrics.cli.output import Output, gate_status, require_targets
+from ltr_metrics.cli.progress import run_step
+from ltr_metrics.cli.simulated_users import simulation_settings
+from ltr_metrics.cli.sources import read_source
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.report import summarize
 from ltr_metrics.report.html import as_html
 
-RENDERERS = OF_EVALUATION | {"html": as_html}
+RENDERERS = EVALUATION_RENDERERS | {"html": as_html}
 
 
-@click.command(cls=of.Command, short_help="Write a report to read and pass on, in one HTML file.")
-@of.options(of.DATA, of.FILES, of.METRICS, of.COMPARISON, of.GATE, of.ONLINE, of.output(*RENDERERS))
-def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each_segment: bool, **given: Any) -> int:
-    """Write a report to read and pass on: one HTML file that needs no network.
+@click.command(cls=options.Command, short_help="Write a report as one HTML file.")
+@options.add_options(
+    options.MODELS,
+    options.DATA,
+    options.METRICS,
+    options.COMPARISON,
+    options.GATE,
+    options.INTERLEAVING,
+    options.output_options(*RENDERERS),
+)
+def report(rules: tuple[str, ...], gate_each_segment: bool, **arguments: Any) -> int:
+    """Write a report as one HTML file that needs no network.
 
-    Means and quantiles, the comparison with the baseline where there are two models or more, the queries that gain and lose most, the metric
-    over the cutoff, segments, churn, and an audit of ties and judgements; with --interleave and --clicks, which model simulated users prefer.
-    DATA as for evaluate. Other formats have the tables; csv has the values of each query.
+    The report has means and quantiles, the metrics by cutoff and by segment, and an audit of ties
+    and judgments. With two models or more, it also has the comparison with the baseline, the
+    queries that gain and lose most, and the changes of the rankings. With --interleave and
+    --clicks, it predicts which model users prefer. The other formats have the tables, and csv has
+    the values of each query.
+
+    DATA are described in 'ltr-metrics evaluate --help'.
 
     \b
     Examples:
       ltr-metrics report test.txt --model base=old.txt --model new=model.txt \\
-          --out report.html
+          --output report.html
       ltr-metrics report scores.parquet --scores base=s0 --scores new=s1 \\
-          --by device --by n_relevant --out report.html
+          --segment device --segment n_relevant --output report.html
       ltr-metrics report --qrels qrels.txt --run bm25=bm25.run \\
-          --run new=new.run --topics qrels --out report.md
+          --run new=new.run --topics qrels --output report.md
       ltr-metrics report test.txt --model base=old.txt --model new=model.txt \\
-          --interleave ppm --clicks informational:3 --out report.html
+          --interleave ppm --clicks informational:3 --output report.html
     """  # noqa: D301
-    form, items = chosen_format(form, out, RENDERERS), named(given)
-    if form == "html" and out is None:
-        raise LtrValueError("HTML is for a file, which is written whole or not at all: --out report.html.")
-    require_targets(files_read(given, items), out)
-    baseline = baseline_of(given, items)
-    refuse_rules(rules, items.names, baseline, each_segment=gate_each_segment)
-    metrics, policy, settings = names_of(given.pop("metrics")), of.policy(given), of.comparison_settings(given)
-    online = online_of(given, items, form, settings["random_state"])
-    source = source_of(given, items)
-    made = step(
+    output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
+    if output.format == "html" and output.path is None:
+        raise LtrValueError("HTML must be written to a file: --output report.html.")
+    require_targets(input_files(arguments, specs), output)
+    baseline = choose_baseline(arguments, specs)
+    check_rules(rules, arguments, specs, baseline, each_segment=gate_each_segment)
+    metrics, settings = metric_names(arguments), options.comparison_settings(arguments)
+    simulation = simulation_settings(arguments, specs, output.format)
+    source = read_source(arguments, specs)
+    summary = run_step(
         "Evaluating and comparing",
         lambda: summarize(
             source.queries,
@@ -60,11 +73,11 @@ def report(form: str | None, out: Path | None, rules: tuple[str, ...], gate_each
             rules=rules,
             each_segment=gate_each_segment,
             complete=True,
-            online=online,
+            online=simulation,
             source=source.description,
             origins=source.origins,
-            **policy,
+            **options.policy(arguments),
         ),
     )
-    write(step("Rendering", lambda: RENDERERS[form](made)), out, form)
-    return status_of(made.gate)
+    output.write(run_step("Rendering", lambda: RENDERERS[output.format](summary)))
+    return gate_status(summary.gate)

@@ -1,4 +1,4 @@
-"""Standard streams that are closed or full, so that they change neither a file nor the exit status."""
+"""Standard streams that are closed or full must change neither a file nor the exit status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def prepare_streams() -> None:
     """Make standard streams safe to use that were closed or unbuffered when the process started."""
     _open_closed_streams()
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
-        # Without a buffer (python -u), Python drops what a full disk has left of a write, without an error.
+        # Without a buffer (python -u), Python ignores the part of a write that a full disk did not take.
         encoding, errors = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = os.fdopen(sys.stdout.fileno(), "w", encoding=encoding, errors=errors, closefd=False)
 
@@ -20,8 +20,9 @@ def prepare_streams() -> None:
 def _open_closed_streams() -> None:
     """Open the null device in place of each standard stream that was closed when the process started.
 
-    Otherwise a file that is opened later would get the stream's number, and messages of libraries would land in it.
-    Standard output cannot be written to then, because the result would be lost.
+    Otherwise a file that is opened later would get the number of the stream, and messages of
+    libraries would be written into it.
+    Writing to standard output then fails, because the result would be lost.
     Messages to standard error are dropped.
     """
     for number, flags in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
@@ -36,7 +37,7 @@ def _open_closed_streams() -> None:
 
 
 def drop_unwritten() -> None:
-    """Drop what the standard streams could not write, or Python would fail to flush it at exit, with status 120."""
+    """Drop what the standard streams could not write; otherwise Python exits with status 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -46,15 +47,15 @@ def drop_unwritten() -> None:
 
 
 def require_standard_output() -> os.stat_result | None:
-    """Refuse, before the work is done, a standard output that cannot take the result; return what it is, if it is known."""
+    """Return the status of standard output, None if unknown; refuse one that cannot take the result."""
     try:
         number = sys.stdout.fileno()
-    except OSError:  # a program has put an object of its own in its place
+    except OSError:  # a program has replaced it with an object of its own
         return None
     try:
-        os.write(number, b"")  # writes nothing, and fails on a stream that is closed or only for reading
+        os.write(number, b"")  # writes nothing, and fails on a stream that is closed or read-only
     except BrokenPipeError:
-        pass  # nobody reads it, which is no fault
+        pass  # the reader has gone, which is not an error
     except OSError as error:
         raise lost_output(error) from error
     return os.fstat(number)
@@ -63,5 +64,6 @@ def require_standard_output() -> os.stat_result | None:
 def lost_output(error: OSError) -> OSError:
     """Return the error for a result that standard output does not take."""
     return OSError(
-        f"standard output cannot be written to, so the result is lost: {error.strerror}. Name a file for it: --out."
+        f"standard output cannot be written to, so the result is lost: {error.strerror}. "
+        "Name a file for it with --output."
     )

@@ -1,15 +1,15 @@
-"""``evaluate --sorted``: files that do not fit into memory, batch by batch."""
+"""``evaluate --sorted``: read files that do not fit into memory batch by batch."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ltr_metrics._engine.plain import none_if_nan
-from ltr_metrics.cli.inputs import Named
-from ltr_metrics.cli.progress import count
-from ltr_metrics.cli.sources import BY_COUNTS
+from ltr_metrics.cli.inputs import ModelSpecs
+from ltr_metrics.cli.progress import show_count
+from ltr_metrics.cli.sources import COUNT_SEGMENTS
 from ltr_metrics.errors import LtrValueError, one_line
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.streaming import evaluate_sorted
@@ -17,25 +17,26 @@ from ltr_metrics.report import Report, as_per_query_csv
 
 
 def evaluate_batches(
-    given: dict[str, Any], items: Named, metrics: list[str] | None, policy: dict[str, Any]
+    arguments: Mapping[str, Any], specs: ModelSpecs, metrics: list[str] | None, policy: dict[str, Any]
 ) -> dict[str, Evaluation]:
-    """Evaluate sorted LETOR files or tables without reading them as a whole."""
-    if items.runs or given["qrels"] or given["topics"]:
-        raise LtrValueError("--sorted is for LETOR files and tables; TREC files are read whole.")
-    if not given["data"]:
-        raise LtrValueError("Name the DATA: LETOR files or tables, sorted by query.")
-    if not (items.models or items.scores):
+    """Evaluate LETOR files or tables that are sorted by query."""
+    if specs.runs or arguments["qrels"] or arguments["topics"]:
+        raise LtrValueError("--sorted needs LETOR files or tables. TREC files are read whole: leave out --sorted.")
+    if not arguments["data"]:
+        raise LtrValueError("Name the DATA: LETOR files or tables that are sorted by query.")
+    if not (specs.models or specs.scores):
         raise LtrValueError("Name at least one model or column of scores: --model or --scores.")
-    if set(given["by"]) & set(BY_COUNTS):
-        raise LtrValueError(f"--sorted takes segments from columns alone, not --by {' or '.join(BY_COUNTS)}.")
-    with count("rows") as progress:
+    if set(arguments["by"]) & set(COUNT_SEGMENTS):
+        raise LtrValueError(f"--sorted takes segments from columns alone, not --segment {' or '.join(COUNT_SEGMENTS)}.")
+    names = ("qid", "label", "docid", "weight", "by", "n_features", "zero_based")
+    with show_count("rows") as progress:
         return evaluate_sorted(
-            given.pop("data"),
-            scores=items.scores,
-            models=items.models,
+            arguments["data"],
+            scores=specs.scores,
+            models=specs.models,
             metrics=metrics,
             progress=progress,
-            **{name: given.pop(name) for name in ("qid", "label", "docid", "weight", "by", "n_features", "zero_based")},
+            **{name: arguments[name] for name in names},
             **policy,
         )
 

@@ -1,0 +1,73 @@
+"""The subcommand ``audit``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ltr_metrics.analysis.data_audit import Audit, audit_of
+from ltr_metrics.cli import options
+from ltr_metrics.cli.inputs import input_files, metric_names, parse_models
+from ltr_metrics.cli.output import Output, require_targets
+from ltr_metrics.cli.progress import run_step
+from ltr_metrics.cli.sources import Source, read_source
+from ltr_metrics.errors import one_line
+from ltr_metrics.metrics.requests import Request, resolve
+
+
+def _as_text(audits: list[Audit]) -> str:
+    if len(audits) == 1:
+        return f"{audits[0]}\n"
+    return "\n\n".join(f"{one_line(name)}: {audit}" for audit in audits for name in audit.models) + "\n"
+
+
+def _as_json(audits: list[Audit]) -> str:
+    """Return the audit; runs with different documents have the facts of their own data."""
+    plain = audits[0].to_dict()
+    if len(audits) > 1:
+        models = {
+            name: {"data": audit.data.to_dict()} | model.to_dict()
+            for audit in audits
+            for name, model in audit.models.items()
+        }
+        plain |= {"data": None, "models": models}
+    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+
+
+RENDERERS: dict[str, Callable[[list[Audit]], str]] = {"text": _as_text, "json": _as_json}
+
+
+@click.command(cls=options.Command, short_help="Check data and scores for ties and missing judgments.")
+@options.add_options(options.MODELS, options.DATA, options.AUDIT, options.output_options(*RENDERERS))
+def audit(**arguments: Any) -> None:
+    """Check data and scores before you trust the value of a metric.
+
+    For the data, the audit counts queries without a relevant document, queries with one document,
+    grades, unjudged documents, and (with --docid) documents that are repeated in a query. For each
+    model, it counts queries with ties, and it evaluates the metrics with the worst, mean, best and
+    stable order of ties. With --qrels, each run retrieves its own documents and has its own audit.
+
+    DATA are described in 'ltr-metrics evaluate --help'.
+
+    \b
+    Examples:
+      ltr-metrics audit test.txt --scores bm25=25 --model new=model.txt
+      ltr-metrics audit scores.parquet --scores base=s0 --scores new=s1 \\
+          -m ndcg@10,map --output audit.json
+      ltr-metrics audit --qrels qrels.txt --run bm25=run.txt -k 20
+    """  # noqa: D301
+    output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
+    require_targets(input_files(arguments, specs), output)
+    request = resolve(metric_names(arguments), **options.policy(arguments))
+    source = read_source(arguments, specs, can_repeat_documents=True)
+    audits = run_step("Auditing", lambda: _audit(source, request, arguments["k"]))
+    output.write(RENDERERS[output.format](audits))
+
+
+def _audit(source: Source, request: Request, k: int) -> list[Audit]:
+    """Return one audit if all models share their queries, or else one for each model."""
+    groups = [list(source.scores)] if len(set(map(id, source.queries.values()))) == 1 else [[n] for n in source.scores]
+    return [audit_of(source.queries, {name: source.scores[name] for name in names}, request, k) for names in groups]
