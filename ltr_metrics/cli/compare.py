@@ -20,7 +20,8 @@ from ltr_metrics.cli.output import chosen_format, require_targets, status_of, wr
 from ltr_metrics.cli.progress import progress, step
 from ltr_metrics.cli.sources import segments_by_count
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation.result import Evaluation, load_result
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.metrics.requests import resolve
 
 OF_DATA = ("docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based")
