@@ -8,7 +8,7 @@ from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, LtrWarning, MissingExtraError
 from ltr_metrics.evaluation.evaluate import Queries, evaluate
-from ltr_metrics.evaluation.result import Evaluation, load_result
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics import (
     CG,
     DCG,
@@ -47,6 +47,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
     from ltr_metrics.evaluation.log import PerQueryLog
+    from ltr_metrics.evaluation.saved import load_result
     from ltr_metrics.evaluation.streaming import evaluate_sorted
     from ltr_metrics.io.datasets import make_ranking, train_test_split
 
@@ -125,6 +126,7 @@ _HOME = {
     "GateResult": "analysis.gating",
     "gate": "analysis.gating",
     "evaluate_sorted": "evaluation.streaming",
+    "load_result": "evaluation.saved",
     "Audit": "analysis.data_audit",
     "audit": "analysis.data_audit",
     "Bins": "analysis.bins",

@@ -17,8 +17,8 @@ from ltr_metrics._engine.words import ConventionName, NamedGain, NameStyle, NoRe
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.metrics import MeanOf
 from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, name_of, resolve

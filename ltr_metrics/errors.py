@@ -6,11 +6,13 @@ Every error says what is wrong, where (row, query, file and line), the rule, the
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # C0 and C1 controls but the line break, line and paragraph separators, controls of the direction of text, and halves of
 # surrogate pairs, which stand for bytes of a file's name that are no text.
@@ -65,6 +67,20 @@ class MissingExtraError(LtrError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is needed here and is not installed: pip install 'ltr_metrics[{extra}]'")
+
+
+def import_extra(module: str, extra: str) -> Any:
+    """Import a module of an optional dependency, which an extra of this package installs.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(module.partition(".")[0], extra) from error
 
 
 class LtrWarning(UserWarning):

@@ -106,8 +106,8 @@ BAD = {
     "clusters of LETOR": (["compare", *TXT, "--scores", "b=2", "--cluster", "user"], "LETOR files have none"),
     # saved results
     "no such result": (["compare", "--result", "a=absent.parquet", *SAVED], "no saved result absent.parquet"),
-    "no result": (["compare", "--result", "a=data.parquet", *SAVED], "but no saved result"),
-    "result cut off": (["compare", "--result", "a=part.parquet", *SAVED], "no readable result.*cut off"),
+    "no result": (["compare", "--result", "a=data.parquet", *SAVED], "but not a saved result"),
+    "result cut off": (["compare", "--result", "a=part.parquet", *SAVED], "cannot be read as a saved result.*cut off"),
     "other options": (["compare", "--result", "a=worst.parquet", *SAVED], "ties='mean', the rest with ties='worst'"),
     "other queries": (["compare", "--result", "a=fewer.parquet", *SAVED], "of other queries than the rest"),
     "result of other data": (["compare", "data.txt", "--scores", "a=1", "--zero-based", "--result", "r=fewer.parquet"], "of other queries"),

@@ -97,7 +97,9 @@ FORGED: dict[str, tuple[Callable[[Header], object], dict[str, Any]]] = {
 def test_a_forged_result_is_refused_although_its_checksum_is_right(tmp_path: Path, case: str) -> None:
     path = saved_result(tmp_path / "r.parquet")
     forge(path, *FORGED[case])
-    with pytest.raises(ltr.LtrValueError, match=r"r.parquet is no readable result: .*; save the result again\."):
+    with pytest.raises(
+        ltr.LtrValueError, match=r"r.parquet cannot be read as a saved result: .*\. Save the result again\."
+    ):
         ltr.load_result(path)
 
 
@@ -115,7 +117,7 @@ DAMAGED_HEADERS = [b"", b"{", b"\xff\xfe", b"7", b"[]", b"null", b"[" * 10**5, b
 def test_a_damaged_header_of_a_result_is_refused(tmp_path: Path, header: bytes) -> None:
     path = saved_result(tmp_path / "r.parquet")
     pq.write_table(pq.read_table(path).replace_schema_metadata({saved.KEY: header}), path)
-    with pytest.raises(ltr.LtrValueError, match="r.parquet is no readable result"):
+    with pytest.raises(ltr.LtrValueError, match="r.parquet cannot be read as a saved result"):
         ltr.load_result(path)
 
 
@@ -124,7 +126,7 @@ def test_an_id_that_is_no_text_is_refused(tmp_path: Path) -> None:
     content = path.read_bytes()
     assert content.count(b"second")
     path.write_bytes(content.replace(b"second", b"s\xffcond"))
-    with pytest.raises(ltr.LtrValueError, match="r.parquet is no readable result"):
+    with pytest.raises(ltr.LtrValueError, match="r.parquet cannot be read as a saved result"):
         ltr.load_result(path)
 
 

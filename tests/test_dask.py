@@ -21,7 +21,7 @@ from strategies import random_data
 from table import TABLE
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.label_checks import GRADES_KEPT, LabelChecks
+from ltr_metrics.evaluation.parts import GRADES_KEPT, LabelChecks
 from ltr_metrics.io import read_letor
 from ltr_metrics.metrics.shown import Judged
 

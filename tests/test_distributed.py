@@ -15,8 +15,8 @@ from profiles import examples
 
 import ltr_metrics as ltr
 from ltr_metrics.evaluation.distributed import DistributedEvaluation
-from ltr_metrics.evaluation.result import Evaluation, joined
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.parts import Totals, concat_evaluations
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Request, resolve
 
 VALUES = st.one_of(st.floats(-1e12, 1e12), st.floats(0, 1), st.just(float("nan")))
@@ -78,9 +78,9 @@ class InTwoParts:
         self.calls["totals"] += 1
         return reduce(add, (Totals.of(part.per_query, part.weight) for part in self.parts))
 
-    def together(self) -> Evaluation:
+    def gather(self) -> Evaluation:
         self.calls["together"] += 1
-        return joined(self.parts)
+        return concat_evaluations(self.parts)
 
 
 REQUEST = resolve(["ndcg@10", "map", "err@10"], no_relevant="skip")

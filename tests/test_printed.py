@@ -18,7 +18,7 @@ from ltr_metrics.evaluation.distributed import DistributedEvaluation
 from ltr_metrics.evaluation.log.candidates import Candidate
 from ltr_metrics.evaluation.log.learning import learning_curve
 from ltr_metrics.evaluation.log.rounds import best_round
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.interleaving.outcome import Outcome, Tally
 from ltr_metrics.metrics.requests import resolve
 
@@ -93,7 +93,7 @@ class OnePart:
     def totals(self) -> Totals:
         return Totals.of(evaluated().per_query, None)
 
-    def together(self) -> ltr.Evaluation:
+    def gather(self) -> ltr.Evaluation:
         return evaluated()
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import ltr_metrics as ltr
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.evaluation.fingerprint import Fingerprint, differing
-from ltr_metrics.evaluation.result import joined
+from ltr_metrics.evaluation.parts import concat_evaluations
 
 
 def evaluated(n_queries: int = 60, seed: int = 0, **options: Any) -> ltr.Evaluation:
@@ -122,9 +122,9 @@ def of_another_format(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (truncated, "no readable result"),
-        (emptied, "no readable result"),
-        (of_another_kind, "no readable result"),
+        (truncated, "cannot be read as a saved result"),
+        (emptied, "cannot be read as a saved result"),
+        (of_another_kind, "cannot be read as a saved result"),
         (without_header, "lacks the header"),
         (of_another_format, "has the format 99"),
     ],
@@ -225,7 +225,7 @@ def test_parts_joined_are_the_whole() -> None:
             rows = np.isin(qid, part)
             yield ltr.evaluate(y[rows], X[rows, 0], qid=qid[rows], sample_weight=weight[rows], by=qid[rows] % 4)
 
-    together = joined(parts())
+    together = concat_evaluations(parts())
     assert_same(together, whole)
     assert {label: part["map"] for label, part in together.by.items()} == {
         label: part["map"] for label, part in whole.by.items()
@@ -233,5 +233,5 @@ def test_parts_joined_are_the_whole() -> None:
     assert together.fingerprint is not None
     assert whole.fingerprint is not None
     assert not differing(together.fingerprint, whole.fingerprint).any()
-    with pytest.raises(ltr.LtrValueError, match="no evaluation to join"):
-        joined([])
+    with pytest.raises(ltr.LtrValueError, match="no evaluation to concatenate"):
+        concat_evaluations([])

@@ -15,7 +15,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.inference.sample import Sample
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.interleaving import read_impressions
 from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
 
@@ -194,7 +194,7 @@ def test_parts_of_totals_with_other_scales_add_up() -> None:
     assert (huge + small + none).mean == {"mrr": 1.0}
     assert (none + small).mean == {"mrr": 1.0}
     assert np.isnan((none + none).mean["mrr"])
-    with pytest.raises(ltr.LtrValueError, match="beyond float64: scale the weights down"):
+    with pytest.raises(ltr.LtrValueError, match="beyond float64. Scale the weights down"):
         _ = (huge + huge).mean
 
 

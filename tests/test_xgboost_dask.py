@@ -27,9 +27,13 @@ from xgboost import dask as xgb_dask  # noqa: E402
 from xgboost.tracker import RabitTracker  # noqa: E402
 
 import ltr_metrics.xgboost.workers as workers  # noqa: E402
-from ltr_metrics.evaluation.totals import Totals  # noqa: E402
+from ltr_metrics.evaluation.parts import Totals  # noqa: E402
 from ltr_metrics.metrics.requests import resolve  # noqa: E402
-from ltr_metrics.xgboost import Monitor, custom_metric, early_stopping  # noqa: E402
+from ltr_metrics.xgboost import (  # noqa: E402
+    Monitor,
+    custom_metric,
+    early_stopping,
+)
 from ltr_metrics.xgboost.custom_metric import MatrixMetrics  # noqa: E402
 from ltr_metrics.xgboost.workers import Part, totals_of_all  # noqa: E402
 

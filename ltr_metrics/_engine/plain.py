@@ -1,11 +1,17 @@
-"""What JSON has for ids and numbers."""
+"""Results in plain types: JSON's for ids and numbers, and data frames."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray
 from ltr_metrics._engine.ids import IdOrder, id_text, id_texts, order_of_text
+from ltr_metrics.errors import import_extra
+
+if TYPE_CHECKING:
+    import pandas
 
 PlainId = str | int | float | bool
 
@@ -36,3 +42,9 @@ def segment_title(name: str | None, segment: object) -> str:
 def none_if_nan(value: float) -> float | None:
     """Return what JSON has for a number."""
     return None if np.isnan(value) else value
+
+
+def to_dataframe(data: Any, columns: Any = None) -> pandas.DataFrame:
+    """Return a pandas DataFrame, or raise an error if pandas is not installed."""
+    frame: pandas.DataFrame = import_extra("pandas", "report").DataFrame(data, columns=columns)
+    return frame

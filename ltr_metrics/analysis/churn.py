@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count, refuse_different_indexes
-from ltr_metrics._engine.plain import none_if_nan, plain_ids
+from ltr_metrics._engine.plain import none_if_nan, plain_ids, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranks import RowRanks, rank_rows
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import mean
-from ltr_metrics.evaluation.result import table_of
 from ltr_metrics.metrics.base import is_number
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class Churn(Printed):
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a query."""
         names = ("qid", "overlap", "changed", "reordered", "rbo", "tied", "tied_at_cutoff")
-        return table_of({name: getattr(self, name) for name in names})
+        return to_dataframe({name: getattr(self, name) for name in names})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON; NaN is None."""

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, is_count, named_columns
-from ltr_metrics._engine.plain import none_if_nan, plain_id
+from ltr_metrics._engine.plain import none_if_nan, plain_id, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.words import ConventionName, NoRelevant
 from ltr_metrics.analysis.tie_audit import TieAudit, tie_audit_of
 from ltr_metrics.errors import LtrValueError, naming, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
-from ltr_metrics.evaluation.result import table_of
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.metrics.shown import Judged
@@ -156,7 +155,7 @@ class Audit(Printed):
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a model and metric: what the order of equal scores can make of its mean."""
         parts = ((name, model.ties.to_pandas().to_dict("records")) for name, model in self.models.items())
-        return table_of([{"model": name} | row for name, rows in parts for row in rows])
+        return to_dataframe([{"model": name} | row for name, rows in parts for row in rows])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings, ready for JSON; NaN is None."""

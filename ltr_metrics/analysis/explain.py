@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ltr_metrics._engine.plain import to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.tie_audit import tied_queries
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
-from ltr_metrics.evaluation.result import table_of
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
@@ -91,7 +91,7 @@ class Explanation(Printed):
             }
             for name, (in_a, in_b) in self.fields.items()
         ]
-        return table_of(rows, columns=["field", "a", "b", "toggle", "part"])
+        return to_dataframe(rows, columns=["field", "a", "b", "toggle", "part"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings, ready for JSON."""

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, is_count, refuse_different_indexes
-from ltr_metrics._engine.plain import none_if_nan, plain_ids
+from ltr_metrics._engine.plain import none_if_nan, plain_ids, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table, as_html, as_text
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranks import rank_rows
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.result import table_of
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class RankMatrix(NamedTuple):
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with the buckets of the first ranking as its index and those of the second as its columns."""
         return (
-            table_of(self.counts, self.buckets)
+            to_dataframe(self.counts, self.buckets)
             .set_axis(self.buckets, axis="index")
             .rename_axis("a")
             .rename_axis("b", axis="columns")
@@ -172,7 +171,7 @@ class RankChanges(Printed):
         """Return a table with one row a relevant document, largest change first."""
         columns = {"qid": self.qid, "docid": self.docid, "row": self.row, "grade": self.grade}
         columns |= {"rank_a": self.rank_a, "rank_b": self.rank_b, "change": self.change}
-        return table_of({name: column for name, column in columns.items() if column is not None})
+        return to_dataframe({name: column for name, column in columns.items() if column is not None})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON; no rank is None, and so is a change from or to it."""

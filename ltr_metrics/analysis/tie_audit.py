@@ -10,13 +10,13 @@ import numpy as np
 
 from ltr_metrics._engine.blocks import blocks_of
 from ltr_metrics._engine.checks import AnyArray, BoolArray
-from ltr_metrics._engine.plain import none_if_nan
+from ltr_metrics._engine.plain import none_if_nan, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import rank
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
-from ltr_metrics.evaluation.result import ByMetric, table_of
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 
@@ -67,7 +67,7 @@ class TieAudit(Printed, ByMetric[TieRange]):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a metric."""
-        return table_of([{"metric": name} | asdict(found) for name, found in self.items()])
+        return to_dataframe([{"metric": name} | asdict(found) for name, found in self.items()])
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """Return plain numbers, ready for JSON; NaN is None."""

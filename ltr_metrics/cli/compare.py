@@ -14,12 +14,18 @@ from ltr_metrics.analysis.comparison import compare as compare_models
 from ltr_metrics.analysis.comparison.models import metrics_of
 from ltr_metrics.analysis.gating import GateResult, gate, read_rules
 from ltr_metrics.cli import options
-from ltr_metrics.cli.inputs import ModelSpecs, input_files, metric_names, parse_models
+from ltr_metrics.cli.inputs import (
+    ModelSpecs,
+    input_files,
+    metric_names,
+    parse_models,
+)
 from ltr_metrics.cli.output import Output, gate_status, require_targets
 from ltr_metrics.cli.progress import progress, run_step
 from ltr_metrics.cli.sources import Source, read_source, segments_by_count
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
-from ltr_metrics.evaluation.result import Evaluation, load_result
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.tables import in_latex, in_markdown, tables_of_comparison

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ltr_metrics._engine.plain import none_if_nan
 from ltr_metrics.cli.inputs import ModelSpecs
 from ltr_metrics.cli.progress import show_count
 from ltr_metrics.cli.sources import COUNT_SEGMENTS
@@ -49,8 +48,7 @@ def _as_json(results: dict[str, Evaluation]) -> str:
     plain = {
         name: {
             "n_queries": result.n_queries,
-            "mean": {metric: none_if_nan(mean) for metric, mean in result.mean.items()},
-            "n_undefined": dict(result.n_undefined),
+            **result.means_to_dict(),
             "segments": result.segments_to_dicts(),
         }
         for name, result in results.items()

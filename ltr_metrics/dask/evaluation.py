@@ -18,9 +18,8 @@ from ltr_metrics.dask.rows import Rows
 from ltr_metrics.dask.shuffles import shuffled
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.distributed import DistributedEvaluation
-from ltr_metrics.evaluation.label_checks import LabelChecks
-from ltr_metrics.evaluation.result import Evaluation, joined
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.parts import LabelChecks, Totals, concat_evaluations
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, resolve
 from ltr_metrics.metrics.shown import MeanOf
@@ -196,10 +195,10 @@ class _Job:
     def totals(self, score: str) -> Totals:
         return self._kept[1].totals[score]
 
-    def together(self, score: str) -> Evaluation:
+    def gather(self, score: str) -> Evaluation:
         parts, _ = self._kept
         found = [part for part in self._of_each(partial(_result, score), parts) if part is not None]
-        result = joined(part for part, _ in found)
+        result = concat_evaluations(part for part, _ in found)
         segments = dict(result.segments)
         for name in segments.keys() & found[0][1].keys():
             ascending = dict.fromkeys(label for _, of_part in found for label in of_part[name])
@@ -226,8 +225,8 @@ class _PartsOf:
     def totals(self) -> Totals:
         return self.job.totals(self.score)
 
-    def together(self) -> Evaluation:
-        return self.job.together(self.score)
+    def gather(self) -> Evaluation:
+        return self.job.gather(self.score)
 
 
 def _sums(part: Part | None) -> _Sums | None:

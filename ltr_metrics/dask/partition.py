@@ -12,7 +12,7 @@ import numpy as np
 from ltr_metrics._engine.grouping import ordered_categories
 from ltr_metrics.errors import naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.label_checks import LabelChecks, check_in_silence
+from ltr_metrics.evaluation.parts import LabelChecks, check_without_warnings
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Request
 
@@ -56,7 +56,7 @@ def part_of(asked: Asked, columns: Mapping[str, Any], make: Callable[..., Querie
         columns={name: plain[f"column {name}"] for name in asked.further},
     )
     queries.refuse_repeated_documents()
-    check_in_silence(queries, asked.request)
+    check_without_warnings(queries, asked.request)
     labels, results = LabelChecks(), {}
     labels.add(queries)
     for name in asked.scores:

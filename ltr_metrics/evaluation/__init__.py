@@ -1,1 +1,1 @@
-"""From scores to numbers: `evaluate`, its result, saved results, parts of an evaluation, files larger than memory, logs."""
+"""From scores to results: `evaluate`, `Evaluation`, saved results, evaluation in parts, files larger than memory, logs."""

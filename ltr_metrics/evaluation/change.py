@@ -1,4 +1,4 @@
-"""Which queries gain and which lose between two values."""
+"""The queries that improve and that worsen between two values of a metric."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ltr_metrics._engine.checks import AnyArray, FloatArray
 
 
 class Change(NamedTuple):
-    """How the queries fared; a query that a metric leaves out is in none of the three."""
+    """The query ids by the sign of their change; a query that the metric leaves out is in no group."""
 
     improved: AnyArray  # ids, largest gain first
     worsened: AnyArray  # ids, largest loss first
     unchanged: AnyArray
-    difference: FloatArray  # after - before, one a query
+    difference: FloatArray  # after - before, one value a query
 
 
 def change_of(difference: FloatArray, qid: AnyArray) -> Change:
-    """Sort the queries by what they gain or lose."""
+    """Group the query ids by the sign of their difference, and sort them by its size."""
     by_gain = np.argsort(-difference, kind="stable")
     return Change(
         improved=qid[by_gain[difference[by_gain] > 0]],

@@ -1,4 +1,4 @@
-"""An evaluation whose queries are spread over many machines: means at once, the values of single queries when they are asked for."""
+"""An evaluation of queries on many machines, computed when it is first used."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ from typing import Protocol
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._engine.per_query import Segmentations
+from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.fingerprint import Fingerprint
-from ltr_metrics.evaluation.result import ByMetric, Evaluation
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.parts import Totals
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Policy, Request
 
 
 class Parts(Protocol):
-    """The evaluations of parts, where the engine keeps them."""
+    """The evaluations of the parts, kept by Dask or Spark."""
 
     @property
     def is_weighted(self) -> bool: ...
 
     def totals(self) -> Totals:
-        """Evaluate all parts, and return what their means are made of."""
+        """Evaluate all parts and return the sums that give the means."""
 
-    def together(self) -> Evaluation:
-        """Bring the values of all queries here."""
+    def gather(self) -> Evaluation:
+        """Load the values of all queries into this process."""
 
 
 class DistributedEvaluation(Evaluation):
-    """An `Evaluation` that is computed when it is first asked for something.
+    """An `Evaluation` that is computed when it is first used.
 
-    The means, and how many queries are left out, come from sums of each part. Everything else (``per_query``, ``qid``, ``weight``, ``by``,
-    `to_pandas`, `save`, a comparison) brings the values of every query here: 8 bytes a query and metric, and as much again for ids and counts.
+    The means and the numbers of queries left out come from sums over each part. Everything else
+    (``per_query``, ``qid``, ``weight``, ``by``, `to_pandas`, `save`, a comparison) loads the
+    values of every query into this process. That takes 8 bytes per query and metric, and as much
+    again for ids and counts.
     """
 
     _parts: Parts
@@ -41,13 +44,13 @@ class DistributedEvaluation(Evaluation):
         self.__dict__.update(_parts=parts, _request=request, _by=by)
 
     def __repr__(self) -> str:
-        """Return the table, once it is computed: to look at a variable is not to ask for a job."""
+        """Return the table if it is computed: displaying a variable must not start a job."""
         if "_totals" in self.__dict__:
             return str(self)
         return f"{type(self).__name__}({', '.join(map(str, self._request.metrics))}), not computed yet"
 
     def _repr_html_(self) -> str | None:
-        """Return the table, once it is computed; before that a notebook shows the text of `__repr__`."""
+        """Return the table if it is computed; otherwise a notebook shows the text of `__repr__`."""
         return super()._repr_html_() if "_totals" in self.__dict__ else None
 
     @property
@@ -61,7 +64,7 @@ class DistributedEvaluation(Evaluation):
 
     @cached_property
     def _whole(self) -> Evaluation:
-        return self._parts.together()
+        return self._parts.gather()
 
     @cached_property
     def mean(self) -> ByMetric[float]:

@@ -1,4 +1,9 @@
-"""The weighted mean over queries, its standard error and its confidence interval."""
+"""The weighted mean over queries, its standard error and its confidence interval.
+
+Below, x_i is the value and w_i the weight of query i, and sums are over the n queries that count:
+those that have a value (not NaN) and, for the standard error, a weight above 0. Without weights,
+w_i = 1.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics.errors import LtrValueError, MissingExtraError
+from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.metrics.base import is_number
 
-LEAST_EXPONENT = -1074  # no number of float64 but 0 has a smaller one
+LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
 
 
 def mean(values: FloatArray, weight: FloatArray | None) -> float:
-    """Weighted mean of the values that are not NaN; NaN if their weights sum to 0."""
-    if weight is None and len(values) and not np.isnan(of_all := float(values.mean())):
-        return of_all
+    """Return the weighted mean, m = sum(w_i x_i) / sum(w_i); NaN if the weights sum to 0."""
+    if weight is None and len(values) and not np.isnan(mean_of_all := float(values.mean())):
+        return mean_of_all
     defined = ~np.isnan(values)
     if weight is None:
         return float(values[defined].mean()) if defined.any() else float("nan")
@@ -27,10 +32,11 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
 
 
 def standard_error(values: FloatArray, weight: FloatArray | None) -> float:
-    """Return the standard error of the weighted mean of the values that are not NaN; NaN for fewer than two queries.
+    """Return the standard error of the weighted mean m; NaN for fewer than two queries.
 
-    sqrt(n / (n - 1) * sum w^2 (x - m)^2) / sum w: s / sqrt(n) where weights are equal, and the same on every scale of weights.
-    The queries are the sample, so one of weight 0 does not count in n.
+    It is sqrt(n / (n - 1) * sum(w_i^2 (x_i - m)^2)) / sum(w_i). With equal weights this is
+    s / sqrt(n), where s is the sample standard deviation. The scale of the weights does not
+    matter. The queries are the sample, so a query of weight 0 does not count in n.
     """
     counts = counting(values, weight)
     n = int(counts.sum())
@@ -48,23 +54,24 @@ def _shares(weight: FloatArray) -> FloatArray:
 
 
 def scaled_weights(weight: FloatArray) -> tuple[FloatArray, int]:
-    """Return the weights divided by a power of two, and its exponent, so that the largest is in [0.5, 1).
+    """Return w_i / 2^e and e, so that the largest scaled weight is in [0.5, 1).
 
-    No digit of a mean depends on it, except for weights near the smallest numbers of float64:
-    these have few digits, and their products with values would have fewer.
+    Scaling by a power of two changes no digit of a mean, except where weights are near the
+    smallest numbers of float64. Those have few digits, and their products with values would have
+    fewer.
     """
     exponent = int(np.frexp(weight.max())[1]) if weight.any() else LEAST_EXPONENT
     return np.ldexp(weight, -exponent), exponent
 
 
-def counting(values: FloatArray, weight: FloatArray | None) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which queries a mean is over: those that have a value, and a weight if there are weights."""
-    counts: np.ndarray[tuple[int], np.dtype[np.bool_]] = ~np.isnan(values)
+def counting(values: FloatArray, weight: FloatArray | None) -> BoolArray:
+    """Return the mask of the queries that have a value and, if there are weights, one above 0."""
+    counts: BoolArray = ~np.isnan(values)
     return counts if weight is None else counts & (weight > 0)
 
 
 class MeanInterval(NamedTuple):
-    """A mean and its limits, which are NaN for fewer than two queries."""
+    """A mean and its confidence limits, which are NaN for fewer than two queries."""
 
     mean: float
     low: float
@@ -72,10 +79,11 @@ class MeanInterval(NamedTuple):
 
 
 def mean_interval(values: FloatArray, weight: FloatArray | None, confidence: float) -> MeanInterval:
-    """Return the (weighted) mean of the values that are not NaN, and its interval by Student's t.
+    """Return the weighted mean m and its confidence interval by Student's t, m +- t * SE.
 
-    The queries are the sample: the interval says where the mean over other queries of the same kind would be. It may reach beyond
-    the metric's range.
+    SE is the `standard_error`, and t the quantile (1 + confidence) / 2 with n - 1 degrees of
+    freedom. The queries are the sample: the interval is for the mean over other queries of the
+    same kind. It may extend beyond the metric's range.
     """
     middle = mean(values, weight)
     half = t_quantile(int(counting(values, weight).sum()), confidence) * standard_error(values, weight)
@@ -83,11 +91,8 @@ def mean_interval(values: FloatArray, weight: FloatArray | None, confidence: flo
 
 
 def t_quantile(n_queries: int, confidence: float) -> float:
-    """Return how many standard errors to either side of a mean its interval reaches, NaN for fewer than two queries."""
+    """Return t, the half-width of a confidence interval in standard errors; NaN for fewer than two queries."""
     if not is_number(confidence) or not 0 < confidence < 1:
         raise LtrValueError(f"confidence must be a number between 0 and 1, such as 0.95. Got {confidence!r}.")
-    try:
-        from scipy.stats import t
-    except ImportError as error:
-        raise MissingExtraError("scipy", "report") from error
+    t = import_extra("scipy.stats", "report").t
     return float(t.ppf((1 + confidence) / 2, n_queries - 1)) if n_queries > 1 else float("nan")

@@ -13,8 +13,8 @@ from ltr_metrics._engine.checks import is_count, whole_number
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.label_checks import LabelChecks
-from ltr_metrics.evaluation.result import Evaluation, joined
+from ltr_metrics.evaluation.parts import LabelChecks, concat_evaluations
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.letor import ids_of_text, require_n_features
 from ltr_metrics.io.models import Model, load_model
@@ -279,7 +279,7 @@ def _evaluate(
         if progress is not None:
             progress(done)
     labels.check(request)
-    return {name: joined(of_name) for name, of_name in parts.items()}
+    return {name: concat_evaluations(of_name) for name, of_name in parts.items()}
 
 
 def _answer(queries: Queries, scores: Callable[[], Any], request: Request, where: str) -> Evaluation:

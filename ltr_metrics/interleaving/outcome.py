@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, is_count, require_option
-from ltr_metrics._engine.plain import none_if_nan
+from ltr_metrics._engine.plain import none_if_nan, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics._engine.words import OutcomeBy
 from ltr_metrics.analysis.inference.libraries import library
 from ltr_metrics.analysis.inference.options import require_fraction
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation.result import table_of
 from ltr_metrics.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -295,7 +294,7 @@ class Outcome(Printed):
         confidence : float, default 0.95
             Of the limits.
         """
-        return table_of(self._pairs(confidence), columns=list(PAIR))
+        return to_dataframe(self._pairs(confidence), columns=list(PAIR))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and text, ready for JSON: matrices by row, the rows of `to_pandas` as ``pairs``; NaN is None."""

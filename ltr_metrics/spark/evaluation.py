@@ -21,8 +21,8 @@ from ltr_metrics._engine.checks import IntArray
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiesOfSpark
 from ltr_metrics.errors import LtrError, LtrValueError
 from ltr_metrics.evaluation.distributed import DistributedEvaluation
-from ltr_metrics.evaluation.result import Evaluation, joined, take_queries
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.parts import Totals, concat_evaluations
+from ltr_metrics.evaluation.result import Evaluation, take_queries
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.metrics.shown import MeanOf
@@ -167,12 +167,12 @@ class _OnExecutors:
         """Evaluate all queries, and return what their means are made of."""
         return self._totals
 
-    def together(self) -> Evaluation:
+    def gather(self) -> Evaluation:
         """Bring the values of all queries here, ascending by id, and let Spark forget them."""
         _ = self._totals  # which raises what there is to raise
         with _explaining_executors():
             rows = self._kept.where("queries is not null").select("queries").toLocalIterator()
-            whole = _by_id(joined(pickle.loads(row.queries) for row in rows))
+            whole = _by_id(concat_evaluations(pickle.loads(row.queries) for row in rows))
         self._forget()
         return whole
 

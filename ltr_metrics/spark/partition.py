@@ -14,9 +14,8 @@ from pyarrow import compute
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.label_checks import LabelChecks
+from ltr_metrics.evaluation.parts import LabelChecks, Totals
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.metrics.requests import Request
 
 QID, LABEL, SCORE, DOCID, WEIGHT, BY, COLUMN = "qid", "label", "score", "docid", "weight", "by {}", "column {}"

@@ -20,7 +20,7 @@ from ltr_metrics._hosts import (
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.xgboost.training import XGBoostMetrics

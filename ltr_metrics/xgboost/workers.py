@@ -20,9 +20,8 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._hosts import Plan, refuse_undefined_means
 from ltr_metrics.errors import LtrError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.label_checks import LabelChecks, check_in_silence
 from ltr_metrics.evaluation.log import PerQueryLog
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.parts import LabelChecks, Totals, check_without_warnings
 from ltr_metrics.metrics.requests import Request
 
 WHOLE = (
@@ -185,7 +184,7 @@ def _worker(rank: int) -> str:
 
 def totals_of_part(plan: Plan, queries: Queries, scores: Any) -> Totals:
     """Return the sums of one worker's queries, of which the mean over all workers is made."""
-    check_in_silence(queries, plan.request)
+    check_without_warnings(queries, plan.request)
     result = queries.evaluate_request(scores, plan.request)  # a mean over no query is refused if no worker has one
     return Totals.of(result.per_query, result.weight)
 

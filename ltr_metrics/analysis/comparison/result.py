@@ -11,7 +11,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ids import order_of_ids
-from ltr_metrics._engine.plain import none_if_nan, plain_id
+from ltr_metrics._engine.plain import none_if_nan, plain_id, to_dataframe
 from ltr_metrics._engine.printed import Note, Printed, Table
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.analysis.comparison.names import name_in
@@ -21,15 +21,8 @@ from ltr_metrics.analysis.inference import Sample, correct, detectable, effect_s
 from ltr_metrics.errors import LtrKeyError, did_you_mean
 from ltr_metrics.evaluation.change import Change, change_of
 from ltr_metrics.evaluation.means import mean
-from ltr_metrics.evaluation.result import (
-    Evaluation,
-    Segments,
-    parts_of,
-    positions_of,
-    segments_of,
-    table_of,
-    take_queries,
-)
+from ltr_metrics.evaluation.result import Evaluation, query_positions, take_queries
+from ltr_metrics.evaluation.segments import Segments, iter_segments, split_by_segment
 from ltr_metrics.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -206,12 +199,12 @@ class Comparison(Printed):
     @cached_property
     def by(self) -> Segments:
         """The comparison in each segment; with several segmentations, these by name. Not corrected for their number."""
-        return segments_of(self._base.segments, self._part)
+        return split_by_segment(self._base.segments, self._part)
 
     def subset(self, qids: Any) -> Comparison:
         """Return the comparison on some queries, given by their ids as for `Evaluation.subset`."""
         evaluations = {name: one.subset(qids) for name, one in self.evaluations.items()}
-        return replace(self._part(positions_of(self._base, qids)), evaluations=evaluations)
+        return replace(self._part(query_positions(self._base, qids)), evaluations=evaluations)
 
     def _part(self, chosen: BoolArray | IntArray) -> Comparison:
         """Return the comparison on some of the queries, given as one flag a query or as positions."""
@@ -236,7 +229,7 @@ class Comparison(Printed):
 
     def segments(self) -> list[tuple[str | None, Hashable, Comparison]]:
         """Return segmentation, segment and comparison of all segments."""
-        return list(parts_of(self._base.segments, self.by))
+        return list(iter_segments(self._base.segments, self.by))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a metric and model.
@@ -255,7 +248,7 @@ class Comparison(Printed):
             if row.plain is not None:
                 shown |= {f"plain_{name}": getattr(row.plain, name) for name in PLAIN_COLUMNS}
             rows.append(shown)
-        return table_of(rows, columns=list(rows[0]))
+        return to_dataframe(rows, columns=list(rows[0]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and text, ready for JSON; NaN is None."""

@@ -15,12 +15,12 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.ids import IdOrder
-from ltr_metrics._engine.plain import PlainId, order_of_id
+from ltr_metrics._engine.plain import PlainId, order_of_id, to_dataframe
 from ltr_metrics._engine.words import PartOfSearch
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.log.files import SUFFIX, Record, Split, read
 from ltr_metrics.evaluation.log.parameters import Parameters, as_text, order_of, varying
-from ltr_metrics.evaluation.result import Evaluation, table_of, take_queries
+from ltr_metrics.evaluation.result import Evaluation, take_queries
 
 if TYPE_CHECKING:
     import pandas
@@ -114,7 +114,7 @@ def table(scores: Sequence[Score]) -> pandas.DataFrame:
     for name in varying([score.parameters for score in scores]):
         cells = [_cell(score.parameters.get(name)) for score in scores]
         columns[f"param_{name}"] = [cell for cell, n in zip(cells, sizes, strict=True) for _ in range(n)]
-    return table_of(columns)
+    return to_dataframe(columns)
 
 
 def _cell(value: Any) -> Any:

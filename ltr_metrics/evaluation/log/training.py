@@ -12,10 +12,11 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, same_arrays
 from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.change import Change
 from ltr_metrics.evaluation.log.learning import LearningCurve, learning_curve
 from ltr_metrics.evaluation.log.rounds import BestRound, best_round, change, segment_curves
-from ltr_metrics.evaluation.result import ByMetric, Evaluation
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Request
 

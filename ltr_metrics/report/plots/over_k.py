@@ -13,9 +13,10 @@ from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.plain import none_if_nan
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrKeyError, LtrValueError
+from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.means import counting, mean_interval
-from ltr_metrics.evaluation.result import ByMetric, Evaluation
+from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.report.plots.display import LinesDisplay
 from ltr_metrics.report.plots.style import (

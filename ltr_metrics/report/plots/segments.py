@@ -10,7 +10,8 @@ from ltr_metrics._engine.plain import segment_title
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import counting, mean_interval
-from ltr_metrics.evaluation.result import Evaluation, parts_of
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import ForestDisplay
 from ltr_metrics.report.plots.forest import Drawn, Point, Row, draw_forest
@@ -87,7 +88,7 @@ class SegmentsDisplay(ForestDisplay):
         results = {"": result} if isinstance(result, Evaluation) else dict(result)
         parts: dict[str, dict[str, Evaluation]] = {}
         for model, of_model in results.items():
-            for name_of, segment, part in parts_of(of_model.segments, of_model.by):
+            for name_of, segment, part in iter_segments(of_model.segments, of_model.by):
                 label = segment_title(name_of, segment)
                 parts.setdefault(label, {})[model] = part
         if not parts:

@@ -1,0 +1,34 @@
+"""Evaluations and comparisons by segment of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, NoReturn
+
+from ltr_metrics._engine.checks import BoolArray
+from ltr_metrics._engine.per_query import Segmentations
+from ltr_metrics.errors import LtrKeyError, did_you_mean
+
+
+class Segments(dict[Any, Any]):
+    """The results of the segments by label; of several segmentations, one such dict by name."""
+
+    def __missing__(self, key: Hashable) -> NoReturn:
+        known = ", ".join(map(repr, self)) or "none: evaluate with by="
+        raise LtrKeyError(f"There is no segment {key!r}.{did_you_mean(str(key), map(str, self))} There are {known}.")
+
+
+def split_by_segment(segmentations: Segmentations, subset: Callable[[BoolArray], Any]) -> Segments:
+    """Return ``subset(mask)`` of the queries of each segment, in the order of the labels."""
+    by_name = {
+        name: Segments({label: subset(code == i) for i, label in enumerate(labels)})
+        for name, (labels, code) in segmentations.items()
+    }
+    return by_name[None] if None in by_name else Segments(by_name)
+
+
+def iter_segments(segmentations: Segmentations, by: Segments) -> Iterator[tuple[str | None, Hashable, Any]]:
+    """Yield the segmentation's name, the label and the result of every segment."""
+    for name in segmentations:
+        for label, part in (by if name is None else by[name]).items():
+            yield name, label, part
