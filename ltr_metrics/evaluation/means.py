@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics.errors import LtrValueError, MissingExtraError
-from ltr_metrics.metrics.base import is_number
+from ltr_metrics._engine.checks import FloatArray, require_confidence
+from ltr_metrics.errors import MissingExtraError
 
 LEAST_EXPONENT = -1074  # no number of float64 but 0 has a smaller one
 
@@ -84,8 +83,7 @@ def mean_interval(values: FloatArray, weight: FloatArray | None, confidence: flo
 
 def t_quantile(n_queries: int, confidence: float) -> float:
     """Return how many standard errors to either side of a mean its interval reaches, NaN for fewer than two queries."""
-    if not is_number(confidence) or not 0 < confidence < 1:
-        raise LtrValueError(f"confidence must be a number between 0 and 1, such as 0.95. Got {confidence!r}.")
+    confidence = require_confidence(confidence)
     try:
         from scipy.stats import t
     except ImportError as error:
