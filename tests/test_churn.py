@@ -220,7 +220,7 @@ def test_pandas_columns() -> None:
         ({"k": 0}, "k must be a whole number of at least 1. Got 0"),
         ({"k": 2.5}, "k must be a whole number"),
         ({"k": True}, "k must be a whole number"),
-        ({"p": 1}, "p must be a number between 0 and 1. Got 1"),
+        ({"p": 1}, "p must be a number between 0 and 1, such as 0.9. Got 1"),
         ({"p": 0.0}, "p must be"),
         ({"p": float("nan")}, "p must be"),
         ({"p": "0.9"}, "p must be"),

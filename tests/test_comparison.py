@@ -428,7 +428,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"correction_over": "metrics"}, "correction_over must be one of"),
     ({"confidence": 95}, "confidence must be a number between 0 and 1"),
     ({"power": 0}, "power must be"),
-    ({"n_resamples": 10}, "n_resamples must be a whole number, 100 or more"),
+    ({"n_resamples": 10}, "n_resamples must be a whole number of at least 100"),
     ({"random_state": "x"}, "random_state must be"),
     ({"random_state": -1}, "random_state must be"),
     ({"cluster": [1, 2]}, "cluster must have one label a query"),

@@ -97,7 +97,7 @@ def test_split_of_arrow_columns() -> None:
 
 
 def test_split_refuses() -> None:
-    with pytest.raises(ltr.LtrValueError, match="test_size must lie strictly"):
+    with pytest.raises(ltr.LtrValueError, match="test_size must be a number between 0 and 1"):
         ltr.train_test_split([[1], [2]], [0, 1], [1, 2], test_size=1)
     frame = pd.DataFrame({"f": [1, 2]})
     with pytest.raises(ltr.LtrValueError, match="X and y have different pandas indexes"):

@@ -796,7 +796,7 @@ def test_effect_size_with_weights() -> None:
     ("call", "error", "match"),
     [
         (lambda s: p_values(s, "wilcox"), LtrValueError, "test must be one of 'randomization', 't', 'wilcoxon', 'sign'; got 'wilcox'"),
-        (lambda s: p_values(s, n_resamples=99), LtrValueError, "n_resamples must be a whole number, 100 or more.* Got 99"),
+        (lambda s: p_values(s, n_resamples=99), LtrValueError, "n_resamples must be a whole number of at least 100.* Got 99"),
         (lambda s: p_values(s, n_resamples=1e4), LtrValueError, "Got 10000.0"),
         (lambda s: p_values(s, seed=None), LtrTypeError, "seed must be a whole number"),
         (lambda s: p_values(s, seed=-1), LtrValueError, "0 or more.* Got -1"),

@@ -197,7 +197,7 @@ def test_nothing_is_made_up_of_what_was_not_seen(grades: Any, clicks: Any, messa
 
 @pytest.mark.parametrize("n_grades", [0, -1, 2.5, True, None])
 def test_how_many_grades_is_a_count(n_grades: Any) -> None:
-    with pytest.raises(LtrValueError, match="n_grades must be how many grades there are"):
+    with pytest.raises(LtrValueError, match="n_grades must be a whole number of at least 1"):
         ClickModel.fit([[0]], [[0]], n_grades=n_grades)
 
 
@@ -211,8 +211,8 @@ def test_as_many_lists_as_clicks() -> None:
     [
         (lambda: ClickModel.informational(4), "published for 2, 3 and 5 grades.*got grades=4"),
         (lambda: ClickModel.perfect(True), "grades=True"),
-        (lambda: ClickModel.random(0), "1 or more. Got 0"),
-        (lambda: ClickModel.random(2.5), "1 or more. Got 2.5"),
+        (lambda: ClickModel.random(0), "grades must be a whole number of at least 1. Got 0"),
+        (lambda: ClickModel.random(2.5), "grades must be a whole number of at least 1. Got 2.5"),
         (lambda: ClickModel([]), "at least one probability"),
         (lambda: ClickModel([0.5, 1.5]), "click must hold probabilities, 0 to 1: got 1.5 at 1"),
         (lambda: ClickModel([0.5, float("nan")]), "got nan at 1"),

@@ -602,7 +602,7 @@ def test_optimized_of_one_list() -> None:
     ("options", "message"),
     [
         ({"credit": "binary"}, "credit must be one of 'inverse', 'negative'; got 'binary'"),
-        ({"max_lists": 0}, "max_lists must be a whole number of lists, 1 or more. Got 0"),
+        ({"max_lists": 0}, "max_lists must be a whole number of at least 1. Got 0"),
         ({"max_lists": 2.5}, "max_lists must be a whole number"),
         ({"max_lists": True}, "max_lists must be a whole number"),
     ],

@@ -255,8 +255,8 @@ def test_the_metric_is_asked_of_the_offline_side() -> None:
         (LtrValueError, {"truth": {"a": 1, "b": 2}, "by": "clicks"}, "by must be one of"),
         (LtrValueError, {"truth": {"a": 1, "b": 2}, "impressions": 7}, "nearest checkpoints are 6 and 8;"),
         (LtrValueError, {"truth": {"a": 1, "b": 2}, "impressions": 31}, "nearest checkpoints are 30;"),
-        (LtrValueError, {"truth": {"a": 1, "b": 2}, "impressions": 0}, "1 or more"),
-        (LtrValueError, {"truth": {"a": 1, "b": 2}, "impressions": 2.0}, "1 or more"),
+        (LtrValueError, {"truth": {"a": 1, "b": 2}, "impressions": 0}, "of at least 1"),
+        (LtrValueError, {"truth": {"a": 1, "b": 2}, "impressions": 2.0}, "of at least 1"),
     ],
 )
 def test_what_an_error_cannot_be_of(kind: type[Exception], options: dict[str, object], message: str) -> None:

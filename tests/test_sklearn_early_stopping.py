@@ -330,8 +330,8 @@ class TestErrors:
     def test_parameters(self, options: dict[str, Any], rows: Rows) -> None:
         X, y, qid = rows
         for wrong, message in (
-            ({"validation_fraction": 1}, "validation_fraction must lie strictly between 0 and 1. Got 1"),
-            ({"validation_fraction": 0.0}, "validation_fraction must lie strictly"),
+            ({"validation_fraction": 1}, "validation_fraction must be a number between 0 and 1, such as 0.1. Got 1"),
+            ({"validation_fraction": 0.0}, "validation_fraction must be"),
             ({"metric": ["mrr", "map"]}, "metric must be one metric"),
             ({"metric": "ndgc"}, "Did you mean"),
         ):

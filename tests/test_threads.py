@@ -95,7 +95,7 @@ def test_errors_come_out_of_threads_as_they_are() -> None:
 
 @pytest.mark.parametrize("asked", [0, -1, 1.5, "2", True])
 def test_what_is_no_number_of_threads(asked: object) -> None:
-    with pytest.raises(ltr.LtrValueError, match="n_threads must be a whole number, 1 or more, or None. Got"):
+    with pytest.raises(ltr.LtrValueError, match="n_threads must be a whole number of at least 1, or None. Got"):
         ltr.evaluate([1, 0], [1, 2], group=[2], n_threads=asked)
 
 

@@ -9,8 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from ltr_metrics._engine.checks import is_count
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics._engine.checks import require_count
 
 ROWS_WORTH_A_THREAD = 500_000  # below it, starting threads and waiting for each other costs more than they save
 CGROUP_LIMITS = (
@@ -28,9 +27,8 @@ def n_threads_for(n_rows: int, asked: int | None) -> int:
     """
     worth = max(1, n_rows // ROWS_WORTH_A_THREAD)
     if asked is not None:
-        if not is_count(asked):
-            raise LtrValueError(f"n_threads must be a whole number, 1 or more, or None. Got {asked!r}.")
-        return 1 if worth == 1 or asked == 1 else min(int(asked), worth, usable_processors())
+        asked = require_count("n_threads", asked, note=", or None")
+        return 1 if worth == 1 or asked == 1 else min(asked, worth, usable_processors())
     if worth == 1 or _in_a_worker():
         return 1
     return min(worth, usable_processors(), _openmp_limit())

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, IntArray, as_numbers, is_count, pandas_index
+from ltr_metrics._engine.checks import AnyArray, IntArray, as_numbers, pandas_index, require_count
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
@@ -118,9 +118,8 @@ def bins(values: Any, *, edges: Any = None, n: int | None = None) -> Bins:
     )
     if edges is not None and n is not None:
         raise LtrTypeError("Pass edges or n, not both: edges say how many bins there are.")
-    if n is not None and not is_count(n):
-        raise LtrValueError(f"n must be a whole number of at least 1. Got {n!r}.")
-    begins = _quantile_edges(numbers, n or BINS) if edges is None else _checked_edges(edges, numbers)
+    n_bins = BINS if n is None else require_count("n", n)
+    begins = _quantile_edges(numbers, n_bins) if edges is None else _checked_edges(edges, numbers)
     codes = np.searchsorted(np.array(begins, dtype=numbers.dtype), numbers, side="right") - 1
     whole = bool((numbers == np.floor(numbers)).all()) and all(begin.is_integer() and begin >= 0 for begin in begins)
     return Bins(_labels(begins, whole), codes, begins, pandas_index(values))

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count, refuse_different_indexes
+from ltr_metrics._engine.checks import (
+    AnyArray,
+    BoolArray,
+    FloatArray,
+    as_numbers,
+    refuse_different_indexes,
+    require_count,
+    require_fraction,
+)
 from ltr_metrics._engine.plain import none_if_nan, plain_ids, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranks import RowRanks, rank_rows
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import mean
-from ltr_metrics.metrics.base import is_number
 
 if TYPE_CHECKING:
     import pandas
@@ -220,10 +227,8 @@ def churn_of(
     retrieved_b: Any = None,
 ) -> Churn:
     """Do the same for rows that are grouped already, of which those are ranked that ``queries`` says are retrieved."""
-    if not is_count(k):
-        raise LtrValueError(f"k must be a whole number of at least 1. Got {k!r}.")
-    if not (is_number(p) and 0 < p < 1):
-        raise LtrValueError(f"p must be a number between 0 and 1. Got {p!r}.")
+    k = require_count("k", k)
+    p = require_fraction("p", p, 0.9)
     places_a, places_b = rank_rows(queries, a, "a", retrieved_a), rank_rows(queries, b, "b", retrieved_b)
     n_ranked = [queries.sum_by_query(one.rank > 0) for one in (places_a, places_b)]
     n_shown = np.minimum(np.maximum(*n_ranked), k)
@@ -234,11 +239,11 @@ def churn_of(
         overlap=np.where(n_shown > 0, n_shared / np.maximum(n_shown, 1), np.nan),
         changed=n_shared < n_shown,
         reordered=queries.sum_by_query((in_a | in_b) & (places_a.rank != places_b.rank)) > 0,
-        rbo=_rank_biased_overlap(queries, places_a, places_b, float(p)),
+        rbo=_rank_biased_overlap(queries, places_a, places_b, p),
         tied=queries.sum_by_query(places_a.tied() | places_b.tied()) > 0,
         tied_at_cutoff=queries.sum_by_query(places_a.tied_across(k) | places_b.tied_across(k)) > 0,
-        k=int(k),
-        p=float(p),
+        k=k,
+        p=p,
         weight=queries.weight,
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, is_count, named_columns
+from ltr_metrics._engine.checks import BoolArray, named_columns, require_count
 from ltr_metrics._engine.plain import none_if_nan, plain_id, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.words import ConventionName, NoRelevant
@@ -222,8 +222,7 @@ def audit(
     >>> found.models["base"].ties["mrr"].worst, found.models["base"].ties["mrr"].best
     (0.75, 1.0)
     """
-    if not is_count(k):
-        raise LtrValueError(f"k must be a whole number of at least 1. Got {k!r}.")
+    k = require_count("k", k)
     queries = queries_from(y_true, data, "audit")
     request = resolve(metrics, no_relevant=no_relevant, convention=convention)
     vectors = named_columns(scores, "scores")
@@ -238,7 +237,7 @@ def audit_of(queries: Mapping[str, Queries], scores: Mapping[str, Any], request:
     for name, vector in scores.items():
         with naming(name):
             models[name] = _of_model(queries[name], vector, k, tie_audit_of(queries[name], vector, request))
-    return Audit(DataAudit.of(queries[next(iter(scores))]), models, int(k))
+    return Audit(DataAudit.of(queries[next(iter(scores))]), models, k)
 
 
 def _of_model(queries: Queries, scores: Any, k: int, ties: TieAudit) -> ModelAudit:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, is_count, refuse_different_indexes
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, is_count, refuse_different_indexes, require_count
 from ltr_metrics._engine.plain import none_if_nan, plain_ids, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table, as_html, as_text
 from ltr_metrics._engine.queries import LabelledQueries
@@ -281,8 +281,7 @@ def rank_changes_of(
     retrieved_b: Any = None,
 ) -> RankChanges:
     """Do the same for labels that are laid out already; documents count one each, whatever the weights of their queries."""
-    if not is_count(k):
-        raise LtrValueError(f"k must be a whole number of at least 1. Got {k!r}.")
+    k = require_count("k", k)
     relevance = _RelevantDocuments(rel=rel)
     relevance.check(queries)
     rows = np.flatnonzero(np.concatenate(([False], relevance.relevant(queries)))[queries.grade_index])
@@ -299,7 +298,7 @@ def rank_changes_of(
         grade=queries.grades[queries.grade_index[rows] - 1],
         rank_a=ranks[0][order],
         rank_b=ranks[1][order],
-        k=int(k),
+        k=k,
     )
 
 

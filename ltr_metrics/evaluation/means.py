@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray
-from ltr_metrics.errors import LtrValueError, import_extra
-from ltr_metrics.metrics.base import is_number
+from ltr_metrics._engine.checks import BoolArray, FloatArray, require_confidence
+from ltr_metrics.errors import import_extra
 
 LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
 
@@ -92,7 +91,6 @@ def mean_interval(values: FloatArray, weight: FloatArray | None, confidence: flo
 
 def t_quantile(n_queries: int, confidence: float) -> float:
     """Return t, the half-width of a confidence interval in standard errors; NaN for fewer than two queries."""
-    if not is_number(confidence) or not 0 < confidence < 1:
-        raise LtrValueError(f"confidence must be a number between 0 and 1, such as 0.95. Got {confidence!r}.")
+    confidence = require_confidence(confidence)
     t = import_extra("scipy.stats", "report").t
     return float(t.ppf((1 + confidence) / 2, n_queries - 1)) if n_queries > 1 else float("nan")

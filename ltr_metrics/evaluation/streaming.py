@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ltr_metrics._engine.checks import is_count, whole_number
+from ltr_metrics._engine.checks import require_count, whole_number
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries
@@ -108,8 +108,7 @@ def evaluate_sorted(
     files = tuple(Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths))
     scores, models = dict(scores or {}), dict(models or {})
     _refuse_names(files, scores, models)
-    if not is_count(rows_at_once):
-        raise LtrValueError(f"rows_at_once must be a whole number, 1 or more. Got {rows_at_once!r}.")
+    require_count("rows_at_once", rows_at_once)
     loaded = {name: load_model(file) for name, file in models.items()}
     if is_table(files[0]):
         if n_features is not None or zero_based:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count, require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.interleaving.fit import most_likely
 from ltr_metrics.interleaving.method import clicked_places, generator_of
@@ -102,7 +102,7 @@ class ClickModel:
     @classmethod
     def random(cls, grades: int) -> ClickModel:
         """Return a user who looks at every document and clicks on half of them, whatever their grade."""
-        return cls([0.5] * _as_count("grades", grades))
+        return cls([0.5] * require_count("grades", grades))
 
     @classmethod
     def position_based(cls, click: Sequence[float], examination: Sequence[float]) -> ClickModel:
@@ -152,7 +152,7 @@ class ClickModel:
         >>> np.round(found.click, 2), np.round(found.stop, 1)
         (array([0.05, 0.95]), array([0.2, 0.9]))
         """
-        number = _as_count("n_grades", n_grades)
+        number = require_count("n_grades", n_grades)
         listed = [(_as_grades(shown, number), clicks_on) for shown, clicks_on in _both(grades, clicks)]
         if not listed:
             raise LtrValueError("There are no impressions to estimate users from.")
@@ -253,12 +253,6 @@ def _probabilities(name: str, values: Any) -> tuple[float, ...]:
         at = int(bad.argmax())
         raise LtrValueError(f"{name} must hold probabilities, 0 to 1: got {numbers[at]:g} at {at} (from 0).")
     return tuple(numbers.tolist())
-
-
-def _as_count(name: str, value: Any) -> int:
-    if not is_count(value):
-        raise LtrValueError(f"{name} must be how many grades there are, 1 or more. Got {value!r}.")
-    return int(value)
 
 
 def _both(grades: Iterable[Any], clicks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:

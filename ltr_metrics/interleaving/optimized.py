@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, is_count, require_option
+from ltr_metrics._engine.checks import FloatArray, require_count, require_option
 from ltr_metrics._engine.words import Credit
 from ltr_metrics.analysis.inference.libraries import library
 from ltr_metrics.errors import LtrValueError, warn
@@ -79,12 +79,9 @@ class Optimized(Method):
     ) -> None:
         super().__init__(rankings, length)
         rule = require_option("credit", credit, CREDITS)
-        if not is_count(max_lists):
-            raise LtrValueError(f"max_lists must be a whole number of lists, 1 or more. Got {max_lists!r}.")
+        max_lists = require_count("max_lists", max_lists)
         self._credit_of = {document: self._credit_of_ranks(document, rule) for document in self._rankings.top}
-        lists, all_there = _lists(
-            self._rankings.lists, self._rankings.n_shown, int(max_lists), generator_of(random_state)
-        )
+        lists, all_there = _lists(self._rankings.lists, self._rankings.n_shown, max_lists, generator_of(random_state))
         if all_there:  # the seed decides nothing, not even their order
             order = {document: at for at, document in enumerate(self._rankings.top)}
             lists.sort(key=lambda one: [order[document] for document in one])

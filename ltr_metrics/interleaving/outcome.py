@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray, is_count, require_option
+from ltr_metrics._engine.checks import AnyArray, FloatArray, require_confidence, require_count, require_option
 from ltr_metrics._engine.plain import none_if_nan, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics._engine.words import OutcomeBy
 from ltr_metrics.analysis.inference.libraries import library
-from ltr_metrics.analysis.inference.options import require_fraction
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.base import Metric
 
@@ -63,8 +62,7 @@ def checkpoints(n_impressions: int) -> Counts:
     >>> checkpoints(30).tolist()
     [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 30]
     """
-    if not is_count(n_impressions):
-        raise LtrValueError(f"n_impressions must be a whole number, 1 or more. Got {n_impressions!r}.")
+    require_count("n_impressions", n_impressions)
     decades = len(str(n_impressions))
     kept = np.rint(10.0 ** (np.arange(A_DECADE * decades + 1) / A_DECADE)).astype(np.int64)
     return np.unique(np.append(kept[kept < n_impressions], np.int64(n_impressions)))
@@ -408,11 +406,9 @@ class Outcome(Printed):
 
     def _checkpoint(self, impressions: Any) -> int:
         known = self.checkpoints
-        if is_count(impressions) and impressions in known:
-            return int(np.searchsorted(known, impressions))
-        if not is_count(impressions):
-            raise LtrValueError(f"impressions must be a whole number, 1 or more. Got {impressions!r}.")
-        at = int(np.searchsorted(known, impressions))
+        at = int(np.searchsorted(known, require_count("impressions", impressions)))
+        if impressions in known:
+            return at
         near = " and ".join(f"{one:,}" for one in known[max(0, at - 1) : at + 1].tolist())
         raise LtrValueError(
             f"The outcome after {impressions:,} impressions was not kept. The nearest checkpoints are {near}; outcome.checkpoints has all."
@@ -421,7 +417,7 @@ class Outcome(Printed):
     # -- pairs ----------------------------------------------------------------------------------------------------------
 
     def _pairs(self, confidence: float) -> list[dict[str, Any]]:
-        confidence = require_fraction("confidence", confidence, 0.95)
+        confidence = require_confidence(confidence)
         n, wins, preference = self.n_impressions, self.wins, self.preference
         squares = self.tally.squares.sum(axis=0)
         sums = _but_for_rounding(n, self.tally.differences.sum(axis=0), squares)

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any
 
-from ltr_metrics._engine.checks import is_count
+from ltr_metrics._engine.checks import require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 
@@ -46,11 +46,8 @@ class Rankings:
         self.lists = [_as_ranking(f"rankings[{i}]", one) for i, one in enumerate(rankings)]
         if len(self.lists) < 2:
             raise LtrValueError(f"rankings must be two or more, to be compared: got {len(self.lists)}.")
-        if length is not None and not is_count(length):
-            raise LtrValueError(
-                f"length must be a whole number of documents to show, 1 or more, or None. Got {length!r}."
-            )
-        self.length = max(map(len, self.lists)) if length is None else int(length)
+        longest = max(map(len, self.lists))
+        self.length = longest if length is None else require_count("length", length, note=", or None")
 
     @cached_property
     def ranks(self) -> list[dict[Hashable, int]]:

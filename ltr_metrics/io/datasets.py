@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, as_vector, refuse_different_indexes, take_rows
+from ltr_metrics._engine.checks import (
+    AnyArray,
+    FloatArray,
+    IntArray,
+    as_vector,
+    refuse_different_indexes,
+    require_count,
+    require_fraction,
+    take_rows,
+)
 from ltr_metrics._engine.grouping import as_ids, group_by_ids
 from ltr_metrics.errors import LtrValueError
 
@@ -64,10 +73,8 @@ def make_ranking(
     >>> X.shape, int(y.max()), len(set(qid))
     ((134, 20), 4, 3)
     """
-    _require(isinstance(n_queries, int) and n_queries >= 1, "n_queries", "be a whole number of at least 1", n_queries)
-    _require(
-        isinstance(n_features, int) and n_features >= 3, "n_features", "be a whole number of at least 3", n_features
-    )
+    require_count("n_queries", n_queries)
+    require_count("n_features", n_features, at_least=3)
     _require(documents >= 1, "documents", "be at least 1", documents)
     _require(0 <= no_relevant <= 1, "no_relevant", "lie between 0 and 1", no_relevant)
     _require(noise >= 0, "noise", "not be negative", noise)
@@ -114,7 +121,7 @@ def train_test_split(
     >>> len(set(qid_train)), len(set(qid_test)), set(qid_train) & set(qid_test)
     (8, 2, set())
     """
-    _require(isinstance(test_size, float) and 0 < test_size < 1, "test_size", "lie strictly between 0 and 1", test_size)
+    require_fraction("test_size", test_size, 0.2)
     refuse_different_indexes(X=X, y=y, qid=qid)
     ids = as_ids(qid, "qid")
     as_vector(y, "y", len(ids))

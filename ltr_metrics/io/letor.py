@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, is_count, whole_number
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_count, whole_number
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.io.compressed import blocks_of_lines, without_compression
 
@@ -118,8 +118,8 @@ def read_letor(
 
 def require_n_features(n_features: object) -> None:
     """Refuse what is no number of features."""
-    if n_features is not None and not is_count(n_features):
-        raise LtrValueError(f"n_features must be a whole number of at least 1. Got {n_features!r}.")
+    if n_features is not None:
+        require_count("n_features", n_features)
 
 
 @dataclass(frozen=True, eq=False)

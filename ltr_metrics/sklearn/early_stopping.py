@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, is_count
+from ltr_metrics._engine.checks import AnyArray, BoolArray, require_count, require_fraction
 from ltr_metrics._hosts import HostMetrics, UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.sklearn.steps import Steps
@@ -57,12 +57,8 @@ class StopEarly:
     random_state: Any
 
     def __post_init__(self) -> None:
-        if not is_count(self.rounds):
-            raise LtrValueError(
-                f"early_stopping_rounds must be a whole number of at least 1, or None to train for all rounds. Got {self.rounds!r}."
-            )
-        if not isinstance(self.fraction, (float, np.floating)) or not 0 < self.fraction < 1:
-            raise LtrValueError(f"validation_fraction must lie strictly between 0 and 1. Got {self.fraction!r}.")
+        require_count("early_stopping_rounds", self.rounds, note=", or None to train for all rounds")
+        require_fraction("validation_fraction", self.fraction, 0.1)
 
     def fit(self, steps: Steps, training: Training) -> tuple[int, AnyArray]:
         """Fit the estimator; return the rounds that its predictions use, and the queries that were held out.

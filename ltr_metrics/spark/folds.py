@@ -13,7 +13,7 @@ from pyspark.ml.tuning import TrainValidationSplit, TrainValidationSplitModel
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from ltr_metrics._engine.checks import is_count
+from ltr_metrics._engine.checks import require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.spark import columns
 
@@ -54,8 +54,7 @@ def with_folds(frame: DataFrame, qid: str, n_folds: int, seed: int, *, column: s
     True
     """
     columns.refuse_other_frames(frame)
-    if not is_count(n_folds) or n_folds < 2:
-        raise LtrValueError(f"n_folds must be a whole number, 2 or more. Got {n_folds!r}.")
+    require_count("n_folds", n_folds, at_least=2)
     if column in frame.columns:
         raise LtrValueError(f"The frame has a column {column!r} already: name another one with column=.")
     return frame.withColumn(column, _drawn(frame, qid, n_folds, seed).cast("int"))

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import xgboost
 
-from ltr_metrics._engine.checks import is_count
+from ltr_metrics._engine.checks import require_count
 from ltr_metrics._engine.words import ConventionName
 from ltr_metrics._hosts import (
     Plan,
@@ -84,8 +84,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         names = list(self._watched.plan().logged)
         if len(names) != 1:
             raise LtrValueError(f"early_stopping watches one metric. Got {', '.join(names)}.")
-        if not is_count(rounds):
-            raise LtrValueError(f"rounds must be a whole number, 1 or more. Got {rounds!r}.")
+        require_count("rounds", rounds)
         if not is_number(options["min_delta"]) or not options["min_delta"] >= 0:
             raise LtrValueError(f"min_delta must be a number, 0 or more. Got {options['min_delta']!r}.")
         if not isinstance(options["data_name"], (str, type(None))):

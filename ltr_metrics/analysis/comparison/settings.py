@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import require_option
+from ltr_metrics._engine.checks import require_confidence, require_fraction, require_option
 from ltr_metrics._engine.words import Correction, CorrectionOver, Interval, Test
 from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
-from ltr_metrics.analysis.inference.options import require_fraction, require_n_resamples
+from ltr_metrics.analysis.inference.options import require_n_resamples
 from ltr_metrics.errors import LtrTypeError
 
 CORRECTION_OVER: tuple[CorrectionOver, ...] = get_args(CorrectionOver)
@@ -35,7 +35,7 @@ class Settings:
         require_option("correction_over", self.correction_over, CORRECTION_OVER)
         require_option("interval", self.interval, INTERVALS)
         plain = {
-            "confidence": require_fraction("confidence", self.confidence, 0.95),
+            "confidence": require_confidence(self.confidence),
             "power": require_fraction("power", self.power, 0.8),
             "n_resamples": require_n_resamples(self.n_resamples),
         }

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
+from ltr_metrics._engine.checks import BoolArray, FloatArray, require_confidence, require_option
 from ltr_metrics._engine.words import Bootstrap
-from ltr_metrics.analysis.inference.options import require_fraction, require_n_resamples
+from ltr_metrics.analysis.inference.options import require_n_resamples
 from ltr_metrics.analysis.inference.resampling import in_chunks, sums, tolerance
 from ltr_metrics.analysis.inference.sample import Sample
 from ltr_metrics.errors import LtrValueError
@@ -71,7 +71,7 @@ def bootstrap_intervals(
     True
     """
     require_option("method", method, BOOTSTRAPS)
-    tail = (1 - require_fraction("confidence", confidence, 0.95)) / 2
+    tail = (1 - require_confidence(confidence)) / 2
     n_resamples = _require_enough(n_resamples, tail)
     ends = np.where(sample.n > 1, sample.mean, np.nan) * np.ones((2, 1))
     for columns in _alike(sample.counts, np.flatnonzero((sample.n > 1) & ~sample.constant)):

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics._engine.checks import BoolArray, FloatArray, require_confidence
 from ltr_metrics.analysis.inference.libraries import library
-from ltr_metrics.analysis.inference.options import require_fraction
 from ltr_metrics.analysis.inference.randomization import ALWAYS_EXACT, exact_p
 from ltr_metrics.analysis.inference.sample import Sample
 from ltr_metrics.errors import LtrValueError
@@ -33,7 +32,7 @@ def t_p(sample: Sample) -> tuple[FloatArray, BoolArray]:
 
 def t_intervals(sample: Sample, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Return the ends of Student's interval of each mean; NaN for fewer than two units."""
-    level = (1 + require_fraction("confidence", confidence, 0.95)) / 2
+    level = (1 + require_confidence(confidence)) / 2
     half = np.asarray(library("scipy.stats").t.ppf(level, sample.degrees_of_freedom)) * sample.standard_error
     return sample.mean - half, sample.mean + half
 

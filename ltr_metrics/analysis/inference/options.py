@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ltr_metrics._engine.checks import is_count
+from ltr_metrics._engine.checks import require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 if TYPE_CHECKING:
@@ -17,21 +17,9 @@ if TYPE_CHECKING:
 FEWEST_RESAMPLES = 100  # below it a p-value has less than two digits
 
 
-def require_fraction(name: str, value: object, example: float) -> float:
-    """Return a number between 0 and 1, both excluded."""
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_number or not 0 < value < 1:  # type: ignore[operator]
-        raise LtrValueError(f"{name} must be a number between 0 and 1, such as {example:g}. Got {value!r}.")
-    return float(value)  # type: ignore[arg-type]
-
-
 def require_n_resamples(value: object) -> int:
     """Return how often to resample."""
-    if not is_count(value) or value < FEWEST_RESAMPLES:  # type: ignore[operator]
-        raise LtrValueError(
-            f"n_resamples must be a whole number, {FEWEST_RESAMPLES} or more; 10000 is usual. Got {value!r}."
-        )
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return require_count("n_resamples", value, FEWEST_RESAMPLES, "; 10000 is usual")
 
 
 def random_bits(seed: Seed, *purpose: int) -> np.random.PCG64:

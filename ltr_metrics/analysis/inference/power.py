@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.checks import FloatArray, require_confidence, require_fraction
 from ltr_metrics.analysis.inference.libraries import library
-from ltr_metrics.analysis.inference.options import require_fraction
 from ltr_metrics.analysis.inference.sample import Sample
 from ltr_metrics.errors import LtrValueError
 
@@ -45,7 +44,7 @@ def detectable(sample: Sample, confidence: float = 0.95, power: float = 0.8) -> 
     >>> (detectable(sample) / sample.standard_error).round(3).tolist()
     [3.27]
     """
-    confidence = require_fraction("confidence", confidence, 0.95)
+    confidence = require_confidence(confidence)
     power = require_fraction("power", power, 0.8)
     if power <= 1 - confidence:
         raise LtrValueError(

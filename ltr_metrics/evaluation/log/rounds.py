@@ -12,14 +12,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_option
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_confidence, require_option
 from ltr_metrics._engine.grouping import label_codes
 from ltr_metrics._engine.printed import Printed
 from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.change import Change, change_of
 from ltr_metrics.evaluation.means import counting, mean, standard_error
-from ltr_metrics.metrics.base import is_number
 
 RULES: tuple[RuleOfBestRound, ...] = get_args(RuleOfBestRound)
 
@@ -125,8 +124,7 @@ def best_round(
 ) -> BestRound:
     """Choose a round, and find those whose mean cannot be told from the best."""
     require_option("rule", rule, RULES)
-    if not is_number(confidence) or not 0 < confidence < 1:
-        raise LtrValueError(f"confidence must be a number between 0 and 1, such as 0.95. Got {confidence!r}.")
+    confidence = require_confidence(confidence)
     _refuse_too_few(values, weight, metric)
     means = curve(values, weight)
     errors = np.array([standard_error(of_round, weight) for of_round in values])
@@ -134,7 +132,7 @@ def best_round(
     chosen = best if rule == "max" else int((means >= means[best] - errors[best]).argmax())
     z = -NormalDist().inv_cdf((1 - confidence) / 2)
     same = [not _is_told_apart(of_round - values[best], weight, z) for of_round in values]
-    return BestRound(metric, chosen, rule, best, means, errors, np.flatnonzero(same), float(confidence))
+    return BestRound(metric, chosen, rule, best, means, errors, np.flatnonzero(same), confidence)
 
 
 def _is_told_apart(difference: FloatArray, weight: FloatArray | None, z: float) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray, is_count, require_option
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray, require_count, require_option
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import InterleavingMethod, RuleOfCredit, TiesOfRankings
 from ltr_metrics.analysis.comparison.settings import seed_from
@@ -183,8 +183,7 @@ class _Simulation:
 
 def _refuse_options(impressions: Any, length: Any, clicks: Any, progress: Any, method_options: Any) -> None:
     for name, value in (("impressions", impressions), ("length", length)):
-        if not is_count(value):
-            raise LtrValueError(f"{name} must be a whole number, 1 or more. Got {value!r}.")
+        require_count(name, value)
     if not isinstance(clicks, ClickModel):
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
     if not isinstance(progress, (bool, np.bool_)):
