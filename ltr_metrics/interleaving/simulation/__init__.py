@@ -23,11 +23,12 @@ from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
 from ltr_metrics.interleaving.method import RULES
 from ltr_metrics.interleaving.methods import method_named
-from ltr_metrics.interleaving.outcome import Outcome, Tally, ends_of_block
+from ltr_metrics.interleaving.outcome import Outcome
 from ltr_metrics.interleaving.simulation.layout import ManyRankings, Shown
 from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
 from ltr_metrics.interleaving.simulation.ppm import ManyPairwisePreferences
 from ltr_metrics.interleaving.simulation.team_draft import ManyTeamDrafts
+from ltr_metrics.interleaving.tally import Tally, block_ends
 
 
 class Mixer(Protocol):
@@ -125,11 +126,11 @@ def simulate(
     queries = y_true if isinstance(y_true, Queries) else queries_from(y_true, data, "simulate", OWN)
     if isinstance(y_true, Queries) and data:
         raise LtrTypeError(f"Queries have their data already: leave out {', '.join(data)}.")
-    clicks.refuse_grades(queries.grades)
+    clicks.require_grades(queries.grades)
     clicks.warn_of_grades(queries.grades)
     seed = seed_from(random_state)
     rankings = ManyRankings.of_scores(queries, _scores(queries, scores), length, _tie_break(queries, ties, seed))
-    clicks.refuse_length(int(rankings.n_shown.max()))
+    clicks.require_length(int(rankings.n_shown.max()))
     simulation = _Simulation(
         mixer=_mixer(rankings, method, require_option("rule", rule, RULES), dict(method_options or {})),
         clicks=clicks,
@@ -138,7 +139,7 @@ def simulate(
         seed=seed,
         n_impressions=int(impressions),
     )
-    tally = Tally.together(list(simulation.run(n_threads, progress)))
+    tally = Tally.concat(list(simulation.run(n_threads, progress)))
     simulation.mixer.warn()
     return Outcome(list(scores), method, tally, _Offline(queries, rankings, list(scores)))
 
@@ -172,7 +173,7 @@ class _Simulation:
         query = self._queries(rng.random(stop - start))
         shown = self.mixer.mix(query, rng)
         clicked = self.clicks.draw(self.mixer.grade.take(shown.documents), rng)
-        return Tally.of(self.mixer.credit(query, shown, clicked), ends_of_block(start, stop))
+        return Tally.from_credit(self.mixer.credit(query, shown, clicked), block_ends(start, stop))
 
     def _queries(self, draws: FloatArray) -> IntArray:
         if self.cumulative_weight is None:
