@@ -202,7 +202,7 @@ BAD: list[tuple[object, str]] = [
     (GOOD | {"teams": [0, 1, True]}, "Got True"),
     (GOOD | {"teams": ["old", "new", "nwe"]}, r"teams\[2\] is 'nwe', .*Did you mean 'new'"),
     (GOOD | {"teams": "old"}, "teams must be a list"),
-    ({"shown": ["a"], "clicks": [0], "teams": ["old"]}, r"teams\[0\] is the name 'old', .*pass models="),
+    ({"shown": ["a"], "clicks": [0], "teams": ["old"]}, r"teams\[0\] is the name 'old', .*Pass models="),
     ({"shown": ["a"], "clicks": [0], "teams": [2]}, "numbers of the models, 0 to 1. Got 2"),
     (GOOD | {"rankings": RANKINGS}, "the same models. Here they are old, new, third, and not old, new"),
     (GOOD | {"rankings": {"old": ["a"], "other": ["b"]}}, "Here they are old, other"),
@@ -318,7 +318,7 @@ def test_team_draft_needs_teams_alone(tmp_path: Path) -> None:
         {"shown": ["x", "y"], "teams": [1, 0], "clicks": [1, 0]},
     )
     assert score(named, "team_draft", models=["old", "new"]).wins.tolist() == [[0, 0], [2, 0]]
-    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): There are teams but no rankings.* pass models="):
+    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): There are teams but no rankings.* Pass models="):
         score(teams, "team_draft")
     for method, why in (
         ("ppm", "the impression has teams, but PairwisePreference has none"),

@@ -247,7 +247,7 @@ def test_the_metric_is_asked_of_the_offline_side() -> None:
     [
         (LtrTypeError, {}, "Pass exactly one of metric and truth"),
         (LtrTypeError, {"metric": "map", "truth": {"a": 1, "b": 2}}, "Pass exactly one of metric and truth"),
-        (LtrValueError, {"metric": "map"}, r"no labels to compute map from\. Pass truth="),
+        (LtrValueError, {"metric": "map"}, r"no labels, so map cannot be computed\. Pass truth="),
         (LtrValueError, {"truth": {"a": 1}}, "'b' has None"),
         (LtrValueError, {"truth": {"a": 1, "b": math.nan}}, "'b' has nan"),
         (LtrValueError, {"truth": {"a": 1, "b": "2"}}, "'b' has '2'"),

@@ -89,8 +89,8 @@ def score(
     located = read_located(Path(impressions), names) if is_path else locate(impressions)  # type: ignore[arg-type]
     build = lru_cache(CACHE_SIZE)(partial(_build, method_class, options))
     scored = (
-        (found, _credit(location, impression, found, method_class, build, rule))
-        for location, impression, found in with_models(located, names)
+        (model_names, _credit(location, impression, model_names, method_class, build, rule))
+        for location, impression, model_names in with_models(located, names)
     )
     tally, n = None, 0
     while block := list(islice(scored, BLOCK)):
