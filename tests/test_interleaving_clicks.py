@@ -16,7 +16,7 @@ from scipy import stats
 
 from ltr_metrics import LtrTypeError, LtrValueError
 from ltr_metrics.interleaving import ClickModel
-from ltr_metrics.interleaving.fit import Probabilities, _Seen
+from ltr_metrics.interleaving.fit import Probabilities, _Impressions
 
 USERS = ("perfect", "navigational", "informational", "almost_random")
 TABLE = {
@@ -168,7 +168,7 @@ def test_the_likelihood_is_that_of_the_clicks() -> None:
         clicked = np.zeros((3, 30), dtype=np.bool_)
         for impression, places in enumerate(clicks):
             clicked[places, impression] = True
-        data = _Seen(grades.T, clicked, 2, only_after_click)
+        data = _Impressions(grades.T, clicked, 2, only_after_click)
         assert data.log_likelihood(users) == pytest.approx(log_likelihood(model, grades.tolist(), clicks), abs=1e-9)
 
 
@@ -182,12 +182,12 @@ def test_lists_of_several_lengths() -> None:
 @pytest.mark.parametrize(
     ("grades", "clicks", "message"),
     [
-        ([[0, 0]], [[0]], "surely looked at a document of grade 1"),
-        ([[0, 1]], [[0]], "surely looked at a document of grade 1"),
-        ([[0, 1]], [[]], "surely looked at a document of grade 0"),
+        ([[0, 0]], [[0]], "No document of grade 1 is at or above the last click"),
+        ([[0, 1]], [[0]], "No document of grade 1 is at or above the last click"),
+        ([[0, 1]], [[]], "No document of grade 0 is at or above the last click"),
         ([], [], "There are no impressions"),
-        ([[1, 2]], [[0]], r"grades must be whole numbers from 0 to 1: got 2 at place 1"),
-        ([[0, 1]], [[2]], "0 to 1: got 2"),
+        ([[1, 2]], [[0]], r"grades must be whole numbers from 0 to 1. Got 2 at slot 1"),
+        ([[0, 1]], [[2]], "0 to 1. Got 2"),
     ],
 )
 def test_nothing_is_made_up_of_what_was_not_seen(grades: Any, clicks: Any, message: str) -> None:
@@ -197,32 +197,32 @@ def test_nothing_is_made_up_of_what_was_not_seen(grades: Any, clicks: Any, messa
 
 @pytest.mark.parametrize("n_grades", [0, -1, 2.5, True, None])
 def test_how_many_grades_is_a_count(n_grades: Any) -> None:
-    with pytest.raises(LtrValueError, match="n_grades must be a whole number of at least 1"):
+    with pytest.raises(LtrValueError, match="n_grades must be the number of grades"):
         ClickModel.fit([[0]], [[0]], n_grades=n_grades)
 
 
 def test_as_many_lists_as_clicks() -> None:
-    with pytest.raises(LtrValueError, match="grades and clicks must be of the same impressions"):
+    with pytest.raises(LtrValueError, match="grades and clicks must have one entry per impression"):
         ClickModel.fit([[0], [0]], [[0]], n_grades=1)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ClickModel.informational(4), "published for 2, 3 and 5 grades.*got grades=4"),
+        (lambda: ClickModel.informational(4), "published for 2, 3 and 5 grades.*Got grades=4"),
         (lambda: ClickModel.perfect(True), "grades=True"),
         (lambda: ClickModel.random(0), "grades must be a whole number of at least 1. Got 0"),
         (lambda: ClickModel.random(2.5), "grades must be a whole number of at least 1. Got 2.5"),
         (lambda: ClickModel([]), "at least one probability"),
-        (lambda: ClickModel([0.5, 1.5]), "click must hold probabilities, 0 to 1: got 1.5 at 1"),
-        (lambda: ClickModel([0.5, float("nan")]), "got nan at 1"),
-        (lambda: ClickModel([0.5, 1], [0.1]), "stop must have one probability a grade, as click: got 1 for 2"),
-        (lambda: ClickModel([0.5], 2), "stop must hold probabilities"),
-        (lambda: ClickModel.position_based([0.5], [1, -1]), "examination must hold probabilities"),
-        (lambda: ClickModel.perfect(2).clicks_on([0, 2]), "from 0 to 1: got 2 at place 1"),
-        (lambda: ClickModel.perfect(2).clicks_on([0.5]), "whole numbers from 0 to 1: got 0.5"),
-        (lambda: ClickModel.perfect(2).clicks_on([0, -1]), "got -1 at place 1"),
-        (lambda: ClickModel.position_based([0, 1], [1]).clicks_on([0, 1]), "got 1 for 2 places"),
+        (lambda: ClickModel([0.5, 1.5]), "click must be probabilities, 0 to 1. Got 1.5 at index 1"),
+        (lambda: ClickModel([0.5, float("nan")]), "Got nan at index 1"),
+        (lambda: ClickModel([0.5, 1], [0.1]), "stop must have one probability per grade, like click. Got 1 for 2"),
+        (lambda: ClickModel([0.5], 2), "stop must be probabilities"),
+        (lambda: ClickModel.position_based([0.5], [1, -1]), "examination must be probabilities"),
+        (lambda: ClickModel.perfect(2).clicks_on([0, 2]), "from 0 to 1. Got 2 at slot 1"),
+        (lambda: ClickModel.perfect(2).clicks_on([0.5]), "whole numbers from 0 to 1. Got 0.5"),
+        (lambda: ClickModel.perfect(2).clicks_on([0, -1]), "Got -1 at slot 1"),
+        (lambda: ClickModel.position_based([0, 1], [1]).clicks_on([0, 1]), "Got 1 for 2 slots"),
     ],
 )
 def test_bad_values_are_named(make: Any, message: str) -> None:

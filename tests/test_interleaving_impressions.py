@@ -24,8 +24,8 @@ from ltr_metrics.interleaving import scoring
 from ltr_metrics.interleaving.impressions import Impression, read_impressions, write_impressions
 from ltr_metrics.interleaving.method import Shown
 from ltr_metrics.interleaving.methods import METHODS, method_named
-from ltr_metrics.interleaving.outcome import checkpoints
 from ltr_metrics.interleaving.scoring import score
+from ltr_metrics.interleaving.tally import checkpoints
 from ltr_metrics.interleaving.team_draft import TeamDraft
 
 RANKINGS = {"old": ["a", "b", "c", "d"], "new": ["b", "d", "a", "e"], "third": ["e", "c", "b", "a"]}
@@ -137,7 +137,7 @@ def test_teams_by_name_and_by_number_of_the_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("odd", [("a", 1), b"a", True, None])
 def test_what_no_log_can_hold(odd: object, tmp_path: Path) -> None:
     if odd is None:
-        with pytest.raises(LtrValueError, match="missing at place 0"):
+        with pytest.raises(LtrValueError, match="missing at index 0"):
             Impression({"a": [1], "b": [1]}, Shown([odd]), [])
         return
     impression = Impression({"a": [odd], "b": [1 if odd is not True else 2]}, Shown([odd]), [])
@@ -162,17 +162,17 @@ def test_nothing_is_written_where_something_fails(tmp_path: Path) -> None:
 # -- what is refused, and where ---------------------------------------------------------------------------------------
 
 BAD: list[tuple[object, str]] = [
-    ("{", "must be a JSON object in UTF-8"),
+    ("{", "must be a complete JSON object in UTF-8"),
     ("[1, 2]", r"must be a JSON object with the keys .*Got \[1, 2\]"),
     ("null", "Got None"),
-    ("[" * 100_000, "must be a JSON object in UTF-8"),
-    ('{"shown": [1], "shown": [2]}', "the key 'shown' stands there twice"),
-    ('{"rankings": {"a": [1], "a": [2]}, "shown": [1], "clicks": []}', "the key 'a' stands there twice"),
+    ("[" * 100_000, "must be a complete JSON object in UTF-8"),
+    ('{"shown": [1], "shown": [2]}', "the key 'shown' occurs twice"),
+    ('{"rankings": {"a": [1], "a": [2]}, "shown": [1], "clicks": []}', "the key 'a' occurs twice"),
     ({"rankings": TWO, "clicks": []}, "the key 'shown' is missing"),
-    ({"rankings": TWO, "shown": ["a"]}, r"the key 'clicks' is missing\. Without a click it is \[\]"),
+    ({"rankings": TWO, "shown": ["a"]}, r"the key 'clicks' is missing\. Without clicks it is \[\]"),
     (GOOD | {"rankings": None}, "must have rankings or teams"),
     (GOOD | {"rankings": [["a"], ["b"]]}, "rankings must be an object"),
-    (GOOD | {"rankings": {"old": ["a"]}}, "two models or more"),
+    (GOOD | {"rankings": {"old": ["a"]}}, "two or more models"),
     (GOOD | {"rankings": TWO | {"new": "b"}}, r"rankings\['new'\] must be a list"),
     (
         GOOD | {"rankings": TWO | {"new": ["b", ["d"]]}},
@@ -183,28 +183,28 @@ BAD: list[tuple[object, str]] = [
     (GOOD | {"shown": [["a"]]}, r"shown\[0\] must be text or a number"),
     (GOOD | {"shown": [None]}, r"shown\[0\] .*Got None"),
     (GOOD | {"shown": ["a", "a"]}, "shown has the document 'a' twice"),
-    (GOOD | {"shown": [], "clicks": []}, "a document or more"),
+    (GOOD | {"shown": [], "clicks": []}, "at least one document"),
     (GOOD | {"shown": {"a": 1}}, "shown must be a list"),
     ('{"rankings": {"a": [1], "b": [2]}, "shown": [NaN], "clicks": []}', r"shown\[0\] .*Got nan"),
-    (GOOD | {"clicks": [3]}, "places of the list, 0 to 2: got 3"),
-    (GOOD | {"clicks": [-1]}, "got -1"),
+    (GOOD | {"clicks": [3]}, "slots of the list, 0 to 2. Got 3"),
+    (GOOD | {"clicks": [-1]}, "Got -1"),
     (GOOD | {"clicks": [1.0]}, "whole numbers from 0. Got 1.0"),
     (GOOD | {"clicks": [True]}, "Got True"),
     (GOOD | {"clicks": 1}, "clicks must be a list"),
-    (GOOD | {"length": 2}, "not less than the 3 shown. Got 2"),
+    (GOOD | {"length": 2}, "at least the number shown, 3. Got 2"),
     (GOOD | {"length": "ten"}, "Got 'ten'"),
     (GOOD | {"length": True}, "Got True"),
     (GOOD | {"query": ["q"]}, r"query must be text or a number in a log. Got \['q'\]"),
-    (GOOD | {"teams": [0, 1]}, "for each of the 3 documents shown. Got 2"),
-    (GOOD | {"teams": [0, 1, 2]}, "whole numbers from 0 to 1. Got 2 at place 2"),
+    (GOOD | {"teams": [0, 1]}, "one ranker per document. Got 2 for 3"),
+    (GOOD | {"teams": [0, 1, 2]}, "whole numbers from 0 to 1. Got 2 at slot 2"),
     (GOOD | {"teams": [0, 1, -1]}, "Got -1"),
     (GOOD | {"teams": [0, 1, 1.0]}, "Got 1.0"),
     (GOOD | {"teams": [0, 1, True]}, "Got True"),
     (GOOD | {"teams": ["old", "new", "nwe"]}, r"teams\[2\] is 'nwe', .*Did you mean 'new'"),
     (GOOD | {"teams": "old"}, "teams must be a list"),
-    ({"shown": ["a"], "clicks": [0], "teams": ["old"]}, r"teams\[0\] is the name 'old', .*pass models="),
+    ({"shown": ["a"], "clicks": [0], "teams": ["old"]}, r"teams\[0\] is the name 'old', .*Pass models="),
     ({"shown": ["a"], "clicks": [0], "teams": [2]}, "numbers of the models, 0 to 1. Got 2"),
-    (GOOD | {"rankings": RANKINGS}, "of the same models. Here they are old, new, third, and not old, new"),
+    (GOOD | {"rankings": RANKINGS}, "the same models. Here they are old, new, third, and not old, new"),
     (GOOD | {"rankings": {"old": ["a"], "other": ["b"]}}, "Here they are old, other"),
 ]
 
@@ -224,7 +224,7 @@ def test_what_is_no_text(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n" + b'{"shown": ["\xff"]}\n')
     found = read_impressions(path)
     assert next(found).clicks == [1]
-    with pytest.raises(LtrValueError, match="log:2: a line must be a JSON object in UTF-8"):
+    with pytest.raises(LtrValueError, match="log:2: a line must be a complete JSON object in UTF-8"):
         next(found)
 
 
@@ -241,14 +241,14 @@ def test_a_damaged_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rankings": {"a": ["x"], 1: ["x"]}}, "map names of models, text"),
-        ({"rankings": [["x"], ["x"]]}, "map names of models, text"),
+        ({"rankings": {"a": ["x"], 1: ["x"]}}, "map names of models"),
+        ({"rankings": [["x"], ["x"]]}, "map names of models"),
         ({"rankings": {"a": "xy", "b": ["x"]}}, r"rankings\['a'\] must be a sequence of document ids. Got 'xy'"),
         ({"rankings": {"a": [["x"]], "b": ["x"]}}, "must hold hashable document ids"),
         ({"shown": "x"}, "shown must be a sequence"),
         ({"shown": Shown(["x"], "0")}, "teams must be a sequence"),  # type: ignore[arg-type]
-        ({"clicks": "0"}, "clicks must be a sequence of places"),
-        ({"clicks": None}, "clicks must be a sequence of places"),
+        ({"clicks": "0"}, "clicks must be a sequence of slots"),
+        ({"clicks": None}, "clicks must be a sequence of slots"),
     ],
 )
 def test_what_is_no_impression(options: dict[str, Any], message: str) -> None:
@@ -318,11 +318,11 @@ def test_team_draft_needs_teams_alone(tmp_path: Path) -> None:
         {"shown": ["x", "y"], "teams": [1, 0], "clicks": [1, 0]},
     )
     assert score(named, "team_draft", models=["old", "new"]).wins.tolist() == [[0, 0], [2, 0]]
-    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): There are teams and no rankings.* pass models="):
+    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): There are teams but no rankings.* Pass models="):
         score(teams, "team_draft")
     for method, why in (
-        ("ppm", "there are teams, and PairwisePreference has none"),
-        ("probabilistic", "credit by rankings"),
+        ("ppm", "the impression has teams, but PairwisePreference has none"),
+        ("probabilistic", "needs rankings to give credit"),
     ):
         with pytest.raises(LtrValueError, match=rf"impression 0 \(from 0\): .*{why}"):
             score(teams, method, models=RANKINGS)
@@ -334,7 +334,7 @@ def test_the_length_is_what_is_shown_unless_it_is_given(tmp_path: Path) -> None:
     short = {"a": [1, 2], "b": [2, 1]}  # has but two documents for the three places
     log = [Impression(short, Shown([1, 2]), [0], length=3), Impression(short, Shown([1, 2]), [0])]
     assert score(log, "ppm").credit.tolist() == [1.0, -1.0]
-    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): .*has 1 documents where 2 are shown"):
+    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): .*has 1 documents instead of 2"):
         score([Impression(short, Shown([1]), [0], length=3)], "ppm")
 
 
@@ -349,7 +349,7 @@ def test_a_list_that_cannot_have_been_shown_is_an_error(tmp_path: Path) -> None:
             score([shown], method)
     with pytest.raises(LtrValueError, match="log:4: TeamDraft could not have shown"):
         score(path, "team_draft")
-    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): there are no teams"):
+    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): the impression has no teams"):
         score([Impression(TWO, Shown(["a", "b", "d"]), [0])], "team_draft")
 
 
@@ -367,8 +367,8 @@ def test_a_list_that_cannot_have_been_shown_is_an_error(tmp_path: Path) -> None:
         (LtrTypeError, {"rankings": []}, "no option 'rankings'"),
         (LtrValueError, {"pairs": "all"}, "pairs must be one of"),
         (LtrValueError, {"rule": "their"}, "rule must be one of"),
-        (LtrValueError, {"models": ["old"]}, "two names or more"),
-        (LtrValueError, {"models": "old"}, "two names or more"),
+        (LtrValueError, {"models": ["old"]}, "two or more names"),
+        (LtrValueError, {"models": "old"}, "two or more names"),
         (LtrValueError, {"models": ["old", "old"]}, "all different"),
         (
             LtrValueError,
@@ -433,11 +433,13 @@ def test_a_log_is_scored_by_the_method_that_mixed_it(tmp_path: Path) -> None:
     write_impressions(path, said)
     assert list(read_impressions(path)) == said
     assert score(path, "team_draft").n_impressions == 3
-    with pytest.raises(LtrValueError, match=r"log.jsonl:1: the list was mixed by 'team_draft'. Score it by that"):
+    with pytest.raises(
+        LtrValueError, match=r"log.jsonl:1: the list was mixed by 'team_draft'. Score it by that method"
+    ):
         score(path, "ppm")
-    with pytest.raises(LtrValueError, match="there are teams, and PairwisePreference has none"):
+    with pytest.raises(LtrValueError, match="the impression has teams, but PairwisePreference has none"):
         score(made("team_draft", 3), "ppm")
-    with pytest.raises(LtrValueError, match="there are no teams, and TeamDraft gives credit to teams"):
+    with pytest.raises(LtrValueError, match="the impression has no teams, but TeamDraft needs them"):
         score(made("ppm", 3), "team_draft")
     with pytest.raises(LtrValueError, match="There is no method 'pmp'. Did you mean 'ppm'"):
         Impression(TWO, Shown(["a", "b"]), [0], method="pmp")
@@ -450,7 +452,7 @@ def test_further_keys_are_left_alone_but_for_misspelt_ones(tmp_path: Path) -> No
     assert list(read_impressions(path)) == [Impression.from_json(json.dumps(GOOD))]
     for right, wrong in (("clicks", "click"), ("shown", "showed")):
         misspelt = {wrong if key == right else key: value for key, value in GOOD.items()}
-        with pytest.raises(LtrValueError, match=rf"log:1: the key '{right}' is missing.*Is that '{wrong}'"):
+        with pytest.raises(LtrValueError, match=rf"log:1: the key '{right}' is missing.*Is it '{wrong}'"):
             list(read_impressions(lines(tmp_path / "log", misspelt)))
 
 

@@ -56,7 +56,7 @@ def test_reference_values_of_ppm(reference_values: Path) -> None:
     for case in cases:
         rankings, length = case["lists"], case["length"]
         method, lists = PairwisePreference(rankings, length), oracle.ppm_lists(rankings, length)
-        everything = permutations(method._rankings.top, length)
+        everything = permutations(method._rankings.best_rank, length)
         possible = {documents for documents in everything if method.probability(documents)}
         assert possible == set(lists)
         assert len(possible) == case["n_possible"]
@@ -481,7 +481,7 @@ def test_a_number_is_not_the_text_of_it() -> None:
     rankings = [[1, "1"], ["1", 1]]
     assert PairwisePreference(rankings).credit([1, "1"], [0]).tolist() == [1, -1]
     assert PairwisePreference(rankings).credit(["1", 1], [0]).tolist() == [-1, 1]
-    with pytest.raises(LtrValueError, match="document '2' at place 1"):
+    with pytest.raises(LtrValueError, match="document '2' at slot 1"):
         PairwisePreference([[1, 2], [2, 1]]).credit([1, "2"], [0])
 
 
@@ -525,9 +525,9 @@ def test_random_state(make: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("rankings", "error", "message"),
     [
-        ([[1, 2], [3, 4, 3]], LtrValueError, r"rankings\[1\] has the document 3 twice, at places 0 and 2"),
-        ([[1, 2]], LtrValueError, "rankings must be two or more.*got 1"),
-        ([], LtrValueError, "rankings must be two or more.*got 0"),
+        ([[1, 2], [3, 4, 3]], LtrValueError, r"rankings\[1\] has the document 3 twice, at indices 0 and 2"),
+        ([[1, 2]], LtrValueError, "rankings must be two or more.*Got 1"),
+        ([], LtrValueError, "rankings must be two or more.*Got 0"),
         ([[1, 2], []], LtrValueError, r"rankings\[1\] is empty"),
         ([[1, 2], "21"], LtrTypeError, r"rankings\[1\] must be a sequence of document ids.*'21'"),
         ("12", LtrTypeError, "rankings must be a sequence of rankings.*'12'"),
@@ -541,11 +541,11 @@ def test_random_state(make: Callable[..., Any]) -> None:
         (np.array(3), LtrTypeError, "rankings must be a sequence of rankings"),
         (None, LtrTypeError, "rankings must be a sequence of rankings"),
         ([[1, 2], [[1], [2]]], LtrTypeError, r"rankings\[1\] must hold hashable document ids"),
-        ([[1, 2], [1, None]], LtrValueError, r"rankings\[1\] must have an id for every document.*place 1"),
-        ([[math.nan, 2], [1, 2]], LtrValueError, r"rankings\[0\] must have an id for every document.*place 0"),
-        ([np.array([1, np.nan]), [1, 2]], LtrValueError, r"rankings\[0\] must have an id.*place 1"),
-        ([["a", pd.NaT], ["a"]], LtrValueError, r"rankings\[0\] must have an id.*place 1"),
-        ([["a", pd.NA], ["a"]], LtrValueError, r"rankings\[0\] must have an id.*place 1"),
+        ([[1, 2], [1, None]], LtrValueError, r"rankings\[1\] must have an id for every document.*index 1"),
+        ([[math.nan, 2], [1, 2]], LtrValueError, r"rankings\[0\] must have an id for every document.*index 0"),
+        ([np.array([1, np.nan]), [1, 2]], LtrValueError, r"rankings\[0\] must have an id.*index 1"),
+        ([["a", pd.NaT], ["a"]], LtrValueError, r"rankings\[0\] must have an id.*index 1"),
+        ([["a", pd.NA], ["a"]], LtrValueError, r"rankings\[0\] must have an id.*index 1"),
     ],
 )
 def test_bad_rankings(make: Callable[..., Any], rankings: Any, error: type[Exception], message: str) -> None:
@@ -564,20 +564,20 @@ def test_bad_length(make: Callable[..., Any], length: Any) -> None:
 @pytest.mark.parametrize(
     ("clicks", "error", "message"),
     [
-        ([-1], LtrValueError, "places of the list, 0 to 2: got -1"),
-        ([0, 3], LtrValueError, "places of the list, 0 to 2: got 3"),
+        ([-1], LtrValueError, "slots of the list, 0 to 2. Got -1"),
+        ([0, 3], LtrValueError, "slots of the list, 0 to 2. Got 3"),
         ([True, False, True], LtrTypeError, "whole numbers from 0. Got True.*flatnonzero"),
         (np.array([True, False, True]), LtrTypeError, "whole numbers from 0. Got .*True.*flatnonzero"),
-        ("02", LtrTypeError, "clicks must be a sequence of places.*'02'"),
+        ("02", LtrTypeError, "clicks must be a sequence of slots.*'02'"),
         (["0"], LtrTypeError, "whole numbers from 0. Got '0'"),
         ([1.0], LtrTypeError, "whole numbers from 0. Got 1.0"),
         (np.array([1.0]), LtrTypeError, "whole numbers from 0. Got .*1.0"),
         ([math.nan], LtrTypeError, "whole numbers from 0. Got nan"),
         ([None], LtrTypeError, "whole numbers from 0. Got None"),
-        (1, LtrTypeError, "clicks must be a sequence of places.*Got 1"),
-        (np.array(1), LtrTypeError, "clicks must be a sequence of places"),
-        (None, LtrTypeError, "clicks must be a sequence of places.*Got None"),
-        ({0: 1}, LtrTypeError, "clicks must be a sequence of places"),
+        (1, LtrTypeError, "clicks must be a sequence of slots.*Got 1"),
+        (np.array(1), LtrTypeError, "clicks must be a sequence of slots"),
+        (None, LtrTypeError, "clicks must be a sequence of slots.*Got None"),
+        ({0: 1}, LtrTypeError, "clicks must be a sequence of slots"),
     ],
 )
 def test_bad_clicks(make: Callable[..., Any], clicks: Any, error: type[Exception], message: str) -> None:
@@ -591,12 +591,16 @@ def test_bad_clicks(make: Callable[..., Any], clicks: Any, error: type[Exception
 @pytest.mark.parametrize(
     ("documents", "error", "message"),
     [
-        (["001", "004", "009"], LtrValueError, "could not have shown.*document '009' at place 2.*none of the rankings"),
-        (["001", "004"], LtrValueError, "could not have shown.*it has 2 documents where 3 are shown"),
-        (["001", "004", "002", "005"], LtrValueError, "could not have shown.*it has 4 documents where 3 are shown"),
+        (
+            ["001", "004", "009"],
+            LtrValueError,
+            "could not have shown.*document '009' at slot 2.*not in any of the rankings",
+        ),
+        (["001", "004"], LtrValueError, "could not have shown.*it has 2 documents instead of 3"),
+        (["001", "004", "002", "005"], LtrValueError, "could not have shown.*it has 4 documents instead of 3"),
         ([], LtrValueError, "could not have shown.*it has 0 documents"),
-        (["001", "004", "001"], LtrValueError, "shown has the document '001' twice, at places 0 and 2"),
-        (["001", "004", None], LtrValueError, "shown must have an id for every document.*place 2"),
+        (["001", "004", "001"], LtrValueError, "shown has the document '001' twice, at indices 0 and 2"),
+        (["001", "004", None], LtrValueError, "shown must have an id for every document.*index 2"),
         (["001", "004", ["002"]], LtrTypeError, "shown must hold hashable document ids"),
         (["001", "006", "004"], LtrValueError, "could not have shown"),  # 006 above place 3
         ("001", LtrTypeError, "shown must be what mix returned"),
@@ -628,15 +632,15 @@ def test_lists_of_no_course_have_probability_zero(make: Callable[..., Any]) -> N
         ([1, 0, 0], LtrValueError, "could not have shown"),  # each other's
         ([0, 1, 1], LtrValueError, "could not have shown"),
         ([0, 0, 0], LtrValueError, "could not have shown"),
-        ([0, 1], LtrValueError, "teams must have one ranker a document: got 2 for 3"),
-        ([0, 1, 0, 1], LtrValueError, "teams must have one ranker a document: got 4 for 3"),
-        ([0, 1, 2], LtrValueError, "whole numbers from 0 to 1: got 2 at place 2"),
-        ([0, -1, 0], LtrValueError, "whole numbers from 0 to 1: got -1 at place 1"),
-        ([0, 1, False], LtrValueError, "whole numbers from 0 to 1: got False at place 2"),
-        ([0, 1, 0.0], LtrValueError, "whole numbers from 0 to 1: got 0.0 at place 2"),
-        (["0", "1", "0"], LtrValueError, "whole numbers from 0 to 1: got '0' at place 0"),
+        ([0, 1], LtrValueError, "teams must have one ranker per document. Got 2 for 3"),
+        ([0, 1, 0, 1], LtrValueError, "teams must have one ranker per document. Got 4 for 3"),
+        ([0, 1, 2], LtrValueError, "whole numbers from 0 to 1. Got 2 at slot 2"),
+        ([0, -1, 0], LtrValueError, "whole numbers from 0 to 1. Got -1 at slot 1"),
+        ([0, 1, False], LtrValueError, "whole numbers from 0 to 1. Got False at slot 2"),
+        ([0, 1, 0.0], LtrValueError, "whole numbers from 0 to 1. Got 0.0 at slot 2"),
+        (["0", "1", "0"], LtrValueError, "whole numbers from 0 to 1. Got '0' at slot 0"),
         (5, LtrTypeError, "teams must"),
-        (None, LtrTypeError, "TeamDraft gives credit to teams.*pass what mix returned"),
+        (None, LtrTypeError, "TeamDraft needs teams.*Pass what mix returned"),
     ],
 )
 def test_bad_teams(teams: Any, error: type[Exception], message: str) -> None:
@@ -647,7 +651,7 @@ def test_bad_teams(teams: Any, error: type[Exception], message: str) -> None:
 
 
 def test_documents_alone_have_no_teams() -> None:
-    with pytest.raises(LtrTypeError, match="TeamDraft gives credit to teams"):
+    with pytest.raises(LtrTypeError, match="TeamDraft needs teams"):
         TeamDraft([A, B]).credit(["001", "004", "002"], [0])
 
 

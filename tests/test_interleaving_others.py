@@ -21,7 +21,7 @@ from scipy import optimize, stats
 from ltr_metrics.errors import LtrTypeError, LtrValueError, LtrWarning
 from ltr_metrics.interleaving.balanced import Balanced
 from ltr_metrics.interleaving.method import Method, Shown
-from ltr_metrics.interleaving.optimized import Optimized, _lists
+from ltr_metrics.interleaving.optimized import Optimized, _draw_lists
 from ltr_metrics.interleaving.probabilistic import Probabilistic
 
 Documents = tuple[Hashable, ...]
@@ -129,7 +129,9 @@ def test_balanced_is_one_of_two_lists(given_rankings: list[list[int]], length: i
     every = set(itertools.chain.from_iterable(itertools.permutations(range(5), n) for n in range(1, 6)))
     for documents in list(every - set(lists))[:30]:
         assert method.probability(documents) == 0
-        with pytest.raises(LtrValueError, match="Balanced could not have shown this list: both lists that there are"):
+        with pytest.raises(
+            LtrValueError, match="Balanced could not have shown this list: it differs from both possible"
+        ):
             method.credit(documents, [])
 
 
@@ -141,7 +143,7 @@ def test_balanced_shows_lists_of_two_lengths() -> None:
     assert method.credit([2, 1, 3], [0, 1, 2], rule="clicks").tolist() == [1, 2]
     for impossible, place in (([2, 1], 2), ([1, 2, 3], 2), ([2, 3, 1], 1), ([3, 2], 0), ([], 0), ([1, 9], 1)):
         for rule in ("own", "clicks"):
-            with pytest.raises(LtrValueError, match=rf"at place {place} \(from 0\)"):
+            with pytest.raises(LtrValueError, match=rf"at slot {place} \(from 0\)"):
                 method.credit(impossible, [], rule=rule)
         assert method.probability(impossible) == 0
 
@@ -184,7 +186,7 @@ def test_balanced_prefers_a_ranker_under_clicks_that_know_nothing() -> None:
     """The known flaw: the second ranking wins two thirds of the single clicks."""
     method = Balanced([[1, 2, 3], [2, 3, 1]])
     wins = Counter(
-        int(np.sign(np.diff(method.credit(one, [place]))[0])) for one in method._either for place in range(3)
+        int(np.sign(np.diff(method.credit(one, [place]))[0])) for one in method._possible_lists for place in range(3)
     )
     assert wins == {1: 4, -1: 2}
 
@@ -237,7 +239,7 @@ def test_probabilistic_is_exact(given_rankings: list[list[int]], length: int | N
         assert method.probability(documents) == pytest.approx(float(lists.get(documents, 0)), rel=1e-12, abs=0)
         if documents not in lists:
             for rule in ("own", "clicks"):
-                with pytest.raises(LtrValueError, match="never comes out of these rankings"):
+                with pytest.raises(LtrValueError, match="these rankings never give it"):
                     method.credit(documents, [], rule=rule)
     for documents, chance in list(lists.items())[::3]:
         for clicks in click_sets(len(documents)):
@@ -269,7 +271,7 @@ def test_probabilistic_is_exact(given_rankings: list[list[int]], length: int | N
                 )
                 assert (method.credit(shown, everything) == method.credit(documents, everything)).all()
             else:
-                with pytest.raises(LtrValueError, match="never comes out"):
+                with pytest.raises(LtrValueError, match="never give it"):
                     method.credit(shown, [], rule="clicks")
 
 
@@ -348,7 +350,7 @@ def test_probabilistic_in_rounds_of_many_rankers() -> None:
     assert method.credit(shown, [1], rule="clicks").sum() == 1
     assert 0 < method.probability(shown) < 1e-3
     for exact in (lambda: method.credit(shown, [0]), lambda: method.probability(shown.documents)):
-        with pytest.raises(LtrValueError, match="for 16 rankers at most, got 17"):
+        with pytest.raises(LtrValueError, match="limited to 16 rankers. Got 17"):
             exact()
     assert Probabilistic(many, 4).credit(shown, [0]).sum() == pytest.approx(1)
     assert Probabilistic(many[:16], 2, replace=False).credit([0, 1], [0]).sum() == pytest.approx(1)
@@ -556,7 +558,7 @@ def test_optimized_draws_different_allowed_lists(
 ) -> None:
     allowed = allowed_lists(given_rankings, length)
     n = oracle.n_shown(given_rankings, length)
-    lists, all_there = _lists([list(one) for one in given_rankings], n, most, np.random.default_rng(seed))
+    lists, all_there = _draw_lists([list(one) for one in given_rankings], n, most, np.random.default_rng(seed))
     assert len(lists) == len({tuple(one) for one in lists}) == min(most, len(allowed))
     assert {tuple(one) for one in lists} <= set(allowed)
     assert all_there == (len(allowed) <= most)
@@ -674,5 +676,5 @@ def test_two_rankings_at_least(made: Callable[[Any], Method]) -> None:
 
 
 def test_balanced_has_two() -> None:
-    with pytest.raises(LtrValueError, match="Balanced mixes two rankings: got 3"):
+    with pytest.raises(LtrValueError, match="Balanced needs exactly two rankings. Got 3"):
         Balanced([A, B, C])

@@ -17,7 +17,8 @@ from profiles import examples
 from scipy import stats
 
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
-from ltr_metrics.interleaving.outcome import Outcome, Tally, checkpoints, ends_of_block
+from ltr_metrics.interleaving.outcome import Outcome
+from ltr_metrics.interleaving.tally import Tally, block_ends, checkpoints
 from ltr_metrics.report import OnlineErrorDisplay
 from ltr_metrics.report.plots.svg import svg_of
 
@@ -68,7 +69,7 @@ def outcome_of(credit: object, method: str = "ppm", **options: object) -> Outcom
     credit = np.array(credit, dtype=float)
     n = credit.shape[1]
     models = ["a", "b", "c", "d", "e"][: len(credit)]
-    return Outcome(models=models, method=method, tally=Tally.of(credit, checkpoints(n)), **options)  # type: ignore[arg-type]
+    return Outcome(models=models, method=method, tally=Tally.from_credit(credit, checkpoints(n)), **options)  # type: ignore[arg-type]
 
 
 def known(n_impressions: int, n_rankers: int = 2, seed: int = 0) -> np.ndarray:
@@ -83,7 +84,7 @@ def known(n_impressions: int, n_rankers: int = 2, seed: int = 0) -> np.ndarray:
 @given(credits_in_parts())
 def test_a_tally_is_a_plain_loop(case: tuple[np.ndarray, list[int]]) -> None:
     credit, ends = case
-    tally = Tally.of(credit, ends)
+    tally = Tally.from_credit(credit, ends)
     assert tally.n.tolist() == np.diff([0, *ends]).tolist()
     assert tally.ends.tolist() == ends
     assert (tally.wins.dtype, tally.credit.dtype) == (np.int64, np.float64)
@@ -104,12 +105,12 @@ def test_cutting_and_joining_in_any_way_counts_the_same(
     blocks = []
     for start, stop in itertools.pairwise([0, *cuts, n]):
         of_block = sorted({end - start for end in ends if start < end < stop} | {stop - start})
-        blocks.append(Tally.of(credit[:, start:stop], of_block))
+        blocks.append(Tally.from_credit(credit[:, start:stop], of_block))
     middle = data.draw(st.integers(0, len(blocks)))
-    halves = [Tally.together(half) for half in (blocks[:middle], blocks[middle:]) if half]
-    joined = Tally.together(halves)
+    halves = [Tally.concat(half) for half in (blocks[:middle], blocks[middle:]) if half]
+    joined = Tally.concat(halves)
     assert joined.ends.tolist() == sorted({*ends, *cuts})
-    merged, whole = joined.merged(ends), Tally.of(credit, ends)
+    merged, whole = joined.merge_parts(ends), Tally.from_credit(credit, ends)
     assert merged.n.tolist() == whole.n.tolist()
     assert merged.wins.tolist() == whole.wins.tolist()
     np.testing.assert_allclose(merged.credit, whole.credit, rtol=1e-12, atol=1e-12 * abs(credit).max())
@@ -119,14 +120,14 @@ def test_cutting_and_joining_in_any_way_counts_the_same(
 def test_blocks_keep_their_checkpoints() -> None:
     credit = known(1000, 3)
     bounds = [0, 7, 8, 300, 999, 1000]
-    blocks = [Tally.of(credit[:, a:b], ends_of_block(a, b)) for a, b in itertools.pairwise(bounds)]
-    outcome = Outcome(models=["a", "b", "c"], method="ppm", tally=Tally.together(blocks))
+    blocks = [Tally.from_credit(credit[:, a:b], block_ends(a, b)) for a, b in itertools.pairwise(bounds)]
+    outcome = Outcome(models=["a", "b", "c"], method="ppm", tally=Tally.concat(blocks))
     assert outcome.checkpoints.tolist() == checkpoints(1000).tolist()
-    assert outcome.tally.wins.tolist() == Tally.of(credit, checkpoints(1000)).wins.tolist()
+    assert outcome.tally.wins.tolist() == Tally.from_credit(credit, checkpoints(1000)).wins.tolist()
 
 
 def test_sums_in_another_order_are_a_tie() -> None:
-    tally = Tally.of(np.array([[0.1 + 0.2 + 0.3, 1e12, 1e12], [0.3 + 0.2 + 0.1, 1e12 + 1, 1e12 + 1e4]]), [3])
+    tally = Tally.from_credit(np.array([[0.1 + 0.2 + 0.3, 1e12, 1e12], [0.3 + 0.2 + 0.1, 1e12 + 1, 1e12 + 1e4]]), [3])
     assert 0.1 + 0.2 + 0.3 != 0.3 + 0.2 + 0.1
     assert tally.wins[0].tolist() == [[0, 0], [1, 0]]
     assert tally.squares[0, 0, 1] == 1e8  # of a tie exactly nothing
@@ -146,29 +147,29 @@ def test_ten_checkpoints_a_decade() -> None:
 @pytest.mark.parametrize(
     ("credit", "ends", "message"),
     [
-        ([[1.0, 2.0]], [2], r"a row a ranker, two or more.* shape \(1, 2\)"),
+        ([[1.0, 2.0]], [2], r"one row per ranker, two or more.* shape \(1, 2\)"),
         ([1.0, 2.0], [2], r"Got shape \(2,\)"),
-        ([[1.0, 2.0], [1.0, math.nan]], [2], "got nan for ranker 1 in impression 1"),
-        ([[1.0, math.inf], [1.0, 0.0]], [2], "got inf for ranker 0 in impression 1"),
-        ([[1.0, 2.0], [1.0, 0.0]], [1], r"from 1 or more to 2\. Got \[1\]"),
+        ([[1.0, 2.0], [1.0, math.nan]], [2], "Got nan for ranker 1 in impression 1"),
+        ([[1.0, math.inf], [1.0, 0.0]], [2], "Got inf for ranker 0 in impression 1"),
+        ([[1.0, 2.0], [1.0, 0.0]], [1], r"from 1 or more to 2. Got \[1\]"),
         ([[1.0, 2.0], [1.0, 0.0]], [], "ends must be"),
-        ([[1.0, 2.0], [1.0, 0.0]], [1, 1, 2], "ascend"),
-        ([[1.0, 2.0], [1.0, 0.0]], [0, 2], "ascend"),
-        ([[1.0, 2.0], [1.0, 0.0]], [2, 1, 2], "ascend"),
+        ([[1.0, 2.0], [1.0, 0.0]], [1, 1, 2], "ascending"),
+        ([[1.0, 2.0], [1.0, 0.0]], [0, 2], "ascending"),
+        ([[1.0, 2.0], [1.0, 0.0]], [2, 1, 2], "ascending"),
         ([[1.0, 2.0], [1.0, 0.0]], [1.5, 2.0], "whole numbers"),
     ],
 )
 def test_what_is_no_tally(credit: object, ends: list[int], message: str) -> None:
     with pytest.raises(LtrValueError, match=message):
-        Tally.of(np.array(credit), ends)
+        Tally.from_credit(np.array(credit), ends)
 
 
 def test_parts_cannot_be_split() -> None:
-    tally = Tally.of(known(10), [4, 10])
-    with pytest.raises(LtrValueError, match=r"they end at \[4, 10\], asked were \[5, 10\]"):
-        tally.merged([5, 10])
+    tally = Tally.from_credit(known(10), [4, 10])
+    with pytest.raises(LtrValueError, match=r"they end at \[4, 10\]\. Got ends \[5, 10\]"):
+        tally.merge_parts([5, 10])
     with pytest.raises(LtrValueError, match="ascend"):
-        tally.merged([4])
+        tally.merge_parts([4])
 
 
 # -- outcome ----------------------------------------------------------------------------------------------------------
@@ -244,9 +245,9 @@ def test_the_metric_is_asked_of_the_offline_side() -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (LtrTypeError, {}, "Pass either metric"),
-        (LtrTypeError, {"metric": "map", "truth": {"a": 1, "b": 2}}, "Pass either metric"),
-        (LtrValueError, {"metric": "map"}, r"no labels to compute map from\. Pass truth="),
+        (LtrTypeError, {}, "Pass exactly one of metric and truth"),
+        (LtrTypeError, {"metric": "map", "truth": {"a": 1, "b": 2}}, "Pass exactly one of metric and truth"),
+        (LtrValueError, {"metric": "map"}, r"no labels, so map cannot be computed\. Pass truth="),
         (LtrValueError, {"truth": {"a": 1}}, "'b' has None"),
         (LtrValueError, {"truth": {"a": 1, "b": math.nan}}, "'b' has nan"),
         (LtrValueError, {"truth": {"a": 1, "b": "2"}}, "'b' has '2'"),
@@ -267,7 +268,7 @@ def test_what_an_error_cannot_be_of(kind: type[Exception], options: dict[str, ob
 @pytest.mark.parametrize("models", [["a"], ["a", "b", "c"], ["a", "a"], ["a", 1]])
 def test_a_name_for_each_ranker(models: list[str]) -> None:
     with pytest.raises(LtrValueError, match="for each of the 2 rankers"):
-        Outcome(models=models, method="ppm", tally=Tally.of(known(3), [3]))
+        Outcome(models=models, method="ppm", tally=Tally.from_credit(known(3), [3]))
 
 
 # -- statistics -------------------------------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from scipy import stats
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, PairwisePreference, TeamDraft, simulate
 from ltr_metrics.interleaving import Shown as OneShown
-from ltr_metrics.interleaving.simulation.layout import ManyRankings
-from ltr_metrics.interleaving.simulation.ppm import ManyPairwisePreferences
-from ltr_metrics.interleaving.simulation.team_draft import ManyTeamDrafts
+from ltr_metrics.interleaving.simulation.layout import RankingArrays
+from ltr_metrics.interleaving.simulation.ppm import VectorizedPPM
+from ltr_metrics.interleaving.simulation.team_draft import VectorizedTeamDraft
 
 INFORMATIONAL = ClickModel.informational(grades=3)
 
@@ -35,13 +35,13 @@ def made(sizes: list[int], n_models: int, seed: int, tied: bool = False) -> tupl
     return rng.integers(0, 3, n), np.repeat(np.arange(len(sizes)), sizes), scores
 
 
-def many_rankings(sizes: list[int], n_models: int, length: int, seed: int) -> ManyRankings:
+def many_rankings(sizes: list[int], n_models: int, length: int, seed: int) -> RankingArrays:
     y, qid, scores = made(sizes, n_models, seed)
     queries = ltr.Queries(y, qid=qid)
-    return ManyRankings.of_scores(queries, list(scores.values()), length, None)
+    return RankingArrays.from_scores(queries, list(scores.values()), length, None)
 
 
-def lists_of(rankings: ManyRankings, query: int) -> list[list[int]]:
+def lists_of(rankings: RankingArrays, query: int) -> list[list[int]]:
     """The rankings of one query, by row."""
     start, size = int(rankings.starts[query]), int(rankings.sizes[query])
     return [
@@ -59,7 +59,7 @@ CASES = st.tuples(
 def test_team_drafts_are_possible_and_credited_as_single_ones(case: Any, rule: str) -> None:
     sizes, n_models, length, seed = case
     rankings = many_rankings(sizes, n_models, length, seed)
-    mixer, rng = ManyTeamDrafts(rankings, rule), np.random.default_rng(seed)
+    mixer, rng = VectorizedTeamDraft(rankings, rule), np.random.default_rng(seed)
     query = rng.integers(0, len(sizes), 40)
     shown = mixer.mix(query, rng)
     clicked = (rng.random(shown.documents.shape) < 0.5) & (shown.documents < mixer.nothing)
@@ -77,7 +77,7 @@ def test_team_drafts_are_possible_and_credited_as_single_ones(case: Any, rule: s
 def test_pairwise_preferences_are_possible_and_credited_as_single_ones(case: Any, rule: str, pairs: str) -> None:
     sizes, n_models, length, seed = case
     rankings = many_rankings(sizes, n_models, length, seed)
-    mixer, rng = ManyPairwisePreferences(rankings, rule, pairs=pairs), np.random.default_rng(seed)
+    mixer, rng = VectorizedPPM(rankings, rule, pairs=pairs), np.random.default_rng(seed)
     query = rng.integers(0, len(sizes), 40)
     shown = mixer.mix(query, rng)
     clicked = (rng.random(shown.documents.shape) < 0.4) & (shown.documents < mixer.nothing)
@@ -92,9 +92,7 @@ def test_pairwise_preferences_are_possible_and_credited_as_single_ones(case: Any
 
 
 @pytest.mark.parametrize("length", [3, 4])
-@pytest.mark.parametrize(
-    ("many", "single"), [(ManyTeamDrafts, TeamDraft), (ManyPairwisePreferences, PairwisePreference)]
-)
+@pytest.mark.parametrize(("many", "single"), [(VectorizedTeamDraft, TeamDraft), (VectorizedPPM, PairwisePreference)])
 def test_lists_come_at_their_probabilities(many: Any, single: Any, length: int) -> None:
     rankings = many_rankings([4, 6], 3, length, seed=5)
     mixer, n = many(rankings), 40_000
@@ -266,9 +264,9 @@ GOOD: dict[str, Any] = {"qid": QID, "method": "ppm", "clicks": INFORMATIONAL, "i
     [
         ({"method": "pmp"}, "Did you mean 'ppm'"),
         ({"clicks": "informational"}, r"clicks must be a ClickModel, such as ClickModel.informational\(grades=3\)"),
-        ({"clicks": ClickModel.informational(grades=2)}, "grades 0 to 1, and there is a document of grade 2"),
-        ({"clicks": ClickModel.position_based([0.1, 0.5, 1], [1, 0.5])}, "got 2 for 3 places"),
-        ({"impressions": 0}, "impressions must be a whole number of at least 1. Got 0"),
+        ({"clicks": ClickModel.informational(grades=2)}, "grades 0 to 1, but there is a document of grade 2"),
+        ({"clicks": ClickModel.position_based([0.1, 0.5, 1], [1, 0.5])}, "Got 2 for 3 slots"),
+        ({"impressions": 0}, "impressions must be a whole number, 1 or more. Got 0"),
         ({"impressions": 2.5}, "impressions must be a whole number"),
         ({"length": 0}, "length must be a whole number"),
         ({"rule": "wins"}, "rule must be one of 'own', 'clicks'"),
@@ -296,11 +294,11 @@ def test_bad_arguments_are_named(wrong: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ({"a": [1, 2, 3]}, "two models or more"),
+        ({"a": [1, 2, 3]}, "two or more models"),
         ([[1, 2, 3], [3, 2, 1]], "scores must map names to score vectors"),
         ({"a": [1, 2, 3], "b": [1, float("nan"), 3]}, "b: y_score must not be NaN: got nan at row 1"),
         ({"a": [1, 2, 3], "b": [1, 2]}, "b: y_score must have one entry a row"),
-        ({"a": [1, 2, 3], 2: [1, 2, 3]}, "text for names of models"),
+        ({"a": [1, 2, 3], 2: [1, 2, 3]}, "names of models"),
     ],
 )
 def test_bad_scores_are_named(scores: Any, message: str) -> None:
@@ -346,7 +344,7 @@ def test_many_pairs_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch) ->
         return simulate(y, scores, qid=qid, method="ppm", clicks=INFORMATIONAL, impressions=300, length=30).tally.credit
 
     whole = credit()
-    monkeypatch.setattr("ltr_metrics.interleaving.simulation.ppm.CELLS", 1)
+    monkeypatch.setattr("ltr_metrics.interleaving.simulation.ppm.MAX_CELLS", 1)
     np.testing.assert_array_equal(credit(), whole)
 
 
@@ -359,7 +357,7 @@ def test_ranks_of_scattered_queries_of_many_sizes() -> None:
     queries = ltr.Queries(y, qid=qid, retrieved=retrieved)
     tie_break = rng.permutation(900)
     for ties in (None, tie_break):
-        rankings = ManyRankings.of_scores(queries, scores, 10, ties)
+        rankings = RankingArrays.from_scores(queries, scores, 10, ties)
         second = np.arange(900) if ties is None else ties
         at = 0
         for one in queries.qid.tolist():

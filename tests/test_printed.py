@@ -19,7 +19,8 @@ from ltr_metrics.evaluation.log.candidates import Candidate
 from ltr_metrics.evaluation.log.learning import learning_curve
 from ltr_metrics.evaluation.log.rounds import best_round
 from ltr_metrics.evaluation.parts import Totals
-from ltr_metrics.interleaving.outcome import Outcome, Tally
+from ltr_metrics.interleaving.outcome import Outcome
+from ltr_metrics.interleaving.tally import Tally
 from ltr_metrics.metrics.requests import resolve
 
 SCRIPT = '<script>alert("1")</script> & </td>'
@@ -116,7 +117,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     ),
     "Candidate": lambda: Candidate("map", 0, {"a": SCRIPT}, {}, np.ones(3), ["a", "b"], np.array([0.2, 0.4]), None),
     "Outcome": lambda: Outcome(
-        [SCRIPT, "other"], "team_draft", Tally.of(np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]]), ends=[1, 2, 3, 4])
+        [SCRIPT, "other"], "team_draft", Tally.from_credit(np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]]), ends=[1, 2, 3, 4])
     ),
     "Bins": lambda: ltr.bins([1, 2, 3, 12, 1000], edges=[1, 10]),
 }

@@ -20,7 +20,7 @@ from test_html import Page, luminance
 import ltr_metrics as ltr
 from ltr_metrics.cli.simulated_users import click_model
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
-from ltr_metrics.interleaving.outcome import Tally, checkpoints
+from ltr_metrics.interleaving.tally import Tally, checkpoints
 from ltr_metrics.report import Report, as_html, as_json, as_latex, as_markdown, as_text, summarize
 from ltr_metrics.report.html import DEEP, DEEPEST
 from ltr_metrics.report.online import Online
@@ -123,7 +123,7 @@ def counted(*wins: int) -> Online:
     """Models of which each wins so many impressions against all others."""
     credit = np.repeat(np.eye(len(wins)), wins, axis=1)
     models = list("abcd")[: len(wins)]
-    outcome = Outcome(models=models, method="ppm", tally=Tally.of(credit, checkpoints(credit.shape[1])))
+    outcome = Outcome(models=models, method="ppm", tally=Tally.from_credit(credit, checkpoints(credit.shape[1])))
     options = {
         "clicks": USERS,
         "length": 10,

@@ -1,4 +1,4 @@
-"""Online evaluation: rankings of several rankers mixed into one list, and what clicks on it say of the rankers."""
+"""Online evaluation by interleaving: mix the rankings of several rankers, and compare them by clicks."""
 
 from ltr_metrics.interleaving.balanced import Balanced
 from ltr_metrics.interleaving.clicks import ClickModel

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -14,20 +16,25 @@ from ltr_metrics.interleaving.method import Method, Shown
 
 
 class Balanced(Method):
-    """Two rankings are read down in turn by a coin's choice of the first; each adds its next document if it is not there yet.
+    """Balanced interleaving of two rankings, which take turns to add their next document.
 
-    So the first documents of a list are the first k of one ranking and the first k or k - 1 of the other, in one of two possible lists. Let
-    k be the best rank that the lowest clicked document has in either ranking: a ranker's credit is the number of clicked documents among
-    its first k (Joachims, 2003; Chapelle, Joachims, Radlinski and Yue, TOIS 2012). Clicks that know
-    nothing of the documents may prefer one ranker all the same: of [1, 2, 3] and [2, 3, 1] the second wins two thirds of them.
+    A coin decides which ranking begins, and a document that is in the list already is not added
+    again. So the first documents of a list are the top k of one ranking and the top k or k - 1 of
+    the other, and there are two possible lists.
+
+    Let k be the best rank of the lowest clicked document in either ranking. A ranker's credit is
+    the number of clicked documents in its top k (Joachims, 2003; Chapelle, Joachims, Radlinski and
+    Yue, TOIS 2012). Clicks that ignore the documents can still prefer one ranking: for [1, 2, 3]
+    and [2, 3, 1], the second wins two thirds of them.
 
     Parameters
     ----------
     rankings : sequence of two sequences
-        Two rankings of any hashable ids, best first, of any lengths.
+        Two rankings of any hashable ids and any lengths, best first.
     length : int, optional
-        Documents to show at most. The list ends where either ranking ends, so that fewer may be shown, and not as many in both lists. Default:
-        as many as the longer ranking has.
+        Maximum number of documents in the list. The list ends where either ranking ends, so it can
+        be shorter, and the two possible lists can differ in length. Default: the length of the
+        longer ranking.
 
     Examples
     --------
@@ -45,47 +52,45 @@ class Balanced(Method):
         super().__init__(rankings, length)
         if len(self._rankings) != 2:
             raise LtrValueError(
-                f"Balanced mixes two rankings: got {len(self._rankings)}. Take TeamDraft or PairwisePreference for more."
+                f"Balanced needs exactly two rankings. Got {len(self._rankings)}. Use TeamDraft or PairwisePreference for more."
             )
 
     @cached_property
-    def _either(self) -> tuple[list[Hashable], list[Hashable]]:
-        """The two lists: the first ranking leads, the second leads."""
+    def _possible_lists(self) -> tuple[list[Hashable], list[Hashable]]:
+        """The list that begins with the first ranking, and the one that begins with the second."""
         a, b = self._rankings.lists
-        return _in_turn(a, b, self.length), _in_turn(b, a, self.length)
+        return _alternate(a, b, self.length), _alternate(b, a, self.length)
 
     def _mix(self, rng: np.random.Generator) -> Shown:
-        return Shown(self._either[int(rng.integers(2))].copy())
+        return Shown(self._possible_lists[int(rng.integers(2))].copy())
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, places: list[int]) -> FloatArray:
-        if not places:
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
+        if not slots:
             return np.zeros(2)
-        k = self._rankings.top[documents[places[-1]]]
-        absent = k + 1
-        clicked = [documents[place] for place in places]
-        return np.array([sum(ranks.get(one, absent) <= k for one in clicked) for ranks in self._rankings.ranks], float)
+        k = self._rankings.best_rank[documents[slots[-1]]]
+        clicked = [documents[slot] for slot in slots]
+        return np.array([sum(ranks.get(one, k + 1) <= k for one in clicked) for ranks in self._rankings.ranks], float)
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        return self._either.count(documents) / 2
+        return self._possible_lists.count(documents) / 2
 
-    def _impossible_anyhow(self, documents: list[Hashable]) -> str:
-        """Return where a list leaves both that there are, which may be of two lengths."""
-        if documents in self._either:
+    def _fault(self, documents: list[Hashable]) -> str:
+        """Return where a list deviates from both possible lists, which can differ in length."""
+        if documents in self._possible_lists:
             return ""
-        place = max(_n_alike(documents, one) for one in self._either)
-        return f"both lists that there are go on differently at place {place} (from 0)"
+        slot = max(_n_common(documents, one) for one in self._possible_lists)
+        return f"it differs from both possible lists at slot {slot} (from 0)"
 
 
-def _in_turn(leader: list[Hashable], follower: list[Hashable], length: int) -> list[Hashable]:
-    """Return the documents of both in turn, each once, until either ranking ends."""
-    n = min(len(leader), len(follower))
-    turns = [document for both in zip(leader[:n], follower[:n], strict=True) for document in both]
-    if len(leader) == n:
-        turns.pop()  # it ends before the follower's last turn
+def _alternate(first: list[Hashable], second: list[Hashable], length: int) -> list[Hashable]:
+    """Return the distinct documents of both in turn, until either ranking ends."""
+    n = min(len(first), len(second))
+    turns = [document for pair in zip(first[:n], second[:n], strict=True) for document in pair]
+    if len(first) == n:
+        turns.pop()  # the list ends before the second ranking's last turn
     return list(dict.fromkeys(turns))[:length]
 
 
-def _n_alike(documents: list[Hashable], others: list[Hashable]) -> int:
-    """Return how many documents the beginnings of two lists share."""
-    pairs = enumerate(zip(documents, others, strict=False))
-    return next((place for place, (one, other) in pairs if one != other), min(len(documents), len(others)))
+def _n_common(documents: list[Hashable], others: list[Hashable]) -> int:
+    """Return how many of the first documents two lists share."""
+    return len(list(takewhile(bool, map(operator.eq, documents, others))))

@@ -1,4 +1,4 @@
-"""Users who look at a list from the top, click, and stop."""
+"""Click models: simulated users who scan a list from the top, click, and stop."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count, require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
-from ltr_metrics.interleaving.fit import most_likely
-from ltr_metrics.interleaving.method import clicked_places, generator_of
+from ltr_metrics.interleaving.fit import fit_probabilities
+from ltr_metrics.interleaving.method import clicked_slots, generator_of
 
-# By grade, for 2, 3 and 5 grades: probability of a click, and of stopping (Hofmann et al., TOIS 2013; Schuth et al., CIKM 2014).
+# Probabilities of a click and of stopping, by grade, for 2, 3 and 5 grades (Hofmann et al., TOIS 2013; Schuth et al.,
+# CIKM 2014).
 CLICK = {
     "perfect": ((0, 1), (0, 0.5, 1), (0, 0.2, 0.4, 0.8, 1)),
     "navigational": ((0.05, 0.95), (0.05, 0.5, 0.95), (0.05, 0.3, 0.5, 0.7, 0.95)),
@@ -33,23 +34,25 @@ PUBLISHED = (*CLICK, "random")
 
 @dataclass(frozen=True)
 class ClickModel:
-    """A user who looks at the documents from the top, clicks by grade, and perhaps stops.
+    """A user who examines the documents from the top, clicks by grade, and may stop.
 
     Parameters
     ----------
     click : sequence of float
-        Probability of a click on a document that is looked at, by grade: of grades 0, 1, ...
+        Probability of a click on an examined document, for the grades 0, 1, ...
     stop : sequence of float, or float
-        Probability of looking no further, by grade, or for all.
+        Probability of stopping, by grade, or one for all grades.
     stop_only_after_click : bool, default False
-        Whether one stops only behind a clicked document, or behind any that was looked at. Papers differ.
+        Whether users stop only after a clicked document. By default they can stop after any examined
+        document. Papers differ.
     examination : sequence of float, optional
-        Probability of looking at a place that one gets to, from the first place on. Default: one looks at every one.
+        Probability of examining each slot that the user reaches, from the first slot on. Default:
+        users examine every slot.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        No probabilities, or not one a grade.
+        If the values are not probabilities, or not one per grade.
 
     Examples
     --------
@@ -67,50 +70,74 @@ class ClickModel:
     examination: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        click = _probabilities("click", self.click)
-        stop = _probabilities("stop", [self.stop] * len(click) if np.ndim(self.stop) == 0 else self.stop)
+        click = _as_probabilities("click", self.click)
+        stop = _as_probabilities("stop", [self.stop] * len(click) if np.ndim(self.stop) == 0 else self.stop)
         if len(stop) != len(click):
-            raise LtrValueError(f"stop must have one probability a grade, as click: got {len(stop)} for {len(click)}.")
+            raise LtrValueError(
+                f"stop must have one probability per grade, like click. Got {len(stop)} for {len(click)} grades."
+            )
         if not isinstance(self.stop_only_after_click, (bool, np.bool_)):
             raise LtrTypeError(f"stop_only_after_click must be True or False. Got {self.stop_only_after_click!r}.")
-        examination = None if self.examination is None else _probabilities("examination", self.examination)
+        examination = None if self.examination is None else _as_probabilities("examination", self.examination)
         for name, value in (("click", click), ("stop", stop), ("examination", examination)):
             object.__setattr__(self, name, value)
 
-    # -- published users ----------------------------------------------------------------------------------------------
+    # -- published models ---------------------------------------------------------------------------------------------
 
     @classmethod
     def perfect(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
-        """Return a user who looks at every document and clicks by relevance alone; ``grades``, their number, is 2, 3 or 5."""
-        return _published(cls, "perfect", grades, stop_only_after_click)
+        """Return a user who examines every document and clicks by relevance alone.
+
+        ``grades``, the number of grades, is 2, 3 or 5.
+        """
+        return cls._published("perfect", grades, stop_only_after_click)
 
     @classmethod
     def navigational(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
-        """Return a user who wants one document and stops at a relevant one; ``grades``, their number, is 2, 3 or 5."""
-        return _published(cls, "navigational", grades, stop_only_after_click)
+        """Return a user who looks for one relevant document and then tends to stop.
+
+        ``grades``, the number of grades, is 2, 3 or 5.
+        """
+        return cls._published("navigational", grades, stop_only_after_click)
 
     @classmethod
     def informational(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
-        """Return a user who wants many documents and clicks on others, too; ``grades``, their number, is 2, 3 or 5."""
-        return _published(cls, "informational", grades, stop_only_after_click)
+        """Return a user who looks for many documents and also clicks on irrelevant ones.
+
+        ``grades``, the number of grades, is 2, 3 or 5.
+        """
+        return cls._published("informational", grades, stop_only_after_click)
 
     @classmethod
     def almost_random(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
-        """Return a user whose clicks say little; ``grades``, their number, is 2, 3 or 5."""
-        return _published(cls, "almost_random", grades, stop_only_after_click)
+        """Return a user whose clicks depend little on the grade.
+
+        ``grades``, the number of grades, is 2, 3 or 5.
+        """
+        return cls._published("almost_random", grades, stop_only_after_click)
 
     @classmethod
     def random(cls, grades: int) -> ClickModel:
-        """Return a user who looks at every document and clicks on half of them, whatever their grade."""
+        """Return a user who examines every document and clicks on half of them, whatever their grade."""
         return cls([0.5] * require_count("grades", grades))
 
     @classmethod
     def position_based(cls, click: Sequence[float], examination: Sequence[float]) -> ClickModel:
-        """Return a user who looks at each place with a probability of its own, independently, and never stops.
+        """Return a user who examines each slot independently with its own probability, and never stops.
 
-        P(click at place x) = ``examination[x]`` times ``click[grade]`` (Craswell et al., WSDM 2008).
+        P(click at slot x) = ``examination[x]`` times ``click[grade]`` (Craswell et al., WSDM 2008).
         """
         return cls(click, 0.0, examination=examination)
+
+    @classmethod
+    def _published(cls, name: str, grades: int, stop_only_after_click: bool) -> ClickModel:
+        if not is_count(grades) or grades not in PUBLISHED_GRADES:
+            raise LtrValueError(
+                f"ClickModel.{name} is published for 2, 3 and 5 grades (0 to 1, 0 to 2 and 0 to 4). Got "
+                f"grades={grades!r}. For other scales pass the probabilities: ClickModel(click=[...], stop=[...])."
+            )
+        index = PUBLISHED_GRADES.index(grades)
+        return cls(CLICK[name][index], STOP[name][index], stop_only_after_click)
 
     @classmethod
     def fit(
@@ -121,26 +148,28 @@ class ClickModel:
         *,
         stop_only_after_click: bool = False,
     ) -> ClickModel:
-        """Return the user whose clicks are most likely those of some impressions.
+        """Return the maximum-likelihood click model of some impressions.
 
-        Maximum likelihood by expectation and maximisation: where a user stopped behind the last click, or looked on and clicked no more, is
-        not known, but weighed. A grade that was never clicked has a click probability of 0.
+        The estimate uses expectation-maximisation, since the clicks do not show whether a user stopped
+        after the last click or continued without clicking. A grade that was never clicked has a click
+        probability of 0.
 
         Parameters
         ----------
         grades : iterable of sequences
-            Grades of the documents of each impression, from the top.
+            The grades of the documents of each impression, from the top.
         clicks : iterable of sequences
-            Places that were clicked, from 0.
+            The clicked slots of each impression, from 0.
         n_grades : int
-            How many grades there are.
+            Number of grades.
         stop_only_after_click : bool, default False
-            Which kind of user to estimate; the clicks do not say.
+            The kind of user to estimate, which cannot be inferred from the clicks.
 
         Raises
         ------
         LtrValueError
-            A grade that nobody has surely looked at, at or above a click: nothing can be said of it.
+            If a grade never occurs at or above the last click of an impression: its probabilities
+            cannot be estimated.
 
         Examples
         --------
@@ -148,133 +177,121 @@ class ClickModel:
         >>> from ltr_metrics.interleaving import ClickModel
         >>> truth, rng = ClickModel.navigational(grades=2), np.random.default_rng(0)
         >>> grades = rng.integers(0, 2, (20_000, 10))
-        >>> found = ClickModel.fit(grades, [truth.clicks_on(shown, rng) for shown in grades], n_grades=2)
-        >>> np.round(found.click, 2), np.round(found.stop, 1)
+        >>> model = ClickModel.fit(grades, [truth.clicks_on(row, rng) for row in grades], n_grades=2)
+        >>> np.round(model.click, 2), np.round(model.stop, 1)
         (array([0.05, 0.95]), array([0.2, 0.9]))
         """
-        number = require_count("n_grades", n_grades)
-        listed = [(_as_grades(shown, number), clicks_on) for shown, clicks_on in _both(grades, clicks)]
-        if not listed:
-            raise LtrValueError("There are no impressions to estimate users from.")
-        grade = np.full((max(len(shown) for shown, _ in listed), len(listed)), -1)
+        n = require_count("n_grades", n_grades)
+        impressions = [(_as_grades(row, n), slots) for row, slots in _pair_up(grades, clicks)]
+        if not impressions:
+            raise LtrValueError("There are no impressions to fit a click model to.")
+        grade = np.full((max(len(row) for row, _ in impressions), len(impressions)), -1)
         clicked = np.zeros(grade.shape, dtype=np.bool_)
-        for i, (shown, places) in enumerate(listed):
-            grade[: len(shown), i] = shown
-            clicked[clicked_places(places, len(shown)), i] = True
-        found = most_likely(grade, clicked, number, stop_only_after_click)
-        return cls(found.click.tolist(), found.stop.tolist(), stop_only_after_click)
+        for i, (row, slots) in enumerate(impressions):
+            grade[: len(row), i] = row
+            clicked[clicked_slots(slots, len(row)), i] = True
+        click, stop = fit_probabilities(grade, clicked, n, stop_only_after_click)
+        return cls(click.tolist(), stop.tolist(), stop_only_after_click)
 
     # -- clicks -------------------------------------------------------------------------------------------------------
 
     def clicks_on(self, grades: Sequence[int], random_state: Any = None) -> list[int]:
-        """Draw the places, from 0, that the user clicks in a list of these grades."""
-        shown = _as_grades(grades, len(self.click))
-        self.refuse_length(len(shown))
-        return np.flatnonzero(self.draw(shown[:, np.newaxis], generator_of(random_state))).tolist()
+        """Draw the slots (from 0) that the user clicks in a list of documents with these grades."""
+        checked = _as_grades(grades, len(self.click))
+        self.require_length(len(checked))
+        return np.flatnonzero(self.draw(checked[:, np.newaxis], generator_of(random_state))).tolist()
 
     def draw(self, grade: AnyArray, rng: np.random.Generator) -> BoolArray:
-        """Draw which documents are clicked.
+        """Draw the clicks of many impressions.
 
         Parameters
         ----------
-        grade : ndarray of int of shape (n_places, n_impressions)
-            -1 where there is no document, which nobody clicks.
+        grade : ndarray of int of shape (n_slots, n_impressions)
+            -1 for a slot without a document, which is never clicked.
         rng : numpy.random.Generator
 
         Returns
         -------
-        ndarray of bool of shape (n_places, n_impressions)
+        ndarray of bool of shape (n_slots, n_impressions)
         """
         clicked: BoolArray = rng.random(grade.shape) < _by_grade(self.click)[grade]
-        looked = None if self.examination is None else self._looked_at(grade.shape, rng)
-        if looked is not None:
-            clicked &= looked
+        examined: BoolArray | None = None
+        if self.examination is not None:
+            examined = rng.random(grade.shape) < np.array(self.examination)[: len(grade), np.newaxis]
+            clicked &= examined
         if not any(self.stop) or not len(clicked):  # type: ignore[arg-type]
             return clicked
         stops: BoolArray = rng.random(grade.shape) < _by_grade(self.stop)[grade]  # type: ignore[arg-type]
         if self.stop_only_after_click:
             stops &= clicked
-        elif looked is not None:
-            stops &= looked
-        goes_on = ~stops[0]
-        for place in range(1, len(clicked)):
-            clicked[place] &= goes_on
-            goes_on &= ~stops[place]
+        elif examined is not None:
+            stops &= examined
+        continues = ~stops[0]
+        for slot in range(1, len(clicked)):
+            clicked[slot] &= continues
+            continues &= ~stops[slot]
         return clicked
 
-    def refuse_length(self, n_places: int) -> None:
-        """Raise an error if it is not said how likely one looks at some of so many places."""
-        if self.examination is not None and n_places > len(self.examination):
+    def require_length(self, n_slots: int) -> None:
+        """Raise an error if ``examination`` is shorter than a list of ``n_slots``."""
+        if self.examination is not None and n_slots > len(self.examination):
             raise LtrValueError(
-                f"examination must have a probability for each place that is shown: got {len(self.examination)} for {n_places} places."
+                f"examination must have a probability for each slot of the list. Got {len(self.examination)} for "
+                f"{n_slots} slots."
             )
 
-    def refuse_grades(self, grades: FloatArray) -> None:
-        """Raise an error if there are grades of which the model says nothing."""
+    def require_grades(self, grades: FloatArray) -> None:
+        """Raise an error if the model has no probability for one of the grades."""
         n = len(self.click)
         for grade in grades.tolist():
             if grade != int(grade) or not 0 <= grade < n:
                 raise LtrValueError(
-                    f"The click model has probabilities for the grades 0 to {n - 1}, and there is a document of grade {grade:g}. Give it one a "
-                    "grade: ClickModel(click=[...], stop=[...])."
+                    f"The click model has probabilities for the grades 0 to {n - 1}, but there is a document of grade "
+                    f"{grade:g}. Pass a model with one probability per grade: ClickModel(click=[...], stop=[...])."
                 )
 
     def warn_of_grades(self, grades: FloatArray) -> None:
-        """Warn where the model is of a longer scale than the data."""
+        """Warn if the model has higher grades than the data."""
         highest, n = int(grades.max()), len(self.click)
         if highest < n - 1 and len(set(zip(self.click, self.stop, strict=True))) > 1:  # type: ignore[arg-type]
             warn(
-                f"The click model is of the grades 0 to {n - 1}, and the highest label is {highest}: nobody clicks as on the best documents. If "
-                f"{highest} is the scale's highest grade, take a model of {highest + 1} grades."
+                f"The click model has the grades 0 to {n - 1}, and the highest label is {highest}, so no document gets "
+                f"the clicks of the best grade. If {highest} is the highest grade of your scale, use a model with "
+                f"{highest + 1} grades."
             )
 
-    def _looked_at(self, shape: tuple[int, ...], rng: np.random.Generator) -> BoolArray:
-        chance = np.array(self.examination)[: shape[0], np.newaxis]
-        looked: BoolArray = rng.random(shape) < chance
-        return looked
 
-
-def _published(cls: type[ClickModel], name: str, grades: int, stop_only_after_click: bool) -> ClickModel:
-    if not is_count(grades) or grades not in PUBLISHED_GRADES:
-        raise LtrValueError(
-            f"ClickModel.{name} is published for 2, 3 and 5 grades, 0 to 1, 0 to 2 and 0 to 4: got grades={grades!r}. For others give the "
-            "probabilities: ClickModel(click=[...], stop=[...])."
-        )
-    which = PUBLISHED_GRADES.index(grades)
-    return cls(CLICK[name][which], STOP[name][which], stop_only_after_click)
-
-
-def _probabilities(name: str, values: Any) -> tuple[float, ...]:
+def _as_probabilities(name: str, values: Any) -> tuple[float, ...]:
     numbers = as_numbers(values, name)
     if not len(numbers):
-        raise LtrValueError(f"{name} must hold at least one probability, got none.")
-    bad = ~((numbers >= 0) & (numbers <= 1))
-    if bad.any():
-        at = int(bad.argmax())
-        raise LtrValueError(f"{name} must hold probabilities, 0 to 1: got {numbers[at]:g} at {at} (from 0).")
+        raise LtrValueError(f"{name} must have at least one probability. Got none.")
+    is_bad = ~((numbers >= 0) & (numbers <= 1))
+    if is_bad.any():
+        index = int(is_bad.argmax())
+        raise LtrValueError(f"{name} must be probabilities, 0 to 1. Got {numbers[index]:g} at index {index} (from 0).")
     return tuple(numbers.tolist())
-
-
-def _both(grades: Iterable[Any], clicks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Go through both, and raise an error if one of them ends before the other."""
-    end = object()
-    for both in zip_longest(grades, clicks, fillvalue=end):
-        if any(one is end for one in both):
-            raise LtrValueError("grades and clicks must be of the same impressions: one of them has fewer.")
-        yield both
-
-
-def _by_grade(probabilities: Sequence[float]) -> FloatArray:
-    """Return a table by grade, with 0 for the grade -1 of no document."""
-    return np.array([*probabilities, 0.0])
 
 
 def _as_grades(grades: Any, n_grades: int) -> AnyArray:
     numbers = as_numbers(grades, "grades")
-    bad = ~((numbers >= 0) & (numbers < n_grades) & (numbers == np.floor(numbers)))
-    if bad.any():
-        at = int(bad.argmax())
+    is_bad = ~((numbers >= 0) & (numbers < n_grades) & (numbers == np.floor(numbers)))
+    if is_bad.any():
+        slot = int(is_bad.argmax())
         raise LtrValueError(
-            f"grades must be whole numbers from 0 to {n_grades - 1}: got {numbers[at]:g} at place {at} (from 0)."
+            f"grades must be whole numbers from 0 to {n_grades - 1}. Got {numbers[slot]:g} at slot {slot} (from 0)."
         )
     return numbers.astype(np.intp)
+
+
+def _pair_up(grades: Iterable[Any], clicks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield pairs, and raise an error if one of the iterables is shorter."""
+    end = object()
+    for pair in zip_longest(grades, clicks, fillvalue=end):
+        if any(one is end for one in pair):
+            raise LtrValueError("grades and clicks must have one entry per impression, but one of them has fewer.")
+        yield pair
+
+
+def _by_grade(probabilities: Sequence[float]) -> FloatArray:
+    """Return an array to index by grade, where -1 (no document) has probability 0."""
+    return np.array([*probabilities, 0.0])

@@ -1,7 +1,8 @@
-"""The users whose clicks are most likely those of some impressions.
+"""Maximum-likelihood estimates of click models.
 
-Down to the last click it is known that a user looked at every document. Behind it the user has stopped somewhere, or looked on and clicked no
-more: which of these is what expectation and maximisation take turns to say (Dempster, Laird and Rubin, 1977).
+Users examine every document down to their last click. After it, they have either stopped at some
+slot or continued without clicking. Expectation-maximisation weighs these cases (Dempster, Laird and
+Rubin, 1977).
 """
 
 from __future__ import annotations
@@ -18,43 +19,44 @@ MAX_ITERATIONS = 1_000
 
 
 class Probabilities(NamedTuple):
-    """Of a click, and of stopping, by grade."""
+    """The probabilities of a click and of stopping, by grade."""
 
     click: FloatArray
     stop: FloatArray
 
 
-def most_likely(grade: IntArray, clicked: BoolArray, n_grades: int, stop_only_after_click: bool) -> Probabilities:
-    """Return the most likely probabilities.
+def fit_probabilities(grade: IntArray, clicked: BoolArray, n_grades: int, stop_only_after_click: bool) -> Probabilities:
+    """Return the maximum-likelihood probabilities.
 
     Parameters
     ----------
-    grade : ndarray of int of shape (n_places, n_impressions)
-        -1 behind the end of a list.
-    clicked : ndarray of bool of shape (n_places, n_impressions)
+    grade : ndarray of int of shape (n_slots, n_impressions)
+        -1 after the end of a list.
+    clicked : ndarray of bool of shape (n_slots, n_impressions)
     n_grades : int
     stop_only_after_click : bool
 
     Raises
     ------
     LtrValueError
-        A grade that no user has looked at for sure.
+        If a grade never occurs at or above the last click of an impression.
     """
-    seen = _Seen(grade, clicked, n_grades, stop_only_after_click)
-    users = seen.first_guess()
+    impressions = _Impressions(grade, clicked, n_grades, stop_only_after_click)
+    estimate = impressions.initial_estimate()
     for _ in range(MAX_ITERATIONS):
-        first = seen.better(users)
-        if _largest_change(users, first) < CONVERGED:
+        first = impressions.em_step(estimate)
+        if _largest_change(estimate, first) < CONVERGED:
             return first
-        second = seen.better(first)
-        leap = _extrapolate(users, first, second)
-        users = leap if seen.log_likelihood(leap) >= seen.log_likelihood(second) else second
+        second = impressions.em_step(first)
+        leap = _extrapolate(estimate, first, second)
+        is_better = impressions.log_likelihood(leap) >= impressions.log_likelihood(second)
+        estimate = leap if is_better else second
     warn(
         f"After {MAX_ITERATIONS:,} iterations the probabilities still change by more than "
-        f"{CONVERGED:g} in each: these impressions hardly tell whether users stop or look on "
+        f"{CONVERGED:g} in each: these impressions hardly show whether users stop or continue "
         "without a click. Use more impressions, or longer lists."
     )
-    return users
+    return estimate
 
 
 def _largest_change(before: Probabilities, after: Probabilities) -> float:
@@ -62,7 +64,7 @@ def _largest_change(before: Probabilities, after: Probabilities) -> float:
 
 
 def _extrapolate(start: Probabilities, first: Probabilities, second: Probabilities) -> Probabilities:
-    """Leap along the path of two expectation-maximisation steps (SQUAREM, scheme S3).
+    """Extrapolate from two expectation-maximisation steps (SQUAREM, scheme S3).
 
     Close to a probability of 0 or 1, plain steps become shorter and shorter, and thousands of them
     would be needed. The step length is that of Varadhan and Roland (2008),
@@ -79,67 +81,59 @@ def _extrapolate(start: Probabilities, first: Probabilities, second: Probabiliti
     return Probabilities(click, stop)
 
 
-class _Seen:
-    """What is known of some impressions, place by place."""
+class _Impressions:
+    """What some impressions reveal about each slot."""
 
     def __init__(self, grade: IntArray, clicked: BoolArray, n_grades: int, stop_only_after_click: bool) -> None:
         self.grade, self.clicked, self.n_grades = grade, clicked, n_grades
-        there = grade >= 0
-        n_shown = there.sum(axis=0)
-        place = np.arange(len(grade))[:, np.newaxis]
-        last = np.where(clicked, place, -1).max(axis=0, initial=-1)
-        self.surely = there & (place <= last)
-        self.behind = there & (place > last)
-        # Whether one stops behind the last document of a list makes no difference that could be seen.
-        self.may_stop = (clicked if stop_only_after_click else there) & (place < n_shown - 1)
-        self.has_stopped = self.may_stop & (place >= last)  # may be where it happened
-        self.of_sure = self._by_grade(self.surely)
-        if not self.of_sure.all():
+        has_document = grade >= 0
+        slot = np.arange(len(grade))[:, np.newaxis]
+        last_click = np.where(clicked, slot, -1).max(axis=0, initial=-1)
+        self.is_examined = has_document & (slot <= last_click)
+        self.is_after_click = has_document & (slot > last_click)
+        # Stopping after the last document of a list has no observable effect.
+        is_last = slot >= has_document.sum(axis=0) - 1
+        self.can_stop = (clicked if stop_only_after_click else has_document) & ~is_last
+        self.may_have_stopped = self.can_stop & (slot >= last_click)
+        self.n_clicked, self.n_examined = self._sum_by_grade(clicked), self._sum_by_grade(self.is_examined)
+        if not self.n_examined.all():
             raise LtrValueError(
-                f"No user has surely looked at a document of grade {int(self.of_sure.argmin())}, at or above a click: nothing can be said of it. Join "
-                "grades, or take more impressions."
+                f"No document of grade {int(self.n_examined.argmin())} is at or above the last click of an impression, so "
+                "its probabilities cannot be estimated. Merge grades, or use more impressions."
             )
 
-    def first_guess(self) -> Probabilities:
-        """Return about the shares of clicks among what was surely looked at, none of them certain, and one stop of three."""
-        click = (self._by_grade(self.clicked) + 0.5) / (self.of_sure + 1)
-        return Probabilities(click, np.full(self.n_grades, 1 / 3))
+    def initial_estimate(self) -> Probabilities:
+        """Return about the shares of clicks among examined documents, none of them 0 or 1, and stops of 1/3."""
+        return Probabilities((self.n_clicked + 0.5) / (self.n_examined + 1), np.full(self.n_grades, 1 / 3))
 
-    def better(self, users: Probabilities) -> Probabilities:
-        """Return the probabilities that fit what these users would have done behind their last clicks."""
-        stopped_at, to_the_end = self._ways_behind_the_last_click(users)
-        still_there = stopped_at[::-1].cumsum(axis=0)[::-1] + to_the_end
-        total = stopped_at.sum(axis=0) + to_the_end
-        looked = self.surely + np.where(self.behind, still_there / total, 0.0)
-        return Probabilities(
-            self._by_grade(self.clicked) / self._by_grade(looked),
-            _share(self._by_grade(stopped_at / total), self._by_grade(looked * self.may_stop)),
-        )
+    def em_step(self, estimate: Probabilities) -> Probabilities:
+        """Return the probabilities that fit the expected behaviour of these users after their last click."""
+        stopped_at, reached_end = self._endings(estimate)
+        still_there = stopped_at[::-1].cumsum(axis=0)[::-1] + reached_end
+        total = stopped_at.sum(axis=0) + reached_end
+        examined = self.is_examined + np.where(self.is_after_click, still_there / total, 0.0)
+        stopped, could_stop = self._sum_by_grade(stopped_at / total), self._sum_by_grade(examined * self.can_stop)
+        stop = np.divide(stopped, could_stop, out=np.zeros_like(stopped), where=could_stop > 0)
+        return Probabilities(self.n_clicked / self._sum_by_grade(examined), stop)
 
-    def log_likelihood(self, users: Probabilities) -> float:
-        """Return the logarithm of the probability that these users click like this."""
-        stopped_at, to_the_end = self._ways_behind_the_last_click(users)
-        click = np.where(self.clicked, users.click[self.grade], 1 - users.click[self.grade])
-        has_gone_on = self.may_stop & ~self.has_stopped & self.surely
-        certain = np.where(self.surely, click, 1.0) * np.where(has_gone_on, 1 - users.stop[self.grade], 1.0)
-        with np.errstate(divide="ignore"):  # clicks that are impossible have a log-likelihood of -inf
-            likelihood = np.log(certain).sum(axis=0) + np.log(stopped_at.sum(axis=0) + to_the_end)
+    def log_likelihood(self, estimate: Probabilities) -> float:
+        """Return the log-likelihood of the clicks."""
+        stopped_at, reached_end = self._endings(estimate)
+        click = np.where(self.clicked, estimate.click[self.grade], 1 - estimate.click[self.grade])
+        has_continued = self.can_stop & ~self.may_have_stopped & self.is_examined
+        certain = np.where(self.is_examined, click, 1.0) * np.where(has_continued, 1 - estimate.stop[self.grade], 1.0)
+        with np.errstate(divide="ignore"):  # impossible clicks have a log-likelihood of -inf
+            likelihood = np.log(certain).sum(axis=0) + np.log(stopped_at.sum(axis=0) + reached_end)
         return float(likelihood.sum())
 
-    def _ways_behind_the_last_click(self, users: Probabilities) -> tuple[FloatArray, FloatArray]:
-        """Return the probability of stopping at each place, and of looking to the end, without a further click."""
-        passes = np.where(self.behind, 1 - users.click[self.grade], 1.0).cumprod(axis=0)
-        stops = np.where(self.has_stopped, users.stop[self.grade], 0.0)
-        goes_on = (1 - stops).cumprod(axis=0)
-        before = np.vstack([np.ones_like(goes_on[:1]), goes_on[:-1]])
-        return passes * before * stops, passes[-1] * goes_on[-1]
+    def _endings(self, estimate: Probabilities) -> tuple[FloatArray, FloatArray]:
+        """Return the probability of stopping at each slot, and of reaching the end, without another click."""
+        no_click = np.where(self.is_after_click, 1 - estimate.click[self.grade], 1.0).cumprod(axis=0)
+        stops = np.where(self.may_have_stopped, estimate.stop[self.grade], 0.0)
+        continues = (1 - stops).cumprod(axis=0)
+        reaches = np.vstack([np.ones_like(continues[:1]), continues[:-1]])
+        return no_click * reaches * stops, no_click[-1] * continues[-1]
 
-    def _by_grade(self, values: AnyArray) -> FloatArray:
-        """Sum over all documents of each grade."""
+    def _sum_by_grade(self, values: AnyArray) -> FloatArray:
         sums = np.bincount(self.grade.ravel() + 1, weights=values.ravel(), minlength=self.n_grades + 1)
         return sums[1:].astype(np.float64, copy=False)
-
-
-def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return part / whole, 0 where it never came to it."""
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

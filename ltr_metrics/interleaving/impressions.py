@@ -1,4 +1,4 @@
-"""Impressions of live use: what was shown and clicked, one JSON object a line."""
+"""Logged impressions: the lists that were shown and the clicks on them, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import numpy as np
 from ltr_metrics._engine.checks import is_count
 from ltr_metrics._engine.words import InterleavingMethod
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.interleaving.method import Shown, clicked_places
+from ltr_metrics.interleaving.method import Shown, as_teams, clicked_slots
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.interleaving.rankings import as_documents, is_sequence, short
 from ltr_metrics.io.compressed import blocks_of_lines
@@ -27,7 +27,7 @@ from ltr_metrics.io.write import write_whole
 
 KEYS = ("query", "method", "rankings", "shown", "teams", "clicks", "length")
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": partial(gzip.compress, mtime=0),  # the same bytes at any time
+    ".gz": partial(gzip.compress, mtime=0),  # equal content gives equal bytes
     ".xz": lzma.compress,
     ".bz2": bz2.compress,
 }
@@ -35,22 +35,24 @@ _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 @dataclass(frozen=True, eq=False)
 class Impression:
-    """A list that somebody saw, what it was mixed from, and the clicks on it.
+    """A list that a user saw, the rankings that it was mixed from, and the clicks on it.
 
     Parameters
     ----------
     rankings : mapping of str to sequence, or None
-        Ids, best first, by name of the model. None where teams alone are known, which is enough for Team Draft.
+        The document ids of each model, best first, by the model's name. None if only the teams are
+        known, which is enough for Team Draft.
     shown : Shown or sequence
-        What `Method.mix` returned, or the ids alone. Teams are numbers of the models from 0, in the order of ``rankings``.
+        The result of `Method.mix`, or the ids alone. Teams are numbers of the models from 0, in the
+        order of ``rankings``.
     clicks : sequence of int
-        Places that were clicked, from 0; a place clicked again counts once.
+        The clicked slots, from 0. Repeated clicks on a slot count once.
     length : int, optional
-        What `Method` was given as ``length``. Default: as many as are shown.
+        The ``length`` that was passed to the `Method`. Default: the number of documents shown.
     query : text or number, optional
-        For the log's reader; no credit depends on it.
+        For readers of the log. It does not affect the credit.
     method : str, optional
-        With which the list was mixed, such as ``"ppm"``. `score` refuses to score it by another.
+        The method that mixed the list, such as ``"ppm"``. `score` raises an error for any other.
 
     Examples
     --------
@@ -72,140 +74,133 @@ class Impression:
     def __post_init__(self) -> None:
         if self.method is not None:
             method_named(self.method)
-        rankings, given = self.rankings, self.shown
-        if rankings is not None:
-            rankings = _as_rankings(rankings)
-        shown = given if isinstance(given, Shown) else Shown(given)
-        documents = as_documents("shown", _as_sequence("shown", shown.documents))
-        teams = None if shown.teams is None else _as_teams(shown.teams, len(documents), rankings)
+        rankings = None if self.rankings is None else _as_rankings(self.rankings)
+        shown = self.shown if isinstance(self.shown, Shown) else Shown(self.shown)
+        documents = _as_ids("shown", shown.documents)
+        n_rankers = None if rankings is None else len(rankings)
+        teams = None if shown.teams is None else as_teams(shown.teams, len(documents), n_rankers)
         if not documents:
-            raise LtrValueError(
-                "shown must have a document or more: nobody can click on an empty list. Leave the impression out."
-            )
+            raise LtrValueError("shown must have at least one document. Leave out impressions of empty lists.")
         if rankings is None and teams is None:
             raise LtrValueError(
-                "An impression must have rankings or teams: nothing else says to whom the clicks belong."
+                "An impression must have rankings or teams: without both, clicks cannot be credited to a model."
             )
         if self.length is not None and not (is_count(self.length) and self.length >= len(documents)):
             raise LtrValueError(
-                f"length must be a whole number of documents to show at most, not less than the {len(documents)} shown. Got {self.length!r}."
+                "length must be a whole number, the maximum number of documents, and at least the number shown, "
+                f"{len(documents)}. Got {self.length!r}."
             )
         fields = {
             "rankings": rankings,
             "shown": Shown(documents, teams),
-            "clicks": clicked_places(self.clicks, len(documents)),
+            "clicks": clicked_slots(self.clicks, len(documents)),
             "length": None if self.length is None else int(self.length),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
-        """Whether everything is the same, the order of the rankings, which gives teams their numbers, among it."""
+        """Whether all fields are equal, including the order of the rankings, which numbers the teams."""
         if not isinstance(other, Impression):
             return NotImplemented
-        mine, theirs = (
+        ours, others = (
             (one.rankings and list(one.rankings.items()), one.shown, one.clicks, one.length, one.query, one.method)
             for one in (self, other)
         )
-        return mine == theirs
+        return ours == others
 
     __hash__ = None  # type: ignore[assignment]
 
     @classmethod
     def from_json(cls, line: str | bytes, *, models: Iterable[str] | None = None) -> Impression:
-        """Return the impression of one line of a log; see `read_impressions`."""
+        """Return the impression on one line of a log. See `read_impressions`."""
         if not isinstance(line, (str, bytes)):
             raise LtrTypeError(f"line must be text, one JSON object. Got {short(line)}.")
-        return _parsed(line, as_models(models))
+        return _parse(line, as_models(models))
 
     def to_json(self) -> str:
-        """Return one line, without the line break, to append to a log.
+        """Return one line for a log, without the line break.
 
-        Teams are names where there are rankings, so that the order of the models does not matter, and else numbers.
+        With rankings, teams are written as names, so that the order of the models does not matter.
+        Without rankings, they are written as numbers.
 
         Raises
         ------
         LtrTypeError
-            If an id is neither text nor a finite number: it would not come back the same.
+            If an id is neither text nor a finite number, and so would not be read back unchanged.
         """
-        rankings, teams = self.rankings, self.shown.teams
-        names = None if rankings is None else list(rankings)
-        found = {
-            "query": None if self.query is None else _plain("query", self.query),
+        rankings = self.rankings
+        teams: list[Any] | None = self.shown.teams
+        if rankings is not None and teams is not None:
+            names = list(rankings)
+            teams = [names[team] for team in teams]
+        fields = {
+            "query": None if self.query is None else _as_json_id("query", self.query),
             "method": self.method,
-            "rankings": rankings and {name: _plains(f"rankings[{name!r}]", ids) for name, ids in rankings.items()},
-            "shown": _plains("shown", self.shown.documents),
-            "teams": teams if teams is None or names is None else [names[team] for team in teams],
+            "rankings": rankings and {name: _as_json_ids(f"rankings[{name!r}]", ids) for name, ids in rankings.items()},
+            "shown": _as_json_ids("shown", self.shown.documents),
+            "teams": teams,
             "clicks": self.clicks,
             "length": self.length,
         }
-        return json.dumps({key: value for key, value in found.items() if value is not None})
+        return json.dumps({key: value for key, value in fields.items() if value is not None})
 
 
 def read_impressions(path: str | os.PathLike[str], *, models: Iterable[str] | None = None) -> Iterator[Impression]:
-    """Yield the impressions of a log one by one: a JSON object a line, which may be compressed (.gz, .xz, .bz2).
+    """Yield the impressions of a log one by one.
+
+    The log has one JSON object per line and may be compressed (.gz, .xz, .bz2).
 
     Parameters
     ----------
     path : path
-        Its lines have the keys ``shown`` (ids from the top) and ``clicks`` (places from 0); ``rankings`` (ids by name of the model),
-        ``teams`` (for each place the name of a model, or its number in the order of the line's rankings), or both; and may have
-        ``length``, ``query`` and ``method``. Ids are text or numbers. Other keys are left alone. Blank lines are skipped.
+        Every line has the keys ``shown`` (ids from the top) and ``clicks`` (slots from 0), and
+        ``rankings`` (ids by the name of the model), ``teams``, or both. ``teams`` has, for each slot,
+        the name of a model or its number in the order of the line's rankings. A line may have
+        ``length``, ``query`` and ``method``. Ids are text or numbers. Other keys and blank lines are
+        ignored.
     models : iterable of str, optional
-        Names of the models, for lines that have teams and no rankings.
+        Names of the models, for lines that have teams but no rankings.
 
     Raises
     ------
     LtrValueError
-        With file and line: what is no such object, and models that are not those of the lines before.
+        With file and line, if a line is not such an object, or if its models differ from those of the
+        lines before.
     """
-    listed = as_models(models)
-    return (impression for _, impression, _ in of_one_log(lines_of(Path(path), listed), listed))
+    names = as_models(models)
+    return (impression for _, impression, _ in with_models(read_located(Path(path), names), names))
 
 
 def write_impressions(path: str | os.PathLike[str], impressions: Iterable[Impression]) -> None:
-    """Write a log that `read_impressions` reads, whole or not at all; a live system appends `Impression.to_json` line by line instead.
+    """Write a log for `read_impressions`, completely or not at all.
 
-    It is put together in memory, and compressed where its name ends with .gz, .xz or .bz2.
+    The log is built in memory, and compressed if its name ends with .gz, .xz or .bz2. A live system
+    can append the lines of `Impression.to_json` instead.
     """
-    content = "".join(f"{one.to_json()}\n" for _, one in numbered(impressions)).encode()
+    content = "".join(f"{impression.to_json()}\n" for _, impression in locate(impressions)).encode()
     write_whole(path, _COMPRESS.get(Path(path).suffix.lower(), bytes)(content))
 
 
-# -- impressions of one log -------------------------------------------------------------------------------------------
+# -- impressions with their location, for error messages --------------------------------------------------------------
 
 
-def of_one_log(
-    located: Iterable[tuple[str, Impression]], models: list[str] | None
-) -> Iterator[tuple[str, Impression, list[str] | None]]:
-    """Yield the impressions with the names of the models, which have to be the same for all."""
-    for where, impression in located:
-        if impression.rankings is not None:
-            models = list(impression.rankings) if models is None else models
-            if set(impression.rankings) != set(models):
-                raise LtrValueError(
-                    f"{where}: all impressions must be of the same models. Here they are {', '.join(impression.rankings)}, and not "
-                    f"{', '.join(models)}. Score the parts of the log apart."
-                )
-        elif models is not None and impression.shown.teams is not None and max(impression.shown.teams) >= len(models):
-            raise LtrValueError(
-                f"{where}: teams must be numbers of the models, 0 to {len(models) - 1}. Got {max(impression.shown.teams)}."
-            )
-        yield where, impression, models
+def read_located(path: Path, models: list[str] | None) -> Iterator[tuple[str, Impression]]:
+    """Yield the file and line of each impression of a log, and the impression."""
+    for lines, n_before in blocks_of_lines(path):
+        for number, line in enumerate(lines, start=n_before + 1):
+            if not line.strip():
+                continue
+            location = f"{path}:{number}"
+            try:
+                impression = _parse(line, models)
+            except (LtrValueError, LtrTypeError) as error:
+                raise LtrValueError(f"{location}: {error}") from error
+            yield location, impression
 
 
-def as_models(models: Any) -> list[str] | None:
-    """Return names of models, or None."""
-    if models is None:
-        return None
-    listed = list(models) if hasattr(models, "__iter__") and not isinstance(models, str) else []
-    if len(listed) < 2 or not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
-        raise LtrValueError(f"models must be two names or more, all different. Got {short(models)}.")
-    return listed
-
-
-def numbered(impressions: Any) -> Iterator[tuple[str, Impression]]:
-    """Yield impressions, and for messages which they are."""
+def locate(impressions: Any) -> Iterator[tuple[str, Impression]]:
+    """Yield the number of each impression, and the impression."""
     if isinstance(impressions, Impression) or not hasattr(impressions, "__iter__"):
         raise LtrTypeError(
             f"impressions must be an iterable of Impression, or the path of a log. Got {short(impressions)}."
@@ -218,138 +213,143 @@ def numbered(impressions: Any) -> Iterator[tuple[str, Impression]]:
         yield f"impression {i} (from 0)", impression
 
 
+def with_models(
+    located: Iterable[tuple[str, Impression]], models: list[str] | None
+) -> Iterator[tuple[str, Impression, list[str] | None]]:
+    """Yield the impressions with the names of the models, which must be the same for all."""
+    for location, impression in located:
+        if impression.rankings is not None:
+            models = list(impression.rankings) if models is None else models
+            if set(impression.rankings) != set(models):
+                raise LtrValueError(
+                    f"{location}: all impressions must have the same models. Here they are "
+                    f"{', '.join(impression.rankings)}, and not {', '.join(models)}. Score the parts of the log "
+                    "separately."
+                )
+        elif models is not None and impression.shown.teams is not None and max(impression.shown.teams) >= len(models):
+            raise LtrValueError(
+                f"{location}: teams must be numbers of the models, 0 to {len(models) - 1}. "
+                f"Got {max(impression.shown.teams)}."
+            )
+        yield location, impression, models
+
+
+def as_models(models: Any) -> list[str] | None:
+    """Return the validated names of models, or None."""
+    if models is None:
+        return None
+    names = list(models) if hasattr(models, "__iter__") and not isinstance(models, str) else []
+    if len(names) < 2 or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise LtrValueError(f"models must be two or more names, all different. Got {short(models)}.")
+    return names
+
+
 # -- fields -----------------------------------------------------------------------------------------------------------
 
 
-def _as_sequence(name: str, values: Any) -> Any:
+def _as_ids(name: str, values: Any) -> list[Hashable]:
     if not is_sequence(values):
         raise LtrTypeError(f"{name} must be a sequence of document ids. Got {short(values)}.")
-    return values
+    return as_documents(name, values)
 
 
 def _as_rankings(rankings: Any) -> dict[str, list[Hashable]]:
     if not isinstance(rankings, Mapping) or not all(isinstance(name, str) for name in rankings):
-        raise LtrTypeError(f"rankings must map names of models, text, to lists of document ids. Got {short(rankings)}.")
+        raise LtrTypeError(f"rankings must map names of models (text) to lists of document ids. Got {short(rankings)}.")
     if len(rankings) < 2:
         raise LtrValueError(
-            f"rankings must be of two models or more, to be compared. Got {', '.join(rankings) or 'none'}."
+            f"rankings must have two or more models, to be compared. Got {', '.join(rankings) or 'none'}."
         )
-    return {
-        model: as_documents(f"rankings[{model!r}]", _as_sequence(f"rankings[{model!r}]", ids))
-        for model, ids in rankings.items()
-    }
+    return {model: _as_ids(f"rankings[{model!r}]", ids) for model, ids in rankings.items()}
 
 
-def _as_teams(teams: Any, n_shown: int, rankings: Mapping[str, Any] | None) -> list[int]:
-    listed = list(_as_sequence("teams", teams))
-    if len(listed) != n_shown:
-        raise LtrValueError(f"teams must have one entry for each of the {n_shown} documents shown. Got {len(listed)}.")
-    for place, team in enumerate(listed):
-        is_number = isinstance(team, (int, np.integer)) and not isinstance(team, bool)
-        if not is_number or team < 0 or (rankings is not None and team >= len(rankings)):
-            most = "" if rankings is None else f" to {len(rankings) - 1}"
-            raise LtrValueError(f"teams must be whole numbers from 0{most}. Got {team!r} at place {place} (from 0).")
-    return list(map(int, listed))
-
-
-def _plain(name: str, value: object) -> str | float:
+def _as_json_id(name: str, value: object) -> str | float:
+    """Return text or a number that JSON reads back unchanged."""
     value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, str) or (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and (isinstance(value, int) or math.isfinite(value))
-    ):
-        return value
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if isinstance(value, str) or (is_number and (isinstance(value, int) or math.isfinite(value))):  # type: ignore[arg-type]
+        return value  # type: ignore[return-value]
     raise LtrTypeError(f"{name} must be text or a number in a log. Got {short(value)}.")
 
 
-def _plains(name: str, ids: Iterable[Hashable]) -> list[Hashable]:
-    return [_plain(f"{name}[{place}]", one) for place, one in enumerate(ids)]
+def _as_json_ids(name: str, ids: Iterable[Hashable]) -> list[Hashable]:
+    return [_as_json_id(f"{name}[{index}]", document) for index, document in enumerate(ids)]
 
 
 # -- lines ------------------------------------------------------------------------------------------------------------
 
 
-def lines_of(path: Path, models: list[str] | None) -> Iterator[tuple[str, Impression]]:
-    """Yield the impressions of a log, and file and line of each."""
-    for lines, n_before in blocks_of_lines(path):
-        for number, line in enumerate(lines, start=n_before + 1):
-            if not line.strip():
-                continue
-            where = f"{path}:{number}"
-            try:
-                impression = _parsed(line, models)
-            except (LtrValueError, LtrTypeError) as error:
-                raise LtrValueError(f"{where}: {error}") from error
-            yield where, impression
-
-
-def _parsed(line: str | bytes, models: list[str] | None) -> Impression:
-    try:
-        found = json.loads(line.decode("utf-8-sig") if isinstance(line, bytes) else line, object_pairs_hook=_once_each)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, LtrValueError):
-            raise
-        told = f"{error.msg}, column {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise LtrValueError(f"a line must be a JSON object in UTF-8, and be whole. {told}.") from None
-    if not isinstance(found, dict):
-        raise LtrValueError(f"a line must be a JSON object with the keys {', '.join(KEYS)}. Got {short(found)}.")
+def _parse(line: str | bytes, models: list[str] | None) -> Impression:
+    fields = _load_object(line)
     for key in ("shown", "clicks"):
-        if found.get(key) is None:
-            other = [name for name in found if name not in KEYS]
-            near = did_you_mean(key, other).replace("Did you mean", "Is that")
-            raise LtrValueError(f"the key {key!r} is missing.{' Without a click it is [].' * (key == 'clicks')}{near}")
-    rankings = found.get("rankings")
+        if fields.get(key) is None:
+            unknown = [name for name in fields if name not in KEYS]
+            hint = did_you_mean(key, unknown).replace("Did you mean", "Is it")
+            raise LtrValueError(f"the key {key!r} is missing.{' Without clicks it is [].' * (key == 'clicks')}{hint}")
+    rankings, teams, query = fields.get("rankings"), fields.get("teams"), fields.get("query")
     if rankings is not None:
-        rankings = {
-            model: _plains(f"rankings[{model!r}]", _as_list(f"rankings[{model!r}]", ids))
-            for model, ids in _as_object(rankings).items()
-        }
-    teams = found.get("teams")
+        if not isinstance(rankings, dict):
+            raise LtrValueError(f"rankings must be an object with a list of ids for each model. Got {short(rankings)}.")
+        rankings = {model: _parse_ids(f"rankings[{model!r}]", ids) for model, ids in rankings.items()}
     if teams is not None:
-        teams = _numbers_of(_as_list("teams", teams), models if rankings is None else list(rankings))
+        teams = _team_numbers(_require_list("teams", teams), models if rankings is None else list(rankings))
     return Impression(
         rankings,
-        Shown(_plains("shown", _as_list("shown", found["shown"])), teams),
-        _as_list("clicks", found["clicks"]),
-        found.get("length"),
-        None if found.get("query") is None else _plain("query", found["query"]),
-        found.get("method"),
+        Shown(_parse_ids("shown", fields["shown"]), teams),
+        _require_list("clicks", fields["clicks"]),
+        fields.get("length"),
+        None if query is None else _as_json_id("query", query),
+        fields.get("method"),
     )
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-        raise LtrValueError(f"the key {twice!r} stands there twice. Give it once.")
-    return found
+def _load_object(line: str | bytes) -> dict[str, Any]:
+    try:
+        text = line.decode("utf-8-sig") if isinstance(line, bytes) else line
+        fields = json.loads(text, object_pairs_hook=_refuse_duplicates)
+    except LtrValueError:
+        raise
+    except (ValueError, RecursionError) as error:
+        reason = f"{error.msg}, column {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise LtrValueError(f"a line must be a complete JSON object in UTF-8. {reason}.") from None
+    if not isinstance(fields, dict):
+        raise LtrValueError(f"a line must be a JSON object with the keys {', '.join(KEYS)}. Got {short(fields)}.")
+    return fields
 
 
-def _as_list(name: str, values: Any) -> list[Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in fields:
+            raise LtrValueError(f"the key {key!r} occurs twice. Give it once.")
+        fields[key] = value
+    return fields
+
+
+def _require_list(name: str, values: Any) -> list[Any]:
     if not isinstance(values, list):
         raise LtrValueError(f"{name} must be a list. Got {short(values)}.")
     return values
 
 
-def _as_object(rankings: Any) -> dict[str, Any]:
-    if not isinstance(rankings, dict):
-        raise LtrValueError(f"rankings must be an object with a list of ids for each model. Got {short(rankings)}.")
-    return rankings
+def _parse_ids(name: str, values: Any) -> list[Hashable]:
+    return _as_json_ids(name, _require_list(name, values))
 
 
-def _numbers_of(teams: list[Any], models: list[str] | None) -> list[Any]:
-    """Return the numbers of the models that are named."""
+def _team_numbers(teams: list[Any], models: list[str] | None) -> list[Any]:
+    """Replace the names of models by their numbers."""
     numbers = []
-    for place, team in enumerate(teams):
+    for slot, team in enumerate(teams):
         if isinstance(team, str):
             if models is None:
                 raise LtrValueError(
-                    f"teams[{place}] is the name {team!r}, and without rankings there is no order of names: pass models=."
+                    f"teams[{slot}] is the name {team!r}, but without rankings the order of the models is unknown. "
+                    "Pass models=."
                 )
             if team not in models:
                 raise LtrValueError(
-                    f"teams[{place}] is {team!r}, which is none of the models.{did_you_mean(team, models)} Models: {', '.join(models)}."
+                    f"teams[{slot}] is {team!r}, which is not one of the models.{did_you_mean(team, models)} "
+                    f"Models: {', '.join(models)}."
                 )
             team = models.index(team)
         numbers.append(team)

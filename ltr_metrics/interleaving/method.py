@@ -1,4 +1,4 @@
-"""What all methods share: rankings in, a list to show out, credit for the clicks on it."""
+"""What all methods share: they mix rankings into one list and give credit for the clicks on it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ RULES: tuple[RuleOfCredit, ...] = get_args(RuleOfCredit)
 
 @dataclass(frozen=True)
 class Shown:
-    """A list that users see.
+    """A list as users see it.
 
     Attributes
     ----------
     documents : list
-        Ids, from the top.
+        Document ids, from the top.
     teams : list of int, or None
-        Which ranker, from 0, put each document there; None where the method has no teams.
+        The ranker (from 0) that added each document. None if the method has no teams.
     """
 
     documents: list[Hashable]
@@ -41,9 +41,10 @@ class Method(ABC):
     Parameters
     ----------
     rankings : sequence of sequences
-        Two or more rankings of any hashable ids, best first, of any lengths; one a ranker.
+        Two or more rankings, one per ranker, of any hashable ids and any lengths, best first.
     length : int, optional
-        Documents to show at most: fewer are shown where all rankings together have no more. Default: as many as the longest ranking has.
+        Maximum number of documents in the list. The list is shorter if all rankings together have
+        fewer documents. Default: the length of the longest ranking.
     """
 
     has_teams = False
@@ -56,21 +57,22 @@ class Method(ABC):
 
     @property
     def rankings(self) -> list[list[Hashable]]:
-        """The rankings, one a ranker."""
-        return [one.copy() for one in self._rankings.lists]
+        """The rankings, one per ranker."""
+        return [ranking.copy() for ranking in self._rankings.lists]
 
     @property
     def length(self) -> int:
-        """Documents to show at most."""
+        """Maximum number of documents in the list."""
         return self._rankings.length
 
     def mix(self, random_state: Any = None) -> Shown:
-        """Draw a list to show.
+        """Draw a list.
 
         Parameters
         ----------
         random_state : int, numpy.random.Generator or None
-            A number gives the same list each time; a generator is drawn from; None is another list each time.
+            A seed gives the same list each time. A generator is drawn from. None gives a different
+            list each time.
         """
         return self._mix(generator_of(random_state))
 
@@ -80,141 +82,139 @@ class Method(ABC):
         Parameters
         ----------
         shown : Shown or sequence
-            What `mix` returned, or the documents alone where the rule needs no teams.
+            The result of `mix`, or the documents alone if the rule needs no teams.
         clicks : sequence of int
-            Places that were clicked, from 0, in any order; a place clicked again counts once.
+            The clicked slots, from 0, in any order. Repeated clicks on a slot count once.
         rule : {"own", "clicks"}
-            The method's own rule, or 1 for each clicked document: to the ranker in whose team it is or, where there are no teams, to
-            the ranker that ranks it best, in equal parts where several do (the binary credit of Radlinski and Craswell, WSDM 2013).
+            "own" is the method's rule. "clicks" gives 1 for each clicked document: to the ranker
+            whose team has it or, without teams, to the ranker that ranks it best. Rankers that
+            share the best rank share the credit equally (the binary credit of Radlinski and
+            Craswell, WSDM 2013).
 
         Returns
         -------
         ndarray of float64 of shape (n_rankers,)
-            Higher is better. Only differences between the rankers mean something.
+            Higher is better. Only the differences between rankers are meaningful.
 
         Raises
         ------
         LtrValueError, LtrTypeError
-            Clicks that are no places of the list, and a list that this method could not have shown.
+            If a click is not a slot of the list, or if this method could not have shown the list.
         """
-        documents, teams = self._taken_apart(shown)
-        places = clicked_places(clicks, len(documents))
+        documents, teams = self._split(shown)
+        fault = self._fault(documents)
+        if fault:
+            raise self._impossible(fault)
+        slots = clicked_slots(clicks, len(documents))
         if require_option("rule", rule, RULES) == "clicks":
-            self._refuse_impossible(documents, teams)
-            return self._credit_clicks(documents, teams, places)
-        return self._credit(documents, teams, places)
+            self._require_possible(documents, teams)
+            return self._credit_clicks(documents, teams, slots)
+        return self._credit(documents, teams, slots)
 
     def probability(self, shown: Shown | Sequence[Hashable]) -> float:
-        """Return the probability that `mix` gives this list, exactly; 0 where it cannot, or so seldom that no float64 holds it.
+        """Return the exact probability that `mix` returns this list.
 
-        Of a `Shown` with teams it is the probability of both, of documents alone that of the documents, whatever the teams.
+        It is 0 if the list is impossible or if the probability underflows. With teams it is the
+        joint probability of documents and teams, otherwise that of the documents.
         """
-        documents, teams = self._parts(shown)
-        return 0.0 if self._impossible_anyhow(documents) else self._probability(documents, teams)
+        documents, teams = self._split(shown)
+        return 0.0 if self._fault(documents) else self._probability(documents, teams)
 
-    # -- what a method writes -----------------------------------------------------------------------------------------
+    # -- what a method implements -------------------------------------------------------------------------------------
 
     @abstractmethod
     def _mix(self, rng: np.random.Generator) -> Shown: ...
 
     @abstractmethod
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, places: list[int]) -> FloatArray:
-        """Return the credit by the method's own rule; a list that cannot be has to be refused here."""
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
+        """Return the credit by the method's own rule, and raise an error for an impossible list."""
 
     @abstractmethod
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        """Return the probability of as many distinct documents of the rankings as are shown."""
+        """Return the probability of a list of the right length, of distinct documents of the rankings."""
 
     def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        """Whether it is above 0; to be written anew where that of a long list is less than any float64."""
+        """Whether the probability is above 0. Override if that of a long list can underflow."""
         return self._probability(documents, teams) > 0
 
     # -- what methods use -----------------------------------------------------------------------------------------------
 
-    def _parts(self, shown: Shown | Sequence[Hashable]) -> tuple[list[Hashable], list[int] | None]:
+    def _split(self, shown: Shown | Sequence[Hashable]) -> tuple[list[Hashable], list[int] | None]:
+        """Return the documents and the teams, which are None for a method without teams."""
         listed = shown.documents if isinstance(shown, Shown) else shown
         if not is_sequence(listed):
             raise LtrTypeError(f"shown must be what mix returned, or a sequence of document ids. Got {short(shown)}.")
         documents = as_documents("shown", listed)
         if not self.has_teams or not isinstance(shown, Shown) or shown.teams is None:
             return documents, None
-        return documents, _as_teams(shown.teams, len(documents), len(self._rankings))
+        return documents, as_teams(shown.teams, len(documents), len(self._rankings))
 
-    def _taken_apart(self, shown: Shown | Sequence[Hashable]) -> tuple[list[Hashable], list[int] | None]:
-        """Return documents and teams; refuse what no list of this method is, whatever its order."""
-        documents, teams = self._parts(shown)
-        wrong = self._impossible_anyhow(documents)
-        if wrong:
-            raise self._impossible(wrong)
-        return documents, teams
-
-    def _refuse_impossible(self, documents: list[Hashable], teams: list[int] | None) -> None:
+    def _require_possible(self, documents: list[Hashable], teams: list[int] | None) -> None:
         if not self._is_possible(documents, teams):
-            raise self._impossible("it never comes out of these rankings")
+            raise self._impossible("these rankings never give it")
 
-    def _impossible(self, why: str) -> LtrValueError:
+    def _impossible(self, fault: str) -> LtrValueError:
         return LtrValueError(
-            f"{type(self).__name__} could not have shown this list: {why}. Pass what mix returned, and the rankings and the length that it "
-            "was mixed from."
+            f"{type(self).__name__} could not have shown this list: {fault}. Pass the list that mix returned, with the "
+            "rankings and the length that it was mixed from."
         )
 
-    def _impossible_anyhow(self, documents: list[Hashable]) -> str:
-        """Return what is wrong with a list in any order, or nothing."""
-        unknown = next((place for place, one in enumerate(documents) if one not in self._rankings.top), None)
-        if unknown is not None:
-            return f"document {documents[unknown]!r} at place {unknown} (from 0) is in none of the rankings"
+    def _fault(self, documents: list[Hashable]) -> str:
+        """Return why a list is impossible in any order, or an empty string."""
+        for slot, document in enumerate(documents):
+            if document not in self._rankings.best_rank:
+                return f"document {document!r} at slot {slot} (from 0) is not in any of the rankings"
         if len(documents) != self._rankings.n_shown:
-            return f"it has {len(documents)} documents where {self._rankings.n_shown} are shown"
+            return f"it has {len(documents)} documents instead of {self._rankings.n_shown}"
         return ""
 
-    def _credit_clicks(self, documents: list[Hashable], teams: list[int] | None, places: list[int]) -> FloatArray:
+    def _credit_clicks(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
         credit = np.zeros(len(self._rankings))
-        for place in places:
+        for slot in slots:
             if teams is not None:
-                credit[teams[place]] += 1
+                credit[teams[slot]] += 1
                 continue
-            document = documents[place]
-            best = self._rankings.top[document]
+            document = documents[slot]
+            best = self._rankings.best_rank[document]
             rankers = [i for i, ranks in enumerate(self._rankings.ranks) if ranks.get(document) == best]
             credit[rankers] += 1 / len(rankers)
         return credit
 
 
 def generator_of(random_state: Any) -> np.random.Generator:
-    """Return a generator: the one given, or one of a number or of the system's entropy."""
-    return (
-        random_state
-        if isinstance(random_state, np.random.Generator)
-        else np.random.default_rng(seed_from(random_state))
-    )
+    """Return a generator: ``random_state`` itself, or one seeded by it."""
+    is_generator = isinstance(random_state, np.random.Generator)
+    return random_state if is_generator else np.random.default_rng(seed_from(random_state))
 
 
-def clicked_places(clicks: Any, n_shown: int) -> list[int]:
-    """Return the places that were clicked, from the top, each once."""
+def clicked_slots(clicks: Any, n_shown: int) -> list[int]:
+    """Return the distinct clicked slots, from the top."""
     if not is_sequence(clicks) and not isinstance(clicks, AbstractSet):
-        raise LtrTypeError(f"clicks must be a sequence of places, from 0, such as [0, 2]. Got {short(clicks)}.")
-    for place in clicks:
-        if isinstance(place, (bool, np.bool_)) or not isinstance(place, (int, np.integer)):
+        raise LtrTypeError(f"clicks must be a sequence of slots (from 0), such as [0, 2]. Got {short(clicks)}.")
+    for slot in clicks:
+        if isinstance(slot, (bool, np.bool_)) or not isinstance(slot, (int, np.integer)):
             raise LtrTypeError(
-                f"clicks must be places, whole numbers from 0. Got {place!r}; np.flatnonzero makes places of flags."
+                f"clicks must be slots, whole numbers from 0. Got {slot!r}. np.flatnonzero converts a mask to slots."
             )
-        if not 0 <= place < n_shown:
+        if not 0 <= slot < n_shown:
             raise LtrValueError(
-                f"clicks must be places of the list, 0 to {n_shown - 1}: got {place}. The first document is place 0."
+                f"clicks must be slots of the list, 0 to {n_shown - 1}. Got {slot}. The first document has slot 0."
             )
     return sorted(set(map(int, clicks)))
 
 
-def _as_teams(teams: Any, n_shown: int, n_rankers: int) -> list[int]:
-    """Return the ranker of each place."""
+def as_teams(teams: Any, n_shown: int, n_rankers: int | None) -> list[int]:
+    """Return the ranker of each slot. Without ``n_rankers``, there is no upper limit."""
     if not is_sequence(teams):
-        raise LtrTypeError(f"teams must be a sequence of rankers, one a document. Got {short(teams)}.")
+        raise LtrTypeError(f"teams must be a sequence of rankers, one per document. Got {short(teams)}.")
     listed = teams.tolist() if hasattr(teams, "tolist") else list(teams)
     if len(listed) != n_shown:
-        raise LtrValueError(f"teams must have one ranker a document: got {len(listed)} for {n_shown} documents.")
-    for place, team in enumerate(listed):
-        if isinstance(team, bool) or not isinstance(team, (int, np.integer)) or not 0 <= team < n_rankers:
+        raise LtrValueError(f"teams must have one ranker per document. Got {len(listed)} for {n_shown} documents.")
+    for slot, team in enumerate(listed):
+        is_number = isinstance(team, (int, np.integer)) and not isinstance(team, bool)
+        if not is_number or team < 0 or (n_rankers is not None and team >= n_rankers):
+            limit = "" if n_rankers is None else f" to {n_rankers - 1}"
             raise LtrValueError(
-                f"teams must be rankers, whole numbers from 0 to {n_rankers - 1}: got {team!r} at place {place}."
+                f"teams must be numbers of rankers, whole numbers from 0{limit}. Got {team!r} at slot {slot} (from 0)."
             )
-    return listed
+    return list(map(int, listed))

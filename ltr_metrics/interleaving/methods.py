@@ -1,4 +1,4 @@
-"""The methods by name."""
+"""The interleaving methods by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METHODS: dict[str, type[Method]] = {
 
 
 def method_named(name: object) -> type[Method]:
-    """Return the class of a method.
+    """Return the class of the method with this name.
 
     Examples
     --------
@@ -29,8 +29,8 @@ def method_named(name: object) -> type[Method]:
     'TeamDraft'
     """
     if isinstance(name, type) and name in METHODS.values():
-        known = next(known for known, of_method in METHODS.items() if of_method is name)
-        raise LtrTypeError(f"Methods are given by name: {known!r}. Got the class {name!r}.")
+        known = next(known for known, method in METHODS.items() if method is name)
+        raise LtrTypeError(f"Pass the method by its name, {known!r}. Got the class {name!r}.")
     if not isinstance(name, str) or name not in METHODS:
         raise LtrKeyError(
             f"There is no method {name!r}.{did_you_mean(str(name), METHODS)} Methods: {', '.join(METHODS)}."

@@ -14,45 +14,53 @@ from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.interleaving.method import Method, Shown, generator_of
 
 CREDITS: tuple[Credit, ...] = get_args(Credit)
-ROUNDING = 1e-9  # of the largest credit: less bias is none
-NOTHING = 1e-12  # a probability that is 0 but for rounding
+BIAS_TOLERANCE = 1e-9  # relative to the largest credit
+ZERO_PROBABILITY = 1e-12  # a smaller probability is rounding error
 
 
 class Optimized(Method):
-    """Of all lists in which each next document is the best one of some ranking, those probabilities that are fair and tell most.
+    """Optimized interleaving: fair probabilities of lists that distinguish the rankers best.
 
-    A ranker's credit is the sum over the clicked documents of 1 / rank or -rank in its ranking; a document that it has not counts as the one
-    after its last. The probabilities p of the lists solve a linear program. They are unbiased: for k = 1, 2, ..., expected credit for clicks on
-    the first k documents is the same for all rankers. Among such p they minimise the expected variance between the rankers::
+    The lists are those in which each next document is the best unlisted one of some ranking. A
+    ranker's credit is the sum of 1 / rank or -rank over the clicked documents, by its own ranks. A
+    document that it lacks counts as the one after its last.
+
+    The probabilities p of the lists solve a linear program. They are unbiased: for k = 1, 2, ...,
+    the expected credit for clicks on the first k documents is the same for all rankers. Among such
+    p, they minimise the expected variance between the rankers::
 
         sum over lists of p(list) * sum over rankers of (c - mean of c over the rankers)^2
-        c = sum over places x of credit(document at x) / x
+        c = sum over slots x = 1, 2, ... of credit(document at x) / x
 
-    (Two rankings: Radlinski and Craswell, WSDM 2013; several: Schuth et al., CIKM 2014.) Where no p is unbiased, the bias is made as
-    small as can be, then the variance at that bias, and a warning says so. Pairs of rankings of unequal
-    lengths often have none, whatever the lists, and so have most sets of five rankings.
+    (Two rankings: Radlinski and Craswell, WSDM 2013; several: Schuth et al., CIKM 2014.) If no p is
+    unbiased, p has the smallest possible bias and the smallest variance at that bias, and a warning
+    is given. Pairs of rankings of unequal lengths often have no unbiased p, whatever the lists, and
+    neither do most sets of five rankings.
 
     Parameters
     ----------
     rankings : sequence of sequences
-        Two or more rankings of any hashable ids, best first, of any lengths; one a ranker.
+        Two or more rankings, one per ranker, of any hashable ids and any lengths, best first.
     length : int, optional
-        Documents to show at most: fewer are shown where all rankings together have no more. Default: as many as the longest ranking has.
+        Maximum number of documents in the list. The list is shorter if all rankings together have
+        fewer documents. Default: the length of the longest ranking.
     credit : {"inverse", "negative"}
         1 / rank, or -rank.
     max_lists : int
-        Lists to choose from at most. Where there are more, this many different ones are drawn, each next document uniformly from those that may
-        follow. The default holds all lists of 10 documents of two rankings. Five rankings and 10 documents take 0.4 s with it, 2.5 s with
-        10,000 lists, and longer lists more than in proportion.
+        Maximum number of lists to choose from. If there are more, this many different ones are drawn,
+        with each next document drawn uniformly from those that may follow. The default covers all
+        lists of 10 documents of two rankings. For five rankings and 10 documents, the default takes
+        0.4 s and 10,000 lists take 2.5 s. The time grows faster than the length of the lists.
     random_state : int, numpy.random.Generator or None
-        For drawing the lists to choose from, where there are more than ``max_lists``.
+        The seed for drawing lists if there are more than ``max_lists``.
 
     Attributes
     ----------
     distribution : dict of tuple to float
         The lists that may be shown, and their probabilities.
     bias : float
-        Largest difference between two rankers' expected credit for clicks on the first k documents, summed over k; 0 if there is none.
+        The largest difference between two rankers' expected credit for clicks on the first k
+        documents, summed over k. 0 if there is none.
 
     Examples
     --------
@@ -80,144 +88,153 @@ class Optimized(Method):
         super().__init__(rankings, length)
         rule = require_option("credit", credit, CREDITS)
         max_lists = require_count("max_lists", max_lists)
-        self._credit_of = {document: self._credit_of_ranks(document, rule) for document in self._rankings.top}
-        lists, all_there = _lists(self._rankings.lists, self._rankings.n_shown, max_lists, generator_of(random_state))
-        if all_there:  # the seed decides nothing, not even their order
-            order = {document: at for at, document in enumerate(self._rankings.top)}
-            lists.sort(key=lambda one: [order[document] for document in one])
-        of_lists = np.array([[self._credit_of[document] for document in one] for one in lists])
-        probabilities = _probabilities(of_lists)
-        self.bias = _bias(of_lists, probabilities)
+        best_rank = self._rankings.best_rank
+        self._document_credit = {document: self._credit_by_ranker(document, rule) for document in best_rank}
+        lists, is_complete = _draw_lists(
+            self._rankings.lists, self._rankings.n_shown, max_lists, generator_of(random_state)
+        )
+        if is_complete:  # sorted, so that the seed does not affect the result
+            index = {document: i for i, document in enumerate(best_rank)}
+            lists.sort(key=lambda documents: [index[document] for document in documents])
+        list_credit = np.array([[self._document_credit[document] for document in documents] for documents in lists])
+        probabilities = _probabilities(list_credit)
+        self.bias = _bias(list_credit, probabilities)
         self.distribution = {tuple(lists[i]): float(probabilities[i]) for i in np.flatnonzero(probabilities)}
-        self._shown_lists = list(self.distribution)
-        self._up_to = np.cumsum(list(self.distribution.values()))
+        self._lists = list(self.distribution)
+        self._cumulative_probability = np.cumsum(list(self.distribution.values()))
         if self.bias:
-            self._warn_of_bias(len(lists), all_there)
+            self._warn_of_bias(len(lists), is_complete)
 
-    def _credit_of_ranks(self, document: Hashable, rule: Credit) -> FloatArray:
+    def _credit_by_ranker(self, document: Hashable, rule: Credit) -> FloatArray:
         """Return each ranker's credit for a click on a document."""
-        lists, ranks = self._rankings.lists, self._rankings.ranks
-        rank = np.array([of.get(document, len(one) + 1) for of, one in zip(ranks, lists, strict=True)], dtype=float)
+        pairs = zip(self._rankings.ranks, self._rankings.lists, strict=True)
+        rank = np.array([ranks.get(document, len(ranking) + 1) for ranks, ranking in pairs], dtype=float)
         return 1 / rank if rule == "inverse" else -rank
 
-    def _warn_of_bias(self, n_lists: int, all_there: bool) -> None:
+    def _warn_of_bias(self, n_lists: int, is_complete: bool) -> None:
         remedy = (
-            "There are no more lists: take another method, such as TeamDraft or PairwisePreference, where this matters."
-            if all_there
+            "There are no more lists. Use another method, such as TeamDraft or PairwisePreference, if this matters."
+            if is_complete
             else f"There are more lists: a max_lists above {n_lists} may help."
         )
         warn(
-            f"Optimized has no unbiased probabilities over {n_lists} lists: where clicks know nothing of the documents, the expected credit of two "
-            f"rankers for the first k documents still differs by {self.bias:.3g}, summed over k. {remedy}"
+            f"Optimized has no unbiased probabilities over {n_lists} lists. If clicks ignore the documents, the "
+            "expected credit of two rankers for clicks on the first k documents still differs by "
+            f"{self.bias:.3g}, summed over k. {remedy}"
         )
 
     def _mix(self, rng: np.random.Generator) -> Shown:
-        drawn = int(np.searchsorted(self._up_to, rng.random() * self._up_to[-1], side="right"))
-        return Shown(list(self._shown_lists[drawn]))
+        cumulative = self._cumulative_probability
+        drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
+        return Shown(list(self._lists[drawn]))
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, places: list[int]) -> FloatArray:
-        self._refuse_impossible(documents, teams)
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
+        self._require_possible(documents, teams)
         credit = np.zeros(len(self._rankings))
-        for place in places:
-            credit += self._credit_of[documents[place]]
+        for slot in slots:
+            credit += self._document_credit[documents[slot]]
         return credit
 
     def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        """Whether it is one of the lists to choose from, whichever of them other samples or another solution may show."""
+        """Whether this is a list to choose from, even if this sample or solution never shows it."""
         lists = self._rankings.lists
-        return all(one in _may_follow(lists, documents[:place]) for place, one in enumerate(documents))
+        return all(document in _next_documents(lists, documents[:slot]) for slot, document in enumerate(documents))
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
         return self.distribution.get(tuple(documents), 0.0)
 
 
-# documents that may follow, and what may follow them: None where nobody has looked
+# The next documents, each with those that may follow it, or None if they have not been computed yet.
 Tree = dict[Hashable, "Tree | None"]
 
 
-def _lists(
-    rankings: list[list[Hashable]], n_shown: int, most: int, rng: np.random.Generator
+def _draw_lists(
+    rankings: list[list[Hashable]], n_shown: int, max_lists: int, rng: np.random.Generator
 ) -> tuple[list[list[Hashable]], bool]:
-    """Draw different lists, until there are as many as wanted or no more; return whether these are all."""
-    not_drawn: Tree = dict.fromkeys(_may_follow(rankings, []))
+    """Draw different lists until there are ``max_lists`` or no more, and return whether they are all."""
+    not_drawn: Tree = dict.fromkeys(_next_documents(rankings, []))
     lists: list[list[Hashable]] = []
-    while not_drawn and len(lists) < most:
-        at, shown, path = not_drawn, [], []
+    while not_drawn and len(lists) < max_lists:
+        node, documents, path = not_drawn, [], []
         while True:
-            document = list(at)[int(rng.integers(len(at)))]
-            shown.append(document)
-            path.append(at)
-            if len(shown) == n_shown:
+            document = list(node)[int(rng.integers(len(node)))]
+            documents.append(document)
+            path.append(node)
+            if len(documents) == n_shown:
                 break
-            following = at[document]
-            if following is None:
-                following = at[document] = dict.fromkeys(_may_follow(rankings, shown))
-            at = following
-        lists.append(shown)
-        for at, document in zip(reversed(path), reversed(shown), strict=True):
-            del at[document]
-            if at:
+            child = node[document]
+            if child is None:
+                child = node[document] = dict.fromkeys(_next_documents(rankings, documents))
+            node = child
+        lists.append(documents)
+        for node, document in zip(reversed(path), reversed(documents), strict=True):
+            del node[document]
+            if node:
                 break
     return lists, not not_drawn
 
 
-def _may_follow(rankings: list[list[Hashable]], shown: list[Hashable]) -> list[Hashable]:
-    """Return the best document of each ranking that is not there yet."""
-    placed = set(shown)
-    best = (next((document for document in ranking if document not in placed), None) for ranking in rankings)
+def _next_documents(rankings: list[list[Hashable]], documents: list[Hashable]) -> list[Hashable]:
+    """Return the best document of each ranking that is not in the list yet."""
+    listed = set(documents)
+    best = (next((document for document in ranking if document not in listed), None) for ranking in rankings)
     return [document for document in best if document is not None]
 
 
 def _probabilities(credit: FloatArray) -> FloatArray:
-    """Return the probabilities of lists, from credit of shape (n_lists, n_places, n_rankers)."""
+    """Return the probabilities of lists, from credit of shape (n_lists, n_slots, n_rankers)."""
     linprog = library("scipy.optimize").linprog
-    n_lists, n_places, _ = credit.shape
-    clicked = (credit / np.arange(1, n_places + 1)[:, None]).sum(axis=1)
-    variance = (_less_mean(clicked) ** 2).sum(axis=1)
-    apart = np.diff(credit.cumsum(axis=1), axis=2).reshape(n_lists, -1)
-    sums = np.column_stack((np.ones(n_lists), apart)).T
-    found = linprog(variance, A_eq=sums, b_eq=np.eye(len(sums))[0], method="highs")
-    if found.status != 0:
-        found = _least_biased(credit, variance, linprog)
-    probabilities: FloatArray = np.where(found.x[:n_lists] > NOTHING, found.x[:n_lists], 0.0)
+    n_lists, n_slots, _ = credit.shape
+    weighted = (credit / np.arange(1, n_slots + 1)[:, None]).sum(axis=1)
+    variance = (_subtract_mean(weighted) ** 2).sum(axis=1)
+    differences = np.diff(credit.cumsum(axis=1), axis=2).reshape(n_lists, -1)
+    constraints = np.column_stack((np.ones(n_lists), differences)).T
+    solution = linprog(variance, A_eq=constraints, b_eq=np.eye(len(constraints))[0], method="highs")
+    if solution.status != 0:
+        solution = _least_biased(credit, variance, linprog)
+    probabilities: FloatArray = np.where(solution.x[:n_lists] > ZERO_PROBABILITY, solution.x[:n_lists], 0.0)
     probabilities /= probabilities.sum()
     return probabilities
 
 
 def _least_biased(credit: FloatArray, variance: FloatArray, linprog: Any) -> Any:
-    """Solve it with two variables more for each k, the highest and the lowest expected credit of a ranker: their difference is the bias."""
-    n_lists, n_places, n_rankers = credit.shape
-    expected = _less_mean(credit.cumsum(axis=1)).reshape(n_lists, -1).T
-    of_k = np.repeat(np.eye(n_places), n_rankers, axis=0)
-    zeros = np.zeros_like(of_k)
-    within = np.block([[expected, -of_k, zeros], [-expected, zeros, of_k]])
-    bias = np.repeat([0.0, 1.0, -1.0], [n_lists, n_places, n_places])
+    """Minimise the bias, then the variance at that bias.
+
+    Two more variables for each k bound the rankers' expected credit from above and below. Their
+    difference is the bias.
+    """
+    n_lists, n_slots, n_rankers = credit.shape
+    expected = _subtract_mean(credit.cumsum(axis=1)).reshape(n_lists, -1).T
+    selects_k = np.repeat(np.eye(n_slots), n_rankers, axis=0)
+    zeros = np.zeros_like(selects_k)
+    within = np.block([[expected, -selects_k, zeros], [-expected, zeros, selects_k]])
+    bias = np.repeat([0.0, 1.0, -1.0], [n_lists, n_slots, n_slots])
     is_list = np.arange(len(bias)) < n_lists
-    rules = {
+    common = {
         "A_eq": is_list[None].astype(float),
         "b_eq": [1.0],
         "bounds": [(0 if one else None, None) for one in is_list],
         "method": "highs",
     }
-    least = linprog(bias, A_ub=within, b_ub=np.zeros(len(within)), **rules)
-    if least.status == 0:
-        most = np.append(np.zeros(len(within)), least.fun + ROUNDING * abs(least.fun))
-        costs = np.append(variance, np.zeros(2 * n_places))
-        least = linprog(costs, A_ub=np.vstack((within, bias)), b_ub=most, **rules)
-    if least.status != 0:
-        raise LtrValueError(f"SciPy has found no probabilities for {n_lists} lists: {least.message}")
-    return least
+    solution = linprog(bias, A_ub=within, b_ub=np.zeros(len(within)), **common)
+    if solution.status == 0:
+        limits = np.append(np.zeros(len(within)), solution.fun + BIAS_TOLERANCE * abs(solution.fun))
+        costs = np.append(variance, np.zeros(2 * n_slots))
+        solution = linprog(costs, A_ub=np.vstack((within, bias)), b_ub=limits, **common)
+    if solution.status != 0:
+        raise LtrValueError(f"SciPy found no probabilities for {n_lists} lists: {solution.message}")
+    return solution
 
 
 def _bias(credit: FloatArray, probabilities: FloatArray) -> float:
-    """Return how far the rankers' expected credits for the first k documents are apart, summed over k."""
-    up_to = credit.cumsum(axis=1)
-    expected = np.tensordot(probabilities, _less_mean(up_to), axes=1)
+    """Return the range of the rankers' expected credit for the first k documents, summed over k."""
+    cumulative = credit.cumsum(axis=1)
+    expected = np.tensordot(probabilities, _subtract_mean(cumulative), axes=1)
     bias = float(np.ptp(expected, axis=1).sum())
-    return bias if bias > ROUNDING * np.abs(up_to).max() else 0.0
+    return bias if bias > BIAS_TOLERANCE * np.abs(cumulative).max() else 0.0
 
 
-def _less_mean(credit: FloatArray) -> FloatArray:
-    """Return how far credit of shape (..., n_rankers) is from its mean over the rankers."""
-    away: FloatArray = credit - credit.mean(axis=-1, keepdims=True)
-    return away
+def _subtract_mean(credit: FloatArray) -> FloatArray:
+    """Subtract the mean over the rankers, which are the last axis."""
+    deviation: FloatArray = credit - credit.mean(axis=-1, keepdims=True)
+    return deviation

@@ -15,36 +15,42 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.interleaving.method import Method, Shown
 
 PAIRS: tuple[Pairs, ...] = get_args(Pairs)
-SMALLEST = 1e-150  # of whose inverse the square is still a float64
+MIN_PROBABILITY = 1e-150  # the square of the inverse of a smaller one overflows
 
 
 class PairwisePreference(Method):
-    """At place x one of the documents that some ranking has among its first x is drawn uniformly; clicks prefer one document to another.
+    """Pairwise Preference Multileaving: clicks express preferences between pairs of documents.
 
-    A ranker's credit is the sum of phi over the pairs of shown documents (i, j) of which the clicks prefer i to j. Ranks count from 1;
-    top(d) is the best rank of d over the rankings, r = max(top(i), top(j)), n_x the number of documents that place x was drawn from::
+    The document at slot x, counted from 1, is drawn uniformly from those in the top x of any ranking
+    that are not in the list yet. A ranker's credit is the sum of phi over the pairs (i, j) of
+    documents in the list such that the clicks prefer i to j. Let top(d) be the best rank of d in any
+    ranking, r = max(top(i), top(j)), and n_x the number of documents that slot x was drawn from::
 
-        phi = 0                        if i or j stands above place r, where the other could not have stood
+        phi = 0                        if i or j is above slot r, where the other could not have been
               +1 / P                   if the ranker has i above j
               -1 / P                   if it has j above i
-              0                        if it has neither (a document that it has not is below all that it has)
+              0                        if it has neither (a document that it lacks is below all others)
         P   = product of 1 - 1 / n_x   for x = min(top(i), top(j)) .. r - 1
 
-    P is the probability that neither stands above place r, so that under clicks that know nothing of the documents every ranker's
-    expected credit is 0; who has more of it in more impressions is another matter. A document that all rankings have below x is never shown at x
-    or above (Oosterhuis and de Rijke, CIKM 2017).
+    P is the probability that neither document is above slot r. So if clicks ignore the documents,
+    the expected credit of every ranker is 0. This does not mean that all rankers win equally often.
+    A document that all rankings have below rank x is never in the first x slots (Oosterhuis and de
+    Rijke, CIKM 2017).
 
     Parameters
     ----------
     rankings : sequence of sequences
-        Two or more rankings of any hashable ids, best first, of any lengths; one a ranker.
+        Two or more rankings, one per ranker, of any hashable ids and any lengths, best first.
     length : int, optional
-        Documents to show at most: fewer are shown where all rankings together have no more. Default: as many as the longest ranking has.
+        Maximum number of documents in the list. The list is shorter if all rankings together have
+        fewer documents. Default: the length of the longest ranking.
     pairs : {"joachims", "authors"}
-        What clicks prefer. "joachims": a clicked document to every one above it that is not clicked, and to the one right below if that is
-        not (Joachims, KDD 2002), as the paper has it. "authors": a clicked document to every one that is not clicked, down to the one below the
-        last click, and credit is divided by the number of pairs whose phi is not 0 by the first rule, as in the authors' experiments; then
-        the expected credit under such clicks is not exactly 0.
+        The preferences that clicks express. "joachims", as in the paper: a clicked document is
+        preferred to every unclicked one above it, and to the one directly below it if that is
+        unclicked (Joachims, KDD 2002). "authors", as in the authors' experiments: a clicked document
+        is preferred to every unclicked one, down to the one below the last click, and the credit is
+        divided by the number of pairs that the first rule for phi does not exclude. The expected
+        credit under clicks that ignore the documents is then not exactly 0.
 
     Examples
     --------
@@ -63,71 +69,71 @@ class PairwisePreference(Method):
         self.pairs = require_option("pairs", pairs, PAIRS)
 
     @cached_property
-    def _places(self) -> list[list[Hashable]]:
-        """The documents that the rankings have at each place that is shown."""
+    def _documents_at_rank(self) -> list[list[Hashable]]:
+        """The documents that the rankings have at rank x, for each slot x of the list."""
         n_shown = self._rankings.n_shown
-        return [[one[place] for one in self._rankings.lists if place < len(one)] for place in range(n_shown)]
+        return [[ranking[i] for ranking in self._rankings.lists if i < len(ranking)] for i in range(n_shown)]
 
     @cached_property
-    def _by_top(self) -> list[Hashable]:
-        """The documents that may be shown, by best rank: place x is drawn from a beginning of this list."""
-        return list(dict.fromkeys(chain.from_iterable(self._places)))
+    def _candidates(self) -> list[Hashable]:
+        """The documents that may be shown, by best rank. Each slot is drawn from a prefix of this list."""
+        return list(dict.fromkeys(chain.from_iterable(self._documents_at_rank)))
 
     @cached_property
-    def _choices(self) -> list[int]:
-        """How many documents each place is drawn from, n_x."""
+    def _n_choices(self) -> list[int]:
+        """The number of documents that each slot is drawn from, n_x."""
         seen: set[Hashable] = set()
-        choices = []
-        for place, documents in enumerate(self._places):
+        n_choices = []
+        for slot, documents in enumerate(self._documents_at_rank):
             seen.update(documents)
-            choices.append(len(seen) - place)
-        return choices
+            n_choices.append(len(seen) - slot)
+        return n_choices
 
     def _mix(self, rng: np.random.Generator) -> Shown:
-        documents = self._by_top.copy()
-        draws = rng.random(len(self._choices)).tolist()
-        for place, (draw, n_choices) in enumerate(zip(draws, self._choices, strict=True)):
-            chosen = place + int(draw * n_choices)
-            documents[place], documents[chosen] = documents[chosen], documents[place]
+        documents = self._candidates.copy()
+        draws = rng.random(len(self._n_choices)).tolist()
+        for slot, (draw, n_choices) in enumerate(zip(draws, self._n_choices, strict=True)):
+            chosen = slot + int(draw * n_choices)
+            documents[slot], documents[chosen] = documents[chosen], documents[slot]
         return Shown(documents[: len(draws)])
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, places: list[int]) -> FloatArray:
-        self._refuse_impossible(documents, teams)
-        top, ranks = self._rankings.top, self._rankings.ranks
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
+        self._require_possible(documents, teams)
+        best_rank, ranks = self._rankings.best_rank, self._rankings.ranks
         credit, n_pairs = [0.0] * len(ranks), 0
-        absent = len(top) + 1
-        for preferred, other in self._preferences(places, len(documents)):
+        absent = len(best_rank) + 1
+        for preferred, other in self._preferences(slots, len(documents)):
             one, two = documents[preferred], documents[other]
-            first, last = sorted((top[one], top[two]))
+            first, last = sorted((best_rank[one], best_rank[two]))
             if min(preferred, other) + 1 < last:
                 continue
             n_pairs += 1
             probability = self._probability_of_neither_above(first, last)
-            if probability < SMALLEST:
+            if probability < MIN_PROBABILITY:
                 raise LtrValueError(
-                    f"The probability that neither {one!r} nor {two!r} stands above place {last} is less than {SMALLEST:g}: credit by it says nothing. "
-                    "Mix shorter lists."
+                    f"Credit is not meaningful: the probability that neither {one!r} nor {two!r} is above slot "
+                    f"{last} (from 1) is less than {MIN_PROBABILITY:g}. Mix shorter lists."
                 )
             weight = 1 / probability
-            for ranker, of_ranker in enumerate(ranks):
-                rank_one, rank_two = of_ranker.get(one, absent), of_ranker.get(two, absent)
+            for ranker, ranks_of_ranker in enumerate(ranks):
+                rank_one, rank_two = ranks_of_ranker.get(one, absent), ranks_of_ranker.get(two, absent)
                 credit[ranker] += weight * ((rank_one < rank_two) - (rank_one > rank_two))
         return np.array(credit) / (max(n_pairs, 1) if self.pairs == "authors" else 1)
 
     def _probability_of_neither_above(self, first: int, last: int) -> float:
         probability = 1.0
-        for n_choices in self._choices[first - 1 : last - 1]:
+        for n_choices in self._n_choices[first - 1 : last - 1]:
             probability *= 1 - 1 / n_choices
         return probability
 
-    def _preferences(self, places: list[int], n_shown: int) -> list[tuple[int, int]]:
-        """Return pairs of places, the preferred one first."""
-        clicked = set(places)
-        last = places[-1] + 1 if places else -1
+    def _preferences(self, slots: list[int], n_shown: int) -> list[tuple[int, int]]:
+        """Return pairs of slots, the preferred one first."""
+        clicked = set(slots)
+        last = slots[-1] + 1 if slots else -1
         return [
-            (place, other)
-            for place in places
-            for other in (range(last + 1) if self.pairs == "authors" else chain(range(place), (place + 1,)))
+            (slot, other)
+            for slot in slots
+            for other in (range(last + 1) if self.pairs == "authors" else chain(range(slot), (slot + 1,)))
             if other not in clicked and other < n_shown
         ]
 
@@ -135,9 +141,9 @@ class PairwisePreference(Method):
         if not self._is_possible(documents, teams):
             return 0.0
         probability = 1.0
-        for n_choices in self._choices:
+        for n_choices in self._n_choices:
             probability /= n_choices
         return probability
 
     def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        return all(self._rankings.top[document] <= place for place, document in enumerate(documents, start=1))
+        return all(self._rankings.best_rank[document] <= rank for rank, document in enumerate(documents, start=1))

@@ -12,34 +12,40 @@ import numpy as np
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.interleaving.method import Method, Shown
-from ltr_metrics.interleaving.rounds import teams_given
+from ltr_metrics.interleaving.rounds import team_probabilities
 
-MOST_IN_ROUNDS = 16  # rankers: the exact sum goes over the sets of those that have drawn, 2^16
-STEEPEST = 1e300  # beyond it logarithms of weights overflow; long before, every draw is of the best document
+MAX_RANKERS_IN_ROUNDS = 16  # the exact sum has a term for each of the 2^16 sets of rankers
+MAX_TAU = 1e300  # log weights overflow beyond it; much smaller values already draw only the best document
 
 
 class Probabilistic(Method):
-    """At each place a ranker is drawn, and draws one of its documents that are not there yet, the better its rank, the more likely.
+    """Probabilistic interleaving: for each slot a random ranker draws a document at random, by rank.
 
-    A ranker draws the document d of its documents D that are not there yet with probability::
+    A ranker draws the document d from D, its documents that are not in the list yet, with
+    probability::
 
         P(d) = rank(d)^-tau / sum over D of rank^-tau
 
-    and a ranker whose documents are all there is passed over. A ranker's credit is the expected number of clicked documents that it has drawn,
-    given the list: exact, over all courses that lead to it, and whoever drew them this time (several rankers: Schuth et al., SIGIR 2015;
-    two: Hofmann, Whiteson and de Rijke, CIKM 2011, where it is the expected winner instead).
+    and a ranker without such documents is skipped. A ranker's credit is the expected number of
+    clicked documents that it has drawn, given the list. The expectation is exact, over all sequences
+    of draws that give the list, and does not depend on the actual draws (several rankers: Schuth et
+    al., SIGIR 2015; two rankers: Hofmann, Whiteson and de Rijke, CIKM 2011, who use the expected
+    winner instead).
 
     Parameters
     ----------
     rankings : sequence of sequences
-        Two or more rankings of any hashable ids, best first, of any lengths; one a ranker.
+        Two or more rankings, one per ranker, of any hashable ids and any lengths, best first.
     length : int, optional
-        Documents to show at most: fewer are shown where all rankings together have no more. Default: as many as the longest ranking has.
+        Maximum number of documents in the list. The list is shorter if all rankings together have
+        fewer documents. Default: the length of the longest ranking.
     tau : float
-        0 or more: 0 draws a ranker's documents uniformly, a high one almost always the best.
+        0 or more. With 0, a ranker draws its documents uniformly. With a high value, it almost always
+        draws the best one.
     replace : bool
-        True draws the ranker of each place uniformly, as in 2011. False goes in rounds, in each of which every ranker draws once, in random
-        order, as in 2015; credit and the probability of a list without teams are then for 16 rankers at most.
+        If True, the ranker of each slot is drawn uniformly, as in 2011. If False, there are rounds in
+        which every ranker draws once, in random order, as in 2015. Credit and the probability of a
+        list without teams are then limited to 16 rankers.
 
     Examples
     --------
@@ -63,91 +69,92 @@ class Probabilistic(Method):
             raise LtrValueError(f"tau must be a finite number of at least 0; 3 is usual. Got {tau!r}.")
         if not isinstance(replace, (bool, np.bool_)):
             raise LtrTypeError(
-                f"replace must be True (a ranker is drawn at each place) or False (in rounds). Got {replace!r}."
+                f"replace must be True (a ranker drawn for each slot) or False (rounds). Got {replace!r}."
             )
         self.tau, self.replace = float(tau), bool(replace)
 
     @cached_property
     def _log_weights(self) -> list[FloatArray]:
-        """Logarithms, as high tau make weights that no float64 holds."""
-        return [-min(self.tau, STEEPEST) * np.log(np.arange(1, len(one) + 1)) for one in self._rankings.lists]
+        """The log weights of each ranker by rank. The weights themselves underflow for a high tau."""
+        tau = min(self.tau, MAX_TAU)
+        return [-tau * np.log(np.arange(1, len(ranking) + 1)) for ranking in self._rankings.lists]
 
     def _mix(self, rng: np.random.Generator) -> Shown:
-        left = [self._drawn_order(ranker, rng) for ranker in range(len(self._rankings))]
+        remaining = [self._draw_order(ranker, rng) for ranker in range(len(self._rankings))]
         turns = rng.random(self._rankings.n_shown).tolist()
         documents: list[Hashable] = []
         teams: list[int] = []
-        placed: set[Hashable] = set()
+        listed: set[Hashable] = set()
         waiting: list[int] = []
         for turn in turns:
-            for order in left:
-                while order and order[-1] in placed:
+            for order in remaining:
+                while order and order[-1] in listed:
                     order.pop()
-            waiting = [ranker for ranker in waiting if left[ranker]]
+            waiting = [ranker for ranker in waiting if remaining[ranker]]
             if self.replace or not waiting:
-                waiting = [ranker for ranker, order in enumerate(left) if order]
+                waiting = [ranker for ranker, order in enumerate(remaining) if order]
             ranker = waiting.pop(int(turn * len(waiting)))
-            documents.append(left[ranker][-1])
-            placed.add(left[ranker][-1])
+            documents.append(remaining[ranker][-1])
+            listed.add(remaining[ranker][-1])
             teams.append(ranker)
         return Shown(documents, teams)
 
-    def _drawn_order(self, ranker: int, rng: np.random.Generator) -> list[Hashable]:
-        """Return a ranker's documents in the order in which it would draw them if it drew alone, the first one last.
+    def _draw_order(self, ranker: int, rng: np.random.Generator) -> list[Hashable]:
+        """Return a ranker's documents in the order in which it would draw them alone, the first one last.
 
-        Noise of Gumbel's distribution on the logarithms of the weights makes this order. What others draw meanwhile can be left out of it:
-        the order of the rest does not depend on that.
+        Adding Gumbel noise to the log weights gives this order. Documents that other rankers draw are
+        skipped, since the order of the rest does not depend on them.
         """
         log_weights, ranking = self._log_weights[ranker], self._rankings.lists[ranker]
         order = np.argsort(log_weights + rng.gumbel(size=len(ranking)))
-        return [ranking[at] for at in order.tolist()]
+        return [ranking[index] for index in order.tolist()]
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, places: list[int]) -> FloatArray:
-        drawn_by = self._teams_given(documents, None)[1]
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
+        drawn_by = self._team_probabilities(documents, None)[1]
         if np.isnan(drawn_by).any():
-            raise self._impossible("it never comes out of these rankings")
-        credit: FloatArray = drawn_by[places].sum(axis=0)
+            raise self._impossible("these rankings never give it")
+        credit: FloatArray = drawn_by[slots].sum(axis=0)
         return credit
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        return self._teams_given(documents, teams)[0]
+        return self._team_probabilities(documents, teams)[0]
 
     def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        return not np.isnan(self._teams_given(documents, teams)[1]).any()
+        return not np.isnan(self._team_probabilities(documents, teams)[1]).any()
 
-    def _teams_given(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
-        """Return the probability of a list, and of each ranker at each place given the list."""
+    def _team_probabilities(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
+        """Return the probability of a list, and that of each ranker having drawn each document."""
         n_rankers = len(self._rankings)
-        if not self.replace and teams is None and n_rankers > MOST_IN_ROUNDS:
+        if not self.replace and teams is None and n_rankers > MAX_RANKERS_IN_ROUNDS:
             raise LtrValueError(
-                f"Who has drawn what in rounds is summed over all sets of rankers: for {MOST_IN_ROUNDS} rankers at most, got {n_rankers}. "
-                "Take replace=True, or what mix returned: its teams are enough for rule='clicks' and for the probability of both."
+                f"With replace=False, the exact sum over the sets of rankers is limited to {MAX_RANKERS_IN_ROUNDS} "
+                f"rankers. Got {n_rankers}. Use replace=True, or pass what mix returned: with its teams, rule='clicks' "
+                "and probability do not need the sum."
             )
-        chance, has_documents = self._chances(documents)
-        if teams is not None:
-            chance *= np.eye(n_rankers)[teams]  # nobody else drew
-        return teams_given(chance, has_documents, in_rounds=not self.replace)
-
-    def _chances(self, documents: list[Hashable]) -> tuple[FloatArray, list[int]]:
-        """Return the probability that a ranker draws the document of a place, if it draws there, and which ones have documents, in bits."""
-        chance = np.zeros((len(documents), len(self._rankings)))
+        draw_probabilities = np.zeros((len(documents), n_rankers))
         has_documents = [0] * len(documents)
         for ranker, ranks in enumerate(self._rankings.ranks):
-            chance[:, ranker], has = self._chances_of(ranker, np.array([ranks.get(one, 0) for one in documents]))
-            for place in np.flatnonzero(has).tolist():
-                has_documents[place] |= 1 << ranker
-        return chance, has_documents
+            document_ranks = np.array([ranks.get(document, 0) for document in documents])
+            draw_probabilities[:, ranker], has_left = self._draw_probabilities(ranker, document_ranks)
+            for slot in np.flatnonzero(has_left).tolist():
+                has_documents[slot] |= 1 << ranker
+        if teams is not None:
+            draw_probabilities *= np.eye(n_rankers)[teams]  # the other rankers did not draw
+        return team_probabilities(draw_probabilities, has_documents, in_rounds=not self.replace)
 
-    def _chances_of(self, ranker: int, rank: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Return the same for one ranker and the ranks that it gives the documents of the list, 0 for none."""
+    def _draw_probabilities(self, ranker: int, ranks: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Return, by slot, the probability that a ranker draws the document, and whether it has any left.
+
+        ``ranks`` are the ranker's ranks of the documents in the list, and 0 for those that it lacks.
+        """
         log_weights = self._log_weights[ranker]
-        ranked = rank > 0
-        of_place = np.where(ranked, log_weights[rank - 1], -np.inf)
-        never_shown = np.delete(log_weights, rank[ranked] - 1)
-        log_left = [-np.inf]
-        if len(never_shown):
-            log_left = never_shown[:1] + np.log(np.exp(never_shown - never_shown[0]).sum())
-        # what is left at a place is what is left below it, and its own: sums from the bottom, which never cancel
-        left = np.logaddexp.accumulate(np.concatenate((log_left, of_place[::-1])))[:0:-1]
-        chance = np.exp(np.subtract(of_place, left, out=np.full(len(rank), -np.inf), where=ranked))
-        return chance, left > -np.inf
+        is_ranked = ranks > 0
+        log_weight = np.where(is_ranked, log_weights[ranks - 1], -np.inf)
+        unlisted = np.delete(log_weights, ranks[is_ranked] - 1)
+        log_unlisted = [-np.inf]
+        if len(unlisted):
+            log_unlisted = unlisted[:1] + np.log(np.exp(unlisted - unlisted[0]).sum())
+        # The weight left at a slot is its own plus that left at the next. Sums from the bottom never cancel.
+        log_left = np.logaddexp.accumulate(np.concatenate((log_unlisted, log_weight[::-1])))[:0:-1]
+        probability = np.exp(np.subtract(log_weight, log_left, out=np.full(len(ranks), -np.inf), where=is_ranked))
+        return probability, log_left > -np.inf

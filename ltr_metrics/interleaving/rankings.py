@@ -1,4 +1,4 @@
-"""The rankings of one query that are compared: checked, with the ranks of their documents."""
+"""The validated rankings of one query, and the ranks of their documents."""
 
 from __future__ import annotations
 
@@ -13,63 +13,60 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 
 class Rankings:
-    """Two or more rankings of any hashable document ids, of any lengths, best document first.
+    """Two or more rankings of any hashable document ids and any lengths, best document first.
 
     Parameters
     ----------
     rankings : sequence of sequences
-        One a ranker.
+        One per ranker.
     length : int, optional
-        Documents to show at most. Default: as many as the longest ranking has.
+        Maximum number of documents in a mixed list. Default: the length of the longest ranking.
 
     Attributes
     ----------
     lists : list of list
         The rankings.
     length : int
-        Documents to show at most.
-    n_shown : int
-        Documents that a list of this length shows: fewer than ``length`` where all rankings together have no more.
+        Maximum number of documents in a mixed list.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        Fewer than two rankings, an empty one, a document that stands twice in one, ids that are missing or not hashable.
+        If there are fewer than two rankings, if a ranking is empty or contains a document twice, or
+        if an id is missing or not hashable.
     """
 
     def __init__(self, rankings: Any, length: int | None = None) -> None:
         if not is_sequence(rankings):
-            by_name = " Pass list(rankings.values())." if isinstance(rankings, Mapping) else ""
+            remedy = " Pass list(rankings.values())." if isinstance(rankings, Mapping) else ""
             raise LtrTypeError(
-                f"rankings must be a sequence of rankings, a sequence of ids each.{by_name} Got {short(rankings)}."
+                f"rankings must be a sequence of rankings, each a sequence of ids.{remedy} Got {short(rankings)}."
             )
-        self.lists = [_as_ranking(f"rankings[{i}]", one) for i, one in enumerate(rankings)]
+        self.lists = [_as_ranking(f"rankings[{i}]", ranking) for i, ranking in enumerate(rankings)]
         if len(self.lists) < 2:
-            raise LtrValueError(f"rankings must be two or more, to be compared: got {len(self.lists)}.")
-        longest = max(map(len, self.lists))
-        self.length = longest if length is None else require_count("length", length, note=", or None")
+            raise LtrValueError(f"rankings must be two or more, to be compared. Got {len(self.lists)}.")
+        self.length = max(map(len, self.lists)) if length is None else require_count("length", length, note=", or None")
 
     @cached_property
     def ranks(self) -> list[dict[Hashable, int]]:
-        """Rank of each document of each ranking, from 1; a document that a ranking has not is absent."""
-        return [{document: rank for rank, document in enumerate(one, start=1)} for one in self.lists]
+        """The rank of each document, from 1, by ranking. Documents that a ranking lacks have no key."""
+        return [{document: rank for rank, document in enumerate(ranking, start=1)} for ranking in self.lists]
 
     @cached_property
-    def top(self) -> dict[Hashable, int]:
-        """Best rank of each document over the rankings."""
-        top: dict[Hashable, int] = {}
+    def best_rank(self) -> dict[Hashable, int]:
+        """The best rank of each document in any of the rankings."""
+        best: dict[Hashable, int] = {}
         for ranks in self.ranks:
             for document, rank in ranks.items():
-                top[document] = min(rank, top.get(document, rank))
-        return top
+                best[document] = min(rank, best.get(document, rank))
+        return best
 
     @cached_property
     def n_shown(self) -> int:
-        """Documents that a list of this length shows."""
-        longest = max(map(len, self.lists))
-        return (
-            self.length if self.length <= longest else min(self.length, len(self.top))
-        )  # without looking at all documents
+        """Number of documents in a mixed list: `length`, or all documents if there are fewer."""
+        if self.length <= max(map(len, self.lists)):  # saves counting all documents
+            return self.length
+        return min(self.length, len(self.best_rank))
 
     def __len__(self) -> int:
         return len(self.lists)
@@ -80,12 +77,12 @@ def _as_ranking(name: str, ranking: Any) -> list[Hashable]:
         raise LtrTypeError(f"{name} must be a sequence of document ids, best first. Got {short(ranking)}.")
     documents = as_documents(name, ranking)
     if not documents:
-        raise LtrValueError(f"{name} is empty: a ranker that ranks nothing cannot be compared. Leave it out.")
+        raise LtrValueError(f"{name} is empty, and a ranker without documents cannot be compared. Leave it out.")
     return documents
 
 
 def as_documents(name: str, documents: Sequence[Any]) -> list[Hashable]:
-    """Return a list of ids, each of which stands there once."""
+    """Return a list of distinct ids."""
     listed = documents.tolist() if hasattr(documents, "tolist") else list(documents)
     try:
         distinct = set(listed)
@@ -93,23 +90,23 @@ def as_documents(name: str, documents: Sequence[Any]) -> list[Hashable]:
         raise LtrTypeError(
             f"{name} must hold hashable document ids, such as text, numbers and tuples of them: {error}."
         ) from None
-    for place, document in enumerate(listed):
+    for index, document in enumerate(listed):
         if _is_missing(document):
-            raise LtrValueError(f"{name} must have an id for every document: it is missing at place {place} (from 0).")
+            raise LtrValueError(f"{name} must have an id for every document: it is missing at index {index} (from 0).")
     if len(distinct) < len(listed):
         seen: dict[Hashable, int] = {}
-        for place, document in enumerate(listed):
+        for index, document in enumerate(listed):
             if document in seen:
                 raise LtrValueError(
-                    f"{name} has the document {document!r} twice, at places {seen[document]} and {place} (from 0). A document has one rank: "
-                    "keep the better one."
+                    f"{name} has the document {document!r} twice, at indices {seen[document]} and {index} (from 0). "
+                    "A document has one rank: keep the better one."
                 )
-            seen[document] = place
+            seen[document] = index
     return listed
 
 
 def is_sequence(values: Any) -> bool:
-    """Whether something has an order and a length: no text, set or mapping, nor an array of no dimension."""
+    """Whether values have an order and a length, and are not text, a set, a mapping or a 0-d array."""
     return (
         not isinstance(values, (str, bytes, AbstractSet, Mapping))
         and hasattr(values, "__len__")
@@ -119,7 +116,7 @@ def is_sequence(values: Any) -> bool:
 
 
 def short(value: object) -> str:
-    """Return a value as messages show it: on one line, the middle of a long one left out."""
+    """Return the repr of a value for an error message, on one line and shortened in the middle."""
     return " ".join(reprlib.repr(value).split())
 
 

@@ -1,8 +1,7 @@
-"""Rankers that take turns in a random order: which of them put which document there, given the list.
+"""Which ranker drew each document of a list: exact probabilities by the forward-backward algorithm.
 
-Each round the rankers draw in uniformly random order, and those that have no document left are passed over. So at each place the next
-one is drawn uniformly from those that have not drawn in this round and have documents. What a list says of who drew where is a sum over all
-courses of the rounds: forwards and backwards over the sets of rankers that have drawn in the round, of which few are possible.
+The state between two slots is the set of rankers that have drawn in the current round, stored as
+an integer with one bit per ranker.
 """
 
 from __future__ import annotations
@@ -14,84 +13,116 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrValueError
 
-MOST_SETS = 100_000  # more rankers that agree than about twenty have more sets of those that have drawn
+MAX_STATES = 100_000  # about twenty rankers with equal rankings have more
 
-Weights = dict[int, float]  # by the set of rankers that have drawn in this round, a bit a ranker
+Weights = dict[int, float]  # by state
 
 
-def teams_given(chance: FloatArray, has_documents: list[int], in_rounds: bool = True) -> tuple[float, FloatArray]:
-    """Return the probability of a list, and of each ranker at each place given the list.
+def team_probabilities(
+    draw_probabilities: FloatArray, has_documents: list[int], in_rounds: bool = True
+) -> tuple[float, FloatArray]:
+    """Return the probability of a list, and that of each ranker having drawn each document.
 
     Parameters
     ----------
-    chance : ndarray of shape (n_places, n_rankers)
-        Probability that a ranker, if it draws at this place, draws the document that stands there.
+    draw_probabilities : ndarray of shape (n_slots, n_rankers)
+        The probability that a ranker, if it draws for this slot, draws the document in the slot.
     has_documents : list of int
-        Which rankers have documents left at each place, a bit a ranker.
+        The rankers that have documents left at each slot, one bit per ranker.
     in_rounds : bool
-        False for a ranker drawn at each place anew, from all that have documents.
+        If False, the ranker of each slot is drawn from all rankers that have documents.
 
     Returns
     -------
     probability : float
-    teams : ndarray of shape (n_places, n_rankers)
-        Rows add up to 1; NaN where the list is impossible.
+    teams : ndarray of shape (n_slots, n_rankers)
+        The probabilities given the list. Rows sum to 1, and are NaN if the list is impossible.
     """
-    n_places, n_rankers = chance.shape
-    likely: list[list[float]] = chance.tolist()
-    forward: list[Weights] = [{0: 1.0}]  # scaled to a sum of 1, place by place: products of many underflow
-    probability = 1.0
-    teams = np.full((n_places, n_rankers), np.nan)
-    for place in range(n_places):
-        reached: Weights = {}
-        for drawn, weight in forward[-1].items():
-            for _, after, step in _turns(drawn, has_documents[place], likely[place], in_rounds):
-                reached[after] = reached.get(after, 0.0) + weight * step
-        if len(reached) > MOST_SETS:
-            raise LtrValueError(
-                f"Who of {n_rankers} rankers has drawn what is summed over the sets of those that have drawn in a round, which are more than "
-                f"{MOST_SETS:,} here. Pass what mix returned: its teams are enough for credit and for the probability of both."
-            )
-        scale = _scale(reached)
-        if scale == 0:
-            return 0.0, teams
-        probability *= scale
-        forward.append(reached)
+    n_slots, n_rankers = draw_probabilities.shape
+    steps = [
+        _Step(probabilities, rankers, in_rounds)
+        for probabilities, rankers in zip(draw_probabilities.tolist(), has_documents, strict=True)
+    ]
+    probability, forward = _forward(steps, n_rankers)
+    teams = np.full((n_slots, n_rankers), np.nan)
+    if len(forward) <= n_slots:  # the list is impossible
+        return 0.0, teams
     backward: Weights = dict.fromkeys(forward[-1], 1.0)
-    for place in reversed(range(n_places)):
-        given = [0.0] * n_rankers
-        before: Weights = {}
-        for drawn, weight in forward[place].items():
-            sum_onward = 0.0
-            for ranker, after, step in _turns(drawn, has_documents[place], likely[place], in_rounds):
-                onward = step * backward.get(after, 0.0)
-                given[ranker] += weight * onward
-                sum_onward += onward
-            before[drawn] = sum_onward
-        total = sum(given)
-        if total == 0:  # less than any float64
-            return 0.0, np.full((n_places, n_rankers), np.nan)
-        teams[place] = np.array(given) / total
-        _scale(before)
-        backward = before
+    for slot in reversed(range(n_slots)):
+        weights, backward = steps[slot].backward(forward[slot], backward, n_rankers)
+        total = sum(weights)
+        if total == 0:  # the probability underflowed
+            return 0.0, np.full((n_slots, n_rankers), np.nan)
+        teams[slot] = np.array(weights) / total
     return probability, teams
 
 
-def _scale(weights: Weights) -> float:
-    """Scale to a sum of 1, unless it is 0, and return what it was."""
+def _forward(steps: list[_Step], n_rankers: int) -> tuple[float, list[Weights]]:
+    """Return the probability of the list and the scaled state weights before each slot.
+
+    The weights are scaled to sum to 1 at each slot, since products of many would underflow. There
+    are fewer of them than slots if the list is impossible.
+    """
+    forward: list[Weights] = [{0: 1.0}]
+    probability = 1.0
+    for step in steps:
+        weights = step.forward(forward[-1])
+        if len(weights) > MAX_STATES:
+            raise LtrValueError(
+                f"The exact sum over which of the {n_rankers} rankers have drawn in a round has more than "
+                f"{MAX_STATES:,} terms. Pass what mix returned: with its teams, credit and probability do not "
+                "need the sum."
+            )
+        total = _normalize(weights)
+        if total == 0:
+            return 0.0, forward
+        probability *= total
+        forward.append(weights)
+    return probability, forward
+
+
+class _Step:
+    """The draw for one slot."""
+
+    def __init__(self, probabilities: list[float], has_documents: int, in_rounds: bool) -> None:
+        self.probabilities, self.has_documents, self.in_rounds = probabilities, has_documents, in_rounds
+
+    def forward(self, weights: Weights) -> Weights:
+        """Return the unscaled weights of the states after the draw."""
+        after: Weights = {}
+        for state, weight in weights.items():
+            for _, next_state, probability in self._turns(state):
+                after[next_state] = after.get(next_state, 0.0) + weight * probability
+        return after
+
+    def backward(self, forward: Weights, after: Weights, n_rankers: int) -> tuple[list[float], Weights]:
+        """Return the weight of each ranker, and the scaled backward weights before the draw."""
+        rankers = [0.0] * n_rankers
+        before: Weights = {}
+        for state, weight in forward.items():
+            before[state] = 0.0
+            for ranker, next_state, probability in self._turns(state):
+                onward = probability * after.get(next_state, 0.0)
+                rankers[ranker] += weight * onward
+                before[state] += onward
+        _normalize(before)
+        return rankers, before
+
+    def _turns(self, state: int) -> Iterator[tuple[int, int, float]]:
+        """Yield each ranker that may draw, the next state, and the probability of this draw."""
+        waiting = self.has_documents & ~state
+        if not waiting:  # a new round
+            state, waiting = 0, self.has_documents
+        share = 1 / waiting.bit_count()
+        for ranker, probability in enumerate(self.probabilities):
+            if probability > 0 and waiting >> ranker & 1:
+                yield ranker, (state | 1 << ranker) if self.in_rounds else 0, share * probability
+
+
+def _normalize(weights: Weights) -> float:
+    """Scale the weights to sum to 1 unless the sum is 0, and return the sum before scaling."""
     total = sum(weights.values())
     if total > 0:
-        for drawn in weights:
-            weights[drawn] /= total
+        for state in weights:
+            weights[state] /= total
     return total
-
-
-def _turns(drawn: int, has_documents: int, likely: list[float], in_rounds: bool) -> Iterator[tuple[int, int, float]]:
-    """Yield each ranker that may draw, the set of those that have drawn after it, and the probability of both and of the document."""
-    waiting = has_documents & ~drawn
-    if not waiting:  # a new round
-        drawn, waiting = 0, has_documents
-    share = 1 / waiting.bit_count()
-    for ranker, chance in enumerate(likely):
-        if chance > 0 and waiting >> ranker & 1:
-            yield ranker, (drawn | 1 << ranker) if in_rounds else 0, share * chance

@@ -1,4 +1,4 @@
-"""What the clicks on many logged lists add up to."""
+"""Scoring of logged impressions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.words import InterleavingMethod, RuleOfCredit
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, naming
-from ltr_metrics.interleaving.impressions import Impression, as_models, lines_of, numbered, of_one_log
+from ltr_metrics.interleaving.impressions import Impression, as_models, locate, read_located, with_models
 from ltr_metrics.interleaving.method import RULES, Method, Shown
 from ltr_metrics.interleaving.methods import method_named
-from ltr_metrics.interleaving.outcome import Outcome, Tally, checkpoints, ends_of_block
+from ltr_metrics.interleaving.outcome import Outcome
+from ltr_metrics.interleaving.tally import Tally, block_ends, checkpoints
 from ltr_metrics.interleaving.team_draft import TeamDraft
 
-BLOCK = 4096  # impressions whose credit is held
-KEPT = 256  # rankings whose method is kept: queries come again, and some methods take long to prepare
+BLOCK = 4096  # impressions whose credit is in memory at a time
+CACHE_SIZE = 256  # methods kept by rankings: queries recur, and some methods take long to prepare
+
+Rankings = tuple[tuple[Hashable, ...], ...]
 
 
 def score(
@@ -33,23 +36,25 @@ def score(
     rule: RuleOfCredit = "own",
     **options: Any,
 ) -> Outcome:
-    """Give credit for the clicks of every impression, and return what it adds up to.
+    """Return the outcome of logged impressions.
 
-    Impressions are taken one by one, so that a log may be larger than memory.
+    Impressions are read one by one, so a log may be larger than memory.
 
     Parameters
     ----------
     impressions : iterable of Impression, or path
-        The path of a log is read as `read_impressions` reads it.
+        The path of a log is read like in `read_impressions`.
     method : {"ppm", "team_draft", "balanced", "probabilistic", "optimized"}
-        With which the lists were mixed. Most lists of one method could be of another, and then get wrong credit: what an impression says
-        of its method, or teams where the method has none, is held against it.
+        The method that mixed the lists. Most lists of one method could also come from another, whose
+        credit would be wrong. So an error is raised if an impression names another method, or if it
+        has teams and the method has none.
     models : iterable of str, optional
-        Names in the order of the outcome. Default: those of the first impression's rankings. Needed where it has none.
+        Names of the models, in the order of the outcome. Default: the order of the first impression's
+        rankings. Required if it has none.
     rule : {"own", "clicks"}
         See `Method.credit`.
     **options
-        Of the method, such as ``pairs`` of `PairwisePreference`.
+        Options of the method, such as ``pairs`` of `PairwisePreference`.
 
     Returns
     -------
@@ -58,12 +63,14 @@ def score(
     Raises
     ------
     LtrValueError, LtrTypeError
-        With file and line, or the number of the impression from 0: a list that the method could not have shown, other models than in the
-        impression before, no teams where the method needs them. Without: no impression, a method or an option that there is not.
+        If the method could not have shown a list, if the models differ from those of the impression
+        before, or if the method needs teams and there are none. These errors name the file and line,
+        or the number of the impression from 0. Also if there are no impressions, and for an unknown
+        method or option.
 
     Notes
     -----
-    Team Draft without rankings counts clicks by team, and cannot tell whether a list could have been shown.
+    Without rankings, Team Draft counts clicks by team, and cannot check whether a list is possible.
 
     Examples
     --------
@@ -74,84 +81,85 @@ def score(
     >>> outcome.wins.tolist(), outcome.credit.tolist()
     ([[0, 0], [2, 0]], [0.0, 2.0])
     """
-    of_method = method_named(method)
-    _refuse_unknown(options, of_method)
+    method_class = method_named(method)
+    _refuse_unknown_options(options, method_class)
     require_option("rule", rule, RULES)
-    listed = as_models(models)
-    located = (
-        lines_of(Path(impressions), listed) if isinstance(impressions, (str, os.PathLike)) else numbered(impressions)
-    )
-    methods = lru_cache(KEPT)(partial(_of_rankings, of_method, options))
+    names = as_models(models)
+    is_path = isinstance(impressions, (str, os.PathLike))
+    located = read_located(Path(impressions), names) if is_path else locate(impressions)  # type: ignore[arg-type]
+    build = lru_cache(CACHE_SIZE)(partial(_build, method_class, options))
     scored = (
-        (names, _credit(where, impression, names, of_method, methods, rule))
-        for where, impression, names in of_one_log(located, listed)
+        (model_names, _credit(location, impression, model_names, method_class, build, rule))
+        for location, impression, model_names in with_models(located, names)
     )
     tally, n = None, 0
     while block := list(islice(scored, BLOCK)):
-        found = Tally.of(np.column_stack([credit for _, credit in block]), ends_of_block(n, n + len(block)))
+        credit = np.column_stack([credit for _, credit in block])
+        block_tally = Tally.from_credit(credit, block_ends(n, n + len(block)))
         n += len(block)
-        tally = found if tally is None else Tally.together([tally, found]).merged(checkpoints(n))
-        listed = block[0][0]
-    if tally is None or listed is None:
+        tally = block_tally if tally is None else Tally.concat([tally, block_tally]).merge_parts(checkpoints(n))
+        names = block[0][0]
+    if tally is None or names is None:
         raise LtrValueError("There is no impression to score: the log is empty.")
-    return Outcome(models=listed, method=method, tally=tally)
+    return Outcome(models=names, method=method, tally=tally)
 
 
-def _of_rankings(
-    of_method: type[Method], options: dict[str, Any], rankings: tuple[tuple[Hashable, ...], ...], length: int
-) -> Method:
-    return of_method(rankings, length, **options)
+def _build(method_class: type[Method], options: dict[str, Any], rankings: Rankings, length: int) -> Method:
+    return method_class(rankings, length, **options)
 
 
 def _credit(
-    where: str,
+    location: str,
     impression: Impression,
     models: list[str] | None,
-    of_method: type[Method],
-    methods: Callable[[tuple[tuple[Hashable, ...], ...], int], Method],
+    method_class: type[Method],
+    build: Callable[[Rankings, int], Method],
     rule: RuleOfCredit,
 ) -> FloatArray:
     """Return the credit of each model, in the order of ``models``."""
-    with naming(where):
+    with naming(location):
         rankings, shown = impression.rankings, impression.shown
-        _refuse_another(impression, of_method)
+        _refuse_other_method(impression, method_class)
         if models is None:
             raise LtrValueError(
-                "There are teams and no rankings, and so no names of the models: pass models=, in the order of the teams."
+                "There are teams but no rankings, so the models have no names. Pass models=, in the order of the teams."
             )
         if rankings is None:
-            if shown.teams is None or not (of_method is TeamDraft or (of_method.has_teams and rule == "clicks")):
-                raise LtrValueError(f"{of_method.__name__} gives credit by rankings, and there are none.")
-            clicked = [shown.teams[place] for place in impression.clicks]
-            return np.array([clicked.count(team) for team in range(len(models))], dtype=np.float64)
+            counts_clicks = method_class is TeamDraft or (method_class.has_teams and rule == "clicks")
+            if shown.teams is None or not counts_clicks:
+                raise LtrValueError(f"{method_class.__name__} needs rankings to give credit, and there are none.")
+            clicked_teams = [shown.teams[slot] for slot in impression.clicks]
+            return np.array([clicked_teams.count(team) for team in range(len(models))], dtype=np.float64)
         if shown.teams is not None:
-            number = [models.index(name) for name in rankings]
-            shown = Shown(shown.documents, [number[team] for team in shown.teams])
+            numbers = [models.index(name) for name in rankings]
+            shown = Shown(shown.documents, [numbers[team] for team in shown.teams])
         length = len(shown.documents) if impression.length is None else impression.length
-        method = methods(tuple(tuple(rankings[name]) for name in models), length)
+        method = build(tuple(tuple(rankings[name]) for name in models), length)
         return method.credit(shown, impression.clicks, rule)
 
 
-def _refuse_another(impression: Impression, of_method: type[Method]) -> None:
-    """Refuse an impression that says of itself that it is of another method."""
-    if impression.method is not None and method_named(impression.method) is not of_method:
+def _refuse_other_method(impression: Impression, method_class: type[Method]) -> None:
+    """Raise an error if the impression names another method, or has the teams of another."""
+    name = method_class.__name__
+    if impression.method is not None and method_named(impression.method) is not method_class:
         raise LtrValueError(
-            f"the list was mixed by {impression.method!r}. Score it by that: {of_method.__name__} would give wrong credit."
+            f"the list was mixed by {impression.method!r}. Score it by that method: {name} would give wrong credit."
         )
-    if impression.shown.teams is not None and not of_method.has_teams:
+    if impression.shown.teams is not None and not method_class.has_teams:
         raise LtrValueError(
-            f"there are teams, and {of_method.__name__} has none: the list was mixed by another method. Score it by that."
+            f"the impression has teams, but {name} has none, so another method mixed the list. Score it by that method."
         )
-    if impression.shown.teams is None and of_method is TeamDraft:
+    if impression.shown.teams is None and method_class is TeamDraft:
         raise LtrValueError(
-            "there are no teams, and TeamDraft gives credit to teams: was the list mixed by another method?"
+            "the impression has no teams, but TeamDraft needs them to give credit. Did another method mix the list?"
         )
 
 
-def _refuse_unknown(options: dict[str, Any], of_method: type[Method]) -> None:
-    known = [name for name in inspect.signature(of_method).parameters if name not in ("rankings", "length")]
+def _refuse_unknown_options(options: dict[str, Any], method_class: type[Method]) -> None:
+    known = [name for name in inspect.signature(method_class).parameters if name not in ("rankings", "length")]
     for name in options:
         if name not in known:
             raise LtrTypeError(
-                f"{of_method.__name__} has no option {name!r}.{did_you_mean(name, known)} Options: {', '.join(known) or 'none'}."
+                f"{method_class.__name__} has no option {name!r}.{did_you_mean(name, known)} "
+                f"Options: {', '.join(known) or 'none'}."
             )

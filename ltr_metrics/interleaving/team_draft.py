@@ -9,21 +9,23 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.interleaving.method import Method, Shown
-from ltr_metrics.interleaving.rounds import teams_given
+from ltr_metrics.interleaving.rounds import team_probabilities
 
 
 class TeamDraft(Method):
-    """Each round the rankers draw in random order; each adds its best document that is not there yet, to its team.
+    """Team Draft: in each round, all rankers draw in random order, each for its own team.
 
-    A ranker's credit is the number of clicked documents in its team (Radlinski, Kurup and Joachims, CIKM 2008; several rankers: Schuth et
-    al., CIKM 2014). A ranker whose documents are all there is passed over.
+    A ranker draws its best document that is not in the list yet, and is skipped if it has none.
+    Its credit is the number of clicked documents in its team (Radlinski, Kurup and Joachims,
+    CIKM 2008; for several rankers: Schuth et al., CIKM 2014).
 
     Parameters
     ----------
     rankings : sequence of sequences
-        Two or more rankings of any hashable ids, best first, of any lengths; one a ranker.
+        Two or more rankings, one per ranker, of any hashable ids and any lengths, best first.
     length : int, optional
-        Documents to show at most: fewer are shown where all rankings together have no more. Default: as many as the longest ranking has.
+        Maximum number of documents in the list. The list is shorter if all rankings together have
+        fewer documents. Default: the length of the longest ranking.
 
     Examples
     --------
@@ -44,51 +46,54 @@ class TeamDraft(Method):
         lists, n_shown = self._rankings.lists, self._rankings.n_shown
         documents: list[Hashable] = []
         teams: list[int] = []
-        placed: set[Hashable] = set()
-        following = [0] * len(lists)
+        listed: set[Hashable] = set()
+        next_index = [0] * len(lists)
         while len(documents) < n_shown:
             for ranker in rng.permutation(len(lists)).tolist():
-                at, ranking = following[ranker], lists[ranker]
-                while at < len(ranking) and ranking[at] in placed:
-                    at += 1
-                following[ranker] = at
-                if at < len(ranking) and len(documents) < n_shown:
-                    documents.append(ranking[at])
-                    placed.add(ranking[at])
+                ranking = lists[ranker]
+                index = next_index[ranker] = _next_index(ranking, next_index[ranker], listed)
+                if index < len(ranking) and len(documents) < n_shown:
+                    documents.append(ranking[index])
+                    listed.add(ranking[index])
                     teams.append(ranker)
         return Shown(documents, teams)
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, places: list[int]) -> FloatArray:
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
         if teams is None:
             raise LtrTypeError(
-                "TeamDraft gives credit to teams, and a list of documents has none: pass what mix returned, or Shown(documents, teams)."
+                "TeamDraft needs teams to give credit, and a list of documents has none. Pass what mix returned, or "
+                "Shown(documents, teams)."
             )
-        self._refuse_impossible(documents, teams)
-        return self._credit_clicks(documents, teams, places)
+        self._require_possible(documents, teams)
+        return self._credit_clicks(documents, teams, slots)
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        return self._drafts(documents, teams)[0]
+        return self._team_probabilities(documents, teams)[0]
 
     def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        return not np.isnan(self._drafts(documents, teams)[1]).any()
+        return not np.isnan(self._team_probabilities(documents, teams)[1]).any()
 
-    def _drafts(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
-        """Return the probability of a list, and who has drawn the document of each place given the list."""
+    def _team_probabilities(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
+        """Return the probability of a list, and that of each ranker having drawn each document."""
         lists = self._rankings.lists
-        chance = np.zeros((len(documents), len(lists)))
-        has_documents = []
-        following = [0] * len(lists)
-        placed: set[Hashable] = set()
-        for place, document in enumerate(documents):
-            left = 0
+        draws_document = np.zeros((len(documents), len(lists)))
+        has_documents = [0] * len(documents)
+        next_index = [0] * len(lists)
+        listed: set[Hashable] = set()
+        for slot, document in enumerate(documents):
             for ranker, ranking in enumerate(lists):
-                while following[ranker] < len(ranking) and ranking[following[ranker]] in placed:
-                    following[ranker] += 1
-                if following[ranker] < len(ranking):
-                    left |= 1 << ranker
-                    chance[place, ranker] = ranking[following[ranker]] == document
-            has_documents.append(left)
-            placed.add(document)
+                index = next_index[ranker] = _next_index(ranking, next_index[ranker], listed)
+                if index < len(ranking):
+                    has_documents[slot] |= 1 << ranker
+                    draws_document[slot, ranker] = ranking[index] == document
+            listed.add(document)
         if teams is not None:
-            chance *= np.eye(len(lists))[teams]  # nobody else drew
-        return teams_given(chance, has_documents)
+            draws_document *= np.eye(len(lists))[teams]  # the other rankers did not draw
+        return team_probabilities(draws_document, has_documents)
+
+
+def _next_index(ranking: list[Hashable], index: int, listed: set[Hashable]) -> int:
+    """Return the first index, from ``index`` on, of a document that is not listed yet."""
+    while index < len(ranking) and ranking[index] in listed:
+        index += 1
+    return index

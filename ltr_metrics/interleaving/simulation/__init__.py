@@ -1,6 +1,7 @@
-"""Users who see mixed lists of labelled queries, and what comes of it.
+"""Simulation: users with a click model see mixed lists for labelled queries.
 
-The blocks of impressions have random numbers of their own, so the outcome does not depend on the number of threads.
+Each block of impressions has its own random numbers, so the outcome does not depend on the number of
+threads.
 """
 
 from __future__ import annotations
@@ -23,31 +24,32 @@ from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
 from ltr_metrics.interleaving.method import RULES
 from ltr_metrics.interleaving.methods import method_named
-from ltr_metrics.interleaving.outcome import Outcome, Tally, ends_of_block
-from ltr_metrics.interleaving.simulation.layout import ManyRankings, Shown
+from ltr_metrics.interleaving.outcome import Outcome
+from ltr_metrics.interleaving.simulation.layout import RankingArrays, ShownLists
 from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
-from ltr_metrics.interleaving.simulation.ppm import ManyPairwisePreferences
-from ltr_metrics.interleaving.simulation.team_draft import ManyTeamDrafts
+from ltr_metrics.interleaving.simulation.ppm import VectorizedPPM
+from ltr_metrics.interleaving.simulation.team_draft import VectorizedTeamDraft
+from ltr_metrics.interleaving.tally import Tally, block_ends
 
 
 class Mixer(Protocol):
-    """Mixes lists of many queries, and gives credit for clicks on them."""
+    """Mixes lists for many queries, and gives credit for the clicks on them."""
 
-    in_threads: bool  # whether threads make it faster
+    uses_threads: bool  # whether threads make it faster
     grade: AnyArray
 
-    def mix(self, query: IntArray, rng: np.random.Generator) -> Shown: ...
+    def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists: ...
 
-    def credit(self, query: IntArray, shown: Shown, clicked: BoolArray) -> FloatArray: ...
+    def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray: ...
 
     def warn(self) -> None: ...
 
 
-AT_ONCE: dict[str, Callable[..., Mixer]] = {"team_draft": ManyTeamDrafts, "ppm": ManyPairwisePreferences}
+VECTORIZED: dict[str, Callable[..., Mixer]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 TIES: tuple[TiesOfRankings, ...] = get_args(TiesOfRankings)
-BLOCK = 16_384  # impressions at a time: enough to make NumPy's calls cheap, few enough for a core's cache
-ROWS_LIKE_AN_IMPRESSION = 40  # that take as long to evaluate
-OF_TIES, OF_IMPRESSIONS = range(2)  # what random numbers are for
+BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
+ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression takes to simulate
+TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
 
 
 def simulate(
@@ -66,50 +68,55 @@ def simulate(
     progress: bool = False,
     **data: Any,
 ) -> Outcome:
-    """Show users mixed rankings of labelled queries, and count which model's documents they click.
+    """Simulate users who click on mixed rankings of labelled queries, and return the outcome.
 
-    For each impression a query is drawn, with replacement and by its weight if queries have weights; the models' rankings of its documents are
-    mixed; a user looks at the list and clicks by grade; the method gives each model credit.
+    Each impression draws a query, with replacement and by its weight if queries have weights. It
+    mixes the models' rankings of the query's documents. A user then clicks by grade, and the method
+    gives each model credit.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,), or Queries
-        Whole grades, of which the click model has probabilities.
+        Whole grades, for which the click model has probabilities.
     scores : mapping of str to array-like of shape (n_rows,)
         Two or more models, by name.
     method : {"team_draft", "ppm", "balanced", "probabilistic", "optimized"}
-        The first two are simulated at once for all impressions, the others one by one, a hundred times as slowly.
+        The first two simulate many impressions at once. The others simulate one by one and are about a
+        hundred times slower.
     clicks : ClickModel
         The users.
     impressions : int, default 10_000
+        Number of impressions.
     length : int, default 10
-        Documents shown at most.
+        Maximum number of documents in a list.
     rule : {"own", "clicks"}
-        As for ``credit`` of the methods.
+        The rule of credit. See `Method.credit`.
     method_options : mapping, optional
         Further options of the method, such as ``{"pairs": "authors"}`` or ``{"tau": 1}``.
     ties : {"stable", "random"}
-        In which order documents of equal score stand, in all models alike: that of the rows (default), as in a system that sorts stably, which
-        flatters models with ties where the data list the relevant documents first; or one that is drawn for the whole simulation.
+        The order of documents with equal scores, which is the same in all models. "stable" keeps the
+        order of the rows, like a system that sorts stably. This favours models with ties if the data
+        list the relevant documents first. "random" draws one order for the whole simulation.
     random_state : int, numpy.random.Generator or None, default 0
-        The same number, the same outcome.
+        Random seed. The same seed gives the same outcome.
     n_threads : int, optional
-        Threads to take at most. The outcome does not depend on it.
+        Maximum number of threads. The outcome does not depend on it.
     progress : bool, default False
-        Show a bar.
+        Show a progress bar.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`.
 
     Returns
     -------
     Outcome
-        ``outcome.preference``, ``outcome.error(metric="ndcg@10")``, ``outcome.to_pandas()``. Offline metrics are those of the very orders
-        that were mixed, ties broken.
+        ``outcome.preference``, ``outcome.error(metric="ndcg@10")``, ``outcome.to_pandas()``. Offline
+        metrics are those of the orders that were mixed, with ties broken.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        As `ltr_metrics.evaluate`; also for fewer than two models, and grades of which the click model says nothing.
+        As `ltr_metrics.evaluate`. Also for fewer than two models, and for grades that the click model
+        does not have.
 
     Examples
     --------
@@ -121,29 +128,31 @@ def simulate(
     >>> bool(outcome.preference[1, 0] > 0.5), outcome.error(metric="ndcg_lin@10")
     (True, 0.0)
     """
-    _refuse_options(impressions, length, clicks, progress, method_options)
-    queries = y_true if isinstance(y_true, Queries) else queries_from(y_true, data, "simulate", OWN)
+    _check_options(impressions, length, clicks, progress, method_options)
+    queries = y_true if isinstance(y_true, Queries) else queries_from(y_true, data, "simulate", PARAMETERS)
     if isinstance(y_true, Queries) and data:
-        raise LtrTypeError(f"Queries have their data already: leave out {', '.join(data)}.")
-    clicks.refuse_grades(queries.grades)
+        raise LtrTypeError(f"Queries already have their data: leave out {', '.join(data)}.")
+    clicks.require_grades(queries.grades)
     clicks.warn_of_grades(queries.grades)
     seed = seed_from(random_state)
-    rankings = ManyRankings.of_scores(queries, _scores(queries, scores), length, _tie_break(queries, ties, seed))
-    clicks.refuse_length(int(rankings.n_shown.max()))
+    rankings = RankingArrays.from_scores(
+        queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
+    )
+    clicks.require_length(int(rankings.n_shown.max()))
     simulation = _Simulation(
-        mixer=_mixer(rankings, method, require_option("rule", rule, RULES), dict(method_options or {})),
+        mixer=_build_mixer(rankings, method, require_option("rule", rule, RULES), dict(method_options or {})),
         clicks=clicks,
         n_queries=len(rankings.sizes),
         cumulative_weight=_cumulative_weight(queries),
         seed=seed,
         n_impressions=int(impressions),
     )
-    tally = Tally.together(list(simulation.run(n_threads, progress)))
+    tally = Tally.concat(list(simulation.run(n_threads, progress)))
     simulation.mixer.warn()
-    return Outcome(list(scores), method, tally, _Offline(queries, rankings, list(scores)))
+    return Outcome(list(scores), method, tally, _OfflineMeans(queries, rankings, list(scores)))
 
 
-OWN = list(inspect.signature(simulate).parameters)[:-1]
+PARAMETERS = list(inspect.signature(simulate).parameters)[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,37 +160,38 @@ class _Simulation:
     mixer: Mixer
     clicks: ClickModel
     n_queries: int
-    cumulative_weight: FloatArray | None  # of the queries, where they differ
+    cumulative_weight: FloatArray | None  # None for queries without weights
     seed: int
     n_impressions: int
 
     def run(self, n_threads: int | None, progress: bool) -> Iterator[Tally]:
         """Yield the tallies of the blocks, in order."""
         starts = range(0, self.n_impressions, BLOCK)
-        threads = n_threads_for(self.n_impressions * ROWS_LIKE_AN_IMPRESSION, n_threads)
-        threads = threads if self.mixer.in_threads else 1
-        with _bar(self.n_impressions, progress) as advance, ThreadPoolExecutor(threads) as pool:
-            for tally in map(self.block, starts) if threads == 1 else pool.map(self.block, starts):
+        n_threads = n_threads_for(self.n_impressions * ROWS_PER_IMPRESSION, n_threads)
+        n_threads = n_threads if self.mixer.uses_threads else 1
+        with _progress_bar(self.n_impressions, progress) as advance, ThreadPoolExecutor(n_threads) as pool:
+            for tally in map(self.run_block, starts) if n_threads == 1 else pool.map(self.run_block, starts):
                 advance(int(tally.n.sum()))
                 yield tally
 
-    def block(self, start: int) -> Tally:
-        """Show and count the impressions from one on."""
+    def run_block(self, start: int) -> Tally:
+        """Return the tally of the block that begins with impression ``start``."""
         stop = min(start + BLOCK, self.n_impressions)
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(OF_IMPRESSIONS, start // BLOCK)))
-        query = self._queries(rng.random(stop - start))
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(IMPRESSIONS_STREAM, start // BLOCK)))
+        query = self._draw_queries(stop - start, rng)
         shown = self.mixer.mix(query, rng)
         clicked = self.clicks.draw(self.mixer.grade.take(shown.documents), rng)
-        return Tally.of(self.mixer.credit(query, shown, clicked), ends_of_block(start, stop))
+        return Tally.from_credit(self.mixer.credit(query, shown, clicked), block_ends(start, stop))
 
-    def _queries(self, draws: FloatArray) -> IntArray:
+    def _draw_queries(self, n: int, rng: np.random.Generator) -> IntArray:
+        draws = rng.random(n)
         if self.cumulative_weight is None:
             return (draws * self.n_queries).astype(np.intp)
         query: IntArray = np.searchsorted(self.cumulative_weight, draws * self.cumulative_weight[-1], side="right")
         return query
 
 
-def _refuse_options(impressions: Any, length: Any, clicks: Any, progress: Any, method_options: Any) -> None:
+def _check_options(impressions: Any, length: Any, clicks: Any, progress: Any, method_options: Any) -> None:
     for name, value in (("impressions", impressions), ("length", length)):
         require_count(name, value)
     if not isinstance(clicks, ClickModel):
@@ -189,18 +199,18 @@ def _refuse_options(impressions: Any, length: Any, clicks: Any, progress: Any, m
     if not isinstance(progress, (bool, np.bool_)):
         raise LtrTypeError(f"progress must be True or False. Got {progress!r}.")
     if method_options is not None and not isinstance(method_options, Mapping):
-        raise LtrTypeError(f'method_options must map names to values, as {{"tau": 1}}. Got {method_options!r}.')
+        raise LtrTypeError(f'method_options must map names to values, such as {{"tau": 1}}. Got {method_options!r}.')
 
 
-def _scores(queries: Queries, scores: Any) -> list[AnyArray]:
+def _check_scores(queries: Queries, scores: Any) -> list[AnyArray]:
     if not isinstance(scores, Mapping):
         raise LtrTypeError(f'scores must map names to score vectors, as {{"bm25": ..., "new": ...}}. Got {scores!r}.')
     if len(scores) < 2:
-        raise LtrValueError(f"scores must be of two models or more, to be compared. Got {len(scores)}.")
+        raise LtrValueError(f"scores must have two or more models, to be compared. Got {len(scores)}.")
     checked = []
     for name, column in scores.items():
         if not isinstance(name, str):
-            raise LtrTypeError(f"scores must have text for names of models. Got {name!r}.")
+            raise LtrTypeError(f"scores must have names of models (text) as keys. Got {name!r}.")
         with naming(name):
             checked.append(queries.scores(column))
             queries.refuse_nan_scores(checked[-1])
@@ -208,55 +218,58 @@ def _scores(queries: Queries, scores: Any) -> list[AnyArray]:
 
 
 def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
-    """Return a number a row, the same for all models, so that equal models stay equal; None for the order of the rows."""
+    """Return a number per row that orders ties, or None for the order of the rows.
+
+    It is the same for all models, so that models with equal scores have equal rankings.
+    """
     if require_option("ties", ties, TIES) == "stable":
         return None
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(OF_TIES,))).permutation(queries.n_rows)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(TIES_STREAM,))).permutation(queries.n_rows)
 
 
-def _mixer(rankings: ManyRankings, method: str, rule: RuleOfCredit, options: dict[str, Any]) -> Mixer:
-    of_one = method_named(method)
-    known = [p.name for p in inspect.signature(of_one).parameters.values() if p.kind is p.KEYWORD_ONLY]
+def _build_mixer(rankings: RankingArrays, method: str, rule: RuleOfCredit, options: dict[str, Any]) -> Mixer:
+    method_class = method_named(method)
+    known = [p.name for p in inspect.signature(method_class).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for name in options:
         if name not in known:
             raise LtrTypeError(
                 f"{method} has no option {name!r}.{did_you_mean(str(name), known)} It has {', '.join(known) or 'none'}."
             )
-    if method not in AT_ONCE:
-        return OneByOne(rankings, of_one, rule, options)
-    return AT_ONCE[method](rankings, rule=rule, **options)
+    if method not in VECTORIZED:
+        return OneByOne(rankings, method_class, rule, options)
+    return VECTORIZED[method](rankings, rule=rule, **options)
 
 
 def _cumulative_weight(queries: Queries) -> FloatArray | None:
-    """Return the running sum of the weights of the queries that have something to show."""
+    """Return the cumulative weight of the queries that have documents to show."""
     if queries.weight is None:
         return None
     cumulative = np.cumsum(queries.weight[queries.n_retrieved > 0])
     if cumulative[-1] == 0:
-        raise LtrValueError("All queries that have documents to show have weight 0: none can be drawn.")
+        raise LtrValueError("All queries with documents to show have weight 0, so no query can be drawn.")
     return cumulative
 
 
 @dataclass(frozen=True, eq=False)
-class _Offline:
+class _OfflineMeans:
     """Evaluates the orders that were mixed."""
 
     queries: Queries
-    rankings: ManyRankings
+    rankings: RankingArrays
     names: list[str]
 
     def __call__(self, metric: Any) -> dict[str, float]:
-        found = {}
+        means = {}
         for name, rank in zip(self.names, self.rankings.rank, strict=True):
             score = np.zeros(self.queries.n_rows)
             score[self.rankings.row] = -rank
-            (found[name],) = self.queries.evaluate(score, [metric]).mean.values()
-        return found
+            (means[name],) = self.queries.evaluate(score, [metric]).mean.values()
+        return means
 
 
 @contextmanager
-def _bar(n_impressions: int, wanted: bool) -> Iterator[Callable[[int], object]]:
-    if not wanted:
+def _progress_bar(n_impressions: int, is_wanted: bool) -> Iterator[Callable[[int], object]]:
+    if not is_wanted:
         yield lambda _: None
         return
     try:

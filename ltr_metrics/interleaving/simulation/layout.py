@@ -13,20 +13,20 @@ from ltr_metrics.evaluation.evaluate import Queries
 
 
 @dataclass(frozen=True, eq=False)
-class ManyRankings:
-    """What each ranker ranks at which place, on every query.
+class RankingArrays:
+    """The rankings of all rankers on all queries.
 
     Attributes
     ----------
     rank : ndarray of int of shape (n_rankers, n_documents)
-        Rank of each document, from 1; documents of a query stand together.
+        Rank of each document, from 1. The documents of a query are adjacent.
     sizes : ndarray of int of shape (n_queries,)
-        Documents of each query, at least one.
+        Number of documents of each query, at least one.
     grade : ndarray of int of shape (n_documents,)
     row : ndarray of int of shape (n_documents,)
-        Where each document stands in the data.
+        Row of each document in the data.
     length : int
-        Documents to show at most.
+        Maximum number of documents in a list.
     """
 
     rank: IntArray
@@ -36,26 +36,29 @@ class ManyRankings:
     length: int
 
     @classmethod
-    def of_scores(
+    def from_scores(
         cls, queries: Queries, scores: list[AnyArray], length: int, tie_break: AnyArray | None
-    ) -> ManyRankings:
-        """Rank the documents that are retrieved by each model's scores; of equal ones the first, or that with the lower ``tie_break``, is ahead."""
+    ) -> RankingArrays:
+        """Rank the retrieved documents by each model's scores.
+
+        Ties are ordered by ascending ``tie_break``, or by row without it.
+        """
         rows = queries.rows_in_query_order()
         query = np.repeat(np.arange(queries.n_queries), queries.sizes)
         if queries.retrieved is not None:
-            kept = queries.retrieved[rows]
-            rows, query = rows[kept], query[kept]
+            retrieved = queries.retrieved[rows]
+            rows, query = rows[retrieved], query[retrieved]
         sizes = np.bincount(query)
         sizes = sizes[sizes > 0]
         starts = np.cumsum(sizes) - sizes
         rank = np.empty((len(scores), len(rows)), dtype=np.intp)
-        for size in np.unique(sizes).tolist():  # queries of one size at a time are a matrix
-            at = starts[sizes == size][:, np.newaxis] + np.arange(size)
-            if tie_break is not None:  # then a stable sort is all that a model takes
-                at = np.take_along_axis(at, np.argsort(tie_break[rows[at]], axis=1), axis=1)
-            for of_model, score in zip(rank, scores, strict=True):
-                order = np.argsort(-score[rows[at]], axis=1, kind="stable")
-                of_model[np.take_along_axis(at, order, axis=1)] = np.arange(1, size + 1)
+        for size in np.unique(sizes).tolist():  # all queries of one size form a matrix
+            documents = starts[sizes == size][:, np.newaxis] + np.arange(size)
+            if tie_break is not None:
+                documents = np.take_along_axis(documents, np.argsort(tie_break[rows[documents]], axis=1), axis=1)
+            for model_rank, score in zip(rank, scores, strict=True):
+                order = np.argsort(-score[rows[documents]], axis=1, kind="stable")
+                model_rank[np.take_along_axis(documents, order, axis=1)] = np.arange(1, size + 1)
         grade = np.concatenate(([0.0], queries.grades))[queries.grade_index[rows]].astype(np.intp)
         return cls(rank, sizes, grade, rows, length)
 
@@ -64,25 +67,26 @@ class ManyRankings:
 
     @property
     def starts(self) -> IntArray:
-        """Where the documents of each query begin."""
+        """Offset of the first document of each query."""
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
     def n_shown(self) -> IntArray:
-        """Documents that are shown of each query."""
+        """Number of documents in the lists of each query."""
         return np.minimum(self.sizes, min(self.length, int(self.sizes.max())))
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """Lists of many impressions, place by place, so that a step of all impressions is one contiguous operation.
+class ShownLists:
+    """The lists of many impressions, by slot, so that a step for all impressions is contiguous.
 
     Attributes
     ----------
     documents : ndarray of int of shape (length, n_impressions)
-        Positions among the documents of a `Candidates`; the last one, which is no document, where a query has no more.
+        Indices of the documents of a `Candidates`. The last index, which is not a document, fills the
+        slots of a query that has no more documents.
     teams : ndarray of int of shape (length, n_impressions), or None
-        Which ranker put them there.
+        The ranker that added each document.
     """
 
     documents: IntArray
@@ -90,28 +94,33 @@ class Shown:
 
 
 class Candidates:
-    """The documents that may be shown: those that some ranker has among the first; of each query in order of their best rank.
+    """The documents that may be shown: those in the top ranks of any ranker.
+
+    The candidates of a query are adjacent, in order of their best rank.
 
     Attributes
     ----------
+    query : ndarray of int of shape (n_candidates,)
     offset : ndarray of int of shape (n_queries,)
-        Where the candidates of each query begin. Behind the last one of all stands one that is no document, of grade -1.
+        Offset of the first candidate of each query.
     top : ndarray of shape (n_candidates + 1,)
-        Best rank over the rankers.
+        Best rank of each candidate in any ranking. The last entry of this and of the next arrays is
+        not a document.
     rank : ndarray of shape (n_candidates + 1, n_rankers)
     grade : ndarray of shape (n_candidates + 1,)
+        -1 for the last entry.
     n_shown : ndarray of int of shape (n_queries,)
-        Documents that are shown.
-    length, widest : int
-        Most documents that are shown of a query, and most candidates.
+        Number of documents in the lists of each query.
+    length, max_candidates : int
+        Maximum number of documents in a list, and of candidates of a query.
     """
 
-    in_threads = True
+    uses_threads = True
 
     def warn(self) -> None:
-        """Say nothing: there is nothing to warn of."""
+        """Do nothing, since these methods have no warnings."""
 
-    def __init__(self, rankings: ManyRankings, rule: RuleOfCredit = "own") -> None:
+    def __init__(self, rankings: RankingArrays, rule: RuleOfCredit = "own") -> None:
         self.rule = rule
         n_queries = len(rankings.sizes)
         top = rankings.rank.min(axis=0)
@@ -119,56 +128,62 @@ class Candidates:
         kept = np.flatnonzero(top <= rankings.length)
         kept = kept[np.lexsort((top[kept], query[kept]))]
         self.query = query[kept]
-        counts = np.bincount(self.query, minlength=n_queries)
-        self.offset = np.cumsum(counts) - counts
-        self.widest = int(counts.max())
+        n_candidates = np.bincount(self.query, minlength=n_queries)
+        self.offset = np.cumsum(n_candidates) - n_candidates
+        self.max_candidates = int(n_candidates.max())
         self.n_shown = rankings.n_shown
         self.length = int(self.n_shown.max())
-        self.all_show_as_many = bool((self.n_shown == self.length).all())
-        beyond = int(rankings.sizes.max()) + 1
-        small = np.min_scalar_type(-beyond - 1)  # signed, for differences
-        self.top: AnyArray = np.append(top[kept], beyond).astype(small)
-        self.rank: AnyArray = np.vstack([rankings.rank.T[kept], np.full(len(rankings), beyond)]).astype(small)
+        self.has_equal_lengths = bool((self.n_shown == self.length).all())
+        absent_rank = int(rankings.sizes.max()) + 1
+        rank_type = np.min_scalar_type(-absent_rank - 1)  # signed, for differences
+        self.top: AnyArray = np.append(top[kept], absent_rank).astype(rank_type)
+        self.rank: AnyArray = np.vstack([rankings.rank.T[kept], np.full(len(rankings), absent_rank)]).astype(rank_type)
         self.grade: AnyArray = np.append(rankings.grade[kept], -1).astype(np.min_scalar_type(-rankings.grade.max() - 1))
         self.row = rankings.row[kept]
 
     @property
     def n_rankers(self) -> int:
-        """How many rankers there are."""
+        """Number of rankers."""
         return int(self.rank.shape[1])
 
     @property
     def nothing(self) -> int:
-        """The position that is no document."""
+        """The index that is not a document."""
         return len(self.top) - 1
 
-    def are_shown(self, query: IntArray, place: int) -> BoolArray:
-        """Whether a document is shown at a place."""
-        shown: BoolArray = self.n_shown[query] > place
-        return shown
+    def clear_unused_slots(self, documents: IntArray, query: IntArray) -> None:
+        """Set the slots after the end of each list to `nothing`."""
+        if not self.has_equal_lengths:
+            n_shown = self.n_shown[query]
+            for slot, slot_documents in enumerate(documents):
+                slot_documents[n_shown <= slot] = self.nothing
 
-    def credit_clicks(self, shown: Shown, clicked: BoolArray) -> FloatArray:
-        """Count clicks, by team or, without teams, by who ranks the document best."""
+    def credit_clicks(self, shown: ShownLists, clicked: BoolArray) -> FloatArray:
+        """Count clicks by team or, without teams, by the ranker that ranks the document best."""
         credit = np.empty((self.n_rankers, clicked.shape[1]))
-        for ranker, of_ranker in enumerate(credit):
+        for ranker, ranker_credit in enumerate(credit):
             if shown.teams is not None:
-                np.sum((shown.teams == ranker) & clicked, axis=0, out=of_ranker, dtype=np.float64)
+                np.sum((shown.teams == ranker) & clicked, axis=0, out=ranker_credit, dtype=np.float64)
             else:
-                np.sum(self.best_ranked[ranker].take(shown.documents) * clicked, axis=0, out=of_ranker)
+                np.sum(self.best_ranked[ranker].take(shown.documents) * clicked, axis=0, out=ranker_credit)
         return credit
 
     @cached_property
     def best_ranked(self) -> FloatArray:
-        """Share of a click that each ranker gets by rank, of shape (n_rankers, n_candidates + 1): all of it if it ranks the document best."""
-        best = self.top == self.rank.T
-        share: FloatArray = best / best.sum(axis=0)
+        """Each ranker's share of a click, of shape (n_rankers, n_candidates + 1).
+
+        The rankers that rank the document best share the click equally.
+        """
+        is_best = self.top == self.rank.T
+        share: FloatArray = is_best / is_best.sum(axis=0)
         return share
 
 
 class Draws:
-    """Draws without replacement, one after the other, for many impressions at once: from a pool that may grow.
+    """Successive draws without replacement for many impressions at once (Fisher and Yates).
 
-    A pool of each impression begins with what was drawn; the rest of its first ``n`` are what may be drawn next (Fisher and Yates).
+    Each impression has a pool that begins with what was drawn. The range to draw from may grow from
+    draw to draw.
     """
 
     def __init__(self, n_impressions: int, width: int) -> None:
@@ -178,9 +193,9 @@ class Draws:
         self._next = np.arange(0, n_impressions * width, width)
 
     def draw(self, step: IntArray) -> AnyArray:
-        """Take, of each impression, the one ``step`` behind the next, and return it."""
-        at = self._next + step
-        drawn = self._flat.take(at)
-        self._flat[at] = self._flat.take(self._next)
+        """Draw, for each impression, the item ``step`` after the next of its pool."""
+        offset = self._next + step
+        drawn = self._flat.take(offset)
+        self._flat[offset] = self._flat.take(self._next)
         self._next += 1
         return drawn

@@ -1,4 +1,4 @@
-"""Methods that mix one impression at a time, among others that mix many."""
+"""Methods that mix one impression at a time, with the interface of those that mix many."""
 
 from __future__ import annotations
 
@@ -11,55 +11,56 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.words import RuleOfCredit
 from ltr_metrics.errors import warn
-from ltr_metrics.interleaving import method as single
-from ltr_metrics.interleaving.simulation.layout import ManyRankings, Shown
+from ltr_metrics.interleaving.method import Method, Shown
+from ltr_metrics.interleaving.simulation.layout import RankingArrays, ShownLists
 
 
 class OneByOne:
-    """A method's objects, one a query, made when the query is first drawn.
+    """One method object per query, built when the query is first drawn.
 
     Attributes
     ----------
     grade : ndarray of int
-        Of each document, and -1 behind the last one for no document.
+        The grade of each document, and -1 at the end for slots without a document.
     """
 
-    in_threads = False  # Python runs one at a time, and warnings are collected
+    uses_threads = False  # this is Python code, which runs one thread at a time, and it collects warnings
 
     def __init__(
-        self, rankings: ManyRankings, method: type[single.Method], rule: RuleOfCredit, options: dict[str, Any]
+        self, rankings: RankingArrays, method: type[Method], rule: RuleOfCredit, options: dict[str, Any]
     ) -> None:
         self._rankings, self._method, self._rule, self._options = rankings, method, rule, options
         self.grade: AnyArray = np.append(rankings.grade, -1)
-        self._n_made, self._warnings = 0, list[str]()
-        self._of_query = cache(self._make)
+        self._n_built, self._warnings = 0, list[str]()
+        self._of_query = cache(self._build)
 
     @cached_property
     def _documents(self) -> list[IntArray]:
-        """The documents of all queries as each ranker ranks them."""
+        """The documents of all queries in the order of each ranker."""
         first = np.repeat(self._rankings.starts, self._rankings.sizes)
-        placed = self._rankings.rank - 1 + first
-        return [np.argsort(of_ranker) for of_ranker in placed]
+        offsets = self._rankings.rank - 1 + first
+        return [np.argsort(ranker_offsets) for ranker_offsets in offsets]
 
-    def _make(self, query: int) -> single.Method:
+    def _build(self, query: int) -> Method:
         start, size = int(self._rankings.starts[query]), int(self._rankings.sizes[query])
-        rankings = [of_ranker[start : start + size] for of_ranker in self._documents]
+        rankings = [documents[start : start + size] for documents in self._documents]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            made = self._method(rankings, length=self._rankings.length, **self._options)
-        self._n_made += 1
-        self._warnings += [str(one.message) for one in caught]
-        return made
+            method = self._method(rankings, length=self._rankings.length, **self._options)
+        self._n_built += 1
+        self._warnings += [str(warning.message) for warning in caught]
+        return method
 
     def warn(self) -> None:
-        """Say once what the methods of single queries warned of."""
+        """Warn once for all queries whose methods gave a warning."""
         if self._warnings:
             warn(
-                f"{len(self._warnings)} of {self._n_made} queries that were shown had a warning, the first: {self._warnings[0]}"
+                f"{len(self._warnings)} of {self._n_built} queries that were shown gave a warning, the first: "
+                f"{self._warnings[0]}"
             )
 
-    def mix(self, query: IntArray, rng: np.random.Generator) -> Shown:
-        """Draw a list of each of these queries."""
+    def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
+        """Draw a list for each of these queries."""
         length = int(self._rankings.n_shown.max())
         documents = np.full((length, len(query)), len(self.grade) - 1, dtype=np.intp)
         teams = np.full(documents.shape, -1, dtype=np.intp) if self._method.has_teams else None
@@ -69,9 +70,9 @@ class OneByOne:
             documents[:n, impression] = np.array(shown.documents, dtype=np.intp)
             if teams is not None:
                 teams[:n, impression] = np.array(shown.teams)
-        return Shown(documents, teams)
+        return ShownLists(documents, teams)
 
-    def credit(self, query: IntArray, shown: Shown, clicked: BoolArray) -> FloatArray:
+    def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
         """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
         credit = np.zeros((len(self._rankings), len(query)))
         n_shown = (shown.documents < len(self.grade) - 1).sum(axis=0)
@@ -79,7 +80,7 @@ class OneByOne:
             n = n_shown[impression]
             documents = shown.documents[:n, impression].tolist()
             teams = None if shown.teams is None else shown.teams[:n, impression].tolist()
-            places = np.flatnonzero(clicked[:, impression])
-            one = self._of_query(int(query[impression]))
-            credit[:, impression] = one.credit(single.Shown(documents, teams), places, self._rule)
+            slots = np.flatnonzero(clicked[:, impression])
+            method = self._of_query(int(query[impression]))
+            credit[:, impression] = method.credit(Shown(documents, teams), slots, self._rule)
         return credit

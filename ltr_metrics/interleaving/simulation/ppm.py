@@ -1,4 +1,7 @@
-"""Pairwise Preference Multileaving of many impressions at once; `interleaving/pairwise_preference.py` has the formulas."""
+"""Pairwise Preference Multileaving for many impressions at once.
+
+`ltr_metrics/interleaving/pairwise_preference.py` has the formulas.
+"""
 
 from __future__ import annotations
 
@@ -9,90 +12,94 @@ import numpy as np
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, require_option
 from ltr_metrics._engine.words import Pairs, RuleOfCredit
 from ltr_metrics.interleaving.pairwise_preference import PAIRS
-from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, ManyRankings, Shown
+from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, RankingArrays, ShownLists
 
-CELLS = 2**22  # pairs of places times impressions at a time: so much memory, and no more
+MAX_CELLS = 2**22  # pairs of slots times impressions that are processed at a time, which limits the memory
 
 
-class Preferred(NamedTuple):
-    """Pairs of documents of which clicks prefer one, and that could have stood in each other's place."""
+class Preferences(NamedTuple):
+    """Pairs of documents such that clicks prefer one and either could have been in the other's slot."""
 
     impression: IntArray
     document: IntArray
     other: IntArray
 
 
-class ManyPairwisePreferences(Candidates):
+class VectorizedPPM(Candidates):
     """PPM over the candidates of many queries."""
 
-    def __init__(self, rankings: ManyRankings, rule: RuleOfCredit = "own", *, pairs: Pairs = "joachims") -> None:
+    def __init__(self, rankings: RankingArrays, rule: RuleOfCredit = "own", *, pairs: Pairs = "joachims") -> None:
         super().__init__(rankings, rule)
         self.pairs = require_option("pairs", pairs, PAIRS)
         n_queries = len(self.offset)
-        at_rank = self.query * self.length + self.top[:-1] - 1
-        of_query = np.bincount(at_rank, minlength=n_queries * self.length).reshape(n_queries, self.length)
-        self.choices: IntArray = np.maximum(np.cumsum(of_query, axis=1) - np.arange(self.length), 0)
+        cell = self.query * self.length + self.top[:-1] - 1
+        n_new = np.bincount(cell, minlength=n_queries * self.length).reshape(n_queries, self.length)
+        self.n_choices: IntArray = np.maximum(np.cumsum(n_new, axis=1) - np.arange(self.length), 0)
         with np.errstate(divide="ignore"):
-            # Where there is one choice, a pair that spans the place cannot count: the upper document stands there or above.
-            stays = np.where(self.choices > 1, np.log1p(-1 / np.maximum(self.choices, 2)), 0.0)
-        self.log_stays: FloatArray = np.concatenate([np.zeros((n_queries, 1)), np.cumsum(stays, axis=1)], axis=1)
+            # A slot with one choice cannot lie between the documents of a pair that counts: the upper
+            # document is at the slot or above.
+            log_not_drawn = np.where(self.n_choices > 1, np.log1p(-1 / np.maximum(self.n_choices, 2)), 0.0)
+        cumulative = np.cumsum(log_not_drawn, axis=1)
+        self.log_not_drawn: FloatArray = np.concatenate([np.zeros((n_queries, 1)), cumulative], axis=1)
 
-    def mix(self, query: IntArray, rng: np.random.Generator) -> Shown:
-        """Draw a list of each of these queries."""
-        pool = Draws(len(query), max(self.widest, self.length))
-        choices = self.choices.T[:, query]
-        steps = (rng.random(choices.shape) * choices).astype(np.intp)
-        documents = np.empty(choices.shape, dtype=np.intp)
+    def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
+        """Draw a list for each of these queries."""
+        pool = Draws(len(query), max(self.max_candidates, self.length))
+        n_choices = self.n_choices.T[:, query]
+        steps = (rng.random(n_choices.shape) * n_choices).astype(np.intp)
+        documents = np.empty(n_choices.shape, dtype=np.intp)
         offset = self.offset[query]
-        for place, of_place in enumerate(documents):
-            np.add(offset, pool.draw(steps[place]), out=of_place)
-            if not self.all_show_as_many:
-                of_place[~self.are_shown(query, place)] = self.nothing
-        return Shown(documents)
+        for slot, slot_documents in enumerate(documents):
+            np.add(offset, pool.draw(steps[slot]), out=slot_documents)
+        self.clear_unused_slots(documents, query)
+        return ShownLists(documents)
 
-    def credit(self, query: IntArray, shown: Shown, clicked: BoolArray) -> FloatArray:
+    def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
         """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
         if self.rule == "clicks":
             return self.credit_clicks(shown, clicked)
         length = int(self.n_shown[query].max())
-        at_once = max(1, CELLS // length**2)  # every fourth pair or so may count
-        parts = [slice(start, start + at_once) for start in range(0, len(query), at_once)]
+        step = max(1, MAX_CELLS // length**2)
+        parts = [slice(start, start + step) for start in range(0, len(query), step)]
         return np.concatenate(
-            [self._credit_of(query[part], shown.documents[:length, part], clicked[:length, part]) for part in parts],
+            [self._credit_part(query[part], shown.documents[:length, part], clicked[:length, part]) for part in parts],
             axis=1,
         )
 
-    def _credit_of(self, query: IntArray, documents: IntArray, clicked: BoolArray) -> FloatArray:
+    def _credit_part(self, query: IntArray, documents: IntArray, clicked: BoolArray) -> FloatArray:
         n = len(query)
-        pairs = self._preferred(documents, clicked)
+        pairs = self._preferences(documents, clicked)
         one, two = self.top.take(pairs.document), self.top.take(pairs.other)
-        of_query = query.take(pairs.impression) * self.log_stays.shape[1] - 1
-        stays = self.log_stays.reshape(-1)
-        weight = np.exp(stays.take(of_query + np.minimum(one, two)) - stays.take(of_query + np.maximum(one, two)))
-        ahead = np.sign(self.rank.take(pairs.other, axis=0) - self.rank.take(pairs.document, axis=0))
+        row = query.take(pairs.impression) * self.log_not_drawn.shape[1] - 1
+        log_not_drawn = self.log_not_drawn.reshape(-1)
+        first, last = row + np.minimum(one, two), row + np.maximum(one, two)
+        weight = np.exp(log_not_drawn.take(first) - log_not_drawn.take(last))
+        sign = np.sign(self.rank.take(pairs.other, axis=0) - self.rank.take(pairs.document, axis=0))
         credit = np.empty((self.n_rankers, n))
-        for ranker, of_ranker in enumerate(credit):
-            of_ranker[:] = np.bincount(pairs.impression, weights=ahead[:, ranker] * weight, minlength=n)
+        for ranker, ranker_credit in enumerate(credit):
+            ranker_credit[:] = np.bincount(pairs.impression, weights=sign[:, ranker] * weight, minlength=n)
         if self.pairs == "authors":
             credit /= np.maximum(np.bincount(pairs.impression, minlength=n), 1)
         return credit
 
-    def _preferred(self, documents: IntArray, clicked: BoolArray) -> Preferred:
-        """Find the pairs, place by place, and list them."""
+    def _preferences(self, documents: IntArray, clicked: BoolArray) -> Preferences:
+        """Return the preferences of all impressions, by slot of the clicked document."""
         length, n = documents.shape
         not_clicked, top = ~clicked, self.top.take(documents)
-        upper = np.arange(1, length + 1)[:, np.newaxis]
+        slot_rank = np.arange(1, length + 1)[:, np.newaxis]
         click_follows = np.logical_or.accumulate(clicked[::-1], axis=0)[::-1]
-        flat, found = documents.reshape(-1), []
-        for place in range(length):
-            # The upper one of a pair stands below its best rank anyhow; the lower one could have stood there, too.
-            above = not_clicked[:place] & clicked[place]
-            above &= top[place] <= upper[:place]
-            below = slice(place + 1, length if self.pairs == "authors" else place + 2)
-            under = not_clicked[below] & clicked[place]
-            under &= top[below] <= place + 1
+        flat, parts = documents.reshape(-1), []
+        for slot in range(length):
+            # The upper document of a pair could always be in the lower slot. The lower document must
+            # be able to be in the upper slot, too.
+            above = not_clicked[:slot] & clicked[slot]
+            above &= top[slot] <= slot_rank[:slot]
+            lower = slice(slot + 1, length if self.pairs == "authors" else slot + 2)
+            below = not_clicked[lower] & clicked[slot]
+            below &= top[lower] <= slot + 1
             if self.pairs == "authors":
-                under &= click_follows[place : length - 1]
-            at = np.concatenate([np.flatnonzero(above), np.flatnonzero(under) + (place + 1) * n])
-            found.append((at % n, flat[place * n : (place + 1) * n].take(at % n), flat.take(at)))
-        return Preferred(*map(np.concatenate, zip(*found, strict=True)))
+                below &= click_follows[slot : length - 1]
+            cells = np.concatenate([np.flatnonzero(above), np.flatnonzero(below) + (slot + 1) * n])
+            impression = cells % n
+            parts.append((impression, documents[slot].take(impression), flat.take(cells)))
+        return Preferences(*map(np.concatenate, zip(*parts, strict=True)))

@@ -64,13 +64,14 @@ class OnlineErrorDisplay(LinesDisplay):
     Examples
     --------
     >>> import numpy as np
-    >>> from ltr_metrics.interleaving.outcome import Outcome, Tally, checkpoints
+    >>> from ltr_metrics.interleaving.outcome import Outcome
+    >>> from ltr_metrics.interleaving.tally import Tally, checkpoints
     >>> from ltr_metrics.report import OnlineErrorDisplay
     >>> rng = np.random.default_rng(0)
     >>> runs = []
     >>> for _ in range(5):
     ...     credit = rng.normal([[0.2], [0.1], [0.0]], 1, (3, 1000))
-    ...     runs.append(Outcome(models=["a", "b", "c"], method="ppm", tally=Tally.of(credit, checkpoints(1000))))
+    ...     runs.append(Outcome(models=["a", "b", "c"], method="ppm", tally=Tally.from_credit(credit, checkpoints(1000))))
     >>> shown = OnlineErrorDisplay.from_outcomes({"PPM": runs}, truth={"a": 0.5, "b": 0.4, "c": 0.3})
     >>> int(shown.curves["PPM"].impressions[-1]), shown.curves["PPM"].n_runs
     (1000, 5)
