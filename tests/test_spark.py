@@ -42,7 +42,7 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder, TrainValidationS
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402, N812
 
-from ltr_metrics.metrics.conventions import resolve  # noqa: E402
+from ltr_metrics.metrics.requests import resolve  # noqa: E402
 from ltr_metrics.spark import (  # noqa: E402
     QueryEvaluator,
     TrainValidationSplitByQuery,

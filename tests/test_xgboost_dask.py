@@ -28,8 +28,9 @@ from xgboost.tracker import RabitTracker  # noqa: E402
 
 import ltr_metrics.xgboost.workers as workers  # noqa: E402
 from ltr_metrics.evaluation.totals import Totals  # noqa: E402
-from ltr_metrics.metrics.conventions import resolve  # noqa: E402
-from ltr_metrics.xgboost import MatrixMetrics, Monitor, custom_metric, early_stopping  # noqa: E402
+from ltr_metrics.metrics.requests import resolve  # noqa: E402
+from ltr_metrics.xgboost import Monitor, custom_metric, early_stopping  # noqa: E402
+from ltr_metrics.xgboost.custom_metric import MatrixMetrics  # noqa: E402
 from ltr_metrics.xgboost.workers import Part, totals_of_all  # noqa: E402
 
 METRICS = ["ndcg@10", "err@10", "map", "mrr"]

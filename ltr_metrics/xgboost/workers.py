@@ -17,7 +17,7 @@ from xgboost.core import XGBoostError
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._hosts import Plan, refuse_undefined_means
+from ltr_metrics._hosts.host_metrics import Plan, refuse_undefined_means
 from ltr_metrics.errors import LtrError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.label_checks import LabelChecks, check_in_silence
@@ -184,19 +184,23 @@ def _worker(rank: int) -> str:
 
 
 def totals_of_part(plan: Plan, queries: Queries, scores: Any) -> Totals:
-    """Return the sums of one worker's queries, of which the mean over all workers is made."""
+    """Return the sums over one worker's queries, from which the mean over all workers is computed."""
     check_in_silence(queries, plan.request)
-    result = queries.evaluate_request(scores, plan.request)  # a mean over no query is refused if no worker has one
+    result = plan.evaluate(queries, scores)  # a mean over no query is an error only if no worker has one
     return Totals.of(result.per_query, result.weight)
 
 
 def mean_over_workers(plan: Plan, log: PerQueryLog | None, evaluate: Callable[[], Part]) -> dict[str, float]:
-    """Return the mean over the queries of all workers, of which XGBoost then takes the plain mean, which changes nothing."""
+    """Return the means over the queries of all workers, by their names in the log.
+
+    XGBoost then averages the equal values of all workers, which does not change them.
+    """
     if log is not None:
         raise LtrValueError(
-            "log= keeps what one process evaluates, and this training's data are spread over workers, with which it would be lost. Leave "
-            "it out; after the training, ltr_metrics.evaluate has the queries of any round: booster.predict(data, iteration_range=(0, i + 1))."
+            "log= keeps what one process evaluates. The data of this training are spread over workers, whose logs would "
+            "be lost. Leave it out. After the training, ltr_metrics.evaluate has the values per query of any round: "
+            "booster.predict(data, iteration_range=(0, i + 1))."
         )
     totals = totals_of_all(evaluate, plan.request)
     refuse_undefined_means(totals)
-    return totals.mean
+    return plan.named(totals.mean)
