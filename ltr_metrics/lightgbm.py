@@ -145,7 +145,8 @@ def eval_metric(
     >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
     >>> group = ltr.qid_to_group(qid)
     >>> ranker = lgb.LGBMRanker(n_estimators=5, metric="None", verbose=-1)
-    >>> ranker = ranker.fit(X, y, group=group, eval_X=X, eval_y=y, eval_group=[group], eval_metric=eval_metric("err@10"))
+    >>> validation = {"eval_X": X, "eval_y": y, "eval_group": [group]}
+    >>> ranker = ranker.fit(X, y, group=group, eval_metric=eval_metric("err@10"), **validation)
     >>> len(ranker.evals_result_["training"]["err@10"])
     5
     """
@@ -173,9 +174,9 @@ class DatasetMetrics(_LightGBMFunction):
         if not (hasattr(dataset, "get_field") and hasattr(dataset, "used_indices")):
             raise wrong_host("feval is for lgb.train and lgb.cv, which pass predictions and a Dataset.", preds, dataset)
         call = _LightGBMCall.current()
-        # Dataset.params are those of the first training with the Dataset. Calls by hand have no others.
+        # Dataset.params are those of the first training. A call by hand has no others.
         plan = self._plan(call, dataset.params if call.booster is None else call.booster.params)
-        # get_label() does not reflect set_field("label", ...); these are the fields that LightGBM uses.
+        # get_label() ignores set_field("label", ...). These are the fields that LightGBM uses.
         fields = tuple(map(dataset.get_field, ("label", "weight", "group")))
         queries = self._queries_cache.get(dataset, fields, lambda: _queries_of_dataset(dataset, *fields))
         name = "training" if call.is_training(dataset) else None
@@ -214,9 +215,9 @@ def _refuse_shared_last_words(names: Sequence[str]) -> None:
         other = name_by_last_word.setdefault(name.split(" ")[-1], name)
         if other != name:
             raise LtrValueError(
-                f"LightGBM's early stopping may identify a metric by the last word of its name alone, which {other!r} and "
-                f"{name!r} have in common. Give one of them another last word, for example by replacing the spaces "
-                "with underscores."
+                f"LightGBM's early stopping may identify a metric by the last word of its name alone, which "
+                f"{other!r} and {name!r} have in common. Give one of them another last word, for example by replacing "
+                "the spaces with underscores."
             )
 
 
@@ -242,7 +243,7 @@ class _LightGBMCall(NamedTuple):
         return cls(call.frame.f_locals["self"], tuple(name for _, name, *_ in results), True)
 
     def is_training(self, dataset: Any) -> bool:
-        """Whether this is the data set that the model is trained on. No fold of lgb.cv counts as one."""
+        """Whether the model is trained on this data set. Folds of lgb.cv do not count."""
         if self.booster is None:
             return dataset.reference is None
         return dataset.used_indices is None and getattr(self.booster, "train_set", None) is dataset
@@ -270,7 +271,8 @@ def _query_of_row(dataset: Any) -> IntArray | None:
         return own
     query_in_subset: IntArray = query_in_whole[np.asarray(dataset.used_indices)]
     _refuse_cut_queries(query_in_subset, query_in_whole)
-    # A subset of a subset, or of data from a binary file, has lost its groups. Others may have new groups by set_group().
+    # A subset of a subset, or of data from a binary file, has lost its groups. Others may have
+    # got new groups by set_group().
     is_regrouped = len(own) > 0 and not np.array_equal(np.diff(own) != 0, np.diff(query_in_subset) != 0)
     return own if is_regrouped else query_in_subset
 
@@ -282,8 +284,8 @@ def _refuse_cut_queries(query_in_subset: IntArray, query_in_whole: IntArray) -> 
     if is_cut.any():
         query = int(is_cut.argmax())
         raise LtrValueError(
-            f"This subset holds {sizes_in_subset[query]} of the {sizes[query]} documents of query {query}, and parts of "
-            f"{int(is_cut.sum())} queries in total. A ranking needs whole queries. lgb.cv cuts queries unless params names a "
-            "ranking objective: pass folds=sklearn.model_selection.GroupKFold(5), to which it passes the queries. Pass "
-            "all rows of a query to Dataset.subset."
+            f"This subset holds {sizes_in_subset[query]} of the {sizes[query]} documents of query {query}, and "
+            f"parts of {int(is_cut.sum())} queries in total. A ranking needs whole queries. lgb.cv cuts queries unless "
+            "params names a ranking objective: pass folds=sklearn.model_selection.GroupKFold(5), to which it passes the "
+            "queries. Pass all rows of a query to Dataset.subset."
         )

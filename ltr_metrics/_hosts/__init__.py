@@ -1,7 +1,7 @@
 """The contract between this package and the training libraries that call it (hosts).
 
 An adapter is a function or callback with the signature that its host asks for.
-It holds a `HostMetrics`, and does not inherit from it: a host may use any method name in its protocol.
+It holds a `HostMetrics`, and does not inherit from it: a host may use any method name.
 In each call an adapter does the following.
 
 1. It checks that it got what its host passes, and raises `wrong_host` otherwise.

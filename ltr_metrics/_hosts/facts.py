@@ -33,7 +33,8 @@ HOSTS = {
     ),
 }
 
-# The adapter to use, by what a host passed to the adapter of another host. The first entry that fits is used.
+# The adapter to use, by what a host passed to the adapter of another host. The first that fits
+# is used.
 HOST_ENTRY_POINTS = {
     "estimator": "scikit-learn's scoring= takes ltr_metrics.sklearn.make_scorer(...)",
     "lightgbm Dataset": "lgb.train(feval=...) takes ltr_metrics.lightgbm.feval(...)",

@@ -1,4 +1,4 @@
-"""What a host is doing while it calls a metric: hosts pass neither the model nor the other metrics."""
+"""What a host is doing while it calls a metric, and the gain that its own NDCG has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class HostCall(NamedTuple):
 
 
 def find_host_call(package: str, function: str) -> HostCall:
-    """Look for a function of a host among the callers."""
+    """Look for a function of a host among the callers.
+
+    Its frame has what hosts do not pass to a metric, such as the model and the other metrics.
+    """
     is_direct, in_host, frame = True, False, inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "").partition(".")[0]
@@ -33,7 +36,7 @@ def find_host_call(package: str, function: str) -> HostCall:
 
 
 def gain_of_setting(setting: str, value: Any) -> Gain:
-    """Return the gain that a host's parameter stands for, as ``"exp"`` or ``"linear"`` if it equals one of them."""
+    """Return the gain that a host's parameter sets, as a word if it equals a named gain."""
     if setting == "ndcg_exp_gain":
         return "linear" if str(value).lower() in ("0", "false") else "exp"
     entries = value.split(",") if isinstance(value, str) else [] if value is None else value

@@ -103,7 +103,7 @@ class HostMetrics:
 
     @property
     def names_with_open_gain(self) -> list[str]:
-        """The names that leave the gain to the convention, and therefore to the host if it has its own."""
+        """Names that leave the gain to the convention, and so to a host with a gain of its own."""
         if self.convention.host is None or self.convention.ndcg_gain != "exp":
             return []
         asked = DEFAULT_METRICS if self._asked is None else self._asked
@@ -115,7 +115,10 @@ class HostMetrics:
         return self.convention.host == self._host and bool(self.names_with_open_gain)
 
     def plan(self, gain: Gain = "exp") -> Plan:
-        """Return what is evaluated under the host's own gain, which changes names that leave the gain open."""
+        """Return what is evaluated under the host's own gain.
+
+        The gain changes the names that leave it open.
+        """
         key = None if gain == "exp" or not self.follows_gain else gain
         if key not in self._plans:
             convention = self.convention if key is None else replace(self.convention, ndcg_gain=key)
@@ -167,8 +170,8 @@ def refuse_undefined_means(result: Evaluation | Totals) -> None:
     for name, value in result.mean.items():
         if np.isnan(value):
             raise UndefinedMeanError(
-                f"{name} is undefined for all {result.n_queries} queries of this data set (or the others have weight 0), "
-                "so it has no mean. A metric is undefined where no document is relevant to it, an order metric where "
-                "all grades are equal, and a metric of your own where it returns NaN. Evaluate on other data, or set "
+                f"{name} is undefined for all {result.n_queries} queries of this data set (or the others have weight "
+                "0), so it has no mean. A metric is undefined where no document is relevant to it, an order metric "
+                "where all grades are equal, and a metric of your own where it returns NaN. Evaluate on other data, or set "
                 "no_relevant=0 or 1."
             )

@@ -49,9 +49,9 @@ def refuse_names_in_use(names: Iterable[str], in_use: Iterable[str], data: str, 
     if shared:
         facts = HOSTS[host]
         raise LtrValueError(
-            f"{', '.join(map(repr, shared))} of {data} is in the log already, from {facts.other_writers}. The log keeps "
-            f"one history per name, so it would mix the values of both. {facts.remedy} Or rename our metric in the log: "
-            f'names={{"{shared[0]}": "my_{shared[0]}"}}. For map@10, convention="{host}" does so: it logs '
+            f"{', '.join(map(repr, shared))} of {data} is in the log already, from {facts.other_writers}. The log "
+            f"keeps one history per name, so it would mix the values of both. {facts.remedy} Or rename our metric in "
+            f'the log: names={{"{shared[0]}": "my_{shared[0]}"}}. For map@10, convention="{host}" does so: it logs '
             f"{facts.map_at_10}. If two metric functions log the same name, rename one of them or leave one out."
         )
 

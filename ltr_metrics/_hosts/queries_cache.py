@@ -24,7 +24,7 @@ class QueriesCache:
         self._entries: dict[int, tuple[weakref.ref[Any], tuple[Any, ...], Queries]] = {}
 
     def get(self, data: Any, fields: tuple[Any, ...], make: Callable[[], Queries]) -> Queries:
-        """Return the queries of a data set; make them if the fields (arrays or None) have changed."""
+        """Return the queries of a data set. Make them if a field (array or None) has changed."""
         key, entries = id(data), self._entries
         if key in entries:
             reference, copies, queries = entries[key]

@@ -1,4 +1,4 @@
-"""`custom_metric`: a metric function for ``xgb.train`` and ``xgb.cv``, on one or several workers."""
+"""`custom_metric`, for ``xgb.train`` and ``xgb.cv``, on one or several workers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def custom_metric(
     log: PerQueryLog | None = None,
     names: Names = "canonical",
 ) -> MatrixMetrics:
-    """Return a metric function for ``xgb.train(custom_metric=...)`` and ``xgb.cv(custom_metric=...)``.
+    """Return a metric function for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
 
     Stop early with `ltr_metrics.xgboost.early_stopping`. XGBoost's own ``early_stopping_rounds``
     minimises every metric whose name does not begin with auc, pre, map or ndcg, unless you pass

@@ -29,7 +29,9 @@ def early_stopping(
     save_best: bool = False,
     convention: ConventionName | Convention | None = None,
 ) -> EarlyStopping:
-    """Return a callback that stops if a metric of `custom_metric` or `Monitor` has not risen for some rounds.
+    """Return a callback that stops when a metric has not risen for some rounds.
+
+    The metric is one that `custom_metric` or `Monitor` logs.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         convention: ConventionName | Convention | None = None,
         **options: Any,
     ) -> None:
-        # This ranks nothing, but without a tie policy a convention with ties="docid" would be an error.
+        # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
         self._watched = HostMetrics(metric, ties="mean", convention=convention, host="xgboost")
         names = list(self._watched.plan().logged)
         if len(names) != 1:
@@ -98,7 +100,8 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         self._rounds_seen = 0
 
     def before_training(self, model: Any) -> Any:
-        # XGBoost's own callback continues from the best score of the last training, and estimators keep one for all fits.
+        # XGBoost's own callback would continue from the best score of the last training, and an
+        # estimator keeps one callback for all fits.
         self.data = self._data_name
         self.stopping_history, self.best_scores, self._rounds_seen = {}, {}, 0
         return super().before_training(model)
@@ -133,11 +136,15 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         return names
 
     def _only_or_last(self, names: Mapping[str, str], evals_log: Any) -> str | None:
-        """Return the data set that has the metric; the last of ``evals``, as in XGBoost. Monitors have no order."""
+        """Return the data set that has the metric, of several ``evals`` the last, as in XGBoost.
+
+        Monitors have no order, so several data sets are an error if one of them has a Monitor.
+        """
         data = list(names)
         if len(data) > 1 and any(isinstance(evals_log[name], MonitoredHistory) for name in data):
             raise LtrValueError(
-                f"Several data sets have {names[data[0]]}. Choose the one to watch with data_name=, of {', '.join(data)}."
+                f"Several data sets have {names[data[0]]}. Choose the one to watch with data_name=, of "
+                f"{', '.join(data)}."
             )
         return data[-1] if data else None
 
@@ -153,7 +160,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
 
 
 def _plan_of_custom_metric(model: Any) -> list[Plan]:
-    """Return the plan of the training's custom_metric if it is one of ours. XGBoost does not pass it to callbacks."""
+    """Return the plan of our custom_metric, if any. XGBoost does not pass it to callbacks."""
     call = find_host_call("xgboost", "after_iteration")
     container = None if call.frame is None else call.frame.f_locals.get("self")
     function = getattr(container, "metric", None)

@@ -206,7 +206,10 @@ class Monitor(xgboost.callback.TrainingCallback):
 
 
 def run_monitors(model: xgboost.Booster, epoch: int, evals_log: Any) -> None:
-    """Make all Monitors evaluate: XGBoost before 3.2 calls callbacks in any order, and workers must be in step."""
+    """Make all Monitors evaluate, in one order on all workers.
+
+    XGBoost before 3.2 calls callbacks in no defined order.
+    """
     for name in sorted(evals_log):
         history = evals_log[name]
         for monitor in sorted(getattr(history, "monitors", ()), key=repr):
@@ -214,11 +217,11 @@ def run_monitors(model: xgboost.Booster, epoch: int, evals_log: Any) -> None:
 
 
 class MonitoredHistory(OrderedDict[str, list[float]]):
-    """The log of a data set, with the Monitors that write to it, where early_stopping finds them."""
+    """The log of a data set with the Monitors that write to it, for early_stopping to find them."""
 
     def __init__(self, *items: Any) -> None:
         super().__init__(*items)
-        # Weak references, because users keep evals_result(), and the data of a Monitor would live as long.
+        # Weak, because users keep evals_result(), which would keep the data of the Monitors.
         self.monitors: weakref.WeakSet[Monitor] = weakref.WeakSet()
 
     def __reduce__(self) -> Any:

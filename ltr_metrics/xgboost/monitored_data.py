@@ -14,7 +14,7 @@ class MonitoredData:
     """Queries, features, and the DMatrix of the features while a training runs.
 
     A DMatrix can be neither copied nor pickled, and the estimator with the Monitor must be. So the
-    DMatrix is left out of pickles and of copies. A copy shares the rest, and builds its own DMatrix.
+    DMatrix is left out of pickles and copies. A copy shares the rest and builds its own DMatrix.
     """
 
     def __init__(
@@ -42,12 +42,12 @@ class MonitoredData:
 
     def predict(self, model: xgboost.Booster) -> Any:
         """Return the model's predictions."""
-        # XGBoost caches the last prediction of a DMatrix and adds the new trees. So we keep one DMatrix.
+        # XGBoost caches the last prediction of a DMatrix, and adds that of the new trees.
         self.build()
         return model.predict(self._dmatrix)
 
     def refuse_other_features(self, model: xgboost.Booster) -> None:
-        """Raise an error if the model has another number of features: XGBoost would treat them as missing."""
+        """Raise an error for another number of features, which XGBoost would treat as missing."""
         self.build()
         n_features, n_expected = self._dmatrix.num_col(), model.num_features()  # type: ignore[union-attr]
         if n_features != n_expected:

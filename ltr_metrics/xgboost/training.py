@@ -17,7 +17,7 @@ def plan_of_training(metrics: HostMetrics, model: Any) -> Plan:
 
 
 def _gain_of(model: Any) -> Gain:
-    """Return the gain of XGBoost's own NDCG in the training of a model, or of the folds of xgb.cv."""
+    """Return the gain of XGBoost's own NDCG in a training, which may be that of xgb.cv."""
     booster = model if isinstance(model, xgboost.Booster) else model.cvfolds[0].bst
     learner = json.loads(booster.save_config())["learner"]
     metrics = [part for part in learner.get("metrics", ()) if part["name"].startswith("ndcg")]
