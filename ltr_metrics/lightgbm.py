@@ -1,32 +1,26 @@
 """LightGBM: `feval` for ``lgb.train`` and ``lgb.cv``, `eval_metric` for ``LGBMRanker.fit``.
 
-Both prepare labels, boundaries and the ideal ranking once for each data set, and drop them with it. Nothing here imports
-lightgbm: its objects are recognised by what they offer.
+Both lay out labels, queries and ideal rankings once for each data set, and drop them with it.
+This module does not import lightgbm. It recognises LightGBM's objects by their attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._engine.checks import IntArray
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts import (
-    Gain,
-    HostMetrics,
-    Names,
-    Plan,
-    QueriesCache,
-    find_host_call,
-    gain_of_setting,
-    wrong_host,
-)
+from ltr_metrics._hosts.facts import wrong_host
+from ltr_metrics._hosts.host_call import find_host_call, gain_of_setting
+from ltr_metrics._hosts.host_metrics import HIGHER_IS_BETTER, HostMetrics, MetricFunction, Plan
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
+from ltr_metrics._hosts.queries_cache import QueriesCache, queries_of_boundaries
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
-from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 
@@ -44,25 +38,34 @@ def feval(
 ) -> DatasetMetrics:
     """Return a metric function for ``lgb.train(feval=...)`` and ``lgb.cv(feval=...)``.
 
-    Pass ``metric="None"`` in the parameters to have these metrics alone in the log, and in early stopping: LightGBM puts
-    its built-in metrics first, and ``first_metric_only=True`` watches the first. LightGBM keeps one history for a name, so
-    ``map@10`` beside its own ``map`` is refused, and so are two metric functions that log ``mrr``, each with its own tie
-    policy. Row weights become query weights by their mean.
+    Pass ``metric="None"`` in the parameters to log these metrics alone and to stop by them.
+    LightGBM puts its built-in metrics first, and ``first_metric_only=True`` watches the first one.
+
+    LightGBM keeps one history per name. So ``map@10`` beside LightGBM's own ``map`` is an error,
+    and so are two metric functions that both log ``mrr``, each with its own tie policy.
+    The weight of a query is the mean weight of its rows.
 
     Parameters
     ----------
     metrics : str, Metric, or several of them
     ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``convention="lightgbm"`` gives LightGBM's own values. It also follows the
-        ``label_gain`` of the training: ``"ndcg@10"`` is then logged as ``ndcg_lin@10`` or ``ndcg(gain=[0,1,3])@10``. A name
-        that says its gain (``"ndcg_exp@10"``), a metric object and other conventions do not depend on ``label_gain``.
+        As for `ltr_metrics.evaluate`.
+
+        ``convention="lightgbm"`` gives LightGBM's own values, with one exception. Under weights,
+        LightGBM's NDCG counts a query without a relevant document as 1 instead of 1 x weight,
+        and divides by the sum of weights. We log the weighted mean.
+
+        This convention also follows the ``label_gain`` of the training: ``"ndcg@10"`` is then
+        logged as ``ndcg_lin@10`` or ``ndcg(gain=[0,1,3])@10``. A name that states its gain
+        (``"ndcg_exp@10"``), a metric object and other conventions do not depend on ``label_gain``.
     log : PerQueryLog, optional
-        Gets the per-query values of every round.
+        Records the values per query of every round.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed it, and ``"slug"`` is
-        ``metric.slug``, which experiment trackers accept. A mapping gives names of your own, such as
-        ``{"ndcg@10": "val ndcg"}``: its keys are metrics as you asked for them, or canonical names. Metrics that it leaves
-        out keep their canonical name. A `PerQueryLog` is asked by these names too.
+        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
+        it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping gives
+        names of your own, such as ``{"ndcg@10": "val ndcg"}``. Its keys are metrics as you asked
+        for them, or canonical names. Metrics that are not in it keep their canonical name. You can
+        look up values in a `PerQueryLog` by these names too.
 
     Returns
     -------
@@ -72,10 +75,12 @@ def feval(
     Raises
     ------
     LtrValueError, LtrTypeError
-        At once: ``names`` of which two are equal, with equal last words, or with unknown keys.
-        In training, at the first round: a Dataset without ``group``, queries cut by a fold of ``lgb.cv`` or by
-        ``Dataset.subset``, a name that is in the history already, several predictions a row, another host's data, a metric
-        that is undefined for all queries. At the round that has them: NaN predictions.
+        At once: if two of the ``names`` are equal or end in the same word, or if ``names`` has an
+        unknown key.
+        In the first round: for a Dataset without ``group``, queries cut by a fold of ``lgb.cv`` or
+        by ``Dataset.subset``, a name that is in the history already, several predictions a row,
+        another host's data, and a metric that is undefined for all queries.
+        In any round: for NaN predictions.
 
     Examples
     --------
@@ -110,10 +115,13 @@ def eval_metric(
 ) -> ArrayMetrics:
     """Return a metric function for ``LGBMRanker.fit(eval_metric=...)``.
 
-    LGBMRanker evaluates ``ndcg`` as well unless it was made with ``metric="None"``; ``fit(eval_metric="None")`` does not turn
-    it off. Several functions, or names of built-in metrics beside one, go into a list: LightGBM ignores a tuple. A name
-    that is in the history already is refused, as by `feval`: ``map@3`` beside ``eval_metric="map"``. Before LightGBM
-    4.7 the validation data go into ``eval_set=[(X, y)]``.
+    LGBMRanker evaluates ``ndcg`` as well, unless you create it with ``metric="None"``.
+    ``fit(eval_metric="None")`` does not turn it off.
+
+    Pass several functions, or names of built-in metrics beside a function, as a list: LightGBM
+    ignores a tuple. As with `feval`, a name that is in the history already is an error, such as
+    ``map@3`` beside ``eval_metric="map"``. Before LightGBM 4.7, pass the validation data as
+    ``eval_set=[(X, y)]``.
 
     Parameters
     ----------
@@ -128,7 +136,7 @@ def eval_metric(
     Raises
     ------
     LtrValueError, LtrTypeError
-        In training, as for `feval`.
+        As for `feval`.
 
     Examples
     --------
@@ -137,125 +145,97 @@ def eval_metric(
     >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
     >>> group = ltr.qid_to_group(qid)
     >>> ranker = lgb.LGBMRanker(n_estimators=5, metric="None", verbose=-1)
-    >>> ranker = ranker.fit(X, y, group=group, eval_X=X, eval_y=y, eval_group=[group], eval_metric=eval_metric("err@10"))
+    >>> validation = {"eval_X": X, "eval_y": y, "eval_group": [group]}
+    >>> ranker = ranker.fit(X, y, group=group, eval_metric=eval_metric("err@10"), **validation)
     >>> len(ranker.evals_result_["training"]["err@10"])
     5
     """
     return ArrayMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
 
 
-class LightGBMMetrics(HostMetrics):
-    """What both kinds of metric functions share."""
-
-    HOST = "lightgbm"
-
+class _LightGBMFunction(MetricFunction):
     def __init__(self, metrics: Metrics, **options: Any) -> None:
-        super().__init__(metrics, **options)
+        super().__init__(HostMetrics(metrics, host="lightgbm", check_names=_refuse_shared_last_words, **options))
         self._queries_cache = QueriesCache()
 
-    def _refuse_unusable_names(self, names: Sequence[str]) -> None:
-        last_words: dict[str, str] = {}
-        for name in names:
-            other = last_words.setdefault(name.split(" ")[-1], name)
-            if other != name:
-                raise LtrValueError(
-                    f"LightGBM's early stopping may know a metric by the last word of its name alone, which {other!r} and "
-                    f"{name!r} have in common. Give one of them another last word, for example by underscores in place of "
-                    "the spaces."
-                )
+    def _plan(self, call: _LightGBMCall, params: Mapping[str, Any] | None) -> Plan:
+        """Return the plan of the training with these parameters, whose names are not in use."""
+        plan = self.metrics.plan()
+        if self.metrics.follows_gain:
+            plan = self.metrics.plan(gain_of_setting("label_gain", (params or {}).get("label_gain")))
+        refuse_names_in_use(plan.logged.values(), call.names_in_use, "this data set", "lightgbm")
+        return plan
 
 
-class DatasetMetrics(LightGBMMetrics):
+class DatasetMetrics(_LightGBMFunction):
     """A ``feval``: called with predictions and the Dataset that they are for."""
 
     def __call__(self, preds: Any, dataset: Any = None, *others: Any) -> Triples:
         if not (hasattr(dataset, "get_field") and hasattr(dataset, "used_indices")):
-            raise wrong_host(
-                "feval is for lgb.train and lgb.cv, which hand over predictions and a Dataset.", preds, dataset
-            )
-        calling = _Calling.now()
-        plan = self.plan(self._gain(calling, dataset))
-        calling.refuse_names_in_use(plan)
-        result = plan.evaluate(self._queries(dataset), _one_a_row(preds))
-        if self.log is not None:
-            name = "training" if calling.is_training(dataset) else None
-            self.log.record(dataset, result, plan.request, name=name, training=calling.booster)
-        return _triples(plan, result)
-
-    def _gain(self, calling: _Calling, dataset: Any) -> Gain:
-        if not self.follows_gain:
-            return "exp"
-        # The Dataset's own params are those of the first training that used it. A call by hand has nothing else.
-        params = dataset.params if calling.booster is None else calling.booster.params
-        return gain_of_setting("label_gain", (params or {}).get("label_gain"))
-
-    def _queries(self, dataset: Any) -> Queries:
-        # get_label() does not tell of set_field("label", ...): these are the fields that LightGBM has now.
+            raise wrong_host("feval is for lgb.train and lgb.cv, which pass predictions and a Dataset.", preds, dataset)
+        call = _LightGBMCall.current()
+        # Dataset.params are those of the first training. A call by hand has no others.
+        plan = self._plan(call, dataset.params if call.booster is None else call.booster.params)
+        # get_label() ignores set_field("label", ...). These are the fields that LightGBM uses.
         fields = tuple(map(dataset.get_field, ("label", "weight", "group")))
-        return self._queries_cache.get(dataset, fields, lambda: _queries_of(dataset, *fields))
+        queries = self._queries_cache.get(dataset, fields, lambda: _queries_of_dataset(dataset, *fields))
+        name = "training" if call.is_training(dataset) else None
+        return _triples(self.metrics.evaluate_round(plan, queries, preds, dataset, name=name, training=call.booster))
 
 
-class ArrayMetrics(LightGBMMetrics):
-    """An ``eval_metric``: LightGBM tells by the number of parameters, four, that it wants weight and group too."""
+class ArrayMetrics(_LightGBMFunction):
+    """An ``eval_metric``. LightGBM passes weight and group because it has four parameters."""
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Triples:
         if not isinstance(y_true, np.ndarray) or not isinstance(y_pred, np.ndarray):
-            raise wrong_host("eval_metric is for LGBMRanker.fit, which hands over arrays.", y_true, y_pred)
+            raise wrong_host("eval_metric is for LGBMRanker.fit, which passes arrays.", y_true, y_pred)
         if group is None:
             raise LtrTypeError(
-                "eval_metric needs the queries, and it was called without: use LGBMRanker with eval_group, or lgb.train with "
-                "ltr_metrics.lightgbm.feval and a Dataset with group. XGBRanker, which calls it once a query, takes "
-                "callbacks=[ltr_metrics.xgboost.Monitor(...)]."
+                "eval_metric needs the queries, and was called without them. Use LGBMRanker with eval_group, or "
+                "lgb.train with ltr_metrics.lightgbm.feval and a Dataset with group. XGBRanker, which calls it once "
+                "per query, takes callbacks=[ltr_metrics.xgboost.Monitor(...)]."
             )
-        calling = _Calling.now()
-        plan = self.plan(self._gain(calling))
-        calling.refuse_names_in_use(plan)
-        queries = self._queries_cache.get(
-            y_true, (y_true, weight, group), lambda: Queries(y_true, group=group, sample_weight=weight)
-        )
-        result = plan.evaluate(queries, _one_a_row(y_pred))
-        if self.log is not None:
-            self.log.record(y_true, result, plan.request, training=calling.booster)
-        return _triples(plan, result)
-
-    def _gain(self, calling: _Calling) -> Gain:
-        if not self.follows_gain:
-            return "exp"
-        if calling.booster is not None:
-            return gain_of_setting("label_gain", calling.booster.params.get("label_gain"))
-        if calling.in_host:
-            self.warn_of_unknown_gain()
-        return "exp"
+        call = _LightGBMCall.current()
+        if call.in_host and call.booster is None and self.metrics.follows_gain:
+            self.metrics.warn_of_unknown_gain()
+        plan = self._plan(call, None if call.booster is None else call.booster.params)
+        fields = y_true, weight, group
+        queries = self._queries_cache.get(y_true, fields, lambda: Queries(y_true, group=group, sample_weight=weight))
+        return _triples(self.metrics.evaluate_round(plan, queries, y_pred, y_true, training=call.booster))
 
 
-def _triples(plan: Plan, result: Evaluation) -> Triples:
-    # (name, value, higher is better); LightGBM wants a list, and fails on a tuple of them
-    return [(name, value, True) for name, value in plan.named(result.mean).items()]
+def _triples(mean: Mapping[str, float]) -> Triples:
+    # LightGBM requires a list and fails on a tuple of triples.
+    return [(name, value, HIGHER_IS_BETTER) for name, value in mean.items()]
 
 
-def _one_a_row(preds: Any) -> Any:
-    if np.ndim(preds) == 2:
-        raise LtrValueError(
-            f"A ranking has one score a row, and LightGBM predicts {np.shape(preds)[1]} here (num_class). Train with a ranking, "
-            "regression or binary objective, or make one score of them and ask ltr_metrics.evaluate."
-        )
-    return preds
+def _refuse_shared_last_words(names: Sequence[str]) -> None:
+    name_by_last_word: dict[str, str] = {}
+    for name in names:
+        other = name_by_last_word.setdefault(name.split(" ")[-1], name)
+        if other != name:
+            raise LtrValueError(
+                f"LightGBM's early stopping may identify a metric by the last word of its name alone, which "
+                f"{other!r} and {name!r} have in common. Give one of them another last word, for example by replacing "
+                "the spaces with underscores."
+            )
 
 
-class _Calling(NamedTuple):
+class _LightGBMCall(NamedTuple):
     """What LightGBM is doing when it calls a metric.
 
-    It does not tell: Dataset.params, for one, are those of the first training that used the Dataset. So it is read from the
-    frame of `Booster.__inner_eval`, which gathers the results of one data set. A function of the user's that stands between
-    names its values itself, so that the names of the others do not matter. In a call by hand nothing is known.
+    LightGBM does not pass it, and Dataset.params are those of the first training with the Dataset.
+    So we read it from the frame of `Booster.__inner_eval`, which collects the results of one data
+    set. A user's function between LightGBM and ours names its values itself. The names in use do
+    not matter then. In a call by hand nothing is known.
     """
 
     booster: Any = None
-    names: tuple[str, ...] = ()  # in this round's results of this data set already
+    names_in_use: tuple[str, ...] = ()  # in the results of this round and data set
     in_host: bool = False
 
     @classmethod
-    def now(cls) -> _Calling:
+    def current(cls) -> _LightGBMCall:
         call = find_host_call("lightgbm", "__inner_eval")
         if call.frame is None:
             return cls(in_host=call.in_host)
@@ -263,62 +243,49 @@ class _Calling(NamedTuple):
         return cls(call.frame.f_locals["self"], tuple(name for _, name, *_ in results), True)
 
     def is_training(self, dataset: Any) -> bool:
-        """Whether the data set is the one that is trained on; none of the folds of lgb.cv is."""
+        """Whether the model is trained on this data set. Folds of lgb.cv do not count."""
         if self.booster is None:
             return dataset.reference is None
         return dataset.used_indices is None and getattr(self.booster, "train_set", None) is dataset
 
-    def refuse_names_in_use(self, plan: Plan) -> None:
-        """Refuse a name that LightGBM has in its results of this round and data set: it keeps one history for a name."""
-        twice = [name for name in plan.logged.values() if name in self.names]
-        if twice:
-            raise LtrValueError(
-                f"{', '.join(map(repr, twice))} of this data set is in LightGBM's history already, from its own metric of that name or "
-                "from another metric function, and one history would hold the values of both. LightGBM's own metrics are left out by "
-                f'metric="None" among the parameters (of LGBMRanker too). names={{"{twice[0]}": "my {twice[0]}"}} gives ours '
-                'another name in the log. convention="lightgbm" does so for map@10, which it names map(rel=>0.5)@10. Of two '
-                "metric functions that log one name, rename one or leave one out."
-            )
 
-
-def _queries_of(dataset: Any, label: Any, weight: Any, boundaries: Any) -> Queries:
-    if boundaries is None:
-        raise LtrValueError(
-            "The Dataset has no queries: make it with lgb.Dataset(..., group=sizes). Sizes from an id a row: "
-            "ltr_metrics.qid_to_group(qid)."
-        )
-    if dataset.used_indices is None:
-        return Queries(label, group=np.diff(boundaries), sample_weight=weight)
-    return Queries(label, qid=_query_of_row(dataset), sample_weight=weight)
+def _queries_of_dataset(dataset: Any, label: Any, weight: Any, boundaries: Any) -> Queries:
+    if dataset.used_indices is not None and boundaries is not None:
+        return Queries(label, qid=_query_of_row(dataset), sample_weight=weight)
+    remedy = "Create it with lgb.Dataset(..., group=sizes). ltr_metrics.qid_to_group(qid) returns the sizes."
+    return queries_of_boundaries("Dataset", remedy, label, boundaries, sample_weight=weight)
 
 
 def _query_of_row(dataset: Any) -> IntArray | None:
-    """Return each row's query, of a subset's rows as counted in the whole data; None if there are no queries.
+    """Return the query of each row, or None if there are no queries.
 
-    A subset that holds a part of a query is refused: its groups are what is left of the queries, and nothing tells.
+    The queries of a subset are numbered as in the whole data. A subset that holds a part of a query
+    is an error: LightGBM makes groups of the remaining rows, and does not report it.
     """
     boundaries = dataset.get_field("group")
     if boundaries is None:
         return None
     own: IntArray = np.repeat(np.arange(len(boundaries) - 1), np.diff(boundaries))
-    of_whole = None if dataset.used_indices is None else _query_of_row(dataset.reference)
-    if of_whole is None:
+    query_in_whole = None if dataset.used_indices is None else _query_of_row(dataset.reference)
+    if query_in_whole is None:
         return own
-    of_subset: IntArray = of_whole[np.asarray(dataset.used_indices)]
-    _refuse_cut_queries(of_subset, of_whole)
-    # A subset of a subset, or of data from a binary file, has lost its groups; others have got their own by set_group().
-    regrouped = len(own) > 0 and not np.array_equal(np.diff(own) != 0, np.diff(of_subset) != 0)
-    return own if regrouped else of_subset
+    query_in_subset: IntArray = query_in_whole[np.asarray(dataset.used_indices)]
+    _refuse_cut_queries(query_in_subset, query_in_whole)
+    # A subset of a subset, or of data from a binary file, has lost its groups. Others may have
+    # got new groups by set_group().
+    is_regrouped = len(own) > 0 and not np.array_equal(np.diff(own) != 0, np.diff(query_in_subset) != 0)
+    return own if is_regrouped else query_in_subset
 
 
-def _refuse_cut_queries(of_subset: IntArray, of_whole: IntArray) -> None:
-    sizes = np.bincount(of_whole)
-    taken = np.bincount(of_subset, minlength=len(sizes))
-    cut = (taken > 0) & (taken != sizes)
-    if cut.any():
-        query = int(cut.argmax())
+def _refuse_cut_queries(query_in_subset: IntArray, query_in_whole: IntArray) -> None:
+    sizes = np.bincount(query_in_whole)
+    sizes_in_subset = np.bincount(query_in_subset, minlength=len(sizes))
+    is_cut = (sizes_in_subset > 0) & (sizes_in_subset != sizes)
+    if is_cut.any():
+        query = int(is_cut.argmax())
         raise LtrValueError(
-            f"This subset holds {taken[query]} of the {sizes[query]} documents of query {query}, and parts of {int(cut.sum())} "
-            "queries in all. A ranking needs whole queries. lgb.cv cuts them unless params names a ranking objective: pass "
-            "folds=sklearn.model_selection.GroupKFold(5), which it tells the queries. To Dataset.subset pass all rows of a query."
+            f"This subset holds {sizes_in_subset[query]} of the {sizes[query]} documents of query {query}, and "
+            f"parts of {int(is_cut.sum())} queries in total. A ranking needs whole queries. lgb.cv cuts queries unless "
+            "params names a ranking objective: pass folds=sklearn.model_selection.GroupKFold(5), to which it passes the "
+            "queries. Pass all rows of a query to Dataset.subset."
         )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import profiles  # noqa: F401  (chooses how Hypothesis draws)
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics._hosts import queries_cache
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("LTR_METRICS_DATA", ROOT.parent / "shared" / "data"))
@@ -36,19 +35,14 @@ def reference_values(data: Path) -> Path:
 
 
 @pytest.fixture
-def laid_out(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType], list[weakref.ref[ltr.Queries]]]:
-    """Count how often an adapter lays labels out: weak references to the Queries that it makes from now on."""
+def cached_queries(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref[ltr.Queries]]:
+    """Weak references to the Queries that the cache of the host adapters makes from now on."""
+    created: list[weakref.ref[ltr.Queries]] = []
 
-    def watch(adapter: ModuleType) -> list[weakref.ref[ltr.Queries]]:
-        made: list[weakref.ref[ltr.Queries]] = []
-        plain = adapter.Queries
+    def create(*args: Any, **options: Any) -> ltr.Queries:
+        queries = ltr.Queries(*args, **options)
+        created.append(weakref.ref(queries))
+        return queries
 
-        def counted(*args: Any, **options: Any) -> ltr.Queries:
-            queries = plain(*args, **options)
-            made.append(weakref.ref(queries))
-            return queries
-
-        monkeypatch.setattr(adapter, "Queries", counted)
-        return made
-
-    return watch
+    monkeypatch.setattr(queries_cache, "Queries", create)
+    return created

@@ -19,7 +19,7 @@ import xgboost as xgb
 
 from fuzz import host_searches, host_trainings, hosts
 from fuzz.host_setups import Part, Question, Style, differs, unequal_values
-from ltr_metrics import _hosts
+from ltr_metrics._hosts import host_metrics
 from ltr_metrics.evaluation.log.training import TrainingLog
 from ltr_metrics.sklearn import scorer
 from ltr_metrics.sklearn.scorer import QueryScorer
@@ -54,28 +54,28 @@ def test_a_case_depends_on_its_number_alone(subject: str, tmp_path: Path, monkey
 
 def _plant_small_change(monkeypatch: pytest.MonkeyPatch) -> None:
     """Log each value 1e-4 too high."""
-    named, score = _hosts.Plan.named, QueryScorer.__call__
+    named, score = host_metrics.Plan.named, QueryScorer.__call__
 
     def higher(values: Any) -> Any:
         return {name: value + 1e-4 for name, value in values.items()} if isinstance(values, dict) else values + 1e-4
 
-    monkeypatch.setattr(_hosts.Plan, "named", lambda self, mean: higher(named(self, mean)))
+    monkeypatch.setattr(host_metrics.Plan, "named", lambda self, mean: higher(named(self, mean)))
     monkeypatch.setattr(  # of which one metric alone has no name
         QueryScorer,
         "__call__",
-        lambda self, *given, **routed: score(self, *given, **routed) if not self.single else higher(score(self, *given, **routed)),
+        lambda self, *given, **routed: score(self, *given, **routed) if not self.is_single else higher(score(self, *given, **routed)),
     )  # fmt: skip
 
 
 def _plant_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Log each metric's values under the next one's name."""
-    named = _hosts.Plan.named
+    named = host_metrics.Plan.named
 
-    def shifted(self: _hosts.Plan, mean: Any) -> dict[str, float]:
+    def shifted(self: host_metrics.Plan, mean: Any) -> dict[str, float]:
         values = named(self, mean)
         return dict(zip(values, [*list(values.values())[1:], 0.123], strict=True))
 
-    monkeypatch.setattr(_hosts.Plan, "named", shifted)
+    monkeypatch.setattr(host_metrics.Plan, "named", shifted)
 
 
 def _plant_other_values_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def _plant_late_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _plant_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = ltr.Queries
-    for name in ("lightgbm", "xgboost.custom_metric", "xgboost.monitor"):
+    for name in ("lightgbm", "_hosts.queries_cache", "xgboost.monitored_data"):
         monkeypatch.setattr(
             sys.modules[f"ltr_metrics.{name}"],
             "Queries",
@@ -107,9 +107,11 @@ def _plant_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _plant_other_ties(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolve = _hosts.resolve
+    resolve = host_metrics.resolve
     monkeypatch.setattr(
-        _hosts, "resolve", lambda asked, ties, **options: resolve(asked, ties="worst" if ties else "best", **options)
+        host_metrics,
+        "resolve",
+        lambda asked, ties, **options: resolve(asked, ties="worst" if ties else "best", **options),
     )
 
 
@@ -117,7 +119,7 @@ def _plant_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(result: Any) -> None:
         raise ltr.LtrValueError("planted")
 
-    for module in (_hosts, scorer):
+    for module in (host_metrics, scorer):
         monkeypatch.setattr(module, "refuse_undefined_means", refuse)
 
 
@@ -125,7 +127,7 @@ def _plant_another_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(result: Any) -> None:
         raise ZeroDivisionError("planted")
 
-    for module in (_hosts, scorer):
+    for module in (host_metrics, scorer):
         monkeypatch.setattr(module, "refuse_undefined_means", fail)
 
 
@@ -197,7 +199,7 @@ def test_a_missing_refusal_is_found(subject: str, tmp_path: Path, monkeypatch: p
         )
     (number,) = cases_of(subject, 1)
     assert hosts.run(0, [number], tmp_path).outcomes[subject] == {"refused": 1}
-    for module in (_hosts, scorer):
+    for module in (host_metrics, scorer):
         monkeypatch.setattr(module, "refuse_undefined_means", lambda result: None)
     (fault,) = hosts.run(0, [number], tmp_path).faults
     assert "and evaluate finds no mean" in fault

@@ -12,7 +12,7 @@ import pytest
 from lightgbm_fit import validation_sets
 
 import ltr_metrics as ltr
-from ltr_metrics._hosts import find_host_call, gain_of_setting
+from ltr_metrics._hosts.host_call import find_host_call, gain_of_setting
 from ltr_metrics.lightgbm import eval_metric, feval
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.sklearn import QueryRanker, make_scorer

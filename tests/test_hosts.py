@@ -186,9 +186,9 @@ class TestBadInput:
 
         with pytest.raises(ltr.LtrValueError, match="Did you mean 'ndcg'"):
             make("ndgc@10")
-        with pytest.raises(ltr.LtrValueError, match="no host hands them over"):
+        with pytest.raises(ltr.LtrValueError, match="no host passes to a metric"):
             make("mrr", ties="docid")
-        with pytest.raises(ltr.LtrValueError, match="no host hands them over"):
+        with pytest.raises(ltr.LtrValueError, match="no host passes to a metric"):
             make("mean_of(price)")
         with pytest.raises(ltr.LtrTypeError, match="log must be a PerQueryLog"):
             make("mrr", log=[])

@@ -15,8 +15,8 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics import _hosts
 from ltr_metrics._engine import queries, sorting, words
+from ltr_metrics._hosts import log_names
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.comparison import settings, table
 from ltr_metrics.analysis.inference import bootstrap
@@ -56,7 +56,7 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "CorrectionOver": [settings.CORRECTION_OVER],
     "Interval": [inference.INTERVALS, table.INTERVALS],
     "Bootstrap": [bootstrap.BOOTSTRAPS],
-    "NameStyle": [_hosts.NAMES],
+    "NameStyle": [log_names.NAMES],
     "RuleOfBestRound": [rounds.RULES],
     "PartOfSearch": [[part for part in search.PARTS if part is not None]],
     "InterleavingMethod": [methods.METHODS],

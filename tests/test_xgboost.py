@@ -6,7 +6,6 @@ import copy
 import gc
 import itertools
 import pickle
-import sys
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,15 +87,14 @@ def test_values_in_the_log_equal_an_evaluation_to_six_decimals(split: Split) -> 
     assert log.names == ("data_0", "data_1")  # XGBoost tells no names
 
 
-def test_labels_are_laid_out_once_and_dropped_with_their_matrix(split: Any, laid_out: Any) -> None:
-    made = laid_out(sys.modules[custom_metric.__module__])
+def test_labels_are_laid_out_once_and_dropped_with_their_matrix(split: Any, cached_queries: Any) -> None:
     train, valid = matrices(split)
     metric = custom_metric(METRICS)
     xgb.train(PARAMS, train, 4, evals=[(train, "t"), (valid, "v")], custom_metric=metric, verbose_eval=False)
-    assert len(made) == 2
+    assert len(cached_queries) == 2
     del train, valid
     gc.collect()
-    assert [ref() for ref in made] == [None, None]
+    assert [ref() for ref in cached_queries] == [None, None]
 
 
 @pytest.mark.parametrize("change", ["label", "group", "weight"])
@@ -407,7 +405,7 @@ class TestCollisions:
         params = PARAMS | {"objective": "rank:map", "eval_metric": "map@10", "disable_default_eval_metric": False}
         train, valid = xgb.DMatrix(X, y > 1, qid=qid), xgb.DMatrix(Xv, yv > 1, qid=qidv)
         evals = {"evals": [(valid, "v")], "verbose_eval": False}
-        with pytest.raises(ltr.LtrValueError, match="Two metrics write map@10 of v into one history.*eval_metric"):
+        with pytest.raises(ltr.LtrValueError, match="^'map@10' of 'v' is in the log.*eval_metric"):
             xgb.train(
                 params,
                 train,
@@ -416,7 +414,7 @@ class TestCollisions:
                 callbacks=[early_stopping("map@10", 2)],
                 **evals,
             )
-        with pytest.raises(ltr.LtrValueError, match="Another metric writes map@10 of v"):
+        with pytest.raises(ltr.LtrValueError, match="^'map@10' of 'v' is in the log"):
             xgb.train(params, train, 3, callbacks=[Monitor("map@10", Xv, yv > 1, qid=qidv, name="v")], **evals)
         history: dict = {}
         callbacks = [early_stopping("map@10", 2, convention="xgboost")]
@@ -428,7 +426,7 @@ class TestCollisions:
     def test_of_two_monitors(self, split: Split) -> None:
         X, Xv, y, yv, qid, qidv = split
         callbacks = [Monitor("mrr", Xv, yv, qid=qidv), Monitor("mrr", X, y, qid=qid)]
-        with pytest.raises(ltr.LtrValueError, match="Another metric writes mrr of valid"):
+        with pytest.raises(ltr.LtrValueError, match="^'mrr' of 'valid' is in the log"):
             xgb.XGBRanker(n_jobs=1, n_estimators=2, callbacks=callbacks).fit(X, y, qid=qid)
 
 
@@ -442,7 +440,7 @@ class TestErrors:
             xgb.train(PARAMS, train, 3, callbacks=[early_stopping("mrr", 2, data_name="valid")], **run)
         two = [Monitor("mrr", split[1], split[3], qid=split[5], name=name) for name in ("a", "b")]
         with pytest.raises(
-            ltr.LtrValueError, match=r"Several data sets have mrr: say which.*data_name=, of [ab], [ab]"
+            ltr.LtrValueError, match=r"Several data sets have mrr\. Choose the one.*data_name=, of [ab], [ab]"
         ):
             xgb.train(PARAMS, train, 3, callbacks=[*two, early_stopping("mrr", 2)], verbose_eval=False)
         with pytest.raises(ltr.LtrValueError, match="It has nothing"):
@@ -480,9 +478,9 @@ class TestErrors:
         _, Xv, _, yv, _, qidv = split
         with pytest.raises(ltr.LtrValueError, match="same number of rows"):
             Monitor("mrr", Xv[:-1], yv, qid=qidv)
-        with pytest.raises(ltr.LtrTypeError, match="evaluates a DMatrix"):
+        with pytest.raises(ltr.LtrTypeError, match="To evaluate a DMatrix"):
             Monitor("mrr", matrices(split)[1], yv, qid=qidv)
-        with pytest.raises(ltr.LtrTypeError, match="name must be a text"):
+        with pytest.raises(ltr.LtrTypeError, match="name must be text"):
             Monitor("mrr", Xv, yv, qid=qidv, name=None)
         with pytest.raises(ltr.LtrError, match="qid"):
             Monitor("mrr", Xv, yv)
@@ -490,13 +488,13 @@ class TestErrors:
     def test_several_scores_a_row(self, split: Split) -> None:
         train, _ = matrices(split)
         params = {"objective": "multi:softprob", "num_class": 5, "nthread": 1}
-        with pytest.raises(ltr.LtrValueError, match="one-dimensional with one entry a row, got shape"):
+        with pytest.raises(ltr.LtrValueError, match=r"one score a row.*shape \(\d+, 5\)"):
             xgb.train(params, train, 2, callbacks=[Monitor("mrr", split[1], split[3], qid=split[5])])
-        with pytest.raises(ltr.LtrValueError, match="one-dimensional"):
+        with pytest.raises(ltr.LtrValueError, match=r"one score a row.*shape \(\d+, 5\)"):
             xgb.train(params, train, 2, evals=[(train, "t")], custom_metric=custom_metric("mrr"), verbose_eval=False)
 
     def test_a_monitor_in_cv(self, split: Split) -> None:
-        with pytest.raises(ltr.LtrTypeError, match=r"xgb.cv trains one for each fold: use custom_metric"):
+        with pytest.raises(ltr.LtrTypeError, match=r"xgb.cv trains one for each fold. Use custom_metric"):
             xgb.cv(PARAMS, matrices(split)[0], 2, nfold=2, callbacks=[Monitor("mrr", split[1], split[3], qid=split[5])])
 
     def test_names_that_xgboost_cannot_pass_on(self) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, require_count, require_fraction
-from ltr_metrics._hosts import HostMetrics, UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import Training, is_of_evaluation
@@ -53,7 +53,7 @@ class StopEarly:
 
     rounds: int
     fraction: float
-    metric: HostMetrics
+    metrics: HostMetrics  # with one metric
     random_state: Any
 
     def __post_init__(self) -> None:
@@ -71,14 +71,11 @@ class StopEarly:
         _refuse_settings(estimator, HOSTS[host], callbacks)
         _refuse_evaluation_by_hand(training.others | training.rows)
         held_out = self._choose(len(training.ids))
-        if host == "lightgbm":
-            from ltr_metrics.sklearn.stop_lightgbm import train
-        else:
-            from ltr_metrics.sklearn.stop_xgboost import train
+        train = import_module(f"ltr_metrics.sklearn.stop_{host}").train
         rest = steps.fit_transform(training.of_queries(~held_out))
         held = steps.transform_training(training.of_queries(held_out))
         try:
-            return train(estimator, rest, held, self.metric, int(self.rounds)), held.ids
+            return train(estimator, rest, held, self.metrics, int(self.rounds)), held.ids
         except UndefinedMeanError as error:  # on data that the user did not choose
             raise UndefinedMeanError(
                 f"On the {len(held.ids)} of {len(training.ids)} queries that are held out for early stopping: {error} A larger "

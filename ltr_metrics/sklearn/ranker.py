@@ -169,7 +169,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.early_stopping_rounds is None:
             self._fit_on_all(steps, training, given)
         else:
-            stop = StopEarly(self.early_stopping_rounds, self.validation_fraction, self._scorer(), self.random_state)
+            stop = StopEarly(
+                self.early_stopping_rounds, self.validation_fraction, self._scorer().metrics, self.random_state
+            )
             self.n_rounds_, self.validation_qid_ = stop.fit(steps, training)
         self.estimator_ = estimator
 
@@ -227,7 +229,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scorer(self) -> QueryScorer:
         scorer = QueryScorer(self.metric, self.qid)
-        if not scorer.single:
+        if not scorer.is_single:
             raise LtrTypeError(
                 f"metric must be one metric, to stop and to score by. Got {self.metric!r}. For several pass scoring=make_scorer([...])."
             )

@@ -9,14 +9,10 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from ltr_metrics._engine.checks import as_numbers, refuse_different_indexes
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts import (
-    SETTING_OF_GAIN,
-    HostMetrics,
-    Names,
-    gain_of_setting,
-    refuse_undefined_means,
-    wrong_host,
-)
+from ltr_metrics._hosts.facts import HOSTS, wrong_host
+from ltr_metrics._hosts.host_call import gain_of_setting
+from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, refuse_undefined_means
+from ltr_metrics._hosts.log_names import Names
 from ltr_metrics.errors import LtrTypeError, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
@@ -92,29 +88,34 @@ def make_scorer(
     return QueryScorer(metrics, qid, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
 
 
-class QueryScorer(HostMetrics):
-    """A scorer that knows queries; made by `make_scorer`."""
+class QueryScorer(MetricFunction):
+    """A scorer that evaluates per query; `make_scorer` returns it."""
 
     def __init__(self, metrics: Metrics, qid: str | int = "qid", **options: Any) -> None:
-        super().__init__(metrics, **options)
-        if self.log is not None:
-            self.log.require_folder()
+        super().__init__(HostMetrics(metrics, **options))
+        if self.metrics.log is not None:
+            self.metrics.log.require_folder()
         self.qid = qid
-        self.single = isinstance(metrics, (str, Metric)) or callable(metrics)
+        self.is_single = isinstance(metrics, (str, Metric)) or callable(metrics)
         without_defaults = {key: value for key, value in options.items() if value not in (None, "canonical")}
         self._options = {"qid": qid} | without_defaults
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
 
     def __call__(self, estimator: Any, X: Any, *y: Any, **routed: Any) -> Any:
-        """Return the metric, or a dict of metrics, of the estimator's predictions: ``scorer(estimator, X, y, qid=None, sample_weight=None)``."""
-        # Not spelled out, since LightGBM counts parameters, and would refuse a fifth before we can name the right adapter.
+        """Return the metric of the estimator's predictions, or a dict of several metrics.
+
+        Call it as ``scorer(estimator, X, y, qid=None, sample_weight=None)``. The signature does not
+        say so because LightGBM counts parameters: with five, it would fail before our error can
+        name the right adapter.
+        """
         if not hasattr(estimator, "predict"):
-            raise wrong_host("A scorer is for scikit-learn, which hands over an estimator, X and y.", estimator, X, *y)
+            raise wrong_host("A scorer is for scikit-learn, which passes an estimator, X and y.", estimator, X, *y)
         result, side = self._score(estimator, X, *y, **routed)
-        if self.log is not None:
-            self.log.record_score(estimator.get_params(), result, side.part, fitted=side.fitted)
-        refuse_undefined_means(result)  # kept before: a fold without a mean is a fold
-        return next(iter(result.mean.values())) if self.single else self.plan().named(result.mean)
+        log = self.metrics.log
+        if log is not None:
+            log.record_score(estimator.get_params(), result, side.part, fitted=side.fitted)
+        refuse_undefined_means(result)  # after the record: a fold without a mean is a fold
+        return next(iter(result.mean.values())) if self.is_single else self.metrics.plan().named(result.mean)
 
     def _score(
         self, estimator: Any, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
@@ -127,25 +128,26 @@ class QueryScorer(HostMetrics):
         queries = Queries(labels, qid=ids, sample_weight=sample_weight)
         side = side_of(estimator, X, queries, as_numbers(labels, "y"))
         warn_of_ids_as_a_feature(estimator, table, self.qid)
-        return queries.evaluate_request(estimator.predict(X), self.request), side
+        return self.metrics.plan().evaluate(queries, estimator.predict(X)), side
 
     def _warn_of_another_gain(self, estimator: Any) -> None:
-        if not self.open_to_gain or not hasattr(estimator, "get_params"):
+        convention, names = self.metrics.convention, self.metrics.names_with_open_gain
+        if not names or not hasattr(estimator, "get_params"):
             return
-        setting = SETTING_OF_GAIN[str(self.convention.host)]
+        setting = HOSTS[str(convention.host)].gain_setting
         for name, value in estimator.get_params().items():
             if name.rpartition("__")[2] == setting and gain_of_setting(setting, value) != "exp":
                 warn(
                     f"The estimator was trained with {name}={value!r}, which a scorer does not follow, since a search "
-                    f'compares all candidates by one metric. With convention="{self.convention.name}" '
-                    f"{', '.join(self.open_to_gain)} has the exponential gain here. Write the gain into the name to say which "
-                    "you want: ndcg_exp@10, ndcg_lin@10 or ndcg(gain=[0,1,3])@10."
+                    f'compares all candidates by one metric. With convention="{convention.name}" {", ".join(names)} '
+                    "has the exponential gain here. Write the gain into the name to choose: ndcg_exp@10, ndcg_lin@10 "
+                    "or ndcg(gain=[0,1,3])@10."
                 )
 
     def __repr__(self) -> str:
-        metrics = [str(metric) for metric in self.request.metrics]
+        metrics = [str(metric) for metric in self.metrics.request.metrics]
         options = "".join(f", {key}={value!r}" for key, value in self._options.items())
-        return f"make_scorer({metrics[0] if self.single else metrics!r}{options})"
+        return f"make_scorer({metrics[0] if self.is_single else metrics!r}{options})"
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
         """Change what is requested of metadata routing: ``qid`` (True from the start) and ``sample_weight``."""

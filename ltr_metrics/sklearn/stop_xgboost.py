@@ -7,7 +7,7 @@ from typing import Any
 
 from xgboost.callback import TrainingCallback
 
-from ltr_metrics._hosts import HostMetrics
+from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.sklearn.training import Training
 from ltr_metrics.xgboost import Monitor, early_stopping
@@ -50,9 +50,9 @@ class InOrder(TrainingCallback):
         return model
 
 
-def train(estimator: Any, rest: Training, held: Training, metric: HostMetrics, rounds: int) -> int:
+def train(estimator: Any, rest: Training, held: Training, metrics: HostMetrics, rounds: int) -> int:
     """Train on the rest, stop by the metric on what is held out, and return the best number of rounds."""
-    watched = metric.request.metrics[0]
+    watched = metrics.request.metrics[0]
     monitor = Monitor(
         watched,
         held.rows["X"],

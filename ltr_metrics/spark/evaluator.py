@@ -14,7 +14,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiesOfSpark
-from ltr_metrics._hosts import UndefinedMeanError
+from ltr_metrics._hosts.host_metrics import UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import metric as metric_of

@@ -1,7 +1,10 @@
-"""XGBoost: `custom_metric` for ``xgb.train`` and ``xgb.cv``, `Monitor` for ``XGBRanker``, `early_stopping` for all of them; on Dask too.
+"""XGBoost: `custom_metric` for ``xgb.train`` and ``xgb.cv``, `Monitor` for ``XGBRanker``.
 
-``XGBRanker(eval_metric=...)`` calls a function once a query and averages what it returns by query size, without weights: no
-function can repair that. `Monitor` is a callback, which sees all queries at once.
+`early_stopping` works with all of them, and all of them work on Dask.
+
+``XGBRanker(eval_metric=...)`` calls a function once per query, and averages the results by query
+size and without weights. No function can correct that. `Monitor` is a callback and sees all queries
+at once.
 """
 
 from ltr_metrics.errors import MissingExtraError

@@ -1,4 +1,4 @@
-"""`custom_metric`: a metric function for ``xgb.train`` and ``xgb.cv``, on one process and on several workers."""
+"""`custom_metric`, for ``xgb.train`` and ``xgb.cv``, on one or several workers."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import xgboost
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts import (
-    Names,
-    Plan,
-    QueriesCache,
-    find_host_call,
-    wrong_host,
-)
+from ltr_metrics._hosts.facts import wrong_host
+from ltr_metrics._hosts.host_call import find_host_call
+from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
+from ltr_metrics._hosts.queries_cache import QueriesCache, queries_of_boundaries
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
 from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.xgboost.training import XGBoostMetrics
+from ltr_metrics.xgboost.training import plan_of_training
 from ltr_metrics.xgboost.workers import Part, ids_on_dask, mean_over_workers, totals_of_part
 
 Pairs = list[tuple[str, float]]
@@ -38,45 +35,57 @@ def custom_metric(
     log: PerQueryLog | None = None,
     names: Names = "canonical",
 ) -> MatrixMetrics:
-    """Return a metric function for ``xgb.train(custom_metric=...)`` and ``xgb.cv(custom_metric=...)``.
+    """Return a metric function for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
 
-    Stop early by `ltr_metrics.xgboost.early_stopping`: XGBoost's own ``early_stopping_rounds`` minimises every metric
-    whose name does not begin with auc, pre, map or ndcg (unless ``maximize=True`` is passed), and stops at once with a rising
-    mrr or err. XGBoost keeps six decimals of a custom metric. XGBoost has one history for a name, so ``map@10`` beside
-    ``eval_metric="map@10"`` is refused.
+    Stop early with `ltr_metrics.xgboost.early_stopping`. XGBoost's own ``early_stopping_rounds``
+    minimises every metric whose name does not begin with auc, pre, map or ndcg, unless you pass
+    ``maximize=True``. So it stops at once when mrr or err rises.
 
-    **On several workers** (``xgboost.dask.train``, or any other launcher of XGBoost's), each evaluates the queries that it has, and all
-    log the mean over the queries of all, weighted if the DMatrix has weights; so `early_stopping` ends all of them in the same round. A
-    worker may have no rows. If one cannot go on, all raise, and say which. What has to be known on Dask:
+    XGBoost keeps six decimals of a custom metric. It keeps one history per name, so ``map@10``
+    beside ``eval_metric="map@10"`` is an error.
 
-    - Rows of a query must be on one worker. ``DaskDMatrix(qid=...)`` moves no rows: a query that two partitions cut may end on two workers,
-      and ``DaskQuantileDMatrix`` takes it for two queries even on one. ``xgboost.dask.train`` is refused in the first round of such data;
-      under other launchers nobody can see it. ``ltr_metrics.dask.whole_queries(frame, qid)`` brings queries together, and
-      ``DaskXGBRanker(allow_group_split=False)``, its default, does it itself, by a partition for each query.
-    - Unless ``qid`` ascends over all partitions of a worker, XGBoost sorts the worker's rows by it, and loses the input order within a
-      query (its log says "Sorting data"). ``ties="stable"`` then means the order that XGBoost has made.
-    - A worker without any *partition* of a data set fails in XGBoost before it calls a metric ("data did not contain feature names") if the
-      features are data frames. Pass ``DaskDMatrix(feature_names=list(X.columns))``, or arrays, or as many partitions as there are workers; they
-      may be empty.
-    - ``DaskDMatrix`` refuses weights together with ``qid``. A weighted mean is had from a `Monitor`, or after the training.
+    **On several workers** (``xgboost.dask.train``, or another launcher of XGBoost), each worker
+    evaluates the queries that it has. All of them log the mean over the queries of all workers,
+    weighted if the DMatrix has weights. So `early_stopping` stops all of them in the same round.
+    A worker may have no rows. If one worker fails, all of them raise an error that names it.
+    On Dask:
+
+    - The rows of a query must be on one worker. ``DaskDMatrix(qid=...)`` moves no rows, so a query
+      that spans two partitions may end up on two workers. ``DaskQuantileDMatrix`` takes it for two
+      queries even on one worker. In ``xgboost.dask.train`` such data are an error in the first
+      round; under other launchers nothing can detect it. ``ltr_metrics.dask.whole_queries(frame,
+      qid)`` moves each query to one partition. ``DaskXGBRanker(allow_group_split=False)``, its
+      default, does so itself, with a partition for each query.
+    - Unless ``qid`` ascends over all partitions of a worker, XGBoost sorts the worker's rows by it
+      and loses the input order within a query (its log says "Sorting data"). ``ties="stable"``
+      then means the order after the sort.
+    - If the features are data frames, a worker without any *partition* of a data set fails in
+      XGBoost before it calls a metric ("data did not contain feature names"). Pass
+      ``DaskDMatrix(feature_names=list(X.columns))``, or arrays, or as many partitions as there are
+      workers. Partitions may be empty.
+    - ``DaskDMatrix`` does not accept weights together with ``qid``. For a weighted mean use a
+      `Monitor`, or evaluate after the training.
     - ``DaskXGBRanker`` takes a `Monitor`, as XGBRanker does.
 
     Parameters
     ----------
     metrics : str, Metric, or several of them
     ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``convention="xgboost"`` gives XGBoost's own values. It also follows the
-        ``ndcg_exp_gain`` of the training: ``"ndcg@10"`` is then logged as ``ndcg_lin@10``. A name that says its gain
-        (``"ndcg_exp@10"``), a metric object and other conventions do not depend on ``ndcg_exp_gain``.
+        As for `ltr_metrics.evaluate`. ``convention="xgboost"`` gives XGBoost's own values. It also
+        follows the ``ndcg_exp_gain`` of the training: ``"ndcg@10"`` is then logged as
+        ``ndcg_lin@10``. A name that states its gain (``"ndcg_exp@10"``), a metric object and other
+        conventions do not depend on ``ndcg_exp_gain``.
     log : PerQueryLog, optional
-        Gets the per-query values of every round, in full precision. A new one for each training: XGBoost does not tell a metric
-        that another has begun. Refused on workers, with which it would be lost.
+        Records the values per query of every round, in full precision. Use a new log for each
+        training, because XGBoost does not report to a metric that another training has begun.
+        It is an error on several workers, where the log would be lost.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed it, and ``"slug"`` is
-        ``metric.slug``, which experiment trackers accept. A mapping gives names of your own, such as ``{"ndcg@10": "gain"}``:
-        its keys are metrics as you asked for them, or canonical names. Metrics that it leaves out keep their canonical
-        name. XGBoost passes metrics on as text, so a name must not hold white space or a colon. `early_stopping` and a
-        `PerQueryLog` know the metric under every one of its names.
+        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
+        it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping gives
+        names of your own, such as ``{"ndcg@10": "gain"}``. Its keys are metrics as you asked for
+        them, or canonical names. Metrics that are not in it keep their canonical name. XGBoost
+        passes metrics on as text, so a name must not contain white space or a colon.
+        `early_stopping` and a `PerQueryLog` find a metric by each of its names.
 
     Returns
     -------
@@ -86,8 +95,10 @@ def custom_metric(
     Raises
     ------
     LtrValueError, LtrTypeError
-        In training, at the first round: a DMatrix without ``qid`` or ``group``, NaN predictions, another host's data, queries that are
-        cut between workers, a metric that is undefined for all queries, a name that one of XGBoost's own metrics has.
+        In training, in the first round: for a DMatrix without ``qid`` or ``group``, several
+        predictions a row, another host's data, queries that are cut between workers, a metric that
+        is undefined for all queries, and a name that is in the log already.
+        In any round: for NaN predictions.
 
     Examples
     --------
@@ -114,83 +125,70 @@ def custom_metric(
     return MatrixMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
 
 
-class MatrixMetrics(XGBoostMetrics):
+class MatrixMetrics(MetricFunction):
     """A ``custom_metric``: called with predictions and the DMatrix that they are for."""
 
     def __init__(self, metrics: Metrics, **options: Any) -> None:
-        super().__init__(metrics, **options)
+        super().__init__(HostMetrics(metrics, host="xgboost", check_names=_refuse_names_that_break_text, **options))
         self._queries_cache = QueriesCache()
-
-    def _refuse_unusable_names(self, names: Sequence[str]) -> None:
-        for name in names:
-            _refuse_what_breaks_text(name, f'Rename {name!r}, for example by names={{"{name}": ...}}.')
 
     def __call__(self, preds: Any, dmatrix: Any = None, *others: Any) -> Pairs:
         if not isinstance(dmatrix, xgboost.DMatrix):
             raise wrong_host(
-                "custom_metric is for xgb.train and xgb.cv, which hand over an xgboost.DMatrix.",
-                *(preds, dmatrix, *others),
+                "custom_metric is for xgb.train and xgb.cv, which pass an xgboost.DMatrix.", preds, dmatrix, *others
             )
-        plan = self._plan_in_call()
+        plan = self._plan_of_call()
         if xgboost.collective.is_distributed():
-            mean = mean_over_workers(plan, self.log, lambda: self._part(plan, preds, dmatrix))
-            return list(plan.named(mean).items())
-        result = plan.evaluate(self._queries(dmatrix), preds)
-        if self.log is not None:
-            self.log.record(dmatrix, result, plan.request)
-        return list(plan.named(result.mean).items())
+            mean = mean_over_workers(plan, self.metrics.log, lambda: self._part(plan, preds, dmatrix))
+        else:
+            mean = self.metrics.evaluate_round(plan, self._queries(dmatrix), preds, dmatrix)
+        return list(mean.items())
 
-    def _plan_in_call(self) -> Plan:
-        """Return what is evaluated in this call, in which XGBoost hands over neither the model nor any name."""
+    def _plan_of_call(self) -> Plan:
+        """Return the plan of this call, to which XGBoost passes neither the model nor any name."""
         call = find_host_call("xgboost", "eval_set")
         if call.frame is None:
-            if call.in_host and self.follows_gain:
-                self.warn_of_unknown_gain()
-            return self.plan()
-        plan = self.plan_in(call.frame.f_locals["self"])
+            if call.in_host and self.metrics.follows_gain:
+                self.metrics.warn_of_unknown_gain()
+            return self.metrics.plan()
+        plan = plan_of_training(self.metrics, call.frame.f_locals["self"])
         if call.is_direct:
-            _refuse_what_the_text_cannot_hold(plan, call.frame.f_locals)
+            _refuse_unusable_text(plan, call.frame.f_locals)
         return plan
 
     def _part(self, plan: Plan, preds: Any, dmatrix: xgboost.DMatrix) -> Part:
-        """Evaluate the rows of this worker, which may be none."""
+        """Evaluate the rows of this worker, of which there may be none."""
         if dmatrix.num_row() == 0:
             return Part(Totals.nothing(map(str, plan.request.metrics)))
-        queries, made = self._queries(dmatrix), []
-        queries.cached("known to the other workers", lambda: made.append(queries))
-        return Part(totals_of_part(plan, queries, preds), queries, bool(made), lambda: ids_on_dask(dmatrix))
+        queries, first_time = self._queries(dmatrix), []
+        queries.cached("known to the other workers", lambda: first_time.append(True))
+        return Part(totals_of_part(plan, queries, preds), queries, bool(first_time), lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
-        facts = dmatrix.get_label(), dmatrix.get_weight(), dmatrix.get_uint_info("group_ptr")
-        return self._queries_cache.get(dmatrix, facts, lambda: _queries_of(*facts))
-
-
-def _queries_of(label: Any, weight: Any, boundaries: Any) -> Queries:
-    if len(boundaries) < 2:
-        if len(label) == 0:
-            raise LtrValueError("The DMatrix has no rows with labels, so there is nothing to evaluate.")
-        raise LtrValueError(
-            "The DMatrix has no queries: make it with xgb.DMatrix(X, y, qid=qid), rows of a query together, or group=sizes."
+        label, weight = dmatrix.get_label(), dmatrix.get_weight()
+        boundaries = dmatrix.get_uint_info("group_ptr")
+        remedy = "Create it with xgb.DMatrix(X, y, qid=qid), rows of a query together, or with group=sizes."
+        return self._queries_cache.get(
+            dmatrix,
+            (label, weight, boundaries),
+            lambda: queries_of_boundaries(
+                "DMatrix", remedy, label, boundaries, query_weight=weight if len(weight) else None
+            ),
         )
-    if len(label) != boundaries[-1]:
-        raise LtrValueError(
-            f"The DMatrix has {len(label)} labels for {boundaries[-1]} rows: a ranking needs one a row."
-        )
-    return Queries(label, group=np.diff(boundaries), query_weight=weight if len(weight) else None)
 
 
-def _refuse_what_the_text_cannot_hold(plan: Plan, of_round: Mapping[str, Any]) -> None:
-    """Refuse names of data sets, and of metrics in use, given the locals of XGBoost's function that makes the text."""
-    data, text = of_round.get("evname", ""), of_round.get("res", "")
+def _refuse_unusable_text(plan: Plan, eval_set_locals: Mapping[str, Any]) -> None:
+    """Raise an error for names that break the text of the round, or that are in it already."""
+    data, text = eval_set_locals.get("evname", ""), eval_set_locals.get("res", "")
     _refuse_what_breaks_text(data, f"Rename the data set {data!r} in evals.")
-    in_use = {item.rpartition(":")[0] for item in text.split()}
-    for name in plan.logged.values():
-        if f"{data}-{name}" in in_use:
-            raise LtrValueError(
-                f"Two metrics write {name} of {data} into one history: XGBoost's own metric of that name and ours, or two data "
-                "sets have that name. Take it out of eval_metric (or pass disable_default_eval_metric=True), or give ours "
-                f'another name: names={{"{name}": "my_{name}"}}.'
-            )
+    keys = [item.rpartition(":")[0] for item in text.split()]
+    in_use = [key.removeprefix(f"{data}-") for key in keys if key.startswith(f"{data}-")]
+    refuse_names_in_use(plan.logged.values(), in_use, repr(data), "xgboost")
+
+
+def _refuse_names_that_break_text(names: Sequence[str]) -> None:
+    for name in names:
+        _refuse_what_breaks_text(name, f'Rename {name!r}, for example by names={{"{name}": ...}}.')
 
 
 def _refuse_what_breaks_text(name: str, remedy: str) -> None:

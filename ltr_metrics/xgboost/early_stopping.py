@@ -1,4 +1,4 @@
-"""`early_stopping`: XGBoost's own callback, given the direction and the logged name of a metric."""
+"""`early_stopping`: XGBoost's own callback, with the direction and the logged name of a metric."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import xgboost
 
 from ltr_metrics._engine.checks import require_count
 from ltr_metrics._engine.words import ConventionName
-from ltr_metrics._hosts import (
-    Plan,
-    find_host_call,
-)
+from ltr_metrics._hosts.host_call import find_host_call
+from ltr_metrics._hosts.host_metrics import HIGHER_IS_BETTER, HostMetrics, Plan
+from ltr_metrics._hosts.log_names import refuse_names_in_use
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.xgboost.custom_metric import MatrixMetrics
-from ltr_metrics.xgboost.monitor import WatchedHistory, ask_monitors
-from ltr_metrics.xgboost.training import XGBoostMetrics
+from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
+from ltr_metrics.xgboost.training import plan_of_training
 
 
 def early_stopping(
@@ -30,34 +29,40 @@ def early_stopping(
     save_best: bool = False,
     convention: ConventionName | Convention | None = None,
 ) -> EarlyStopping:
-    """Return a callback that stops when a metric of `custom_metric` or `Monitor` has not risen for some rounds.
+    """Return a callback that stops when a metric has not risen for some rounds.
+
+    The metric is one that `custom_metric` or `Monitor` logs.
 
     Parameters
     ----------
     metric : str or Metric
-        As it was given to `custom_metric` or `Monitor`. It is found under whatever name these give it in the log.
+        The metric as you passed it to `custom_metric` or `Monitor`. It is found under whatever name
+        it has in the log.
     rounds : int
         Rounds without improvement after which to stop.
     data_name : str, optional
-        Name of the data set, as in ``evals`` or ``Monitor(name=...)``. Default: the one that has the metric, of several
-        ``evals`` the last.
+        Name of the data set, as in ``evals`` or ``Monitor(name=...)``. By default it is the data
+        set that has the metric. If several ``evals`` have it, it is the last of them.
     min_delta : float, default 0
-        What counts as an improvement. XGBoost keeps six decimals of a `custom_metric`; those of `Monitor` are exact.
+        Smallest improvement that counts. XGBoost keeps six decimals of a `custom_metric`. Those of
+        a `Monitor` are exact.
     save_best : bool, default False
-        Return the model up to its best round; by default it has all rounds and ``best_iteration``.
+        Whether to return the model up to its best round. By default the model has all rounds, and a
+        ``best_iteration``.
     convention : str or Convention, optional
-        If one was given with the metric.
+        The convention that you passed with the metric, if any.
 
     Returns
     -------
     xgboost.callback.EarlyStopping
-        For ``callbacks=[...]``. It may be used for several trainings, one after the other.
+        For ``callbacks=[...]``. You may use it for several trainings, one after the other.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        At once if an argument is wrong; at the first round if no data set has the metric, or if XGBoost's own metric
-        writes into the same history.
+        At once: for a wrong argument.
+        In the first round: if no data set has the metric, or if XGBoost's own metric writes into
+        the same history.
 
     Examples
     --------
@@ -69,7 +74,7 @@ def early_stopping(
 
 
 class EarlyStopping(xgboost.callback.EarlyStopping):
-    """XGBoost's early stopping, told the direction and the logged name of one of our metrics."""
+    """XGBoost's early stopping, with the direction and the logged name of one of our metrics."""
 
     def __init__(
         self,
@@ -79,8 +84,8 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         convention: ConventionName | Convention | None = None,
         **options: Any,
     ) -> None:
-        # It looks for a name and ranks nothing; but a convention with ties="docid" is refused without a policy.
-        self._watched = XGBoostMetrics(metric, ties="mean", convention=convention)
+        # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
+        self._watched = HostMetrics(metric, ties="mean", convention=convention, host="xgboost")
         names = list(self._watched.plan().logged)
         if len(names) != 1:
             raise LtrValueError(f"early_stopping watches one metric. Got {', '.join(names)}.")
@@ -89,72 +94,73 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
             raise LtrValueError(f"min_delta must be a number, 0 or more. Got {options['min_delta']!r}.")
         if not isinstance(options["data_name"], (str, type(None))):
             raise LtrTypeError(f"data_name must be the name of a data set. Got {options['data_name']!r}.")
-        super().__init__(rounds=int(rounds), metric_name=names[0], maximize=True, **options)
-        self._given_name = self.data
+        super().__init__(rounds=int(rounds), metric_name=names[0], maximize=HIGHER_IS_BETTER, **options)
+        self._data_name = self.data
         self._rounds_seen = 0
 
     def before_training(self, model: Any) -> Any:
-        # XGBoost's own goes on from the last training's best score; estimators keep one callback for all fits
-        self.data = self._given_name
+        # XGBoost's own callback would continue from the best score of the last training, and an
+        # estimator keeps one callback for all fits.
+        self.data = self._data_name
         self.stopping_history, self.best_scores, self._rounds_seen = {}, {}, 0
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self._rounds_seen += 1
-        ask_monitors(model, epoch, evals_log)
+        run_monitors(model, epoch, evals_log)
         names = self._names_in_log(model, evals_log)
         if self.data is None:
             self.data = self._only_or_last(names, evals_log)
         if self.data is None or self.data not in names:
-            self._refuse_what_is_not_logged(model, evals_log)
+            self._refuse_missing_metric(model, evals_log)
         self.metric_name = names[self.data]
-        history = evals_log[self.data][self.metric_name]
-        if len(history) > self._rounds_seen:
-            raise LtrValueError(
-                f"Two metrics write {self.metric_name} of {self.data} into one history, which has {len(history)} values after round "
-                f"{self._rounds_seen}: XGBoost's own metric of that name, or ours twice. Take it out of eval_metric, or rename ours, for "
-                'example by names= or by convention="xgboost".'
-            )
+        if len(evals_log[self.data][self.metric_name]) > self._rounds_seen:
+            refuse_names_in_use([self.metric_name], [self.metric_name], repr(self.data), "xgboost")
         stop: bool = super().after_iteration(model, epoch, evals_log)
         return stop
 
     def _names_in_log(self, model: Any, evals_log: Any) -> dict[str, str]:
-        """Return the name that the metric has in the log, for each data set that has it."""
-        (canonical,) = self._watched.plan_in(model).logged
-        found = {}
+        """Return the name of the metric in the log, for each data set that has it."""
+        (canonical,) = plan_of_training(self._watched, model).logged
+        plan_of_function = _plan_of_custom_metric(model)
+        names = {}
         for data, history in evals_log.items():
-            plans = [*_plan_of_custom_metric(model), *(m.plan for m in getattr(history, "monitors", ()) if m.plan)]
-            names = [plan.logged[canonical] for plan in plans if canonical in plan.logged]
-            taken = {name for plan in plans for name in plan.logged.values()}
-            names += [] if canonical in taken else [canonical]  # of a function of the user's, or XGBoost's own
-            names = [name for name in names if name in history]
-            if names:
-                found[data] = names[0]
-        return found
+            plans = [*plan_of_function, *(m.plan for m in getattr(history, "monitors", ()) if m.plan)]
+            candidates = [plan.logged[canonical] for plan in plans if canonical in plan.logged]
+            if not any(canonical in plan.logged.values() for plan in plans):
+                candidates.append(canonical)  # of a user's function, or XGBoost's own
+            candidates = [name for name in candidates if name in history]
+            if candidates:
+                names[data] = candidates[0]
+        return names
 
     def _only_or_last(self, names: Mapping[str, str], evals_log: Any) -> str | None:
-        """Return the data set that has the metric: the last of ``evals``, as XGBoost chooses; Monitors stand in no order."""
-        having = list(names)
-        if len(having) > 1 and any(isinstance(evals_log[name], WatchedHistory) for name in having):
-            raise LtrValueError(
-                f"Several data sets have {names[having[0]]}: say which to watch by data_name=, of {', '.join(having)}."
-            )
-        return having[-1] if having else None
+        """Return the data set that has the metric, of several ``evals`` the last, as in XGBoost.
 
-    def _refuse_what_is_not_logged(self, model: Any, evals_log: Any) -> NoReturn:
+        Monitors have no order, so several data sets are an error if one of them has a Monitor.
+        """
+        data = list(names)
+        if len(data) > 1 and any(isinstance(evals_log[name], MonitoredHistory) for name in data):
+            raise LtrValueError(
+                f"Several data sets have {names[data[0]]}. Choose the one to watch with data_name=, of "
+                f"{', '.join(data)}."
+            )
+        return data[-1] if data else None
+
+    def _refuse_missing_metric(self, model: Any, evals_log: Any) -> NoReturn:
         logged = "; ".join(f"{name}: {', '.join(metrics)}" for name, metrics in evals_log.items()) or "nothing"
-        where = "" if self._given_name is None else f" of {self._given_name!r}"
-        (canonical,) = self._watched.plan_in(model).logged
+        where = "" if self._data_name is None else f" of {self._data_name!r}"
+        (canonical,) = plan_of_training(self._watched, model).logged
         raise LtrValueError(
             f"early_stopping watches {canonical}{where}, which is not in the log. It has {logged}. Pass the metric to "
-            "xgb.train(custom_metric=custom_metric(...)) with evals, or to a Monitor in callbacks; a convention that was given there must be "
-            "given here."
+            "xgb.train(custom_metric=custom_metric(...)) with evals, or to a Monitor in callbacks. If you passed a "
+            "convention there, pass it here too."
         )
 
 
 def _plan_of_custom_metric(model: Any) -> list[Plan]:
-    """Return the plan of the training's custom_metric, if it is one of ours; a callback is not told of it."""
+    """Return the plan of our custom_metric, if any. XGBoost does not pass it to callbacks."""
     call = find_host_call("xgboost", "after_iteration")
     container = None if call.frame is None else call.frame.f_locals.get("self")
-    metric = getattr(container, "metric", None)
-    return [metric.plan_in(model)] if isinstance(metric, MatrixMetrics) else []
+    function = getattr(container, "metric", None)
+    return [plan_of_training(function.metrics, model)] if isinstance(function, MatrixMetrics) else []

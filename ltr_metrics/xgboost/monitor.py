@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections import OrderedDict
 from typing import Any
@@ -10,39 +11,41 @@ import numpy as np
 import xgboost
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts import (
-    Names,
-    Plan,
-    wrong_host,
-)
+from ltr_metrics._hosts.facts import wrong_host
+from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
-from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.xgboost.training import XGBoostMetrics
+from ltr_metrics.xgboost.monitored_data import MonitoredData
+from ltr_metrics.xgboost.training import plan_of_training
 from ltr_metrics.xgboost.workers import Part, mean_over_workers, totals_of_part
 
 
 class Monitor(xgboost.callback.TrainingCallback):
-    """Evaluate a data set in every round of a training, in full precision: a callback for ``XGBRanker`` and ``xgb.train``.
+    """Evaluate a data set in every round of a training, in full precision.
 
-    The values are in ``evals_result()`` under ``name``, where `early_stopping` finds them. A round costs
-    the prediction of that round's trees alone; with ``dart`` and ``gblinear``, whose earlier rounds change, of the whole model.
+    This is a callback for ``XGBRanker`` and ``xgb.train``. The values are in ``evals_result()``
+    under ``name``, where `early_stopping` finds them. A round costs the prediction of that round's
+    trees alone. With ``dart`` and ``gblinear``, which change earlier rounds, it costs the
+    prediction of the whole model.
 
-    XGBoost's own rule for ``early_stopping_rounds``, the last metric of the last data set, still means XGBoost's metrics: ours
-    stand before them in the log. They are watched by `early_stopping`. Any other callback that reads our values, or that may stop
-    the training, stands behind the Monitor in ``callbacks``.
+    XGBoost's ``early_stopping_rounds`` watches the last metric of the last data set. This remains a
+    metric of XGBoost, because ours come before XGBoost's in the log. To watch ours, use
+    `early_stopping`. Put any other callback that reads our values, or that may stop the training,
+    behind the Monitor in ``callbacks``.
 
-    On Dask (``DaskXGBRanker``, ``xgboost.dask.train``) the rows, which are in memory and not Dask's, are sent to every worker, and each evaluates
-    all of them. The mean over several workers is taken of them all: under another launcher each may have rows of its own.
+    On Dask (``DaskXGBRanker``, ``xgboost.dask.train``) the rows are in memory and not in Dask. They
+    are sent to every worker, and each worker evaluates all of them. The logged mean is the mean
+    over all workers, because under another launcher each worker may have rows of its own.
 
     Parameters
     ----------
     metrics : str, Metric, or several of them
     X : array, sparse matrix or data frame
-        Features, as for the training. Of a data frame, a column ``"qid"`` is the queries if none are given, as in XGBRanker.
+        Features, as for the training. If you pass neither ``qid`` nor ``group``, a column ``"qid"``
+        of a data frame holds the queries, as in XGBRanker.
     y : array-like of shape (n_rows,)
     qid, group, query_weight, sample_weight
         As for `ltr_metrics.evaluate`.
@@ -53,17 +56,21 @@ class Monitor(xgboost.callback.TrainingCallback):
     missing : float, default NaN
         As for XGBRanker.
     ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`; ``convention="xgboost"`` follows ``ndcg_exp_gain``, as in `custom_metric`.
+        As for `ltr_metrics.evaluate`. ``convention="xgboost"`` follows ``ndcg_exp_gain``, as in
+        `custom_metric`.
     log : PerQueryLog, optional
-        Gets the per-query values of every round, under ``name``. Refused on workers, with which it would be lost.
+        Records the values per query of every round, under ``name``. It is an error on several
+        workers, where the log would be lost.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        As for `custom_metric`. White space and colons are allowed here, since nothing passes through text.
+        As for `custom_metric`. White space and colons are allowed here, since nothing is passed on
+        as text.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        As `ltr_metrics.evaluate`, when it is made; in the training for NaN predictions, several scores a row, ``xgb.cv``, a
-        metric that is undefined for all queries, and a name that another metric writes to.
+        At once: as for `ltr_metrics.evaluate`.
+        In the training: for NaN predictions, several predictions a row, ``xgb.cv``, a metric that
+        is undefined for all queries, and a name that another metric writes to.
 
     Examples
     --------
@@ -100,142 +107,122 @@ class Monitor(xgboost.callback.TrainingCallback):
         names: Names = "canonical",
     ) -> None:
         super().__init__()
-        self.metrics = XGBoostMetrics(
-            metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names
+        self.metrics = HostMetrics(
+            metrics,
+            ties=ties,
+            no_relevant=no_relevant,
+            convention=convention,
+            log=log,
+            names=names,
+            host="xgboost",
         )
-        self.plan: Plan | None = None  # of the training that goes on
         if not isinstance(name, str) or not name:
-            raise LtrTypeError(f"name must be a text, the data set's name in the log. Got {name!r}.")
-        if isinstance(X, xgboost.DMatrix):
-            raise LtrTypeError("Monitor takes X, y and qid; xgb.train(custom_metric=...) evaluates a DMatrix.")
-        if qid is None and group is None and hasattr(X, "iloc") and "qid" in X.columns:
-            X, qid = X.drop(columns="qid"), X["qid"]
+            raise LtrTypeError(f"name must be text, the name of the data set in the log. Got {name!r}.")
         self.name = name
-        self.queries = Queries(y, qid=qid, group=group, query_weight=query_weight, sample_weight=sample_weight)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        if n_rows != self.queries.n_rows:
-            raise LtrValueError(f"X and y must have the same number of rows: got {n_rows} and {self.queries.n_rows}.")
-        self._features = {"data": X, "base_margin": base_margin, "missing": missing}
-        self._dmatrix: xgboost.DMatrix | None = None
+        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+        self._data = MonitoredData(X, y, qid=qid, group=group, base_margin=base_margin, missing=missing, **weights)
+        self.queries = self._data.queries
+        self.plan: Plan | None = None  # of the current training
         self._rounds = 0
 
     def before_training(self, model: Any) -> Any:
         if not isinstance(model, xgboost.Booster):
             raise LtrTypeError(
-                "Monitor watches one model, and xgb.cv trains one for each fold: use custom_metric there."
+                "Monitor watches one model, and xgb.cv trains one for each fold. Use custom_metric there."
             )
         if self._rounds and self.metrics.log is not None:
             raise LtrValueError("The log has a training of this Monitor already. Give a new one to each training.")
-        self._dmatrix, self._rounds = None, 0
+        self._rounds = 0
+        self._data.release()
         if not xgboost.collective.is_distributed():
-            self._lay_out()
+            self._data.build()  # on several workers in the first round: they must build in step
         return model
 
-    def _lay_out(self) -> None:
-        # Workers do this in step, so on several it waits until EarlyStopping.before_training is over, of which that is true too.
-        self._dmatrix = xgboost.DMatrix(**self._features, enable_categorical=True)
-
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self._rounds == 0:  # before XGBoost's own data sets, so that "the last one" remains theirs
-            evals_log.setdefault(self.name, WatchedHistory()).monitors.add(self)
+        if self._rounds == 0:  # before XGBoost's own data sets, so that "the last one" remains one of them
+            evals_log.setdefault(self.name, MonitoredHistory()).monitors.add(self)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self._rounds == epoch:  # not asked for yet by early_stopping, or by another Monitor
-            ask_monitors(model, epoch, evals_log)
+        if self._rounds == epoch:  # early_stopping or another Monitor may have run this one already
+            run_monitors(model, epoch, evals_log)
         return False
 
+    def after_training(self, model: Any) -> Any:
+        self._data.release()
+        return model
+
     def evaluate(self, model: xgboost.Booster, epoch: int, history: OrderedDict[str, list[float]]) -> None:
-        """Append the values of the model as it is, once a round."""
+        """Append the means of the current model to the history, once a round."""
         if self._rounds != epoch:
             return
-        result: Evaluation | None = None
-        if self._dmatrix is None:
-            self._lay_out()
         plan = self._plan_of_training(model)
+        in_use = [metric for metric, values in history.items() if len(values) != self._rounds]
+        refuse_names_in_use(plan.logged.values(), in_use, repr(self.name), "xgboost")
         if xgboost.collective.is_distributed():
-            mean = plan.named(mean_over_workers(plan, self.metrics.log, lambda: self._part(plan, model)))
+            mean = mean_over_workers(plan, self.metrics.log, lambda: self._part(plan, model))
         else:
-            result = plan.evaluate(self.queries, self._predict(model))
-            mean = plan.named(result.mean)
+            mean = self.metrics.evaluate_round(plan, self.queries, self._predict(model), self, name=self.name)
         for metric, value in mean.items():
-            values = history.setdefault(metric, [])
-            if len(values) != self._rounds:
-                raise LtrValueError(
-                    f"Another metric writes {metric} of {self.name} into the log: one of XGBoost's own (eval_metric) or another Monitor. "
-                    "Give this Monitor another name=, or its metrics other names=."
-                )
-            values.append(value)
-        for metric in [name for name in history if self._rounds == 0 and name not in mean]:
-            history.move_to_end(metric)  # and XGBoost's last metric of it
-        if self.metrics.log is not None and result is not None:
-            self.metrics.log.record(self, result, plan.request, name=self.name)
+            history.setdefault(metric, []).append(value)
+        if self._rounds == 0:  # the last metric remains one of XGBoost
+            for metric in [metric for metric in history if metric not in mean]:
+                history.move_to_end(metric)
         self._rounds += 1
 
     def _plan_of_training(self, model: xgboost.Booster) -> Plan:
-        plan = self.metrics.plan_in(model)
+        plan = plan_of_training(self.metrics, model)
         if self._rounds == 0:
             self.plan = plan
         if self.plan is not plan:
             raise LtrValueError(
-                f"ndcg_exp_gain has changed after {self._rounds} rounds of the training, so that the log would hold two "
-                f"metrics in one history. Leave it as it is during a training, or write the gain into the name: ndcg_exp@10."
+                f"ndcg_exp_gain has changed after {self._rounds} rounds of the training, so the log would hold two "
+                "metrics in one history. Do not change it during a training, or write the gain into the name: "
+                "ndcg_exp@10."
             )
         return plan
 
     def _part(self, plan: Plan, model: xgboost.Booster) -> Part:
-        """Evaluate in one of several workers: all have the same rows if Dask has sent them this callback."""
+        """Evaluate on one of several workers. On Dask all of them have the same rows."""
         return Part(totals_of_part(plan, self.queries, self._predict(model)), self.queries, self._rounds == 0)
 
     def _predict(self, model: xgboost.Booster) -> Any:
         if self._rounds == 0:
-            self._refuse_other_features(model)
-        # XGBoost keeps its last prediction of a DMatrix and adds the new trees, so one DMatrix serves the whole training.
-        return model.predict(self._dmatrix)
+            self._data.refuse_other_features(model)
+        return self._data.predict(model)
 
-    def _refuse_other_features(self, model: xgboost.Booster) -> None:
-        given, expected = self._dmatrix.num_col(), model.num_features()  # type: ignore[union-attr]
-        if given != expected:  # Booster.predict would take the missing ones for missing values
-            raise LtrValueError(
-                f'The Monitor\'s X has {given} features, and the model was trained on {expected}. (A column "qid" is none if qid= and '
-                "group= are left out.)"
-            )
-
-    def after_training(self, model: Any) -> Any:
-        # A DMatrix can be neither copied nor pickled, which the estimator that has this callback must be.
-        self._dmatrix = None
-        return model
-
-    def __call__(self, *given: Any) -> None:
-        raise wrong_host("Monitor is a callback for callbacks=[...] of XGBRanker and xgb.train.", *given)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_dmatrix": None}  # also when a training broke off
+    def __call__(self, *arguments: Any) -> None:
+        raise wrong_host("Monitor is a callback for callbacks=[...] of XGBRanker and xgb.train.", *arguments)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
-        copied = type(self).__new__(type(self))  # scikit-learn's clone copies callbacks: they share the data
+        """Return a copy that shares the data and the log: scikit-learn's clone copies callbacks."""
+        copied = copy.copy(self)
+        copied.__dict__ |= {"_data": copy.copy(self._data), "_rounds": 0}
         memo[id(self)] = copied
-        copied.__dict__ = self.__getstate__() | {"_rounds": 0}
         return copied
 
     def __repr__(self) -> str:
-        return f"Monitor({', '.join(map(str, self.metrics.request.metrics))}, {self.queries!r}, name={self.name!r})"
+        return f"Monitor({self.metrics}, {self.queries!r}, name={self.name!r})"
 
 
-def ask_monitors(model: xgboost.Booster, epoch: int, evals_log: Any) -> None:
-    """Let all Monitors evaluate: before 3.2 XGBoost calls callbacks in no order, and workers must be in step."""
+def run_monitors(model: xgboost.Booster, epoch: int, evals_log: Any) -> None:
+    """Make all Monitors evaluate, in one order on all workers.
+
+    XGBoost before 3.2 calls callbacks in no defined order.
+    """
     for name in sorted(evals_log):
         history = evals_log[name]
         for monitor in sorted(getattr(history, "monitors", ()), key=repr):
             monitor.evaluate(model, epoch, history)
 
 
-class WatchedHistory(OrderedDict[str, list[float]]):
-    """A data set in the log that Monitors write to: early_stopping finds them here, whichever of them comes first."""
+class MonitoredHistory(OrderedDict[str, list[float]]):
+    """The log of a data set with the Monitors that write to it, for early_stopping to find them."""
 
     def __init__(self, *items: Any) -> None:
         super().__init__(*items)
-        self.monitors: weakref.WeakSet[Monitor] = weakref.WeakSet()  # evals_result() would keep their data alive
+        # Weak, because users keep evals_result(), which would keep the data of the Monitors.
+        self.monitors: weakref.WeakSet[Monitor] = weakref.WeakSet()
 
     def __reduce__(self) -> Any:
-        return OrderedDict, (list(self.items()),)  # a plain history where it is copied or pickled
+        return OrderedDict, (list(self.items()),)  # copies and pickles are plain histories

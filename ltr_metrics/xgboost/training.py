@@ -1,4 +1,4 @@
-"""What one XGBoost training says of itself: its gain, its metrics' names, and the plan that both lead to."""
+"""The plan of one XGBoost training, which depends on XGBoost's own gain."""
 
 from __future__ import annotations
 
@@ -7,30 +7,21 @@ from typing import Any
 
 import xgboost
 
-from ltr_metrics._hosts import (
-    Gain,
-    HostMetrics,
-    Plan,
-    gain_of_setting,
-)
+from ltr_metrics._hosts.host_call import Gain, gain_of_setting
+from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
 
 
-class XGBoostMetrics(HostMetrics):
-    """Metrics that follow XGBoost's own gain."""
-
-    HOST = "xgboost"
-
-    def plan_in(self, model: Any) -> Plan:
-        """Return what is evaluated in the training of a model."""
-        return self.plan(gain_of(model)) if self.follows_gain else self.plan()
+def plan_of_training(metrics: HostMetrics, model: Any) -> Plan:
+    """Return what is evaluated in the training of a model."""
+    return metrics.plan(_gain_of(model)) if metrics.follows_gain else metrics.plan()
 
 
-def gain_of(model: Any) -> Gain:
-    """Return the gain that XGBoost's own NDCG has in the training of a model, or of the folds of xgb.cv."""
+def _gain_of(model: Any) -> Gain:
+    """Return the gain of XGBoost's own NDCG in a training, which may be that of xgb.cv."""
     booster = model if isinstance(model, xgboost.Booster) else model.cvfolds[0].bst
     learner = json.loads(booster.save_config())["learner"]
     metrics = [part for part in learner.get("metrics", ()) if part["name"].startswith("ndcg")]
-    for part in (*metrics, learner["objective"]):  # map and pre have a gain in their settings too, which is always 1
+    for part in (*metrics, learner["objective"]):  # map and pre have this setting too, but it is always 1
         if "ndcg_exp_gain" in part.get("lambdarank_param", {}):
             return gain_of_setting("ndcg_exp_gain", part["lambdarank_param"]["ndcg_exp_gain"])
     return "exp"  # the objective has no gain, and XGBoost's NDCG is not in use

@@ -1,0 +1,19 @@
+"""The contract between this package and the training libraries that call it (hosts).
+
+An adapter is a function or callback with the signature that its host asks for.
+It holds a `HostMetrics`, and does not inherit from it: a host may use any method name.
+In each call an adapter does the following.
+
+1. It checks that it got what its host passes, and raises `wrong_host` otherwise.
+2. It asks for the plan of the training: `HostMetrics.plan`. If `HostMetrics.follows_gain`, it reads
+   the host's own gain first and passes it. `find_host_call` reads what a host does not pass.
+3. It finds the queries. If the host passes a data set, the adapter reads its labels, weights and
+   query boundaries in each round, and `QueriesCache` lays them out once. If the host passes no
+   queries, the adapter takes the data in its own constructor, as ``xgboost.Monitor`` does.
+4. It finds out which names the host's log has already, and calls `refuse_names_in_use`.
+5. It calls `HostMetrics.evaluate_round`, which requires one score a row, raises an error for an
+   undefined mean, and records the values per query in the user's log.
+6. It returns the means in the form of the host, with the direction `HIGHER_IS_BETTER`.
+
+`facts` has what messages need to know about each host without importing it.
+"""

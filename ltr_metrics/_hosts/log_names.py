@@ -1,0 +1,106 @@
+"""The names of metrics in a host's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
+
+from ltr_metrics._engine.checks import require_option
+from ltr_metrics._engine.words import NameStyle
+from ltr_metrics._hosts.facts import HOSTS
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.metrics.requests import Request, name_of
+
+Names = NameStyle | Mapping[Any, str]
+NAMES: tuple[NameStyle, ...] = get_args(NameStyle)
+
+
+def names_in_log(request: Request, names: Names) -> dict[str, str]:
+    """Return the name in the log for each canonical name."""
+    if isinstance(names, Mapping):
+        logged = _names_of_mapping(request, names)
+    elif not isinstance(names, str):
+        raise LtrTypeError(
+            f"names must be one of {', '.join(map(repr, NAMES))}, or a mapping of metrics to names of your own. "
+            f"Got {names!r}."
+        )
+    elif require_option("names", names, NAMES) == "asked":
+        logged = _names_as_asked(request)
+    else:
+        logged = {str(metric): metric.slug if names == "slug" else str(metric) for metric in request.metrics}
+    _refuse_shared_names(request, logged)
+    return logged
+
+
+def refuse_names_in_use(names: Iterable[str], in_use: Iterable[str], data: str, host: str) -> None:
+    """Raise an error if one of our names is in a host's log already.
+
+    Parameters
+    ----------
+    names, in_use : iterable of str
+        Our names, and those that the log has for this data set from other metrics.
+    data : str
+        The data set, as the message calls it.
+    host : str
+        A key of `HOSTS`.
+    """
+    taken = set(in_use)
+    shared = [name for name in names if name in taken]
+    if shared:
+        facts = HOSTS[host]
+        raise LtrValueError(
+            f"{', '.join(map(repr, shared))} of {data} is in the log already, from {facts.other_writers}. The log "
+            f"keeps one history per name, so it would mix the values of both. {facts.remedy} Or rename our metric in "
+            f'the log: names={{"{shared[0]}": "my_{shared[0]}"}}. For map@10, convention="{host}" does so: it logs '
+            f"{facts.map_at_10}. If two metric functions log the same name, rename one of them or leave one out."
+        )
+
+
+def _names_as_asked(request: Request) -> dict[str, str]:
+    typed: dict[str, str] = {}
+    for asked, canonical in request.asked.items():
+        if typed.setdefault(canonical, asked) != asked:
+            raise LtrValueError(
+                f"{typed[canonical]!r} and {asked!r} are the same metric, {canonical}, which is logged once. With "
+                'names="asked" it would have two names. Leave one of them out, or name it yourself: '
+                f'names={{"{canonical}": ...}}.'
+            )
+    return typed
+
+
+def _names_of_mapping(request: Request, names: Mapping[Any, str]) -> dict[str, str]:
+    logged = {str(metric): str(metric) for metric in request.metrics}
+    chosen: dict[str, str] = {}
+    for key, name in names.items():
+        metric = name_of(key)
+        canonical = metric if metric in logged else request.asked.get(metric)
+        if canonical is None:
+            known = dict.fromkeys([*request.asked, *logged])
+            raise LtrValueError(
+                f"names has {metric!r}, which is not evaluated.{did_you_mean(metric, known)} A key is a metric as you "
+                f"asked for it, or its canonical name. Here: {', '.join(known)}."
+            )
+        if not isinstance(name, str) or not name.strip():
+            raise LtrTypeError(f"names must map metrics to text that is not empty. Got {name!r} for {metric!r}.")
+        if chosen.setdefault(canonical, name) != name:
+            raise LtrValueError(
+                f"names gives {canonical} two names, {chosen[canonical]!r} and {name!r}. Keep one of the two keys."
+            )
+    return logged | chosen
+
+
+def _refuse_shared_names(request: Request, logged: Mapping[str, str]) -> None:
+    """Raise an error for a name of two metrics. Users look metrics up by all of their names."""
+    owner: dict[str, str] = {}
+    for canonical, name in logged.items():
+        if owner.setdefault(name, canonical) != canonical:
+            raise LtrValueError(
+                f"{owner[name]} and {canonical} would both be logged as {name!r}, and a log has one history for a "
+                f'name. Give one of them another name: names={{"{canonical}": ...}}.'
+            )
+    for name, canonical in {**request.asked, **{canonical: canonical for canonical in logged}}.items():
+        if owner.get(name, canonical) != canonical:
+            raise LtrValueError(
+                f"{owner[name]} would be logged as {name!r}, which is the name of {canonical} here. "
+                "Choose another name."
+            )
