@@ -17,7 +17,7 @@ from ltr_metrics.evaluation.log.folds import scores_of_one_search
 from ltr_metrics.evaluation.log.matching import match_candidates
 from ltr_metrics.evaluation.log.parameters import Parameters, varying_names
 from ltr_metrics.evaluation.log.records import query_weights
-from ltr_metrics.evaluation.log.scores import Score, fold_key
+from ltr_metrics.evaluation.log.scores import Score, search_key
 from ltr_metrics.evaluation.means import counting, mean, standard_error
 from ltr_metrics.metrics.base import Metric
 
@@ -62,7 +62,7 @@ class Candidate(Printed):
 
     @property
     def mean_over_folds(self) -> float:
-        """Unweighted mean of the folds, as in scikit-learn: a query of a smaller fold counts more."""
+        """Unweighted mean of the folds, as in scikit-learn: queries of small folds count more."""
         return float(self.folds.mean())
 
     @property
@@ -104,10 +104,10 @@ def candidates_of(
             "of a QueryRanker, which remembers its training queries. Otherwise the part is None."
         )
     with_metric = [score for score in of_part if metric in score.evaluation.per_query]
-    chosen = scores_of_one_search(with_metric or of_part)  # without the metric, _candidate raises the error
+    chosen = scores_of_one_search(with_metric or of_part)  # if none has it, _candidate fails
     queries = {query for score in chosen for query in score.evaluation.plain_qid}
     position = {query: i for i, query in enumerate(sorted(queries, key=order_of_id))}
-    folds = sorted({fold_key(score) for score in chosen})
+    folds = sorted({_fold_of(score) for score in chosen})
     names = varying_names([score.parameters for score in chosen])
     by_number: dict[int, list[Score]] = {}
     for score in chosen:
@@ -116,6 +116,10 @@ def candidates_of(
     if params is not None:
         return [candidates[i] for i in match_candidates(params, [(c.all_parameters, c.parameters) for c in candidates])]
     return sorted(candidates, key=lambda c: (np.isnan(c.mean_over_folds), -c.mean_over_folds, c.number))
+
+
+def _fold_of(score: Score) -> tuple[int, int]:
+    return search_key(score.search), score.fold
 
 
 def _candidate(
@@ -130,7 +134,7 @@ def _candidate(
     total, n_defined, weight, n_scored = np.zeros((4, len(position)))
     for score in scores:
         evaluation = score.evaluation
-        means[folds.index(fold_key(score))] = evaluation.mean[name]
+        means[folds.index(_fold_of(score))] = evaluation.mean[name]
         at, values = np.array([position[i] for i in evaluation.plain_qid]), evaluation.per_query[name]
         total[at] += np.where(np.isnan(values), 0, values)
         n_defined[at] += ~np.isnan(values)

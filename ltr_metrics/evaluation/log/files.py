@@ -37,7 +37,7 @@ class Split(NamedTuple):
     A set of queries is a fingerprint of their ids, and None if it is unknown.
     """
 
-    search: str | None  # the queries of `fit` and `fold` together: equal for all splits of a cross-validation
+    search: str | None  # `fit` and `fold` together: equal for all splits of a cross-validation
     part: PartOfSearch | None
     fold: str  # the queries that were scored
     fit: str | None  # the queries that the ranker was fitted on
@@ -94,7 +94,7 @@ def _to_arrays(record: Record) -> dict[str, Any]:
         "metrics": list(evaluation.per_query),
         "asked": evaluation.per_query.asked,
         "policy": asdict(evaluation.policy),
-        "qid": evaluation.plain_qid if has_objects else None,  # only a pickle could hold the objects themselves
+        "qid": evaluation.plain_qid if has_objects else None,  # objects would need a pickle
     }
     arrays = {
         "header": np.array(json.dumps(header)),

@@ -15,7 +15,7 @@ from ltr_metrics._engine.plain import PlainId, order_of_id
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.log.parameters import as_text
 from ltr_metrics.evaluation.log.records import first_few
-from ltr_metrics.evaluation.log.scores import Score
+from ltr_metrics.evaluation.log.scores import Score, search_key
 
 _UNKNOWN = (
     "The log cannot know, since these estimators do not remember their training queries. Wrap the estimator in a "
@@ -25,13 +25,13 @@ _UNKNOWN = (
 
 
 def scores_of_one_search(scores: Sequence[Score]) -> Sequence[Score]:
-    """Return the scores of the only search that has several folds, or of all splits if there is none.
+    """Return the scores of the only search that has several folds, or all scores if none has.
 
     All scores are of one part. If the splits of a cross-validation leave out some of the queries,
     each split is a search of one fold.
     """
     n_folds = Counter(search for search, _ in {(score.search, score.fold) for score in scores})
-    searches = sorted((search for search, n in n_folds.items() if n > 1), key=lambda n: -1 if n is None else n)
+    searches = sorted((search for search, n in n_folds.items() if n > 1), key=search_key)
     if len(searches) > 1:
         raise LtrValueError(
             f"This log holds the scores of {len(searches)} searches on different data: those within a nested "
@@ -49,7 +49,7 @@ def scores_of_one_search(scores: Sequence[Score]) -> Sequence[Score]:
 
 
 def _refuse_shared_queries(chosen: Sequence[Score], others: Iterable[Score]) -> None:
-    """Refuse test queries of the search in another one: that score may be of a fold, and not of a refitted ranker."""
+    """Refuse a score on other data that shares test queries: it may be a fold of the search."""
     queries = {query for score in chosen for query in score.evaluation.plain_qid}
     for score in others:
         shared = [query for query in score.evaluation.plain_qid if query in queries and score.part == "test"]
@@ -63,7 +63,7 @@ def _refuse_shared_queries(chosen: Sequence[Score], others: Iterable[Score]) -> 
 
 
 def _drop_scores_of_refitted(scores: Sequence[Score]) -> list[Score]:
-    """Drop the scores of a refitted candidate on other data, where each split is a search of one fold."""
+    """Drop the scores of a refitted candidate, if each split is a search of one fold."""
     candidates: dict[int | None, set[int]] = {}
     for score in scores:
         candidates.setdefault(score.search, set()).add(score.candidate)

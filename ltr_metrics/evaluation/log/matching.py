@@ -4,20 +4,21 @@ An entry holds the parameters that a grid sets, and a candidate holds all parame
 estimator. With several grids, an entry may leave out a parameter that another grid sets. That
 parameter then has the default of the searched estimator, which the log does not know. We try the
 values that occur in the log as defaults, and keep those with which each entry fits one candidate.
+If several are possible, the solution with the most distinct candidates is the right one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any, NoReturn
+from typing import Any
 
 from ltr_metrics.errors import LtrKeyError, LtrTypeError
 from ltr_metrics.evaluation.log.parameters import Parameters, as_text
 from ltr_metrics.evaluation.log.records import first_few
 
 Texts = dict[str, str]
-MAX_DEFAULTS = 1000  # combinations of defaults to try; more need many grids that each set parameters of their own
+MAX_DEFAULTS = 1000  # combinations to try; only many different grids have more
 
 
 def match_candidates(
@@ -41,14 +42,21 @@ def match_candidates(
         if all(len(indices) == 1 for indices in matches):
             solutions.add(tuple(indices[0] for indices in matches))
     most = max((len(set(solution)) for solution in solutions), default=0)
-    best = [solution for solution in solutions if len(set(solution)) == most]  # with the most distinct candidates
+    best = [solution for solution in solutions if len(set(solution)) == most]
     if len(best) != 1:
-        _refuse(entries, wanted, known, [varying for _, varying in candidates])
+        n_matches = [sum(entry.items() <= texts.items() for texts in known) for entry in wanted]
+        n = 0 if 0 in n_matches else max(n_matches)
+        raise LtrKeyError(
+            f"{n or 'No'} candidate{'s have' if n > 1 else ' has'} the parameters "
+            f"{dict(entries[n_matches.index(n)])!r}, and exactly one must have them. Leave out of params a candidate "
+            "whose fits have all failed: it was never scored. The parameters that vary between the candidates of the "
+            f"log: {first_few([varying for _, varying in candidates])}."
+        )
     return list(best[0])
 
 
 def _with_nested(parameters: Mapping[str, Any]) -> Parameters:
-    """Add the parameters of estimators among the values, by their names in ``get_params(deep=True)``."""
+    """Add the parameters of estimators among the values, as ``get_params(deep=True)`` does."""
     nested = {
         f"{name}__{inner}": entry
         for name, value in parameters.items()
@@ -70,18 +78,6 @@ def _possible_defaults(entries: Sequence[Mapping[str, Any]], known: Sequence[Tex
 
 
 def _fits(texts: Texts, entry: Texts, defaults: Texts) -> bool:
-    """Whether a candidate has an entry's parameters, and the defaults of those that the entry leaves out."""
+    """Whether a candidate has an entry's parameters, and the defaults of all that it leaves out."""
     left_out = defaults.keys() & texts.keys() - entry.keys()
     return entry.items() <= texts.items() and all(texts[name] == defaults[name] for name in left_out)
-
-
-def _refuse(
-    entries: Sequence[Mapping[str, Any]], wanted: Sequence[Texts], known: Sequence[Texts], shown: Sequence[Parameters]
-) -> NoReturn:
-    n_matches = [sum(entry.items() <= texts.items() for texts in known) for entry in wanted]
-    n = 0 if 0 in n_matches else max(n_matches)
-    raise LtrKeyError(
-        f"{n or 'No'} candidate{'s have' if n > 1 else ' has'} the parameters {dict(entries[n_matches.index(n)])!r}, "
-        "and exactly one must have them. Leave out of params a candidate whose fits have all failed: "
-        f"it was never scored. The parameters that vary between the candidates of the log: {first_few(shown)}."
-    )

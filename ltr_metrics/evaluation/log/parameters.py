@@ -1,4 +1,4 @@
-"""A candidate's parameters as plain values, which are equal in every process and comparable as text."""
+"""A candidate's parameters as plain values, which are the same in every process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def as_text(value: Any) -> str:
 
 
 def varying_names(candidates: Sequence[Parameters]) -> list[str]:
-    """Return the names of the parameters that differ between candidates, or that some of them lack."""
+    """Return the names of the parameters that differ between candidates, or that some lack."""
     names = sorted({name for parameters in candidates for name in parameters})
     texts = {name: {as_text(p[name]) if name in p else None for p in candidates} for name in names}
     return [name for name in names if len(texts[name]) > 1]

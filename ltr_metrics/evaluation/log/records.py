@@ -1,4 +1,4 @@
-"""Load the scores of a folder, merge those of one candidate and split, and refuse what cannot be compared."""
+"""Load the records of a folder, merge repetitions, and refuse scores that cannot be compared."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ltr_metrics.evaluation.result import Evaluation, take_queries
 
 
 def load(folder: Path) -> list[Record]:
-    """Return one record a candidate and split, in an order that does not depend on the order of writing."""
+    """Return one record a candidate and split; the order of writing does not matter."""
     records = read(folder)
     if not records:
         raise LtrKeyError(f"There are no scores in {folder} (files *{SUFFIX}): no scorer has written to this log yet.")
@@ -45,7 +46,7 @@ def _refuse_two_meanings(folder: Path, records: Iterable[Record]) -> None:
 
 
 def _refuse_cut_queries(records: Iterable[Record]) -> None:
-    """Refuse a query of two sizes: every candidate is scored on all documents of a query, in every part."""
+    """Refuse a query of two sizes: all candidates are scored on all documents of a query."""
     sizes: dict[PlainId, int] = {}
     for record in records:
         evaluation = record.evaluation
@@ -62,14 +63,14 @@ def _refuse_cut_queries(records: Iterable[Record]) -> None:
 
 def _merge_repetitions(folder: Path, records: Iterable[Record]) -> list[Record]:
     merged: dict[tuple[str, Split], Record] = {}
-    for record in sorted(records, key=lambda r: list(r.evaluation.per_query)):  # not in the order of writing
+    for record in sorted(records, key=lambda r: list(r.evaluation.per_query)):  # in a fixed order
         key = (as_text(record.parameters), record.split)
         merged[key] = _merge(folder, merged[key], record) if key in merged else record
     return list(merged.values())
 
 
 def _merge(folder: Path, one: Record, other: Record) -> Record:
-    """Merge two records of one candidate and split, whose common metrics must have the same values."""
+    """Merge two records of one candidate and split; values of common metrics must be equal."""
     a, b = one.evaluation, _reorder_queries(other.evaluation, one.evaluation)
     pairs = [(a.n_documents, b.n_documents), (a.n_relevant, b.n_relevant), (query_weights(a), query_weights(b))]
     pairs += [(a.per_query[name], b.per_query[name]) for name in a.per_query if name in b.per_query]
@@ -86,20 +87,13 @@ def _merge(folder: Path, one: Record, other: Record) -> Record:
             f"Parameters: {as_text(one.parameters)}."
         )
     policy = replace(a.policy, no_relevant_of={**a.policy.no_relevant_of, **b.policy.no_relevant_of})
-    evaluation = Evaluation.of(
-        {**a.per_query, **b.per_query},
-        a.per_query.asked | b.per_query.asked,
-        qid=a.qid,
-        n_documents=a.n_documents,
-        n_relevant=a.n_relevant,
-        weight=a.weight,
-        policy=policy,
-    )
-    return replace(one, evaluation=evaluation)
+    values, asked = {**a.per_query, **b.per_query}, a.per_query.asked | b.per_query.asked
+    fields = {name: getattr(a, name) for name in ("qid", "n_documents", "n_relevant", "weight")}
+    return replace(one, evaluation=Evaluation.of(values, asked, policy=policy, **fields))
 
 
 def _reorder_queries(evaluation: Evaluation, like: Evaluation) -> Evaluation:
-    """Return an evaluation with its queries in the order of another one, which has the same queries."""
+    """Return an evaluation with its queries in the order of one with the same queries."""
     if np.array_equal(like.qid, evaluation.qid):
         return evaluation
     position = {query: i for i, query in enumerate(evaluation.plain_qid)}
@@ -131,6 +125,6 @@ def query_weights(evaluation: Evaluation) -> FloatArray:
     return np.ones(evaluation.n_queries) if evaluation.weight is None else evaluation.weight
 
 
-def first_few(things: Sequence[object], n: int = 5) -> str:
+def first_few(things: Sequence[Any], n: int = 5) -> str:
     """Return the first few things, for a message."""
     return ", ".join(map(repr, things[:n])) + ", ..." * (len(things) > n)

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray
 from ltr_metrics._engine.ids import IdOrder
 from ltr_metrics._engine.plain import order_of_id
 from ltr_metrics._engine.words import PartOfSearch
 from ltr_metrics.evaluation.log import records
 from ltr_metrics.evaluation.log.files import Record, Split
 from ltr_metrics.evaluation.log.parameters import Parameters, as_text, sort_key, varying_names
-from ltr_metrics.evaluation.result import Evaluation, table_of
+from ltr_metrics.evaluation.result import Evaluation
 
 if TYPE_CHECKING:
     import pandas
@@ -68,9 +67,9 @@ class Score:
     refitted: bool = False
 
 
-def fold_key(score: Score) -> tuple[int, int]:
-    """Return a key that identifies a fold among those of one part, and sorts them: unknown searches first."""
-    return -1 if score.search is None else score.search, score.fold
+def search_key(search: int | None) -> int:
+    """Return a key that sorts searches, the unknown one first."""
+    return -1 if search is None else search
 
 
 def load_scores(folder: Path) -> list[Score]:
@@ -80,28 +79,23 @@ def load_scores(folder: Path) -> list[Score]:
     evaluations = {record.split: record.evaluation for record in loaded}
     ids = {split: sorted(map(order_of_id, evaluation.plain_qid)) for split, evaluation in evaluations.items()}
     searches, folds = _number_searches(ids), _number_folds(ids)
-
-    def score(record: Record) -> Score:
-        split = record.split
-        return Score(
-            candidates[as_text(record.parameters)],
-            searches[split.search],
-            folds[split],
-            split.part,
-            record.parameters,
-            record.evaluation,
-            refitted=split.fit is not None and split.fit != split.search and split.fit in searches,
+    scores = [
+        Score(
+            candidate=candidates[as_text(record.parameters)],
+            search=searches[record.split.search],
+            fold=folds[record.split],
+            part=record.split.part,
+            parameters=record.parameters,
+            evaluation=record.evaluation,
+            refitted=record.split.fit != record.split.search and record.split.fit in searches,
         )
-
-    def order(score: Score) -> tuple[int, int, str, int]:
-        search, fold = fold_key(score)
-        return score.candidate, search, str(score.part), fold
-
-    return sorted(map(score, loaded), key=order)
+        for record in loaded
+    ]
+    return sorted(scores, key=lambda score: (score.candidate, search_key(score.search), str(score.part), score.fold))
 
 
 def _number_candidates(loaded: Sequence[Record]) -> dict[str, int]:
-    """Return the number of each candidate by the text of its parameters: by the values of those that vary."""
+    """Return the number of each candidate, in the order of the values that vary."""
     by_text = {as_text(record.parameters): record.parameters for record in loaded}
     names = varying_names(list(by_text.values()))
     ordered = sorted(by_text, key=lambda text: ([sort_key(by_text[text].get(name)) for name in names], text))
@@ -109,7 +103,7 @@ def _number_candidates(loaded: Sequence[Record]) -> dict[str, int]:
 
 
 def _number_searches(ids: Mapping[Split, SortedIds]) -> dict[str | None, int | None]:
-    """Return the number of each search: those with the most folds first, then by their smallest ids."""
+    """Return the number of each search, by most folds, then by smallest ids."""
     by_search: dict[str, list[Split]] = {}
     for split in ids:
         if split.search is not None:
@@ -134,30 +128,18 @@ def _number_folds(ids: Mapping[Split, SortedIds]) -> dict[Split, int]:
 
 def scores_to_pandas(scores: Sequence[Score]) -> pandas.DataFrame:
     """Return a table with one row a score and query."""
-    evaluations = [score.evaluation for score in scores]
-    sizes = [evaluation.n_queries for evaluation in evaluations]
-    columns: dict[str, Any] = {
-        name: np.repeat(np.array([getattr(score, name) for score in scores]), sizes)
-        for name in ("candidate", "search", "fold", "part")
-    }
-    columns["qid"] = _concat_ids([evaluation.qid for evaluation in evaluations])
-    columns["documents"] = np.concatenate([evaluation.n_documents for evaluation in evaluations])
-    columns["relevant"] = np.concatenate([evaluation.n_relevant for evaluation in evaluations])
-    for metric in dict.fromkeys(name for evaluation in evaluations for name in evaluation.per_query):
-        columns[metric] = np.concatenate(
-            [evaluation.per_query.get(metric, np.full(evaluation.n_queries, np.nan)) for evaluation in evaluations]
-        )
+    tables = [score.evaluation.to_pandas() for score in scores]
+    import pandas as pd  # there, since to_pandas needs it
+
+    sizes = [len(table) for table in tables]
+    table = pd.concat(tables, ignore_index=True)
+    for i, name in enumerate(("candidate", "search", "fold", "part")):
+        table.insert(i, name, np.repeat(np.array([getattr(score, name) for score in scores]), sizes))
     for name in varying_names([score.parameters for score in scores]):
         cells = [_cell(score.parameters.get(name)) for score in scores]
-        columns[f"param_{name}"] = [cell for cell, n in zip(cells, sizes, strict=True) for _ in range(n)]
-    return table_of(columns)
+        table[f"param_{name}"] = [cell for cell, n in zip(cells, sizes, strict=True) for _ in range(n)]
+    return table
 
 
 def _cell(value: Any) -> Any:
-    return as_text(value) if isinstance(value, (list, dict)) else value  # pandas cannot group by lists
-
-
-def _concat_ids(arrays: Sequence[AnyArray]) -> AnyArray:
-    if len({array.dtype.kind for array in arrays}) > 1:  # NumPy would turn the numbers into text
-        arrays = [array.astype(object) for array in arrays]
-    return np.concatenate(arrays)
+    return as_text(value) if isinstance(value, (list, dict)) else value  # lists cannot be grouped

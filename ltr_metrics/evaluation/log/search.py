@@ -64,8 +64,8 @@ class SearchLog:
         The search is the one with several folds. Other scores of the same scorer
         (``search.score(X_test, y_test)``, a baseline) are ignored: their rankers were fitted and
         scored on other queries, taken together. If no search has several folds, all scores count.
-        This holds for a single holdout, and for splits that each leave out some of the queries, as
-        ``ShuffleSplit`` with ``train_size + test_size < 1`` and ``TimeSeriesSplit`` do. In that case,
+        This holds for a single holdout, and for splits that each leave out some of the queries:
+        ``ShuffleSplit`` with ``train_size + test_size < 1``, and ``TimeSeriesSplit``. In that case,
         score nothing else with the scorer that has the log. A split that is drawn twice, with the
         same queries in both parts, counts once.
 
