@@ -117,7 +117,7 @@ def test_it_can_be_read_and_kept() -> None:
     assert str(found) == repr(found)
     assert str(found).splitlines() == [
         "mrr: keep 2 rounds (rule one_se: round 1, counted from 0), mean 0.8333 +- 0.1667",
-        "3 of 3 rounds cannot be told from the best at 95% confidence, the first of them 0, the last 2",
+        "3 of 3 rounds do not differ significantly from the best at 95% confidence, the first is 0, the last 2",
     ]
     kept = json.loads(json.dumps(found.to_dict()))
     assert kept["curve"] == found.curve.tolist()
@@ -138,8 +138,8 @@ def test_a_chosen_round_that_can_be_told_from_the_best_is_said_so() -> None:
     assert str(found).splitlines() == [
         "mrr: keep 1 round (rule one_se: round 0, counted from 0), mean 0.4750 +- 0.1750",
         "best: round 2, mean 0.4900 +- 0.1748",
-        "1 of 3 rounds cannot be told from the best at 99.9% confidence, the first of them 2, the last 2",
-        "round 0 is not one of them: the paired comparison does tell it from the best",
+        "1 of 3 rounds do not differ significantly from the best at 99.9% confidence, the first is 2, the last 2",
+        "round 0 differs significantly from the best, compared query by query",
     ]
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics.evaluation.log.learning import LearningCurve, lasting, learning_curve
+from ltr_metrics.evaluation.log.learning import LearningCurve, lasting_losses, learning_curve
 from ltr_metrics.evaluation.means import mean_interval
 from ltr_metrics.metrics.requests import resolve
 
@@ -84,7 +84,7 @@ def test_lasting_losses_are_those_of_the_definition(data: st.DataObject) -> None
     values = np.array(rows)
     values[:, np.isnan(values[0])] = NAN
     best = data.draw(st.integers(0, n - 1))
-    assert lasting(values, best).tolist() == slow_lasting(values, best)
+    assert lasting_losses(values, best).tolist() == slow_lasting(values, best)
 
 
 def test_by_hand() -> None:
@@ -96,7 +96,7 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(found.loss, [0.3])  # the later half are the last two rounds, of which the nearer has .7
     assert found.n_lasting_gains == 1
     assert str(found).splitlines()[2] == (
-        "after the best round 1 queries lose for good and 1 gain for good, most of all 'q2' (-0.3000)"
+        "after the best round 1 queries have a lasting loss and 1 a lasting gain, largest losses: 'q2' (-0.3000)"
     )
     last = curve_of(rounds[:2])
     assert (last.overfit.tolist(), last.n_lasting_gains) == ([], 0)

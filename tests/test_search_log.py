@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ltr_metrics as ltr
@@ -133,7 +133,7 @@ def test_candidates_in_the_order_of_the_search(log: ltr.PerQueryLog) -> None:
     assert [c.number for c in log.candidates("mrr", params=params)] == [2, 0, 1]
     with pytest.raises(ltr.LtrKeyError, match=r"No candidate has the parameters {'column': 3}.*'column': 0"):
         log.candidates("mrr", params=[{"column": 3}])
-    with pytest.raises(ltr.LtrKeyError, match="3 candidates have the parameters {'seed': 7}, where one"):
+    with pytest.raises(ltr.LtrKeyError, match="3 candidates have the parameters {'seed': 7}, and exactly one"):
         log.candidates("mrr", params=[{"seed": 7}])
     with pytest.raises(ltr.LtrKeyError, match=r"No candidate.*'column': 1\.0"):
         log.candidates("mrr", params=[{"column": 1.0}])
@@ -155,6 +155,20 @@ def test_estimators_among_the_parameters_are_told_apart_by_theirs(log: ltr.PerQu
     assert str(found[0]).startswith(f"mrr of {str(found[0].parameters)[:100]}...: {found[0].mean_over_folds:.4f} over")
     with pytest.raises(ltr.LtrKeyError, match="2 candidates"):
         log.candidates("mrr", params=[{"passthrough": Ridge}])
+
+
+def test_grids_of_different_estimators(log: ltr.PerQueryLog) -> None:
+    """A grid that leaves out the parameters of another grid's estimator leaves no default open."""
+    params = [
+        *({"model": Ridge(), "model__alpha": alpha} for alpha in (1.0, 2.0)),
+        *({"model": LinearRegression(), "model__n_jobs": n_jobs} for n_jobs in (1, 2)),
+    ]
+    for column, entry in enumerate(params):
+        score(log, column % 3, 0, parameters=Pipeline([("model", None)]).set_params(**entry).get_params())
+    candidates = log.candidates("mrr", params=params)
+    assert [c.parameters["model"] for c in candidates] == ["Ridge", "Ridge", "LinearRegression", "LinearRegression"]
+    assert [c.parameters.get("model__alpha") for c in candidates] == [1.0, 2.0, None, None]
+    assert [c.parameters.get("model__n_jobs") for c in candidates] == [None, None, 1, 2]
 
 
 def test_the_table(log: ltr.PerQueryLog) -> None:
@@ -304,7 +318,7 @@ def test_a_query_that_was_cut_is_refused(log: ltr.PerQueryLog) -> None:
     score(log, 1, 0, rows=slice(1, None))  # as HalvingGridSearchCV does by n_samples
     with pytest.raises(
         ltr.LtrValueError,
-        match=r'Query 0 was scored with .*cuts queries.*resource=.*"estimator__n_estimators"; learning_curve always',
+        match=r'Query 0 was scored with .*cuts queries.*resource=.*"estimator__n_estimators"\. learning_curve always',
     ):
         log.candidates("mrr")
 
@@ -366,7 +380,7 @@ def test_several_searches_are_told_apart_and_not_mixed(log: ltr.PerQueryLog, tmp
         record(log, scored, fitted)
         record(log, fitted, fitted, "train")
     for part in ("test", "train"):
-        with pytest.raises(ltr.LtrValueError, match=r"3 searches, .*nested.*a folder of its own.* 0 and 1 and 2\.$"):
+        with pytest.raises(ltr.LtrValueError, match=r"3 searches on .*nested.*a folder of its own.* 0 and 1 and 2\.$"):
             log.candidates("dcg", part)
     table = log.to_pandas()
     assert table[table.part == "test"].groupby("search")["qid"].agg(["min", "max", "count"]).to_numpy().tolist() == [
@@ -635,13 +649,13 @@ def test_other_files_are_left_alone_and_damaged_ones_are_named(log: ltr.PerQuery
     damaged = log.folder / "damaged.scores.npz"
     for wrong in (b"", b"text", content[:200], content[:-200], content[:300] + b"\0" * 50 + content[350:]):
         damaged.write_bytes(wrong)
-        with pytest.raises(ltr.LtrValueError, match=r"damaged\.scores\.npz is no readable record of scores: .*Remove"):
+        with pytest.raises(ltr.LtrValueError, match=r"damaged\.scores\.npz is not a readable file of scores: .*Remove"):
             log.scores()
     np.savez(damaged, header=np.array([object()], dtype=object))
-    with pytest.raises(ltr.LtrValueError, match="no readable record of scores: ValueError.*allow_pickle=False"):
+    with pytest.raises(ltr.LtrValueError, match="not a readable file of scores: ValueError.*allow_pickle=False"):
         log.scores()
     np.savez(damaged, header=np.array('{"format": 99}'))
-    with pytest.raises(ltr.LtrValueError, match="its format is 99, where 1 is read"):
+    with pytest.raises(ltr.LtrValueError, match="the format of the file is 99, and this version reads format 1"):
         log.scores()
 
 
@@ -659,7 +673,7 @@ def test_each_use_has_a_log_of_its_own(log: ltr.PerQueryLog, tmp_path: Path) -> 
             ask("valid_0", "mrr")
     training = ltr.PerQueryLog()
     for ask in (training.scores, training.to_pandas, lambda: training.candidates("mrr")):
-        with pytest.raises(ltr.LtrTypeError, match=r"no scores of a search.*ask PerQueryLog\(folder=PATH\)"):
+        with pytest.raises(ltr.LtrTypeError, match=r"no scores of a search.*from PerQueryLog\(folder=PATH\)"):
             ask()
     with pytest.raises(ltr.LtrKeyError, match="no scores in .*search .*no scorer has written"):
         log.scores()

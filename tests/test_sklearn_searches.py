@@ -433,7 +433,7 @@ class TestLog:
                 ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=CV, error_score="raise", refit=False
             )
             search.fit(frame(X[train], qid[train]), y[train], groups=qid[train])
-        with pytest.raises(ltr.LtrValueError, match=r"3 searches, .*a folder of its own.* 0 and 1 and 2\."):
+        with pytest.raises(ltr.LtrValueError, match=r"3 searches on .*a folder of its own.* 0 and 1 and 2\."):
             log.candidates("mrr")
         assert log.to_pandas().groupby("search")["fold"].nunique().tolist() == [3, 3, 3]
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, require_count, require_fraction
+from ltr_metrics._hosts.host_metrics import HostMetrics, UndefinedMeanError
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import Training, is_of_evaluation

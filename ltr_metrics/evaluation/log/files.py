@@ -1,7 +1,8 @@
-"""Per-query values of one candidate on one fold of a search, to a file and back.
+"""Write the per-query values of one score of a search to a file, and read the files of a folder.
 
-Searches score in many processes at once. So each score is a file of its own under a name of its own, written under another
-name first: whoever reads sees whole files only, and nobody waits. Nothing in them is pickled.
+A search scores in many processes at once, so each score has a file of its own with a name of its
+own. A file gets its name when it is complete: a reader sees complete files only, and no process
+waits for another. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -28,24 +29,27 @@ from ltr_metrics.metrics.requests import Policy
 
 SUFFIX = ".scores.npz"
 FORMAT = 1
-Split = tuple[str | None, str | None, str, str | None]  # search, part, fold, fit
+
+
+class Split(NamedTuple):
+    """The queries of a score: two splits may have one test set and different training sets.
+
+    A set of queries is a fingerprint of their ids, and None if it is unknown.
+    """
+
+    search: str | None  # `fit` and `fold` together: equal for all splits of a cross-validation
+    part: PartOfSearch | None
+    fold: str  # the queries that were scored
+    fit: str | None  # the queries that the ranker was fitted on
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What a file holds. Sets of queries are fingerprints, None if unknown."""
+    """The content of a file: one candidate's score on one split."""
 
     parameters: Parameters
-    part: PartOfSearch | None
-    fold: str  # of the queries that were scored
-    fit: str | None  # of those that the ranker was fitted on
-    search: str | None  # of both together: the same for all splits of a cross-validation
+    split: Split
     evaluation: Evaluation
-
-    @property
-    def split(self) -> Split:
-        """What was scored of which fit: two splits may have one test set and different training sets."""
-        return self.search, self.part, self.fold, self.fit
 
 
 def write(
@@ -55,41 +59,42 @@ def write(
     evaluation: Evaluation,
     fitted: Iterable[object] | None,
 ) -> None:
-    """Write a file of its own, whole or not at all."""
+    """Write a score into a new file, completely or not at all."""
+    scored, fitted = evaluation.qid.tolist(), None if fitted is None else list(fitted)
+    split = Split(
+        search=None if fitted is None else _fingerprint([*fitted, *scored]),
+        part=part,
+        fold=_fingerprint(scored),
+        fit=None if fitted is None else _fingerprint(fitted),
+    )
     folder.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()
-    np.savez(content, **_to_arrays(parameters, part, evaluation, fitted))
+    np.savez(content, **_to_arrays(Record(plain(parameters), split, evaluation)))
     write_whole(folder / f"{uuid4().hex}{SUFFIX}", content.getvalue())
 
 
 def read(folder: Path) -> list[Record]:
-    """Read all files of the folder that are scores."""
-    return [_read(path) for path in folder.glob(f"*{SUFFIX}")]
+    """Read all scores of a folder."""
+    return [_read_file(path) for path in folder.glob(f"*{SUFFIX}")]
 
 
 def _fingerprint(ids: Iterable[object]) -> str:
-    """Return what two sets of ids have in common if and only if they are the same set."""
-    plain = sorted(set(map(plain_id, ids)), key=order_of_id)
-    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+    """Return a text that two collections of ids share if and only if they are the same set."""
+    distinct = sorted(set(map(plain_id, ids)), key=order_of_id)
+    return hashlib.sha256(json.dumps(distinct).encode()).hexdigest()
 
 
-def _to_arrays(
-    parameters: Mapping[str, Any], part: PartOfSearch | None, evaluation: Evaluation, fitted: Iterable[object] | None
-) -> dict[str, Any]:
-    scored = evaluation.qid.tolist()
-    fitted = None if fitted is None else list(fitted)
+def _to_arrays(record: Record) -> dict[str, Any]:
+    evaluation = record.evaluation
     has_objects = evaluation.qid.dtype == object
     header = {
         "format": FORMAT,
-        "parameters": plain(parameters),
-        "part": part,
-        "fold": _fingerprint(scored),
-        "fit": None if fitted is None else _fingerprint(fitted),
-        "search": None if fitted is None else _fingerprint([*fitted, *scored]),
+        "parameters": record.parameters,
+        **record.split._asdict(),
         "metrics": list(evaluation.per_query),
         "asked": evaluation.per_query.asked,
         "policy": asdict(evaluation.policy),
-        "qid": evaluation.plain_qid if has_objects else None,  # only a pickle could hold the objects themselves
+        "qid": evaluation.plain_qid if has_objects else None,  # objects would need a pickle
     }
     arrays = {
         "header": np.array(json.dumps(header)),
@@ -102,21 +107,22 @@ def _to_arrays(
     return {name: array for name, array in arrays.items() if array is not None}
 
 
-def _read(path: Path) -> Record:
+def _read_file(path: Path) -> Record:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _from_arrays(dict(arrays))
-    except Exception as error:  # whatever a damaged file leads zipfile, NumPy and JSON to
+    except Exception as error:  # whatever zipfile, NumPy and JSON raise for a damaged file
         raise LtrValueError(
-            f"{path} is no readable record of scores: {type(error).__name__}: {error}. It is damaged, or of another version of this "
-            "package. Remove the file, and score that candidate again into a new folder if you need it."
+            f"{path} is not a readable file of scores: {type(error).__name__}: {error}. "
+            "It is damaged, or another version of this package wrote it. "
+            "Remove the file. If you need that score, run the search again with a new folder."
         ) from error
 
 
 def _from_arrays(arrays: dict[str, AnyArray]) -> Record:
     header: dict[str, Any] = json.loads(str(arrays["header"]))
     if header["format"] != FORMAT:
-        raise LtrValueError(f"its format is {header['format']}, where {FORMAT} is read")
+        raise LtrValueError(f"the format of the file is {header['format']}, and this version reads format {FORMAT}")
     qid = arrays["qid"] if header["qid"] is None else np.array([*header["qid"], None], dtype=object)[:-1]
     evaluation = Evaluation.of(
         dict(zip(header["metrics"], arrays["values"], strict=True)),
@@ -127,6 +133,4 @@ def _from_arrays(arrays: dict[str, AnyArray]) -> Record:
         weight=arrays.get("weight"),
         policy=Policy(**header["policy"]),
     )
-    return Record(
-        **{name: header[name] for name in ("parameters", "part", "fold", "fit", "search")}, evaluation=evaluation
-    )
+    return Record(header["parameters"], Split(*(header[name] for name in Split._fields)), evaluation)

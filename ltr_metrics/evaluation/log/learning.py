@@ -1,6 +1,6 @@
-"""The learning curve of a training: mean and interval of each round, and the queries that lose what they had.
+"""The learning curve of a training: mean and interval of each round, and the overfit queries.
 
-Values are (rounds x queries), NaN = left out.
+Values are (rounds x queries); NaN = left out.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from ltr_metrics.errors import one_line
 from ltr_metrics.evaluation.log.rounds import best_round
 from ltr_metrics.evaluation.means import counting, t_quantile
 
-MOST_NAMED = 3  # queries in the text
+MAX_NAMED = 3  # queries in the printed text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve(Printed):
-    """What one data set's queries had in each round of a training; see `PerQueryLog.learning_curve`.
+    """The mean of one data set's queries in each round of a training, with its interval.
+
+    `PerQueryLog.learning_curve` returns it.
 
     Attributes
     ----------
@@ -33,21 +35,22 @@ class LearningCurve(Printed):
     data : str
         Name of the data set.
     mean, low, high : ndarray of float64
-        Of each round, (weighted) over queries: the mean and its interval.
+        The (weighted) mean over queries of each round, and the limits of its interval.
     confidence : float
-        Of the intervals, and of the plateau.
+        Confidence level of the intervals and of the plateau.
     n_queries : int
-        Queries that the best round's mean is over.
+        Number of queries in the best round's mean.
     best : int
-        The round of the highest mean, from 0, the earliest of equals.
+        The round with the highest mean, from 0, the earliest of equal ones.
     plateau : ndarray of int
-        Rounds whose mean cannot be told from the best, paired by query: see `BestRound`.
+        Rounds whose mean does not differ significantly from the best, paired by query: see
+        `BestRound`.
     overfit : ndarray
-        Ids of the queries that lose for good after the best round, the largest loss first.
+        Ids of the queries with a lasting loss after the best round, the largest loss first.
     loss : ndarray of float64
-        How much each of them loses.
+        Loss of each of these queries.
     n_lasting_gains : int
-        Queries that gain for good after the best round.
+        Number of queries with a lasting gain after the best round.
     """
 
     metric: str
@@ -65,7 +68,7 @@ class LearningCurve(Printed):
 
     @property
     def n_rounds(self) -> int:
-        """Rounds of the training."""
+        """Number of rounds of the training."""
         return len(self.mean)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,77 +90,82 @@ class LearningCurve(Printed):
         }
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> LearningCurve:
-        """Return the curve that `to_dict` wrote; further entries are not looked at."""
-        mean, low, high = (np.array(found[name], dtype=np.float64) for name in ("mean", "low", "high"))
+    def from_dict(cls, content: Mapping[str, Any]) -> LearningCurve:
+        """Return the curve that `to_dict` wrote; further entries are ignored."""
+        mean, low, high = (np.array(content[name], dtype=np.float64) for name in ("mean", "low", "high"))
         return cls(
-            **{name: found[name] for name in ("metric", "data", "confidence", "n_queries", "best", "n_lasting_gains")},
+            **{
+                name: content[name] for name in ("metric", "data", "confidence", "n_queries", "best", "n_lasting_gains")
+            },
             mean=mean,
             low=low,
             high=high,
-            plateau=np.array(found["plateau"], dtype=np.intp),
-            overfit=np.array([query["qid"] for query in found["overfit"]], dtype=object),
-            loss=np.array([query["loss"] for query in found["overfit"]], dtype=np.float64),
+            plateau=np.array(content["plateau"], dtype=np.intp),
+            overfit=np.array([query["qid"] for query in content["overfit"]], dtype=object),
+            loss=np.array([query["loss"] for query in content["overfit"]], dtype=np.float64),
         )
 
     def printed_parts(self) -> list[str]:
-        """Return the best round, what cannot be told from it, and who loses after it, a line each."""
+        """Return the best round, its plateau, and the lasting losses after it."""
         best, plateau = self.best, self.plateau
-        interval = f"[{self.low[best]:.4f}, {self.high[best]:.4f}] ({100 * self.confidence:g}% interval, {self.n_queries:,} queries)"
+        interval = f"[{self.low[best]:.4f}, {self.high[best]:.4f}] ({100 * self.confidence:g}% interval"
+        mean = f"mean {self.mean[best]:.4f} {interval}, {self.n_queries:,} queries)"
+        extent = f"the first is {plateau[0]}, the last {plateau[-1]}"
         lines = [
-            f"{self.metric} of {one_line(self.data)}: best round {best}, counted from 0, mean {self.mean[best]:.4f} {interval}"
+            f"{self.metric} of {one_line(self.data)}: best round {best}, counted from 0, {mean}",
+            f"{len(plateau)} of {self.n_rounds} rounds do not differ significantly from the best, {extent}",
         ]
-        lines.append(
-            f"{len(plateau)} of {self.n_rounds} rounds cannot be told from the best, the first of them {plateau[0]}, the last {plateau[-1]}"
-        )
         if best == self.n_rounds - 1:
             return ["\n".join([*lines, "the best round is the last: more rounds may be better yet"])]
         lines.append(
-            f"after the best round {len(self.overfit):,} queries lose for good and {self.n_lasting_gains:,} gain for good"
+            f"after the best round {len(self.overfit):,} queries have a lasting loss and {self.n_lasting_gains:,} "
+            "a lasting gain"
         )
         if len(self.overfit):
-            named = zip(plain_ids(self.overfit[:MOST_NAMED]), self.loss, strict=False)
-            lines[-1] += ", most of all " + ", ".join(f"{qid!r} (-{loss:.4f})" for qid, loss in named)
+            largest = zip(plain_ids(self.overfit[:MAX_NAMED]), self.loss, strict=False)
+            lines[-1] += ", largest losses: " + ", ".join(f"{qid!r} (-{loss:.4f})" for qid, loss in largest)
         return ["\n".join(lines)]
 
 
 def learning_curve(
     values: FloatArray, weight: FloatArray | None, qid: AnyArray, *, metric: str, data: str, confidence: float
 ) -> LearningCurve:
-    """Return mean and interval of each round, the best, its plateau, and the queries that lose for good after it."""
-    found = best_round(values, weight, metric=metric, rule="max", confidence=confidence)
+    """Return the mean and interval of each round, the best round, and the overfit queries."""
+    chosen = best_round(values, weight, metric=metric, rule="max", confidence=confidence)
     n_queries = [int(counting(of_round, weight).sum()) for of_round in values]
-    half = found.standard_error * [t_quantile(n, confidence) for n in n_queries]
-    counts = counting(values[found.best], weight)
-    loss = np.where(counts, lasting(values, found.best), 0.0)
+    half = chosen.standard_error * [t_quantile(n, confidence) for n in n_queries]
+    counts = counting(values[chosen.best], weight)
+    loss = np.where(counts, lasting_losses(values, chosen.best), 0.0)
     by_loss = np.argsort(-loss, kind="stable")
     overfit = by_loss[loss[by_loss] > 0]
     return LearningCurve(
         metric=metric,
         data=data,
-        mean=found.curve,
-        low=found.curve - half,
-        high=found.curve + half,
-        confidence=found.confidence,
-        n_queries=n_queries[found.best],
-        best=found.best,
-        plateau=found.plateau,
+        mean=chosen.curve,
+        low=chosen.curve - half,
+        high=chosen.curve + half,
+        confidence=chosen.confidence,
+        n_queries=n_queries[chosen.best],
+        best=chosen.best,
+        plateau=chosen.plateau,
         overfit=qid[overfit],
         loss=loss[overfit],
         n_lasting_gains=int((loss < 0).sum()),
     )
 
 
-def lasting(values: FloatArray, best: int) -> FloatArray:
-    """Return what each query loses for good after a round: above 0 a loss, below 0 a gain, 0 neither.
+def lasting_losses(values: FloatArray, best: int) -> FloatArray:
+    """Return the lasting loss of each query after a round; a gain is negative, and 0 is neither.
 
-    A query's value jumps from round to round, so one round says little. A loss lasts if no round of the later half of those after the
-    best comes back to the best round's value; it is what the nearest of them is short of. A gain likewise.
+    A query's value varies from round to round, so that one round means little. We look at the later
+    half of the rounds after the best one. A loss is lasting if all of them are below the query's
+    value at the best round, and it is the difference to the highest of them. A gain is lasting if
+    all are above that value, and it is the difference to the lowest of them.
     """
-    after = len(values) - 1 - best
-    if after == 0:
+    n_after = len(values) - 1 - best
+    if n_after == 0:
         return np.zeros(values.shape[1])
-    then, tail = values[best], values[len(values) - (after + 1) // 2 :]
-    loss, gain = difference_of(then, tail.max(axis=0)), difference_of(then, tail.min(axis=0))
-    change: FloatArray = np.where(loss > 0, loss, np.where(gain < 0, gain, 0.0))
-    return change
+    at_best, later = values[best], values[len(values) - (n_after + 1) // 2 :]
+    loss, gain = difference_of(at_best, later.max(axis=0)), difference_of(at_best, later.min(axis=0))
+    lasting: FloatArray = np.where(loss > 0, loss, np.where(gain < 0, gain, 0.0))
+    return lasting

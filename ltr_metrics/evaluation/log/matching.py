@@ -1,65 +1,83 @@
-"""Which candidate each entry of ``search.cv_results_["params"]`` is."""
+"""Match the entries of ``search.cv_results_["params"]`` with the candidates of a log.
+
+An entry holds the parameters that a grid sets, and a candidate holds all parameters of its
+estimator. With several grids, an entry may leave out a parameter that another grid sets. That
+parameter then has the default of the searched estimator, which the log does not know. We try the
+values that occur in the log as defaults, and keep those with which each entry fits one candidate.
+If several are possible, the solution with the most distinct candidates is the right one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import Any, NoReturn
+from typing import Any
 
 from ltr_metrics.errors import LtrKeyError, LtrTypeError
-from ltr_metrics.evaluation.log.parameters import Parameters, as_text, with_nested
-from ltr_metrics.evaluation.log.scores import some
+from ltr_metrics.evaluation.log.parameters import Parameters, as_text
+from ltr_metrics.evaluation.log.records import first_few
+
+Texts = dict[str, str]
+MAX_DEFAULTS = 1000  # combinations to try; only many different grids have more
 
 
-def places_of(params: Iterable[Mapping[str, Any]], candidates: Sequence[tuple[Parameters, Parameters]]) -> list[int]:
-    """Return the place of each entry's candidate: the one whose parameters contain it.
+def match_candidates(
+    params: Iterable[Mapping[str, Any]], candidates: Sequence[tuple[Parameters, Parameters]]
+) -> list[int]:
+    """Return the index of each entry's candidate.
 
-    Candidates are given as all of their parameters, and those that vary, which a message shows.
+    A candidate is given by all of its parameters, and by those that vary, which a message shows.
     """
     if isinstance(params, (str, Mapping)):
         raise LtrTypeError(
-            f'params must be several candidates\' parameters, as search.cv_results_["params"]. Got {params!r}.'
+            "params must be a sequence with the parameters of each candidate, such as "
+            f'search.cv_results_["params"]. Got {params!r}.'
         )
     entries = list(params)
-    wanted = [{name: as_text(value) for name, value in with_nested(entry).items()} for entry in entries]
-    known = [{name: as_text(value) for name, value in everything.items()} for everything, _ in candidates]
-    found = [
-        [of_entry[0] for of_entry in matching]
-        for own in _own_values(entries, known)
-        for matching in [[[i for i, texts in enumerate(known) if _fits(texts, entry, own)] for entry in wanted]]
-        if all(len(of_entry) == 1 for of_entry in matching)
-    ]
-    most = max((len(set(places)) for places in found), default=0)
-    best = [places for places in found if len(set(places)) == most]
+    wanted = [_texts(_with_nested(entry)) for entry in entries]
+    known = [_texts(parameters) for parameters, _ in candidates]
+    solutions = set()
+    for defaults in _possible_defaults(entries, known):
+        matches = [[i for i, texts in enumerate(known) if _fits(texts, entry, defaults)] for entry in wanted]
+        if all(len(indices) == 1 for indices in matches):
+            solutions.add(tuple(indices[0] for indices in matches))
+    most = max((len(set(solution)) for solution in solutions), default=0)
+    best = [solution for solution in solutions if len(set(solution)) == most]
     if len(best) != 1:
-        _refuse(entries, wanted, known, [vary for _, vary in candidates])
-    return best[0]
+        n_matches = [sum(entry.items() <= texts.items() for texts in known) for entry in wanted]
+        n = 0 if 0 in n_matches else max(n_matches)
+        raise LtrKeyError(
+            f"{n or 'No'} candidate{'s have' if n > 1 else ' has'} the parameters "
+            f"{dict(entries[n_matches.index(n)])!r}, and exactly one must have them. Leave out of params a candidate "
+            "whose fits have all failed: it was never scored. The parameters that vary between the candidates of the "
+            f"log: {first_few([varying for _, varying in candidates])}."
+        )
+    return list(best[0])
 
 
-def _own_values(entries: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, str]]) -> Iterable[dict[str, str]]:
-    """Return what the estimator's own values may be of parameters that one of several grids sets and another leaves out."""
+def _with_nested(parameters: Mapping[str, Any]) -> Parameters:
+    """Add the parameters of estimators among the values, as ``get_params(deep=True)`` does."""
+    nested = {
+        f"{name}__{inner}": entry
+        for name, value in parameters.items()
+        if hasattr(value, "get_params") and not isinstance(value, type)
+        for inner, entry in value.get_params(deep=True).items()
+    }
+    return nested | dict(parameters)
+
+
+def _texts(parameters: Parameters) -> Texts:
+    return {name: as_text(value) for name, value in parameters.items()}
+
+
+def _possible_defaults(entries: Sequence[Mapping[str, Any]], known: Sequence[Texts]) -> Iterator[Texts]:
+    """Yield possible defaults of the parameters that some entries set and others leave out."""
     names = sorted({name for entry in entries for name in entry if any(name not in other for other in entries)})
     observed = [sorted({texts[name] for texts in known if name in texts}) for name in names]
-    possible = (dict(zip(names, values, strict=True)) for values in product(*observed))
-    return islice(possible, 1000)  # many grids, each with parameters of its own: let them be searched one at a time
+    return (dict(zip(names, values, strict=True)) for values in islice(product(*observed), MAX_DEFAULTS))
 
 
-def _fits(texts: Mapping[str, str], entry: Mapping[str, str], own: Mapping[str, str]) -> bool:
-    """Whether a candidate has an entry's parameters and, of those that the entry leaves out, the estimator's own."""
-    left_out = own.keys() & texts.keys() - entry.keys()
-    return entry.items() <= texts.items() and all(texts[name] == own[name] for name in left_out)
-
-
-def _refuse(
-    entries: Sequence[Mapping[str, Any]],
-    wanted: Sequence[Mapping[str, str]],
-    known: Sequence[Mapping[str, str]],
-    shown: Sequence[Parameters],
-) -> NoReturn:
-    matches = [sum(entry.items() <= texts.items() for texts in known) for entry in wanted]
-    n = 0 if 0 in matches else max(matches)
-    raise LtrKeyError(
-        f"{n or 'No'} candidate{'s have' if n > 1 else ' has'} the parameters {dict(entries[matches.index(n)])!r}, where one should; one "
-        "whose fits have all failed was never scored, and is to be left out of params. "
-        f"Of those that vary, the log has {some(shown)}."
-    )
+def _fits(texts: Texts, entry: Texts, defaults: Texts) -> bool:
+    """Whether a candidate has an entry's parameters, and the defaults of all that it leaves out."""
+    left_out = defaults.keys() & texts.keys() - entry.keys()
+    return entry.items() <= texts.items() and all(texts[name] == defaults[name] for name in left_out)

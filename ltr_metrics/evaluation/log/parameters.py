@@ -1,4 +1,4 @@
-"""A candidate's parameters as plain values: the same in every fold and process, and comparable as text."""
+"""A candidate's parameters as plain values, which are the same in every process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ import numpy as np
 from ltr_metrics.metrics.base import Metric
 
 Parameters = dict[str, Any]
-BY_TEXT = (Metric, Enum, Decimal, date, os.PathLike)  # date includes datetime
+KEPT_AS_TEXT = (Metric, Enum, Decimal, date, os.PathLike)  # date includes datetime
 
 
 def plain(value: Any) -> Any:
-    """Return None, numbers, text, and lists and dicts of them as JSON has them; all else as the name of its class or function.
+    """Return a value that JSON can hold: None, a number, a text, or a list or dict of these.
 
-    What is `BY_TEXT` is its ``str``: metrics by their canonical names, members of an Enum, Decimals, dates, paths.
-    A name and not a ``repr``, which has addresses in it and would make one candidate another in each process.
+    Metrics, members of an Enum, Decimals, dates and paths become their ``str``. Any other object
+    becomes the name of its class, a class or a function its own name. A ``repr`` may contain a
+    memory address, which would make one candidate another in each process.
     """
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
@@ -32,37 +33,26 @@ def plain(value: Any) -> Any:
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
-    if isinstance(value, (set, frozenset)):  # whose order differs between processes
+    if isinstance(value, (set, frozenset)):  # the order of a set differs between processes
         return sorted(map(plain, value), key=as_text)
-    if isinstance(value, BY_TEXT):
+    if isinstance(value, KEPT_AS_TEXT):
         return str(value)
     return getattr(value, "__qualname__", type(value).__qualname__)
 
 
 def as_text(value: Any) -> str:
-    """Return the text of a plain value, by which values are told apart: 1, 1.0 and True are three, NaN is itself."""
+    """Return the text by which values are compared: 1, 1.0 and True differ, and NaN equals NaN."""
     return json.dumps(plain(value), sort_keys=True)
 
 
-def with_nested(parameters: Mapping[str, Any]) -> Parameters:
-    """Add the parameters of estimators among the values, by the names that ``get_params(deep=True)`` has for them."""
-    nested = {
-        f"{name}__{inner}": entry
-        for name, value in parameters.items()
-        if hasattr(value, "get_params") and not isinstance(value, type)
-        for inner, entry in value.get_params(deep=True).items()
-    }
-    return nested | dict(parameters)
-
-
-def varying(candidates: Sequence[Parameters]) -> list[str]:
-    """Return the names of those that are not the same, or not there, in all candidates."""
+def varying_names(candidates: Sequence[Parameters]) -> list[str]:
+    """Return the names of the parameters that differ between candidates, or that some lack."""
     names = sorted({name for parameters in candidates for name in parameters})
     texts = {name: {as_text(p[name]) if name in p else None for p in candidates} for name in names}
     return [name for name in names if len(texts[name]) > 1]
 
 
-def order_of(value: Any) -> tuple[bool, float, str]:
-    """Return what plain values are sorted by: numbers by size, before all else by text."""
+def sort_key(value: Any) -> tuple[bool, float, str]:
+    """Return a key that sorts plain values: numbers by size, then all others by their text."""
     is_number = isinstance(value, (int, float)) and value == value
     return (not is_number, value if is_number else 0, as_text(value))

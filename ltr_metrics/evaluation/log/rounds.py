@@ -1,6 +1,6 @@
-"""Statistics over the rounds of a training: which queries changed, the curve of each segment, which round is best.
+"""Statistics over the rounds of a training: changes, the curve of each segment, the best round.
 
-Values are (rounds x queries), NaN = left out.
+Values are (rounds x queries); NaN = left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RULES: tuple[RuleOfBestRound, ...] = get_args(RuleOfBestRound)
 
 
 def change(values: FloatArray, qid: AnyArray, before: int, after: int) -> Change:
-    """Return how the queries fared between two rounds."""
+    """Return which queries improved and which got worse between two rounds."""
     for round_ in (before, after):
         if not isinstance(round_, (int, np.integer)) or not -len(values) <= round_ < len(values):
             raise LtrValueError(f"There are {len(values)} rounds in the log, counted from 0; got round {round_!r}.")
@@ -43,13 +43,15 @@ def segment_curves(values: FloatArray, weight: FloatArray | None, by: Any) -> di
 
 
 def curve(values: FloatArray, weight: FloatArray | None) -> FloatArray:
-    """Return the mean of each round, NaN where it is over no query."""
+    """Return the mean of each round, NaN for a mean of no query."""
     return np.array([mean(of_round, weight) for of_round in values])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BestRound(Printed):
-    """Which round of a training to keep, and which others cannot be told from the best; see `PerQueryLog.best_round`.
+    """The round to keep, and the rounds that do not differ significantly from the best one.
+
+    `PerQueryLog.best_round` returns it.
 
     Attributes
     ----------
@@ -58,17 +60,18 @@ class BestRound(Printed):
     round : int
         The chosen round, from 0.
     rule : str
-        How it was chosen.
+        The rule that chose it.
     best : int
-        The round of the highest mean, the earliest of equals, as hosts choose it.
+        The round with the highest mean, the earliest of equal ones, as hosts choose it.
     curve : ndarray of float64
-        Mean of each round, as the host got it.
+        Mean of each round, as the host received it.
     standard_error : ndarray of float64
         Standard error of each round's mean, over queries.
     plateau : ndarray of int
-        Rounds whose mean cannot be told from that of the best, which is among them.
+        Rounds whose mean does not differ significantly from that of the best round, which is one
+        of them.
     confidence : float
-        With which confidence the others can.
+        Confidence level of the plateau.
     """
 
     metric: str
@@ -82,7 +85,11 @@ class BestRound(Printed):
 
     @property
     def n_rounds(self) -> int:
-        """Rounds to keep: LightGBM's ``num_iteration=n_rounds``, XGBoost's ``iteration_range=(0, n_rounds)``."""
+        """Number of rounds to keep.
+
+        Pass it to ``predict``: LightGBM's ``num_iteration=n_rounds``, XGBoost's
+        ``iteration_range=(0, n_rounds)``.
+        """
         return self.round + 1
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,29 +107,28 @@ class BestRound(Printed):
         }
 
     def printed_parts(self) -> list[str]:
-        """Return the choice and how sure it is, a line each."""
-        rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
-        lines = [
-            f"{self.metric}: keep {rounds} (rule {self.rule}: round {self.round}, counted from 0), mean {self._mean(self.round)}"
-        ]
+        """Return the chosen round, the best one and the plateau."""
+        n_rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
+        rule = f"rule {self.rule}: round {self.round}, counted from 0"
+        lines = [f"{self.metric}: keep {n_rounds} ({rule}), mean {self._mean(self.round)}"]
         if self.round != self.best:
             lines.append(f"best: round {self.best}, mean {self._mean(self.best)}")
         lines.append(
-            f"{len(self.plateau)} of {len(self.curve)} rounds cannot be told from the best at {100 * self.confidence:g}% confidence, "
-            f"the first of them {self.plateau[0]}, the last {self.plateau[-1]}"
+            f"{len(self.plateau)} of {len(self.curve)} rounds do not differ significantly from the best at "
+            f"{100 * self.confidence:g}% confidence, the first is {self.plateau[0]}, the last {self.plateau[-1]}"
         )
         if self.round not in self.plateau:
-            lines.append(f"round {self.round} is not one of them: the paired comparison does tell it from the best")
+            lines.append(f"round {self.round} differs significantly from the best, compared query by query")
         return ["\n".join(lines)]
 
-    def _mean(self, of_round: int) -> str:
-        return f"{self.curve[of_round]:.4f} +- {self.standard_error[of_round]:.4f}"
+    def _mean(self, round_: int) -> str:
+        return f"{self.curve[round_]:.4f} +- {self.standard_error[round_]:.4f}"
 
 
 def best_round(
     values: FloatArray, weight: FloatArray | None, *, metric: str, rule: RuleOfBestRound, confidence: float
 ) -> BestRound:
-    """Choose a round, and find those whose mean cannot be told from the best."""
+    """Choose a round, and find those whose mean does not differ significantly from the best one."""
     require_option("rule", rule, RULES)
     confidence = require_confidence(confidence)
     _refuse_too_few(values, weight, metric)
@@ -131,12 +137,12 @@ def best_round(
     best = int(means.argmax())
     chosen = best if rule == "max" else int((means >= means[best] - errors[best]).argmax())
     z = -NormalDist().inv_cdf((1 - confidence) / 2)
-    same = [not _is_told_apart(of_round - values[best], weight, z) for of_round in values]
+    same = [not _differs(of_round - values[best], weight, z) for of_round in values]
     return BestRound(metric, chosen, rule, best, means, errors, np.flatnonzero(same), confidence)
 
 
-def _is_told_apart(difference: FloatArray, weight: FloatArray | None, z: float) -> bool:
-    # A mean or an error that is NaN, where fewer than two queries have a value in both rounds, tells nothing apart.
+def _differs(difference: FloatArray, weight: FloatArray | None, z: float) -> bool:
+    # Fewer than two queries with a value in both rounds give NaN, which is not a difference.
     return abs(mean(difference, weight)) > z * standard_error(difference, weight)
 
 
@@ -145,7 +151,8 @@ def _refuse_too_few(values: FloatArray, weight: FloatArray | None, metric: str) 
     if (n_queries < 2).any():
         round_ = int((n_queries < 2).argmax())
         raise LtrValueError(
-            f"best_round needs at least two queries that {metric} is defined for, since it judges a round by how much its queries "
-            f"differ: round {round_} has {n_queries[round_]} of {values.shape[1]}"
-            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set no_relevant=0 or 1."
+            f"best_round needs at least two queries that {metric} is defined for, since it compares rounds by the "
+            f"spread between queries: round {round_} has {n_queries[round_]} of {values.shape[1]}"
+            f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set "
+            "no_relevant=0 or 1."
         )

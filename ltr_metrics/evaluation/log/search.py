@@ -1,4 +1,4 @@
-"""The scores of a search: what every candidate's queries had on each fold."""
+"""The half of `PerQueryLog` that keeps the scores of a search, by candidate, fold and query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ltr_metrics._engine.words import PartOfSearch
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.log import files
 from ltr_metrics.evaluation.log.candidates import Candidate, candidates_of
-from ltr_metrics.evaluation.log.scores import Score, scores_in, table
+from ltr_metrics.evaluation.log.scores import Score, load_scores, scores_to_pandas
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
 
@@ -29,26 +29,29 @@ class SearchLog:
 
     @property
     def folder(self) -> Path | None:
-        """Where the scores of a search are; None for the log of a training."""
+        """Folder with the scores of a search; None for the log of a training."""
         return self._folder
 
     def scores(self) -> list[Score]:
-        """Return all scores of the folder, by candidate, search, part and fold.
+        """Return all scores of the folder, sorted by candidate, search, part and fold.
 
-        Each has ``parameters`` (all of the estimator, as plain values), ``part`` ("test", "train", or None where the scorer
-        could not know), ``evaluation``, and the numbers ``candidate``, ``search`` and ``fold``. Numbers depend on parameters and query
-        ids, not on which worker was first: candidates are in the order of the values of those parameters that vary, folds in that
-        of their smallest query ids, within each search and part. The ``search`` tells apart what was fitted and scored on other data:
-        0 has most folds, then come a refitted ranker's scores on other data, or further searches; None is where the scorer could
-        not know what the ranker was fitted on.
+        Each has ``parameters`` (all of the estimator, as plain values), ``part`` ("test", "train",
+        or None if the scorer could not know it), ``evaluation``, and the numbers ``candidate``,
+        ``search`` and ``fold``. The numbers depend on parameters and query ids, and not on which
+        worker was first. Candidates are sorted by the values of the parameters that vary, and
+        folds by their smallest query ids within each search and part. The number ``search``
+        separates scores on different data. Search 0 has the most folds. After it come the scores
+        of a refitted ranker on other data, or further searches. It is None if the scorer could not
+        know the queries that the ranker was fitted on.
 
         Raises
         ------
         LtrValueError
-            If there are two different scores of one candidate on one fold, as two searches in one folder leave them; if a
-            query was scored with different numbers of documents; if a file is damaged.
+            If one candidate has two different scores on one fold, as two searches in one folder
+            leave them; if a query was scored with different numbers of documents; if a file is
+            damaged.
         """
-        return scores_in(self.require_folder())
+        return load_scores(self.require_folder())
 
     def candidates(
         self,
@@ -58,40 +61,48 @@ class SearchLog:
     ) -> list[Candidate]:
         """Return each candidate of a search with its values over all folds.
 
-        The search is that of several folds. What the same scorer scored beside it (``search.score(X_test, y_test)``, a baseline)
-        counts for nothing here: the rankers were fitted and scored on other queries, taken together. Where no search has several
-        folds, all scores count: a single holdout, or splits that leave out some of the queries each, as ``ShuffleSplit`` does with
-        ``train_size + test_size < 1`` and ``TimeSeriesSplit``; then let the scorer that has the log score nothing else. A split
-        that is drawn twice, the same queries on both sides, counts once.
+        The search is the one with several folds. Other scores of the same scorer
+        (``search.score(X_test, y_test)``, a baseline) are ignored: their rankers were fitted and
+        scored on other queries, taken together. If no search has several folds, all scores count.
+        This holds for a single holdout, and for splits that each leave out some of the queries:
+        ``ShuffleSplit`` with ``train_size + test_size < 1``, and ``TimeSeriesSplit``. In that case,
+        score nothing else with the scorer that has the log. A split that is drawn twice, with the
+        same queries in both parts, counts once.
 
         Parameters
         ----------
         metric : str or Metric
         part : {"test", "train"} or None, default "test"
-            Which side of the splits; None for scores of which the scorer could not know.
+            Part of the splits; None for scores whose part the scorer could not know.
         params : sequence of dict, optional
-            ``search.cv_results_["params"]``: return the candidates in this order. Default: the highest mean over folds first.
+            ``search.cv_results_["params"]``: return the candidates in this order. Default: the
+            highest mean over folds first.
 
         Returns
         -------
         list of Candidate
-            Each has ``parameters`` (those that vary) and ``all_parameters``, ``folds`` (their means), ``mean_over_folds`` (as
-            scikit-learn), ``mean_over_queries``, ``standard_error``, ``n_queries``, and ``values``, one a query of ``qid``: in the same order
-            for all candidates, so that these can be compared query by query. A candidate that lacks a fold, as after a fit that
-            failed, has NaN there and in ``mean_over_folds``, as in scikit-learn.
+            Each has ``parameters`` (those that vary) and ``all_parameters``, ``folds`` (their
+            means), ``mean_over_folds`` (as in scikit-learn), ``mean_over_queries``,
+            ``standard_error``, ``n_queries``, and ``values``, one for each query of ``qid``. The
+            queries have the same order for all candidates, so you can compare candidates query by
+            query. A candidate that lacks a fold, as after a fit that failed, has NaN there and in
+            ``mean_over_folds``, as in scikit-learn.
 
         Raises
         ------
         LtrKeyError
-            If nothing of that metric or part is there, or not exactly one candidate has an entry of ``params``.
+            If there are no scores of that metric or part, or if an entry of ``params`` does not
+            match exactly one candidate.
         LtrValueError
-            If several searches have several folds each (a nested cross-validation), or share queries with the one that has. If
-            it is unknown what the rankers were fitted on (estimators that are no QueryRanker) and a fold contains another one or a
-            candidate lacks one: then nobody can tell training parts, failed fits and other data apart.
+            If several searches have several folds each (a nested cross-validation), or if another
+            search shares queries with the one that has several folds. If the scorer could not know
+            the training queries (the estimators are not a QueryRanker), and a fold contains another
+            one or a candidate lacks one: training parts, failed fits and other data then look the
+            same.
 
         Examples
         --------
-        What the scorer and its worker processes do, by hand:
+        This is what the scorer and its worker processes do:
 
         >>> import tempfile, ltr_metrics as ltr
         >>> from ltr_metrics.metrics.requests import resolve
@@ -111,12 +122,12 @@ class SearchLog:
         return candidates_of(self.scores(), metric, part, params)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return all scores of the folder, one row a candidate, search, fold, part and query.
+        """Return all scores of the folder as a table with one row a score and query.
 
-        Columns: candidate, search, fold, part, qid, documents, relevant, the metrics, and the parameters that vary, named
-        ``param_...`` as in ``cv_results_``.
+        The columns are candidate, search, fold, part, qid, documents, relevant, the metrics, and
+        the parameters that vary, named ``param_...`` as in ``cv_results_``.
         """
-        return table(self.scores())
+        return scores_to_pandas(self.scores())
 
     def record_score(
         self,
@@ -130,10 +141,11 @@ class SearchLog:
         Parameters
         ----------
         parameters : dict
-            All of the estimator.
+            All parameters of the estimator.
         result : Evaluation
         part : {"test", "train"} or None
-            Whether the ranker was fitted on none of these queries, on all of them, or on some or unknown ones.
+            "test" if the ranker was fitted on none of these queries, "train" if it was fitted on
+            all of them, and None if it was fitted on some of them or the scorer cannot know.
         fitted : iterable, optional
             Ids of all queries that the ranker was fitted on, if they are known.
         """
@@ -142,12 +154,13 @@ class SearchLog:
         files.write(self.require_folder(), parameters, part, result, fitted)
 
     def require_folder(self) -> Path:
-        """Return the folder, without which there are no scores."""
+        """Return the folder, or raise an error if the log has none."""
         if self._folder is None:
             raise LtrTypeError(
-                f"{self!r} has no folder: it keeps the rounds of a training, and no scores of a search, which come from processes of their own "
-                "and would be lost in memory. Give the scorer a log with a folder, make_scorer(..., log=PerQueryLog(folder=PATH)), and ask "
-                "PerQueryLog(folder=PATH) for the scores."
+                f"{self!r} has no folder: it keeps the rounds of a training, and no scores of a search. Worker "
+                "processes write the scores of a search, and in memory these would be lost. Give the scorer a log with "
+                "a folder, make_scorer(..., log=PerQueryLog(folder=PATH)), and read the scores from "
+                "PerQueryLog(folder=PATH)."
             )
         return self._folder
 
@@ -155,7 +168,7 @@ class SearchLog:
 def _as_folder(folder: Any) -> Path:
     if not isinstance(folder, (str, os.PathLike)):
         raise LtrTypeError(f"folder must be a path. Got {folder!r}.")
-    path = Path(folder).absolute()  # the same folder wherever a worker process stands
+    path = Path(folder).absolute()  # independent of the working directory of a worker process
     if path.exists() and not path.is_dir():
-        raise LtrValueError(f"folder must be a folder, or not there yet: {path} is a file.")
+        raise LtrValueError(f"folder must be a folder, or not exist yet: {path} is a file.")
     return path

@@ -1,4 +1,4 @@
-"""The rounds of a training: what every data set's queries had in each."""
+"""The half of `PerQueryLog` that keeps the rounds of a training, by data set and query."""
 
 from __future__ import annotations
 
@@ -23,14 +23,18 @@ from ltr_metrics.metrics.requests import Request
 
 @dataclass
 class Curves:
-    """One data set's values."""
+    """The values of one data set in all rounds.
 
-    data: Any  # weak reference to the host's data set, None once pickled
-    name: str | None  # as far as the host knows it
+    ``data`` and ``training`` are weak references, and None after unpickling. ``training`` refers to
+    the object that the host has one of for each training, and is None if that is unknown.
+    """
+
+    data: Any
+    name: str | None  # the host's name, if it is known
     qid: AnyArray
     sizes: IntArray
     weight: FloatArray | None
-    training: Any = None  # weak reference to what the host has one of for each training, None if unknown or pickled
+    training: Any = None
     asked: dict[str, str] = field(default_factory=dict)
     source: dict[str, Request] = field(default_factory=dict)
     rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
@@ -44,23 +48,21 @@ class TrainingLog:
             raise LtrTypeError(
                 f"names must be several names, such as [{names!r}]; a path goes into folder=. Got {names!r}."
             )
-        self._given = None if names is None else tuple(names)
-        if self._given is not None and len(set(self._given)) < len(self._given):
-            raise LtrValueError(
-                f"names must differ, since data sets are asked for by them. Got {', '.join(self._given)}."
-            )
+        self._user_names = None if names is None else tuple(names)
+        if self._user_names is not None and len(set(self._user_names)) < len(self._user_names):
+            raise LtrValueError(f"names must differ, since each selects a data set. Got {', '.join(self._user_names)}.")
         self._curves: list[Curves] = []
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the data sets, in the order in which the host evaluates them."""
-        if self._given is not None:
-            return self._given[: len(self._curves)]
-        alone = sum(curves.name != "training" for curves in self._curves) == 1
-        return tuple(curves.name or ("valid_0" if alone else f"data_{i}") for i, curves in enumerate(self._curves))
+        if self._user_names is not None:
+            return self._user_names[: len(self._curves)]
+        is_alone = sum(curves.name != "training" for curves in self._curves) == 1
+        return tuple(curves.name or ("valid_0" if is_alone else f"data_{i}") for i, curves in enumerate(self._curves))
 
     def values(self, data: Any, metric: str | Metric) -> FloatArray:
-        """Return a metric's values, (rounds x queries), NaN = left out.
+        """Return a metric's values (rounds x queries); NaN = left out.
 
         Parameters
         ----------
@@ -68,23 +70,25 @@ class TrainingLog:
             The host's data set, or its name.
         metric : str or Metric
         """
-        curves = self._of(data)
+        curves = self._curves_of(data)
         return np.array(ByMetric(curves.rounds, curves.asked)[metric])  # type: ignore[index]
 
     def qid(self, data: Any) -> AnyArray:
-        """Return the id of each column of `values`: with a host that knows sizes alone, the query's position."""
-        return self._of(data).qid
+        """Return the query id of each column of `values`, positions if the host knows only sizes."""
+        return self._curves_of(data).qid
 
     def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
-        """Return which queries improved and which got worse between two rounds (from 0; -1 is the last).
+        """Return the queries that improved and those that got worse between two rounds.
 
-        ``improved``, ``worsened`` and ``unchanged`` are ids, the largest change first; ``difference`` is after - before, one a
-        query in the order of `qid`. A query that the metric leaves out is in none of the three and has NaN there.
+        Rounds count from 0, and -1 is the last. ``improved``, ``worsened`` and ``unchanged`` are
+        ids, the largest change first. ``difference`` is after - before, one for each query in the
+        order of `qid`. A query that the metric leaves out is in none of the three lists and has NaN
+        there.
         """
         return change(self.values(data, metric), self.qid(data), before, after)
 
     def segments(self, data: Any, metric: str | Metric, by: Any) -> dict[Hashable, FloatArray]:
-        """Return the mean of each round for each segment of the queries, NaN where it is over no query.
+        """Return the mean of each round for each segment of queries, NaN for a mean of no query.
 
         Parameters
         ----------
@@ -92,26 +96,29 @@ class TrainingLog:
             The host's data set, or its name.
         metric : str or Metric
         by : array-like of shape (n_queries,)
-            A label a query, in the order of `qid`.
+            The label of each query, in the order of `qid`.
         """
-        return segment_curves(self.values(data, metric), self._of(data).weight, by)
+        return segment_curves(self.values(data, metric), self._curves_of(data).weight, by)
 
     def best_round(
         self, data: Any, metric: str | Metric, rule: RuleOfBestRound = "max", confidence: float = 0.95
     ) -> BestRound:
-        """Choose a round, and say which others cannot be told from the best on these queries.
+        """Choose a round, and return the rounds that do not differ significantly from the best one.
 
-        The plateau is paired: a round belongs to it if its mean difference to the best round, query by query, is within z
-        standard errors of that difference, z being the normal distribution's (an approximation that wants some dozens of
-        queries). Standard errors are over queries, weighted as the mean is.
+        These rounds are the plateau, which is paired by query. A round belongs to it if the mean
+        difference to the best round, query by query, is within z standard errors of that
+        difference. z is a quantile of the normal distribution, an approximation that needs some
+        dozens of queries. Standard errors are over queries, weighted as the mean is.
 
-        ``rule="one_se"`` is the classical rule, over the spread between the queries. That is conservative here: the rounds of a
-        training are judged on the same queries, so their differences vary far less than the queries do, and the round that the
-        rule chooses may well be told from the best. Whether it is in the plateau, which is paired, says so.
+        ``rule="one_se"`` is the classical rule, based on the spread between queries. It is
+        conservative here: all rounds are evaluated on the same queries, so the differences between
+        rounds vary much less than the queries do. The chosen round may therefore differ
+        significantly from the best one. The plateau, which is paired, shows whether it does.
 
-        This is for after the training, and no stopping rule: to stop once a gain is not significant was tried on MQ2008
-        and cost NDCG on the test queries, since many small gains add up. And the best of many
-        rounds is optimistic on the data that it was chosen on: report its value on others.
+        Use this after the training, and not as a stopping rule. We tried on MQ2008 to stop once a
+        gain is not significant, and it cost NDCG on the test queries, since many small gains add
+        up. The best of many rounds is also optimistic on the data that selected it: report its
+        value on other data.
 
         Parameters
         ----------
@@ -119,22 +126,25 @@ class TrainingLog:
             The host's data set, or its name.
         metric : str or Metric
         rule : {"max", "one_se"}, default "max"
-            ``"max"`` is the round of the highest mean, the earliest of equals. ``"one_se"`` is the earliest round whose mean is
-            within one standard error of that one's (Breiman, Friedman, Olshen and Stone: Classification and Regression
-            Trees, 1984): a smaller model.
+            ``"max"`` chooses the round with the highest mean, the earliest of equal ones.
+            ``"one_se"`` chooses the earliest round whose mean is within one standard error of that
+            mean, which gives a smaller model (Breiman, Friedman, Olshen and Stone: Classification
+            and Regression Trees, 1984).
         confidence : float, default 0.95
-            Of the plateau.
+            Confidence level of the plateau.
 
         Returns
         -------
         BestRound
-            ``round``, ``n_rounds`` (what to keep), ``best``, ``curve``, ``standard_error``, ``plateau``, `to_dict`. Rounds count
-            from the log's first: a training that continued a model adds the rounds that the model had.
+            ``round``, ``n_rounds`` (how many to keep), ``best``, ``curve``, ``standard_error``,
+            ``plateau``, `to_dict`. Rounds count from the first one of the log. If the training
+            continued a model, add the rounds that the model had before.
 
         Raises
         ------
         LtrValueError
-            If a round has fewer than two queries that the metric is defined for: nothing says then how sure its mean is.
+            If the metric is defined for fewer than two queries in some round, which leaves the
+            standard error of its mean undefined.
 
         Examples
         --------
@@ -155,38 +165,41 @@ class TrainingLog:
         >>> bool(value == best.curve[best.round])
         True
         """
-        curves = self._of(data)
+        curves = self._curves_of(data)
         name = ByMetric(curves.rounds, curves.asked).canonical(metric)
         return best_round(self.values(data, name), curves.weight, metric=name, rule=rule, confidence=confidence)
 
     def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
-        """Return the mean of each round with its interval, the best round, its plateau, and the queries that are overfit.
+        """Return the mean and interval of each round, the best round, and the overfit queries.
 
-        The interval is over queries, by Student's t: where the mean of other queries would be. Rounds are judged on the same queries,
-        so two of them may well be told apart although their intervals overlap; the plateau is paired, as in `best_round`.
+        The interval is over queries, by Student's t: it estimates the mean of other queries. All
+        rounds are evaluated on the same queries, so two rounds may differ significantly although
+        their intervals overlap. The plateau is paired, as in `best_round`.
 
-        A query is overfit if it loses for good after the best round: no round of the later half of those after it comes back to the
-        query's value at the best round. The best round is chosen for its high mean, so that a little more queries lose than gain
-        after it by chance alone: many more losses than gains are what overfitting looks like.
+        A query is overfit if it has a lasting loss after the best round: in the later half of the
+        rounds after it, no round reaches the query's value at the best round. The best round is
+        selected for its high mean, so slightly more queries lose than gain after it by chance
+        alone. Many more losses than gains indicate overfitting.
 
         Parameters
         ----------
         data : object or str
             The host's data set, or its name.
         metric : str or Metric
-            One of which higher is better, as all of this package are.
+            Higher is better, as for all metrics of this package.
         confidence : float, default 0.95
-            Of the intervals, and of the plateau.
+            Confidence level of the intervals and of the plateau.
 
         Returns
         -------
         LearningCurve
-            ``mean``, ``low``, ``high``, ``best``, ``plateau``, ``overfit`` (ids), ``loss``, ``n_lasting_gains``, `to_dict`.
+            ``mean``, ``low``, ``high``, ``best``, ``plateau``, ``overfit`` (ids), ``loss``,
+            ``n_lasting_gains``, `to_dict`.
 
         Raises
         ------
         LtrValueError
-            If a round has fewer than two queries that the metric is defined for.
+            If the metric is defined for fewer than two queries in some round.
         MissingExtraError
             If SciPy is not installed.
 
@@ -207,7 +220,7 @@ class TrainingLog:
         >>> set(curve.overfit) <= set(log.changes(valid, "ndcg@10", before=curve.best, after=-1).worsened)
         True
         """
-        curves = self._of(data)
+        curves = self._curves_of(data)
         name = ByMetric(curves.rounds, curves.asked).canonical(metric)
         return learning_curve(
             self.values(data, name),
@@ -221,19 +234,35 @@ class TrainingLog:
     def record(
         self, data: Any, result: Evaluation, request: Request, *, name: str | None = None, training: Any = None
     ) -> None:
-        """Append a round of one data set; see `PerQueryLog.record`."""
-        curves = self._known(data) or self._new(data, name, result)
+        """Append a round of one data set; adapters call this.
+
+        Parameters
+        ----------
+        data : object
+            The host's data set; the log keeps a weak reference.
+        result : Evaluation
+        request : Request
+            The request of the metric function: the same object in all rounds.
+        name : str, optional
+            The data set's name, if the host knows it.
+        training : object, optional
+            The object that the host has one of for each training (LightGBM's Booster), if it is
+            known; the log keeps a weak reference.
+        """
+        curves = self._find(data) or self._add(data, name, result)
         self._refuse_another_training(curves, training)
         self._refuse_changed_data(curves, result)
         for asked, canonical in request.asked.items():
             if curves.asked.setdefault(asked, canonical) != canonical:
                 raise LtrValueError(
-                    f"{asked!r} means {curves.asked[asked]} and {canonical} in one log. Give each metric function its own PerQueryLog."
+                    f"{asked!r} means {curves.asked[asked]} and {canonical} in one log. "
+                    "Give each metric function its own PerQueryLog."
                 )
         for metric, values in result.per_query.items():
             if curves.source.setdefault(metric, request) is not request:
                 raise LtrValueError(
-                    f"Two metric functions write {metric} into one log, which would mix their rounds. Give each its own PerQueryLog."
+                    f"Two metric functions write {metric} into one log, which would mix their rounds. "
+                    "Give each its own PerQueryLog."
                 )
             curves.rounds.setdefault(metric, []).append(values)
 
@@ -241,65 +270,65 @@ class TrainingLog:
         if training is None:
             return
         curves.training = curves.training or weakref.ref(training)
-        if curves.training() is not training:  # gone, or there still
+        if curves.training() is not training:  # whether the other one still exists or not
             raise LtrValueError(
-                f"The data set {self._name_of(curves)!r} of this log has rounds of another training, and those of this one would be "
-                "appended to them. Give each training a new PerQueryLog."
+                f"The data set {self._name_of(curves)!r} of this log has rounds of another training, and those of this "
+                "one would be appended to them. Give each training a new PerQueryLog."
             )
 
     def _refuse_changed_data(self, curves: Curves, result: Evaluation) -> None:
-        """Refuse what would make rounds incomparable: a log has one weight a query, and one column."""
+        """Refuse other sizes or weights: a log has one weight and one column a query."""
         pairs = {"sizes": (curves.sizes, result.n_documents), "weights": (curves.weight, result.weight)}
-        for what, (before, now) in pairs.items():
+        for name, (before, now) in pairs.items():
             if not same_arrays(before, now):
                 raise LtrValueError(
-                    f"The queries of the data set {self._name_of(curves)!r} have other {what} than in the round before. Leave the data as "
-                    "they are during a training, and give each training a new PerQueryLog."
+                    f"The queries of the data set {self._name_of(curves)!r} have other {name} than in the round "
+                    "before. Do not change the data during a training, and give each training a new PerQueryLog."
                 )
 
     def _name_of(self, curves: Curves) -> str:
         return next(name for name, known in zip(self.names, self._curves, strict=True) if known is curves)
 
-    def _new(self, data: Any, name: str | None, result: Evaluation) -> Curves:
+    def _add(self, data: Any, name: str | None, result: Evaluation) -> Curves:
         if name is not None and any(curves.name == name for curves in self._curves):
             raise LtrValueError(
-                f"This log has a data set {name!r} already, of another training or another of that name. Give each training a new "
-                "log, and each data set of a training a name of its own."
+                f"This log has a data set {name!r} already, from another training or with the same name. "
+                "Give each training a new log, and each data set of a training a name of its own."
             )
-        if self._given is not None and len(self._curves) == len(self._given):
+        if self._user_names is not None and len(self._curves) == len(self._user_names):
             raise LtrValueError(
-                f"The log has {len(self._given)} names ({', '.join(self._given)}) and the host evaluates one more data set. Name "
-                "all that are evaluated, the training data first."
+                f"The log has {len(self._user_names)} names ({', '.join(self._user_names)}) and the host evaluates one "
+                "more data set. Name all data sets that are evaluated, the training data first."
             )
         self._curves.append(Curves(weakref.ref(data), name, result.qid, result.n_documents, result.weight))
         if len(set(self.names)) < len(self._curves):
             raise LtrValueError(
-                f"Two data sets of this log would be {self.names[-1]!r}, the name of one and the default of another. Name all: "
-                "PerQueryLog(names=...)."
+                f"Two data sets of this log would be {self.names[-1]!r}, the name of one and the default of another. "
+                "Name all data sets: PerQueryLog(names=...)."
             )
         return self._curves[-1]
 
-    def _known(self, data: Any) -> Curves | None:
+    def _find(self, data: Any) -> Curves | None:
         return next((c for c in self._curves if c.data is not None and c.data() is data), None)
 
-    def _of(self, data: Any) -> Curves:
+    def _curves_of(self, data: Any) -> Curves:
+        hint = ""
         if isinstance(data, str):
-            found = dict(zip(self.names, self._curves, strict=True)).get(data)
+            curves = dict(zip(self.names, self._curves, strict=True)).get(data)
+            hint = did_you_mean(data, self.names)
         else:
-            found = None if data is None else self._known(data)
-        if found is None:
-            hint = did_you_mean(data, self.names) if isinstance(data, str) else ""
+            curves = None if data is None else self._find(data)
+        if curves is None:
             raise LtrKeyError(
-                f"There are no values of {data!r} in this log.{hint} It has {', '.join(self.names) or 'none at all yet'}. The host's own "
-                "data set (LightGBM's Dataset, XGBoost's DMatrix) serves as well as a name; names of your own go into "
-                "PerQueryLog(names=...)."
+                f"There are no values of {data!r} in this log.{hint} It has "
+                f"{', '.join(self.names) or 'none at all yet'}. Pass a name, or the host's own data set (LightGBM's "
+                "Dataset, XGBoost's DMatrix). Choose names with PerQueryLog(names=...)."
             )
-        return found
+        return curves
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TrainingLog:
-        return self  # LGBMRanker.fit copies its metric deeply; what the copy writes is to be found here
+        return self  # LGBMRanker.fit copies its metric deeply, and the copy must write here
 
     def __getstate__(self) -> dict[str, Any]:
         # Weak references cannot be pickled.
-        without = [replace(curves, data=None, training=None) for curves in self._curves]
-        return self.__dict__ | {"_curves": without}
+        return self.__dict__ | {"_curves": [replace(curves, data=None, training=None) for curves in self._curves]}
