@@ -10,51 +10,45 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.words import StopOfERR, StopOfPFound
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.metrics.base import RankMetric, is_number, require_parameter
-from ltr_metrics.metrics.stops import NEGLIGIBLE_LOG, expected_stops
 from ltr_metrics.metrics.tables import as_table, of_table
+from ltr_metrics.metrics.tie_expectation import stop_probabilities
+from ltr_metrics.metrics.tie_expectation.cascade import NEGLIGIBLE_LOG
 
 HIGHEST_GRADE = 1000  # 2^-1000 is still a float64 with all its digits
 YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # p_rel of the grades 0 to 4
 
 
 class CascadeMetric(RankMetric):
-    """Sum over ranks of (probability to stop at this rank) times (what stopping there is worth)."""
+    """A sum over ranks of (probability that the user stops there) x (utility of stopping there)."""
 
     def check(self, queries: LabelledQueries) -> None:
-        self.stop(queries)
+        self.stop_probability(queries)
 
-    def stop(self, queries: LabelledQueries) -> FloatArray:
-        """Return the probability to stop at each distinct grade."""
+    def stop_probability(self, queries: LabelledQueries) -> FloatArray:
+        """Return the probability to stop at a document of each distinct grade."""
         return queries.cached(("stop", self.family()), lambda: self.probabilities(queries))
 
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
-        """Compute `stop`; raise an error if a label has no probability."""
+        """Compute `stop_probability`; raise an error if a label has no probability."""
         raise NotImplementedError
 
-    def worth(self, depth: int) -> FloatArray:
-        """Return what stopping at each rank is worth."""
+    def utility_at_rank(self, depth: int) -> FloatArray:
+        """Return the utility of stopping at each rank."""
         raise NotImplementedError
 
-    def last_of_worth(self, depth: int) -> int:
-        """Return the rank, at most ``depth``, beyond which what is left adds up to less than 2^-60."""
+    def effective_depth(self, depth: int) -> int:
+        """Return the rank, at most ``depth``, below which all utilities add up to less than 2^-60."""
         return depth
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        stop = self.stop(ranking.queries)
-        stops = ranking.in_some_order(stop, depth)
-        goes_on = accumulate_ranks(np.multiply, 1 - stops)
-        stops[:, 1:] *= goes_on[:, :-1]
-        if ranking.ties is not None:
-            tied = ranking.tied_documents(depth)
-            arrives = np.where(tied.ties.n_above > 0, goes_on[tied.ties.query, tied.ties.n_above - 1], 1.0)
-            stops_in_tie = expected_stops(tied, tied.grades, stop, self.last_of_worth(depth))
-            tied.fill_documents(arrives[tied.tie] * stops_in_tie, stops)
-        stops *= self.worth(depth)
-        return stops
+        stop = self.stop_probability(ranking.queries)
+        by_rank = stop_probabilities(ranking, stop, depth, self.effective_depth(depth))
+        by_rank *= self.utility_at_rank(depth)
+        return by_rank
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +91,7 @@ class ERR(CascadeMetric):
         require_parameter(self, "p", get_args(StopOfERR))
         _require_max_grade(self)
 
-    def worth(self, depth: int) -> FloatArray:
+    def utility_at_rank(self, depth: int) -> FloatArray:
         return 1 / np.arange(1.0, depth + 1)
 
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
@@ -167,10 +161,10 @@ class PFound(CascadeMetric):
                 "The parameter max_grade of pfound is for p_rel=exp: write pfound(p_rel=exp,max_grade=2)."
             )
 
-    def worth(self, depth: int) -> FloatArray:
+    def utility_at_rank(self, depth: int) -> FloatArray:
         return np.asarray((1 - self.p_break) ** np.arange(depth))
 
-    def last_of_worth(self, depth: int) -> int:
+    def effective_depth(self, depth: int) -> int:
         return depth if self.p_break == 0 else min(depth, math.ceil(-NEGLIGIBLE_LOG / math.log1p(-self.p_break)))
 
     def probabilities(self, queries: LabelledQueries) -> FloatArray:

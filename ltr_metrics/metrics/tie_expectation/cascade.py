@@ -8,16 +8,40 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.ties import TiedDocuments
+from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
+from ltr_metrics.metrics.tie_expectation.open_ties import OpenTies
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_OF_A_RECURSION = 50_000
-RANKS = 10  # as many as are usually asked for; ties that need fewer are not told apart
+USUAL_DEPTH = 10  # as many as are usually asked for; ties that need fewer are not told apart
 GRADES_A_DOCUMENT = 3  # to add all documents of a grade takes as long, at each place, as three documents more
 LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are float64
 
 
-def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth: int) -> FloatArray:
+def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective_depth: int) -> FloatArray:
+    """Return the probability that the user stops at each rank.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    stop : ndarray
+        Probability to stop at a document of each distinct grade.
+    depth : int
+        Number of ranks.
+    effective_depth : int
+        Ranks of ties below this one do not count and may have any value between 0 and the probability.
+    """
+    by_rank = ranking.in_some_order(stop, depth)
+    continuation = accumulate_ranks(np.multiply, 1 - by_rank)
+    by_rank[:, 1:] *= continuation[:, :-1]
+    open_ties = OpenTies.of(ranking, depth)
+    if open_ties is not None:
+        reach_probability = open_ties.accumulated_above(continuation, 1.0)[open_ties.documents.tie]
+        open_ties.write(reach_probability * expected_stops(open_ties, stop, effective_depth), by_rank)
+    return by_rank
+
+
+def expected_stops(tied: OpenTies, stop: FloatArray, depth: int) -> FloatArray:
     """Return the probability to stop at each place of a tie, for one who arrives at the tie, over all its orders.
 
     ``grade`` has the grade index of each tied document, ascending within a tie, and ``stop`` the probability to stop at each
@@ -31,13 +55,11 @@ def expected_stops(tied: TiedDocuments, grade: AnyArray, stop: FloatArray, depth
     where all terms are positive, so that no digit is lost. Documents at which nobody stops come first and leave S = 1 and
     T = 0; large ties grow by a grade at a time instead. Places beyond the depth, or that nobody reaches, stay 0.
     """
-    stops = np.zeros(len(grade))
-    if not len(stops):
-        return stops
-    of_document, begins, size = stop[grade - 1], tied.starts, tied.ties.size
+    grade, begins, size = tied.grade, tied.documents.starts, tied.ties.size
+    stops, of_document = np.zeros(len(grade)), stop[grade - 1]
     n_grades = _count_distinct(grade, of_document > 0, begins)
     if (np.diff(stop) < 0).any():  # a table may give a higher grade a lower one
-        of_document = of_document[np.lexsort((of_document, tied.tie))]
+        of_document = of_document[np.lexsort((of_document, tied.documents.tie))]
     never = np.add.reduceat(of_document == 0.0, begins, dtype=np.intp)
     to_add = size - never
     mean = np.minimum(np.add.reduceat(of_document, begins) / size, 1.0)
@@ -66,7 +88,7 @@ def _alike(
 
     What becomes of a tie depends on itself alone, so that its digits do not depend on its neighbours.
     """
-    deepest, least = RANKS, 0
+    deepest, least = USUAL_DEPTH, 0
     while least < places.max():
         of_depth = (places > least) & (places <= deepest)
         # The number of ways to fill the places, at most size^places / places!, is to be a float64.

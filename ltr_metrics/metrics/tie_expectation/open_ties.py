@@ -1,0 +1,58 @@
+"""The ties whose order counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.ranking import Ranking, with_padding_value
+from ltr_metrics._engine.ties import TiedDocuments, Ties
+
+
+class OpenTies(NamedTuple):
+    """The ties that begin above a depth and whose documents differ in grade.
+
+    Attributes
+    ----------
+    ties : Ties
+        ``query``, ``n_above`` and ``size`` of each tie.
+    documents : TiedDocuments
+        One entry for each document of these ties: the number of its tie (``tie``) and its position
+        within the tie (``rank_in_tie``, from 0).
+    grade : ndarray
+        Grade index of each of these documents, ascending within a tie.
+    """
+
+    ties: Ties
+    documents: TiedDocuments
+    grade: AnyArray
+
+    @classmethod
+    def of(cls, ranking: Ranking, depth: int) -> OpenTies | None:
+        """Return the open ties of a ranking; None without any, as under every policy but "mean"."""
+        return None if ranking.ties is None else ranking.cached(("open ties", depth), lambda: cls._of(ranking, depth))
+
+    @classmethod
+    def _of(cls, ranking: Ranking, depth: int) -> OpenTies | None:
+        tied = ranking.tied_documents(depth)
+        is_open = tied.grades[tied.starts] != tied.grades[tied.starts + tied.ties.size - 1]
+        if not is_open.any():
+            return None
+        if not is_open.all():
+            tied = TiedDocuments.of(tied.ties.take(np.flatnonzero(is_open)), ranking.tied_grades, depth)
+        return cls(tied.ties, tied, tied.grades)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sum a value of each distinct grade over the documents of each tie."""
+        return np.asarray(np.add.reduceat(with_padding_value(values)[self.grade], self.documents.starts))
+
+    def accumulated_above(self, accumulated: FloatArray, start: float) -> FloatArray:
+        """Return what is accumulated down to the rank above each tie; ``start`` for a tie at the top."""
+        above = self.ties.n_above
+        return np.where(above > 0, accumulated[self.ties.query, above - 1], start)
+
+    def write(self, expected: FloatArray, by_rank: FloatArray) -> None:
+        """Write the expected contributions, one a document, over a (queries x depth) matrix."""
+        self.documents.fill_documents(expected, by_rank)
