@@ -294,7 +294,7 @@ def test_row_labels_that_read_as_ids_of_another_type_are_refused(data: Data) -> 
     with pytest.raises(ltr.LtrValueError, match="by query id or by row"):
         ltr.evaluate(frame["y"], frame["s"], qid=frame["qid"], query_weight=of_first_rows, metrics="mrr")
     counted = pd.Series([1.0, 2.0])
-    with pytest.raises(ltr.LtrValueError, match="the queries have these very ids in another order"):
+    with pytest.raises(ltr.LtrValueError, match="the queries have the same ids in another order"):
         ltr.Queries([1, 0], qid=["1", "0"], query_weight=counted)
     assert ltr.Queries([1, 0], qid=["0", "1"], query_weight=counted).weight.tolist() == [1, 2]  # type: ignore[union-attr]
 
@@ -370,7 +370,7 @@ def test_ids_that_differ_are_named_with_a_remedy(ids: Callable[[Any], Any], mess
 
 
 def test_a_missing_weight_is_named_with_a_remedy() -> None:
-    with pytest.raises(ltr.LtrValueError, match=r"no entry for query '007'; .* and '007' is not 7: write them"):
+    with pytest.raises(ltr.LtrValueError, match=r"no entry for query '007'\. .* and '007' is not 7: write them"):
         ltr.evaluate([1, 0], [1, 2], qid=["007", "007"], query_weight={7: 1.0})
     assert spelling_hint(["a"], ["b"]) == ""
     assert (

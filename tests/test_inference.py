@@ -164,7 +164,7 @@ def test_weights_are_weights_only_if_they_differ() -> None:
             LtrValueError,
             "weight must have one entry a query.* got 1 for 2",
         ),
-        ({"differences": [[0.0], [1.0]], "weight": [1.0, -2.0]}, LtrValueError, "got -2 at query 1"),
+        ({"differences": [[0.0], [1.0]], "weight": [1.0, -2.0]}, LtrValueError, "got -2.0 at query 1"),
         ({"differences": [[0.0], [1.0]], "weight": [np.nan, 1.0]}, LtrValueError, "got nan at query 0"),
         ({"differences": [[0.0], [1.0]], "weight": [np.inf, 1.0]}, LtrValueError, "got inf at query 0"),
         (

@@ -212,7 +212,7 @@ def test_a_pandas_index_says_which_query_a_weight_is_for() -> None:
     assert weights(pd.Series([1.0, 2, 3], index=range(1, 4)), [3, 1, 2]) == [3, 1, 2]
     assert weights(pd.Series({7: 1.0, 5: 2.0, 3: 3.0}), [3, 5, 7]) == [3, 2, 1]
     assert weights(pd.Series([1.0, 2, 3]), [7, 8, 9]) == weights(pd.Series([1.0, 2, 3]), [0, 1, 2]) == [1, 2, 3]
-    with pytest.raises(ltr.LtrValueError, match=r"very ids in another order.*dict.*to_numpy"):
+    with pytest.raises(ltr.LtrValueError, match=r"same ids in another order.*dict.*to_numpy"):
         weights(pd.Series([1.0, 2, 3]), [2, 1, 0])
     with pytest.raises(ltr.LtrValueError, match="holds an id twice"):
         weights(pd.Series([1.0, 5, 0, 0], index=[1, 1, 2, 3]), [1, 2, 3])

@@ -229,7 +229,7 @@ class TestRefused:
         with pytest.raises(ltr.LtrTypeError, match="makes group for the estimator"):
             QueryRanker(make_pipeline(StandardScaler(), lgbm_ranker())).fit(X, y, qid=qid, lgbmranker__group=[1])
         bad = np.where(np.arange(len(y)) == 7, -1.0, weight)
-        with pytest.raises(ltr.LtrValueError, match="sample_weight must be finite and not negative: got -1 at row 7"):
+        with pytest.raises(ltr.LtrValueError, match="sample_weight must be finite and not negative: got -1.0 at row 7"):
             made.fit(X, y, qid=qid, ridge__sample_weight=bad)
 
 

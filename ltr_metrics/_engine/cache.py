@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Cache:
-    """Base class of objects that cache facts about themselves; pickled copies compute them again.
+    """Base class of objects that cache facts about themselves; copies and pickled objects compute them again.
 
     A fact without a parameter is a `functools.cached_property` of the subclass. `cached` is for
     facts that depend on a parameter, such as a metric's gain.
@@ -22,10 +22,6 @@ class Cache:
         if key not in values:
             values[key] = compute()
         return values[key]  # type: ignore[no-any-return]
-
-    def clear_cache(self) -> None:
-        """Remove all stored values."""
-        self.__dict__ = self.__getstate__()
 
     def __getstate__(self) -> dict[str, Any]:
         return {

@@ -1,8 +1,8 @@
-"""When two query ids are the same query: the one rule, used wherever ids of two sources meet.
+"""The rule that decides whether two ids of different sources name the same query.
 
-Sources disagree about types. CSV and TREC files give text, LETOR and NumPy files give whole
-numbers, and a column that once had a missing value gives floats. So two ids are the same if they
-have the same text (`id_text`), and they are sorted by it (`order_of_ids`).
+Sources differ in their types. CSV and TREC files contain text, LETOR and NumPy files contain whole
+numbers, and a column that once had a missing value contains floats. So two ids are the same if they
+have the same text (`id_text`), and ids are sorted by this text (`order_of_ids`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
-BEYOND_DECIMALS = 10**80  # no table's type holds whole numbers of more than 76 digits
-MOST_DIGITS = 4300  # that Python converts to a number
+BEYOND_DECIMALS = 10**80  # no column type of a table holds whole numbers of more than 76 digits
+MOST_DIGITS = 4300  # Python refuses to convert longer texts to a number
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
 _ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
 
@@ -27,11 +27,11 @@ IdOrder = tuple[int, int, str]
 
 
 def id_text(value: object) -> str:
-    """Return the text that an id is compared by.
+    """Return the text by which an id is compared.
 
-    Text is itself: ``"007"`` and ``"7.0"`` are not 7. A whole number of any type has its digits
-    (7, ``np.int32(7)``, 7.0, ``Decimal(7)``). Bytes are read as UTF-8. Dates and times are written
-    as in ISO 8601. Anything else has its ``str``.
+    Text stays as it is: ``"007"`` and ``"7.0"`` are not 7. The text of a whole number of any type
+    (7, ``np.int32(7)``, 7.0, ``Decimal(7)``) is its digits. Bytes are read as UTF-8. Dates and
+    times are written as in ISO 8601. The text of any other value is ``str(value)``.
 
     Examples
     --------
@@ -54,6 +54,7 @@ def id_text(value: object) -> str:
 
 
 def _as_whole(number: Any) -> int | None:
+    """Return a number as an integer, or None if it is not whole or has too many digits."""
     number = number.item() if isinstance(number, np.generic) else number
     try:
         is_near = isinstance(number, int) or -BEYOND_DECIMALS < number < BEYOND_DECIMALS
@@ -78,7 +79,7 @@ def id_texts(ids: AnyArray | Iterable[object]) -> list[str]:
 
 
 def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str, int]:
-    """Return the position of each id by its text; refuse two ids of one text, as 7 and ``"7"``."""
+    """Return the position of each id by its text; refuse two ids with one text (7, ``"7"``)."""
     position: dict[str, int] = {}
     for at, text in enumerate(id_texts(ids)):
         first = position.setdefault(text, at)
@@ -92,23 +93,23 @@ def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str,
 
 
 def refuse_ids_of_one_text(ids: AnyArray, owner: str) -> None:
-    """Refuse different ids that have one text; an array of numbers or of text cannot hold any."""
+    """Refuse different ids with one text; an array of integers or of text cannot hold such ids."""
     if ids.dtype.kind in "SV" or (ids.dtype == object and set(map(type, ids.tolist())) not in ({str}, {int})):
         positions_by_text(ids, owner)
 
 
 def is_whole_number(text: str) -> bool:
-    """Whether this is the text of a whole number."""
+    """Whether a text is that of a whole number."""
     return len(text) < MOST_DIGITS and _WHOLE.fullmatch(text) is not None
 
 
 def order_of_text(text: str) -> IdOrder:
-    """Return what ids are sorted by: whole numbers by value, then all other ids by their text."""
+    """Return a sort key: whole numbers by value, then all other ids by their text."""
     return (0, int(text), "") if is_whole_number(text) else (1, 0, text)
 
 
 def order_of_ids(ids: AnyArray) -> IntArray:
-    """Return the positions of the ids in ascending order, which does not depend on their type."""
+    """Return the positions of the ids in ascending order, whatever their type."""
     if ids.dtype.kind in "iu":
         return np.argsort(ids, kind="stable")
     keys = list(map(order_of_text, id_texts(ids)))
@@ -116,7 +117,7 @@ def order_of_ids(ids: AnyArray) -> IntArray:
 
 
 def spelling_hint(ids: Iterable[object], others: Iterable[object]) -> str:
-    """Return a remedy if an id differs from another in leading zeros, ``.0``, spaces or case alone.
+    """Return a remedy if an id differs from another only in leading zeros, ``.0``, spaces or case.
 
     Otherwise return an empty string.
     """

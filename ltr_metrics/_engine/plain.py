@@ -17,30 +17,30 @@ PlainId = str | int | float | bool
 
 
 def plain_ids(qid: AnyArray) -> list[PlainId]:
-    """Return the ids as JSON has them."""
+    """Return the ids as JSON values."""
     return list(id_texts(qid)) if qid.dtype.kind in "mM" else list(map(plain_id, qid.tolist()))
 
 
 def plain_id(value: object) -> PlainId:
-    """Return what JSON has for an id."""
-    value = value.item() if isinstance(value, np.generic) else value  # as columns of mixed kinds have them
+    """Return an id as a JSON value."""
+    value = value.item() if isinstance(value, np.generic) else value  # columns of mixed types hold NumPy scalars
     if isinstance(value, (bool, str, int)) or (isinstance(value, float) and np.isfinite(value)):
         return value
     return id_text(value)
 
 
 def order_of_id(plain_id: PlainId) -> tuple[IdOrder, str]:
-    """Return what ids are sorted by: their texts, then their types where a log has 7 and "7"."""
+    """Return an id's sort key: its text, then its type, because a log may hold both 7 and "7"."""
     return order_of_text(id_text(plain_id)), type(plain_id).__name__
 
 
 def segment_title(name: str | None, segment: object) -> str:
-    """Return what a segment is called, of the one segmentation or of one among several by name."""
+    """Return a segment's title; it contains the segmentation's name if there are several."""
     return str(segment) if name is None else f"{name}={segment}"
 
 
 def none_if_nan(value: float) -> float | None:
-    """Return what JSON has for a number."""
+    """Return a number as a JSON value."""
     return None if np.isnan(value) else value
 
 

@@ -1,12 +1,13 @@
-"""The label side of an evaluation: grades, what was retrieved and judged, further columns; validated and laid out once.
+"""The label side of an evaluation: labels, flags and further columns, checked once.
 
-`LabelledQueries` knows nothing of scores or metrics. The public `Queries` in `evaluation.py` adds `evaluate`.
+`LabelledQueries` knows nothing of scores or metrics. The public `Queries` adds `evaluate`.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
-from typing import Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
 
@@ -26,9 +27,12 @@ from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 
+if TYPE_CHECKING:
+    from typing_extensions import Self  # of typing from Python 3.11 on
+
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
-FEWEST_SCORES = 8  # different labels that are no scale of grades; of fewer it cannot be told
-HIGHEST_USUAL_GRADE = 30  # of scales of grades; LightGBM's gains end there, too
+MIN_FRACTIONAL_LABELS = 8  # fewer distinct fractional labels may still be grades
+HIGHEST_USUAL_GRADE = 30  # of a grade scale; LightGBM's default gains end here, too
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
 
 
@@ -51,7 +55,7 @@ class LabelledQueries(GroupedRows):
         by: Any = None,
     ) -> None:
         labels = as_numbers(y_true, "y_true")
-        of_rows = {
+        columns_with_index = {
             "y_true": y_true,
             "qid": qid,
             "sample_weight": sample_weight,
@@ -59,17 +63,14 @@ class LabelledQueries(GroupedRows):
             "retrieved": retrieved,
             "judged": judged,
         }
-        super().__init__(len(labels), qid, group, of_rows)
-        self.single_precision = labels.dtype == np.float32  # then a threshold means the float32 next to it
+        super().__init__(len(labels), qid, group, columns_with_index)
 
+        # 1. Labels. They may be missing where a row is not judged, so the flags come first.
         self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)
-        if self.judged is not None:
-            labels = self._labels_of_judged(labels, self.judged)
-        if not np.isfinite(labels).all():
-            remedy = "Drop the rows that have no judgement, or pass judged=False for them."
-            self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", remedy)
-        if labels.min() < 0:
-            self._refuse_labels(labels, labels < 0, "must not be negative", _remedy_of_negative(labels))
+        labels = self._checked_labels(labels)
+        self.has_float32_labels = labels.dtype == np.float32  # thresholds of labels are then rounded to float32
+
+        # 2. Grades and ranked documents. Dropping unjudged documents changes both.
         self.retrieved: BoolArray | None = None if retrieved is None else as_flags(retrieved, "retrieved", self.n_rows)
         if self.retrieved is not None and not self.retrieved.any():
             raise LtrValueError("retrieved is False in every row: there is no ranking to evaluate.")
@@ -78,16 +79,21 @@ class LabelledQueries(GroupedRows):
         self.unjudged: Unjudged = "zero" if unjudged is None else require_option("unjudged", unjudged, UNJUDGED)
         if self.unjudged == "drop" and self.judged is not None:
             self._drop_unjudged(labels, self.judged)
+
+        # 3. Optional values of documents and queries.
         self.docid: AnyArray | None = None if docid is None else as_document_ids(docid, self.n_rows)
         self.weight: FloatArray | None = None
         if query_weight is not None or sample_weight is not None:
             self.weight = weights(self, query_weight, sample_weight)
         self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, "columns")
         self.segments: Segmentations = {} if by is None else segmentations(self, by)
+
         self.may_be_swapped = True  # until the first scores have been compared with the labels
-        for shared in (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight):
-            if shared is not None:
-                shared.setflags(write=False)  # results and metrics' functions get these very arrays
+        for array in (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight):
+            if array is not None:
+                array.setflags(write=False)  # results and callables of metrics get these arrays without a copy
+
+    # -- ranked documents ------------------------------------------------------------------------
 
     @cached_property
     def n_retrieved(self) -> IntArray:
@@ -96,7 +102,7 @@ class LabelledQueries(GroupedRows):
 
     @cached_property
     def ranked_rows(self) -> IntArray | None:
-        """Rows of the documents that have a rank, query after query; None where these are 0, 1, 2, ..."""
+        """Rows of the documents with a rank, query after query; None if they are 0, 1, 2, ..."""
         if self.retrieved is None:
             return self.order
         rows = self.rows_in_query_order()
@@ -109,169 +115,184 @@ class LabelledQueries(GroupedRows):
 
     @cached_property
     def docid_descending(self) -> IntArray:
-        """Rank of each row's document id among all ids, in descending order of the ids."""
-        ids, rank = np.unique(np.asarray(self.docid), return_inverse=True)
-        return np.asarray(len(ids) - 1 - rank)
+        """Position of each row's document id among all ids in descending order."""
+        ids, position = np.unique(np.asarray(self.docid), return_inverse=True)
+        return np.asarray(len(ids) - 1 - position)
 
-    def count_by_query(self, chosen: BoolArray) -> IntArray:
-        """Documents of each query whose grade is chosen (one flag a distinct grade)."""
-        flags = np.concatenate(([False], chosen))
-        return self.cached(("count", chosen.tobytes()), lambda: _read_only(self.sum_by_query(flags[self.grade_index])))
+    def with_retrieved(self, retrieved: BoolArray) -> Self:
+        """Return a copy in which a document has a rank only if it is retrieved in both."""
+        other = copy(self)
+        other.retrieved = retrieved if self.retrieved is None else retrieved & self.retrieved
+        return other
 
-    def count_ranked(self, chosen: BoolArray) -> IntArray:
-        """Documents of each query that have a rank and whose grade is chosen (one flag a distinct grade)."""
-        if self.retrieved is None:
-            return self.count_by_query(chosen)
-        flags = np.concatenate(([False], chosen))
-        return np.asarray(self.sum_by_query(flags[self.grade_index] & self.retrieved))
+    # -- grades ----------------------------------------------------------------------------------
+
+    def count_by_query(self, is_counted: BoolArray) -> IntArray:
+        """Count the documents of each query whose grade is counted (one flag a distinct grade)."""
+        return self.cached(("count", is_counted.tobytes()), lambda: self._count(is_counted, None))
+
+    def count_ranked(self, is_counted: BoolArray) -> IntArray:
+        """Count the documents of each query that have a rank and whose grade is counted."""
+        return self.count_by_query(is_counted) if self.retrieved is None else self._count(is_counted, self.retrieved)
+
+    def _count(self, is_counted: BoolArray, among: BoolArray | None) -> IntArray:
+        flags = np.concatenate(([False], is_counted))[self.grade_index]
+        count: IntArray = self.sum_by_query(flags if among is None else flags & among)
+        count.setflags(write=False)
+        return count
 
     def first_row_of_grade(self, grade: float) -> str:
-        """Where a grade stands first, for messages about a grade that a metric does not accept."""
+        """Return the name of the first row with a grade, for messages about this grade."""
         index = int(np.searchsorted(self.grades, grade)) + 1
         return self.where(int(np.flatnonzero(self.grade_index == index)[0]))
 
+    # -- scores of these rows --------------------------------------------------------------------
+
     def scores(self, y_score: Any) -> Any:
-        """Check a score vector against these rows; float32 and float64 stay as they are."""
+        """Return one score a row as an array; float32 and float64 stay as they are.
+
+        The first scores are compared with the labels. A warning is given if the two look swapped.
+        """
         if isinstance(y_score, Positions):
             raise LtrTypeError(
-                "y_score must be scores here, and not Positions, which evaluate and compare take. Pass the places with "
-                "their sign changed (-places), and retrieved=False for documents without a place."
+                "y_score must be scores here, not Positions, which evaluate and compare take. Pass the positions with "
+                "their sign changed (-places), and retrieved=False for documents without a position."
             )
-        if self._indexed is not None:
+        if self._shared_index is not None:
             self.refuse_other_index("y_score", y_score)
         scores = as_numbers(y_score, "y_score", self.n_rows)
         if self.may_be_swapped:
             self.may_be_swapped = False
-            self._warn_of_swapped(scores)
+            if _look_like_scores(self.grades, self.n_rows) and _look_like_grades(scores, self.query_of_rows()):
+                warn(
+                    f"y_true has {len(self.grades):,} different labels in {self.n_rows:,} rows, like scores, and "
+                    f"y_score has only whole numbers from 0 to {scores.max():g}, like grades: did you swap y_true and "
+                    "y_score? Labels come first. If you did not swap them, ignore this warning."
+                )
         return scores
 
-    def _warn_of_swapped(self, scores: AnyArray) -> None:
-        """Warn once if the labels look like scores and these scores like grades."""
-        if _look_like_scores(self.grades, self.n_rows) and _look_like_grades(scores, self.query_of_rows()):
-            warn(
-                f"y_true has {len(self.grades):,} different labels in {self.n_rows:,} rows, as scores have, and y_score has only "
-                f"whole numbers from 0 to {scores.max():g}, as grades are: did you swap y_true and y_score? Labels come first. "
-                "If both are as you mean them, ignore this warning."
-            )
+    def refuse_nan_scores(self, scores: AnyArray, name: str = "y_score", flags: str = "retrieved") -> None:
+        """Raise an error if the score of a ranked row is NaN.
 
-    def refuse_nan_scores(self, scores: AnyArray) -> None:
-        """Raise an error that names the first row whose score is NaN."""
-        bad = np.isnan(scores) if self.retrieved is None else np.isnan(scores) & self.retrieved
-        if bad.any():
-            row = int(bad.argmax())
+        ``name`` and ``flags`` are the arguments that hold the scores and the retrieved flags.
+        """
+        is_nan = np.isnan(scores) if self.retrieved is None else np.isnan(scores) & self.retrieved
+        if is_nan.any():
+            row = int(is_nan.argmax())
             raise LtrValueError(
-                f"y_score must not be NaN: got nan at {self.where(row)}, {int(bad.sum())} in all. A NaN has no rank; "
-                "find out why the model gave it (a diverged training, a feature out of range), or mark the row as not retrieved."
+                f"{name} must not be NaN: got nan at {self.where(row)}, {int(is_nan.sum())} in all. A NaN has no rank. "
+                "Find out why the model returned it (a diverged training, a feature out of range), or set "
+                f"{flags} to False for the row."
             )
 
-    def _refuse_labels(self, labels: AnyArray, bad: BoolArray, rule: str, remedy: str) -> NoReturn:
-        row = int(bad.argmax())
+    # -- checks of the labels --------------------------------------------------------------------
+
+    def _checked_labels(self, labels: AnyArray) -> AnyArray:
+        """Return the labels, 0 where not judged; raise an error if a label is not a grade."""
+        if self.judged is not None:
+            is_bad = ~self.judged & (labels > 0)
+            if is_bad.any():
+                rule = "must not be above 0 where judged is False"
+                self._refuse_labels(labels, is_bad, rule, "A document with a grade is judged.")
+            labels = np.where(self.judged, labels, labels.dtype.type(0))
+        if not np.isfinite(labels).all():
+            remedy = "Drop the rows that have no judgment, or pass judged=False for them."
+            self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", remedy)
+        if labels.min() < 0:
+            remedy = "Shift the grades so that the lowest is 0."
+            if _look_like_scores(np.unique(labels), len(labels)):
+                remedy = "Labels like these are scores: did you swap y_true and y_score? Labels come first."
+            self._refuse_labels(labels, labels < 0, "must not be negative", remedy)
+        return labels
+
+    def _refuse_labels(self, labels: AnyArray, is_bad: BoolArray, rule: str, remedy: str) -> NoReturn:
+        row = int(is_bad.argmax())
         raise LtrValueError(
-            f"y_true {rule}: got {labels[row]} at {self.where(row)}, {int(bad.sum())} such rows in all. {remedy}"
+            f"y_true {rule}: got {labels[row]} at {self.where(row)}, {int(is_bad.sum())} such rows in all. {remedy}"
         )
 
+    def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
+        """Keep the condensed list: unjudged rows are not documents, not even in the ideal one."""
+        self.retrieved = judged if self.retrieved is None else self.retrieved & judged
+        if not self.retrieved.any():
+            raise LtrValueError('unjudged="drop" leaves no document: judged is False in every retrieved row.')
+        self.grades, index_of_judged = _distinct_grades(labels[judged])
+        self.grade_index = np.zeros(self.n_rows, dtype=index_of_judged.dtype)  # 0 means "no document"
+        self.grade_index[judged] = index_of_judged
+        self.n_documents = self.sum_by_query(judged)
+
     def refuse_repeated_documents(self) -> None:
-        """Raise an error if a document has two ranks in a query; for files, whose mistakes nobody has seen."""
+        """Raise an error if a document id occurs twice in a query; called for files only."""
         if self.docid is None:
             return
         rows = self.rows_in_query_order()
         docids = self.docid[rows].tolist()
         for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True):
-            of_query = docids[start : start + size]
-            if len(set(of_query)) < size:
-                earlier: dict[Any, int] = {}
-                place = next(at for at, docid in enumerate(of_query) if earlier.setdefault(docid, at) != at)
-                first, again = (int(rows[start + at]) for at in (earlier[of_query[place]], place))
-                raise LtrValueError(
-                    f"A document must stand only once in a query: {of_query[place]!r} stands at {self.where(first)} and again at "
-                    f"{self.where(again)} (rows count from 0). Drop one of the two rows."
-                )
+            if len(set(docids[start : start + size])) == size:
+                continue
+            first: dict[Any, int] = {}
+            offset = next(at for at in range(start, start + size) if first.setdefault(docids[at], at) != at)
+            docid = docids[offset]
+            raise LtrValueError(
+                f"A document must stand only once in a query: {docid!r} stands at "
+                f"{self.where(int(rows[first[docid]]))} and again at {self.where(int(rows[offset]))} (rows count from "
+                "0). Drop one of the two rows."
+            )
 
-    # -- what is not judged -----------------------------------------------------------------------------------------
-
-    def _labels_of_judged(self, labels: AnyArray, judged: BoolArray) -> AnyArray:
-        bad = ~judged & (labels > 0)
-        if bad.any():
-            rule, remedy = "must not be above 0 where judged is False", "A document with a grade is judged."
-            self._refuse_labels(labels, bad, rule, remedy)
-        return np.where(judged, labels, labels.dtype.type(0))
-
-    def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
-        """Leave the condensed list: rows that are not judged are no documents, neither ranked nor in the ideal."""
-        self.retrieved = judged if self.retrieved is None else self.retrieved & judged
-        if not self.retrieved.any():
-            raise LtrValueError('unjudged="drop" leaves no document: judged is False in every row that is retrieved.')
-        self.grades, of_judged = _distinct_grades(labels[judged])
-        self.grade_index = np.zeros(self.n_rows, dtype=of_judged.dtype)  # 0 means "no document"
-        self.grade_index[judged] = of_judged
-        self.n_documents = self.sum_by_query(judged)
-
-    # -- further columns --------------------------------------------------------------------------------------------
+    # -- further columns -------------------------------------------------------------------------
 
     def column(self, name: str) -> FloatArray:
-        """Return one of `columns`, checked the first time that a metric asks for it."""
+        """Return one of `columns`, checked the first time that a metric needs it."""
         return self.cached(("column", name), lambda: self._column(name, self.columns[name]))
 
     def _column(self, name: str, values: Any) -> FloatArray:
         self.refuse_other_index(f"columns[{name!r}]", values)
         column = as_numbers(values, f"columns[{name!r}]", self.n_rows).astype(np.float64)
-        counts = np.True_ if self.retrieved is None else self.retrieved
+        is_read = np.True_ if self.retrieved is None else self.retrieved
         with np.errstate(over="ignore"):
-            bad = ~np.isfinite(column * self.sizes.max()) & counts
-        if bad.any():
-            row = int(bad.argmax())
+            is_bad = ~np.isfinite(column * self.sizes.max()) & is_read
+        if is_bad.any():
+            row = int(is_bad.argmax())
             raise LtrValueError(
-                f"columns[{name!r}] must be finite, also summed over a query: got {column[row]} at {self.where(row)}, {int(bad.sum())} "
-                "such rows in all."
+                f"columns[{name!r}] must be finite, also summed over a query: got {column[row]} at {self.where(row)}, "
+                f"{int(is_bad.sum())} such rows in all."
             )
-        return np.where(counts, column, 0.0)
-
-
-def _read_only(array: AnyArray) -> AnyArray:
-    array.setflags(write=False)
-    return array
-
-
-# -- labels ---------------------------------------------------------------------------------------------------------------
+        return np.where(is_read, column, 0.0)
 
 
 def _look_like_scores(grades: FloatArray, n_rows: int) -> bool:
-    """Whether there are at least eight fractional labels, more than half as many as rows: no scale of grades has so many."""
+    """Whether fractional labels are at least eight, and more than half as many as rows.
+
+    No grade scale has so many.
+    """
     if 2 * len(grades) <= n_rows:
         return False
     n_fractional = int(np.count_nonzero(grades != np.floor(grades)))
-    return n_fractional >= FEWEST_SCORES and 2 * n_fractional > n_rows
+    return n_fractional >= MIN_FRACTIONAL_LABELS and 2 * n_fractional > n_rows
 
 
 def _look_like_grades(scores: AnyArray, query: IntArray) -> bool:
-    """Whether scores are whole numbers from 0 to a usual highest grade, a quarter of which repeat one of their query.
+    """Whether scores are whole numbers from 0 to a usual highest grade, with repeated values.
 
-    The last condition leaves out ranks, which are whole numbers too.
+    At least a quarter must repeat another score of their query. This excludes ranks, which are
+    whole numbers, too.
     """
     if not (scores.min() == 0 < scores.max() <= HIGHEST_USUAL_GRADE and (scores == np.floor(scores)).all()):
         return False
     return 4 * len(np.unique(query * (HIGHEST_USUAL_GRADE + 1) + scores)) <= 3 * len(scores)
 
 
-def _remedy_of_negative(labels: AnyArray) -> str:
-    if _look_like_scores(np.unique(labels), len(labels)):
-        return "Labels like these are scores: did you swap y_true and y_score? Labels come first."
-    return "Shift the grades so that the lowest is 0."
-
-
 def _distinct_grades(labels: AnyArray) -> tuple[FloatArray, AnyArray]:
-    """Return the distinct grades, ascending, and for each row the 1-based index of its grade (0 means "no document")."""
-    highest = labels.max()
-    if highest < COUNTABLE_GRADES:
+    """Return the distinct grades, ascending, and the grade index of each row.
+
+    Grade indices count from 1, because 0 means "no document".
+    """
+    if labels.max() < COUNTABLE_GRADES:
         whole = labels.astype(np.uint8)
         if (whole == labels).all():
             present = np.flatnonzero(np.bincount(whole, minlength=1))
-            index = np.zeros(COUNTABLE_GRADES, dtype=np.uint16)
+            index = np.zeros(COUNTABLE_GRADES, dtype=np.min_scalar_type(len(present)))
             index[present] = np.arange(1, len(present) + 1)
-            return present.astype(np.float64), _narrow(index[whole], len(present))
+            return present.astype(np.float64), index[whole]
     grades, inverse = np.unique(labels.astype(np.float64), return_inverse=True)
-    return grades, _narrow(inverse + 1, len(grades))
-
-
-def _narrow(index: AnyArray, largest: int) -> AnyArray:
-    return index.astype(np.min_scalar_type(largest))
+    return grades, (inverse + 1).astype(np.min_scalar_type(len(grades)))

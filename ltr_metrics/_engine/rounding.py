@@ -1,4 +1,7 @@
-"""When two values of a metric are the same: sums of the same terms in another order differ by rounding."""
+"""Differences between values of a metric, without the effects of rounding.
+
+Sums of the same terms in another order differ by rounding.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-SAME = 1e-12  # relative to the larger of the two
+SAME = 1e-12  # largest difference by rounding, relative to the larger of two values
 
 
 def difference_of(one: Any, other: Any) -> Any:
-    """Return one - other, and exactly 0 where nothing but rounding tells them apart; NaN where one of them is."""
+    """Return one - other: exactly 0 where they differ only by rounding, NaN where one is NaN."""
     difference = np.asarray(one, dtype=np.float64) - other
     return np.where(np.abs(difference) <= SAME * np.maximum(np.abs(one), np.abs(other)), 0.0, difference)

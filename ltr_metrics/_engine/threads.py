@@ -1,4 +1,4 @@
-"""How many threads an evaluation takes."""
+"""The number of threads of an evaluation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import require_count
 
-ROWS_WORTH_A_THREAD = 500_000  # below it, starting threads and waiting for each other costs more than they save
+ROWS_WORTH_A_THREAD = 500_000  # with fewer rows, starting threads and waiting for them costs more than they save
 CGROUP_LIMITS = (
     "/sys/fs/cgroup/cpu.max",
     "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
@@ -19,44 +19,48 @@ CGROUP_LIMITS = (
 )
 
 
-def n_threads_for(n_rows: int, asked: int | None) -> int:
-    """Return how many threads to take: as many as pay, at most those asked for and those that the process may use at once.
+def n_threads_for(n_rows: int, n_threads: int | None) -> int:
+    """Return the number of threads: one per 500,000 rows, but at most ``n_threads``.
 
-    Left to itself, it is one in a worker (a thread, or a process of multiprocessing or joblib), for those who started it
-    share the processors out already, and no more than ``OMP_NUM_THREADS`` says.
+    It is never more than `usable_processors`. If ``n_threads`` is None, it is 1 in a worker (a
+    thread, or a process of multiprocessing or joblib), because whoever started the worker shares
+    out the CPUs already. Outside a worker it is then at most ``OMP_NUM_THREADS``.
     """
-    worth = max(1, n_rows // ROWS_WORTH_A_THREAD)
-    if asked is not None:
-        asked = require_count("n_threads", asked, note=", or None")
-        return 1 if worth == 1 or asked == 1 else min(asked, worth, usable_processors())
-    if worth == 1 or _in_a_worker():
+    useful = max(1, n_rows // ROWS_WORTH_A_THREAD)
+    if n_threads is not None:
+        n_threads = require_count("n_threads", n_threads, note=", or None")
+        return 1 if useful == 1 or n_threads == 1 else min(n_threads, useful, usable_processors())
+    if useful == 1 or _is_in_worker():
         return 1
-    return min(worth, usable_processors(), _openmp_limit())
+    return min(useful, usable_processors(), _openmp_limit())
 
 
 def usable_processors() -> int:
-    """Return how many processors the process may use at once: by affinity, and by its container's quota."""
+    """Return the number of CPUs that the affinity and the container's quota allow the process."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(count, _quota()))
 
 
 @cache
 def _quota() -> int:
-    """Whole processors' worth of time that a control group allows, rounded up; a very high number without one."""
-    from pathlib import Path  # which takes its time to import
+    """Return the control group's quota of CPUs, rounded up; a very high number without a quota."""
+    from pathlib import Path  # imported here because the import is slow
 
     try:
-        new, *old = map(Path, CGROUP_LIMITS)
-        quota, period = new.read_text().split() if new.exists() else (one.read_text().strip() for one in old)
+        version_2, *version_1 = map(Path, CGROUP_LIMITS)
+        files = [version_2] if version_2.exists() else version_1
+        quota, period = " ".join(file.read_text() for file in files).split()
         return int(np.ceil(int(quota) / int(period))) if int(quota) > 0 else sys.maxsize
-    except (OSError, ValueError):  # no control groups here, or no limit: "max"
+    except (OSError, ValueError):  # no control groups, or no limit ("max")
         return sys.maxsize
 
 
-def _in_a_worker() -> bool:
+def _is_in_worker() -> bool:
     if threading.current_thread() is not threading.main_thread():
         return True
-    multiprocessing = sys.modules.get("multiprocessing.process")  # imported by whoever starts processes, and in these
+    multiprocessing = sys.modules.get(
+        "multiprocessing.process"
+    )  # imported in programs that start processes, and in these
     return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 

@@ -1,4 +1,4 @@
-"""The fixed words of options, as types. What is checked when a program runs is made of them, with `typing.get_args`."""
+"""The allowed words of options, as types; checks read them with `typing.get_args`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 # -- evaluation
 TiePolicy = Literal["mean", "stable", "worst", "best", "docid"]
-TiesOfSpark = Literal["mean", "worst", "best", "docid"]  # whose rows have no order
+TiesOfSpark = Literal["mean", "worst", "best", "docid"]  # rows of Spark have no input order
 NoRelevant = Literal["skip", "drop", "error"]
 Unjudged = Literal["zero", "drop"]
 ConventionName = Literal["default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor"]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.threads import n_threads_for
@@ -82,17 +81,6 @@ class Queries(LabelledQueries):
     def __repr__(self) -> str:
         return f"Queries({self.n_queries:,} queries, {self.n_rows:,} rows)"
 
-    def _with_retrieved(self, retrieved: BoolArray) -> Queries:
-        """Return the same queries with a rank for those documents alone that are retrieved here as well."""
-        if self.retrieved is not None:
-            retrieved = retrieved & self.retrieved
-        if not retrieved.any():
-            raise LtrValueError("No row that is retrieved has a place: there is no ranking to evaluate.")
-        other = copy(self)
-        other.clear_cache()
-        other.retrieved = retrieved
-        return other
-
     def evaluate(
         self,
         y_score: Any,
@@ -110,10 +98,11 @@ class Queries(LabelledQueries):
     def evaluate_request(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
         """Evaluate a request whose names are resolved already, as adapters do round after round."""
         if isinstance(y_score, Positions):
-            of_places, shown = y_score.as_scores(self)
-            return (self if shown.all() else self._with_retrieved(shown)).evaluate_request(
-                of_places, request, n_threads
-            )
+            scores, has_position = y_score.as_scores(self)
+            queries = self if has_position.all() else self.with_retrieved(has_position)
+            if queries.retrieved is not None and not queries.retrieved.any():
+                raise LtrValueError("No retrieved document has a position: there is no ranking to evaluate.")
+            return queries.evaluate_request(scores, request, n_threads)
         scores = self.scores(y_score)
         for metric in request.metrics:
             try:

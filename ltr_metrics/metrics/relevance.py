@@ -62,7 +62,7 @@ class BinaryMetric(Metric):
     def _lowest(self, queries: LabelledQueries) -> int:
         above = isinstance(self.rel, str) and self.rel != "binary"
         limit = float(str(self.rel)[1:]) if above else 1.0 if self.rel in (None, "binary") else float(self.rel)
-        if queries.single_precision:  # hosts keep labels as float32: a label .7 is to reach rel=0.7 there as well
+        if queries.has_float32_labels:  # hosts keep labels as float32: a label .7 is to reach rel=0.7 there as well
             limit = float(np.float32(limit))
         return int(np.searchsorted(queries.grades, limit, side="right" if above else "left")) + 1
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ltr_metrics._engine.checks import AnyArray, as_array, as_numbers
 from ltr_metrics._engine.grouping import as_ids
+from ltr_metrics._engine.per_query import refuse_bad_weights
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 
@@ -35,10 +36,7 @@ def as_labels(y: Any) -> Any:
 def as_weights(sample_weight: Any) -> AnyArray:
     """Return weights as numbers, which are finite, not negative, and not all 0."""
     weights = as_numbers(as_column(sample_weight), "sample_weight")
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(bad.argmax())
-        raise LtrValueError(f"sample_weight must be finite and not negative: got {weights[row]:g} at row {row}.")
+    refuse_bad_weights(weights, "sample_weight", lambda row: f"row {row}")
     if not weights.any():
         raise LtrValueError("sample_weight must not be zero in every row: then there is nothing to fit.")
     return weights

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers, as_vector
+from ltr_metrics._engine.per_query import refuse_bad_weights
 from ltr_metrics._engine.rounding import SAME
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.means import scaled_weights, standard_error
@@ -179,10 +180,7 @@ def _as_columns(differences: Any) -> FloatArray:
 def _as_weight(weight: Any, n_queries: int) -> FloatArray:
     numbers = as_numbers(weight, "weight").astype(np.float64)
     _require_one_a_query("weight", len(numbers), n_queries)
-    bad = ~(np.isfinite(numbers) & (numbers >= 0))
-    if bad.any():
-        query = int(bad.argmax())
-        raise LtrValueError(f"weight must be finite and 0 or more: got {numbers[query]:g} at query {query}.")
+    refuse_bad_weights(numbers, "weight", lambda query: f"query {query}")
     lost = (numbers > 0) & (numbers < EVEN_ENOUGH * numbers.max(initial=0.0))
     if lost.any():
         query = int(lost.argmax())
