@@ -88,7 +88,7 @@ def test_places_that_cannot_be_ranked_are_refused() -> None:
     with pytest.raises(ltr.LtrValueError, match="two documents of a query must not have one place"):
         ltr.evaluate(Y, ltr.Positions([1, 1, 1, 2, 1, 2]), group=GROUP, metrics="mrr")
     only_shown = ltr.Queries(Y, group=GROUP, retrieved=[1, 0, 0, 0, 0, 0])
-    with pytest.raises(ltr.LtrValueError, match="No row that is retrieved has a place"):
+    with pytest.raises(ltr.LtrValueError, match="No retrieved row has a position"):
         only_shown.evaluate(ltr.Positions([np.nan, 1, 1, 2, 1, 2]), "mrr")
     with pytest.raises(ltr.LtrTypeError, match=r"not Positions, which evaluate and compare take.*sign changed"):
         ltr.tie_audit(Y, ltr.Positions([1, 2, 1, 2, 1, 2]), group=GROUP, metrics="mrr")

@@ -14,7 +14,7 @@ from ltr_metrics.cli.sources import Columns, Source, is_file_of_scores, read_sou
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io.compressed import without_compression
-from ltr_metrics.io.letor import files_of_sizes
+from ltr_metrics.io.letor import sizes_paths
 from ltr_metrics.io.table import is_table
 from ltr_metrics.metrics.names import split_names
 from ltr_metrics.metrics.requests import Request
@@ -72,7 +72,7 @@ def files_read(given: Mapping[str, Any], items: Named) -> list[Path]:
     """Return every file that a command reads, so that none of them is replaced by its result."""
     values = [value if isinstance(value, tuple) else (value,) for value in given.values()]
     files = [one for value in values for one in value if isinstance(one, Path)]
-    sizes = [file for path in given["data"] if not is_table(path) for file in files_of_sizes(path)]
+    sizes = [file for path in given["data"] if not is_table(path) for file in sizes_paths(path)]
     scores = filter(is_file_of_scores, items.scores.values())
     named = [*items.models.values(), *scores, *items.runs.values(), *items.results.values()]
     return [*files, *sizes, *map(Path, named)]

@@ -1,4 +1,4 @@
-"""One value a query for each metric: block by block, in several threads where that pays."""
+"""One value per query for each metric, computed block by block in one or more threads."""
 
 from __future__ import annotations
 
@@ -16,56 +16,56 @@ from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
 
-FIRST_RANKS = 32  # cutoffs up to here are read from the first ranks of many blocks together
+FIRST_RANKS = 32  # metrics with cutoffs up to here are computed from the first ranks of a batch of blocks
 
 
 class Family(NamedTuple):
-    """Metrics that differ in nothing but the cutoff, and where among all metrics they are."""
+    """Metrics that differ only in the cutoff, and their indices among all metrics."""
 
     metrics: list[Metric]
-    at: list[int]
+    indices: list[int]
 
 
-def values_of(
+def compute_values(
     queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: TiePolicy, n_threads: int
 ) -> dict[str, FloatArray]:
-    """Return one value a query for each metric, NaN where it is undefined: one sort, families together."""
+    """Return one value per query for each metric, NaN where it is undefined, from one sort of the scores."""
     scores = np.ascontiguousarray(scores)
-    whole, first = _families(metrics)
-    deepest = max((metric.cutoff or 0 for family in first for metric in family.metrics), default=0)
-    by_block = np.empty((len(metrics), queries.n_queries))  # queries block after block
+    deep, shallow = _families(metrics)
+    depth = max((metric.cutoff or 0 for family in shallow for metric in family.metrics), default=0)
+    by_block = np.empty((len(metrics), queries.n_queries))  # the queries are in the order of the blocks
 
-    def of_batch(batch: Batch) -> None:
+    def compute_batch(batch: Batch) -> None:
         tops = []
         for block in batch.blocks:
             ranking = rank(block, scores, ties)
-            _fill(by_block, ranking, whole)
-            if first:
-                tops.append(ranking.top(deepest))
-        if first:
-            _fill(by_block, concat(batch, tops), first)
+            _fill(by_block, ranking, deep)
+            if shallow:
+                tops.append(ranking.top(depth))
+        if shallow:
+            _fill(by_block, concat(batch, tops), shallow)
 
     batches = batches_of(queries, n_threads)
     try:
-        _each(of_batch, batches, n_threads)
+        _run(compute_batch, batches, n_threads)
     except NaNScoreError:
         queries.refuse_nan_scores(scores)
         raise
-    place = queries.cached("place in blocks", lambda: _places(queries, batches))  # the same however they are cut
-    values = by_block.take(place, axis=1)
+    position = queries.cached("position in blocks", lambda: _positions(queries, batches))  # the same for any batches
+    values = by_block.take(position, axis=1)
     _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))
 
 
 def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family]]:
-    """Part the families, and these into cutoffs that need the whole ranking and those that need the first ranks alone."""
-    whole: dict[object, Family] = {}
-    first: dict[object, Family] = {}
-    for at, metric in enumerate(metrics):
-        family = (first if _is_shallow(metric) else whole).setdefault(metric.family(), Family([], []))
+    """Return the families that need the whole ranking, and those that need only the first ranks."""
+    deep: dict[object, Family] = {}
+    shallow: dict[object, Family] = {}
+    for index, metric in enumerate(metrics):
+        family = (shallow if _is_shallow(metric) else deep).setdefault(metric.family(), Family([], []))
         family.metrics.append(metric)
-        family.at.append(at)
-    return list(whole.values()), list(first.values())
+        family.indices.append(index)
+    return list(deep.values()), list(shallow.values())
 
 
 def _is_shallow(metric: Metric) -> bool:
@@ -75,29 +75,30 @@ def _is_shallow(metric: Metric) -> bool:
 
 
 def _fill(by_block: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
-    """Write the values of a ranking's queries."""
-    own = slice(ranking.block.begin, ranking.block.begin + len(ranking.block.members))
+    """Write the values of a ranking's queries into the columns of its block."""
+    columns = slice(ranking.block.begin, ranking.block.begin + len(ranking.block.members))
     for family in families:
-        found = family.metrics[0].at_cutoffs(ranking, [metric.cutoff for metric in family.metrics])
-        for at, values in zip(family.at, found, strict=True):
-            by_block[at, own] = values
+        values_at_cutoffs = family.metrics[0].at_cutoffs(ranking, [metric.cutoff for metric in family.metrics])
+        for index, values in zip(family.indices, values_at_cutoffs, strict=True):
+            by_block[index, columns] = values
 
 
-def _each(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:
+def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:
     if n_threads == 1 or len(batches) == 1:
         for batch in batches:
             work(batch)
         return
-    from concurrent.futures import ThreadPoolExecutor  # not kept: a pool would not outlive a fork
+    from concurrent.futures import ThreadPoolExecutor  # a pool is not kept, because it would not survive a fork
 
     with ThreadPoolExecutor(min(n_threads, len(batches))) as pool:
         list(pool.map(work, batches))
 
 
-def _places(queries: LabelledQueries, batches: Sequence[Batch]) -> AnyArray:
-    place = np.empty(queries.n_queries, dtype=np.intp)
-    place[np.concatenate([batch.together.members for batch in batches])] = np.arange(queries.n_queries)
-    return place
+def _positions(queries: LabelledQueries, batches: Sequence[Batch]) -> AnyArray:
+    """Return the position of each query in the order of the blocks."""
+    position = np.empty(queries.n_queries, dtype=np.intp)
+    position[np.concatenate([batch.together.members for batch in batches])] = np.arange(queries.n_queries)
+    return position
 
 
 def _refuse_infinite(values: FloatArray, metrics: Sequence[Metric], queries: LabelledQueries) -> None:
@@ -105,5 +106,6 @@ def _refuse_infinite(values: FloatArray, metrics: Sequence[Metric], queries: Lab
     if infinite.any():
         metric, query = np.argwhere(infinite)[0]
         raise LtrValueError(
-            f"The metric {metrics[metric]} must be finite, or NaN where it is undefined: it is not for query {queries.qid[query]}."
+            f"The metric {metrics[metric]} must be finite, or NaN where it is undefined: it is infinite for query "
+            f"{queries.qid[query]}."
         )
