@@ -672,8 +672,8 @@ class Keeps:  # the interpreter busy while it shuts down
 compressed._OPEN[".gz"] = lambda *_: Slow()
 sys.keeps = Keeps()
 from pathlib import Path
-from ltr_metrics.io.sorted_tables import Wanted, _readable
-with _readable(Path("a.csv.gz"), Wanted("qid", (), ("label", "s")), 1) as (_, batches):
+from ltr_metrics.io.sorted_tables import TableColumns, _open_table
+with _open_table(Path("a.csv.gz"), TableColumns("qid", (), ("label", "s")), 1) as (_, batches):
     assert next(batches).num_rows > 1_000
 """
 

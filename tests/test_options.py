@@ -324,7 +324,9 @@ def test_judged_goes_with_every_convention_and_stays_undefined_where_nothing_is_
 
 
 def test_default_metrics_say_that_they_are() -> None:
-    with pytest.raises(ltr.LtrValueError, match="map must know.*one of the default metrics: name those that you want"):
+    with pytest.raises(
+        ltr.LtrValueError, match="map must know.*one of the default metrics: pass metrics= with the ones you need"
+    ):
         ltr.evaluate([0.1, 0.5], [1, 2], group=[2])
 
 

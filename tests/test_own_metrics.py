@@ -152,7 +152,7 @@ class Nowhere(ltr.RankMetric):
         (Spaced(), "Spaced must have a class attribute NAME, one word.*'my metric:x'"),
         (Plain(), "Plain must be a dataclass: write @dataclass"),
         (Recall(), "own named 'recall' would be taken"),
-        (Nowhere(), "nowhere must be finite, or NaN where it is undefined: it is not for query 0"),
+        (Nowhere(), "nowhere must be finite, or NaN where it is undefined: it is infinite for query 0"),
         (lambda ranking: ranking.n_ranked, "must have a name"),
         (Reach, "not as its class: write Reach"),
     ],

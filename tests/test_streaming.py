@@ -27,7 +27,7 @@ import ltr_metrics as ltr
 from ltr_metrics.evaluation.streaming import evaluate_sorted
 from ltr_metrics.io import compressed, read_letor, read_table
 from ltr_metrics.io.models import predict
-from ltr_metrics.io.sorted_tables import Wanted, sorted_tables
+from ltr_metrics.io.sorted_tables import TableColumns, sorted_tables
 
 pytestmark = pytest.mark.integration
 
@@ -406,11 +406,11 @@ def test_no_file_and_options_of_letor(tmp_path: Path) -> None:
     with pytest.raises(ltr.LtrValueError, match="are for LETOR files"):
         evaluate_sorted(tmp_path / "absent.parquet", scores={"a": "1"}, n_features=3)
     np.savez(tmp_path / "a.npz", qid=[1], label=[1], s=[1])
-    with pytest.raises(ltr.LtrValueError, match=r"a.npz cannot be read in pieces"):
+    with pytest.raises(ltr.LtrValueError, match=r"a.npz cannot be read in batches"):
         evaluate_sorted(tmp_path / "a.npz", scores={"a": "s"})
     write_parquet(tmp_path / "a.parquet", qid=[1], label=[0], s=[1.0])
     (tmp_path / "a.parquet.gz").write_bytes(gzip.compress((tmp_path / "a.parquet").read_bytes()))
-    with pytest.raises(ltr.LtrValueError, match=r"a.parquet.gz cannot be read in pieces"):
+    with pytest.raises(ltr.LtrValueError, match=r"a.parquet.gz cannot be read in batches"):
         evaluate_sorted(tmp_path / "a.parquet.gz", scores={"a": "s"})
 
 
@@ -542,7 +542,7 @@ def test_batches_are_whole_queries_of_about_the_rows_asked_for(tmp_path: Path) -
     qid = np.repeat(np.arange(300), sizes)
     path = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"qid": qid, "label": np.zeros(len(qid))}), path, row_group_size=700)
-    batches = [rows.qid for rows in sorted_tables((path,), Wanted("qid", (), ("label",)), rows_at_once=100)]
+    batches = [rows.qid for rows in sorted_tables((path,), TableColumns("qid", (), ("label",)), rows_at_once=100)]
     assert np.concatenate(batches).tolist() == qid.tolist()
     assert all(a[-1] != b[0] for a, b in itertools.pairwise(batches))
     lengths = [len(batch) for batch in batches]

@@ -10,7 +10,7 @@ from typing import Any
 from ltr_metrics.cli.options import options_in_order
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.io.compressed import without_compression
-from ltr_metrics.io.letor import files_of_sizes
+from ltr_metrics.io.letor import sizes_paths
 from ltr_metrics.io.table import is_table
 from ltr_metrics.metrics.names import split_names
 
@@ -78,7 +78,7 @@ def is_score_file(item: str) -> bool:
 def input_files(arguments: Mapping[str, Any], specs: ModelSpecs) -> list[Path]:
     """Return all files that the command reads, so that its output replaces none of them."""
     files = [*arguments["data"], *filter(None, [arguments["qrels"]])]
-    sizes = [file for path in arguments["data"] if not is_table(path) for file in files_of_sizes(path)]
+    sizes = [file for path in arguments["data"] if not is_table(path) for file in sizes_paths(path)]
     scores = filter(is_score_file, specs.scores.values())
     named = [*specs.models.values(), *scores, *specs.runs.values(), *specs.results.values()]
     return [*files, *sizes, *map(Path, named)]

@@ -1,1 +1,1 @@
-"""From scores to results: `evaluate`, `Evaluation`, saved results, evaluation in parts, files larger than memory, logs."""
+"""From scores to results: `evaluate`, `Evaluation`, saved results, parts, files larger than memory, and logs."""

@@ -1,4 +1,4 @@
-"""One value a query for each metric: block by block, in several threads where that pays."""
+"""One value per query for each metric, computed block by block in one or more threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
 
-FIRST_RANKS = 32  # cutoffs up to here are read from the first ranks of many blocks together
+FIRST_RANKS = 32  # metrics with cutoffs up to here are computed from the first ranks of a batch of blocks
 
 
 class Family(NamedTuple):
@@ -27,7 +27,7 @@ class Family(NamedTuple):
     positions: list[int]
 
 
-def values_of(
+def compute_values(
     queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: TiePolicy, n_threads: int
 ) -> dict[str, FloatArray]:
     """Return one value a query for each metric, NaN where it is undefined, from one sort."""
@@ -88,13 +88,14 @@ def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int
         for batch in batches:
             work(batch)
         return
-    from concurrent.futures import ThreadPoolExecutor  # not kept: a pool would not outlive a fork
+    from concurrent.futures import ThreadPoolExecutor  # a pool is not kept, because it would not survive a fork
 
     with ThreadPoolExecutor(min(n_threads, len(batches))) as pool:
         list(pool.map(work, batches))
 
 
 def _positions(queries: LabelledQueries, batches: Sequence[Batch]) -> AnyArray:
+    """Return the position of each query in the order of the blocks."""
     position = np.empty(queries.n_queries, dtype=np.intp)
     position[np.concatenate([batch.combined.members for batch in batches])] = np.arange(queries.n_queries)
     return position
@@ -105,5 +106,6 @@ def _refuse_infinite(values: FloatArray, metrics: Sequence[Metric], queries: Lab
     if infinite.any():
         metric, query = np.argwhere(infinite)[0]
         raise LtrValueError(
-            f"The metric {metrics[metric]} must be finite, or NaN where it is undefined: it is not for query {queries.qid[query]}."
+            f"The metric {metrics[metric]} must be finite, or NaN where it is undefined: it is infinite for query "
+            f"{queries.qid[query]}."
         )

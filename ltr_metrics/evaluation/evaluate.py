@@ -1,4 +1,4 @@
-"""Scores and labels to one number a query and its mean: `evaluate` and `Queries`."""
+"""`evaluate` and `Queries`: from labels and scores to values per query and their means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation.compute import values_of
+from ltr_metrics.evaluation.compute import compute_values
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention
@@ -22,51 +22,54 @@ from ltr_metrics.metrics.requests import Metrics, Policy, Request, resolve
 
 
 class Queries(LabelledQueries):
-    """Labels of many queries, validated and laid out once, to be scored many times.
+    """The labels of many queries, validated and grouped once, for many evaluations.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        Grades, finite and not negative; fractional ones are accepted where a metric is defined on them.
+        Grades, finite and not negative. Fractional grades are accepted if the metric is defined on
+        them.
     qid : array-like of shape (n_rows,), optional
-        An id a row, in any order, of any hashable type. Exactly one of ``qid`` and ``group`` is needed.
-        Two ids that have one text, such as 7 and ``"7"``, are an error.
+        One id per row, in any order, of any hashable type. Exactly one of ``qid`` and ``group`` is
+        required. Two ids with the same text, such as 7 and ``"7"``, are an error.
     group : array-like of int, optional
-        Sizes of the queries, whose rows stand one query after the other.
+        Sizes of the queries, whose rows are consecutive.
     query_weight : array-like of shape (n_queries,) or mapping, optional
-        One weight a query, in order of first appearance, or by qid. The ids of a mapping may have
+        One weight per query, in order of first appearance, or by qid. The ids of a mapping may have
         another type: they are the same if they have the same text.
     sample_weight : array-like of shape (n_rows,), optional
-        One weight a row; a query's weight is their mean.
+        One weight per row; a query's weight is the mean of its row weights.
     docid : array-like of shape (n_rows,), optional
         Document ids, for ``ties="docid"``.
     retrieved : array-like of bool of shape (n_rows,), optional
-        False for a document that is judged but has no rank: it counts among the relevant ones and in the ideal ranking.
+        False for a document that is judged but has no rank. It counts as a relevant document and
+        in the ideal ranking.
     judged : array-like of bool of shape (n_rows,), optional
-        False for a document that nobody judged; its label must not be above 0 (NaN will do) and counts as 0. Default: all are
-        judged.
+        False for an unjudged document. Its label must not be above 0 (NaN is accepted) and counts
+        as 0. By default all documents are judged.
     unjudged : {"zero", "drop"}, optional
-        What becomes of the rows that are not judged: grade 0 (default), or they are taken out of the ranking, which leaves
-        the condensed list.
+        Treatment of unjudged documents: grade 0 (default), or removal from the ranking, which
+        leaves the condensed list.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Further numbers of the documents, for ``mean_of(name)``. A DataFrame will do.
+        Other numbers of the documents, for ``mean_of(name)``. A DataFrame is accepted.
     by : array-like, or mapping of str to array-like, optional
-        A label a query (in order of first appearance) or a row (the same in all rows of a query): ``result.by`` has the
-        evaluation of each segment. Several segmentations are given by name.
+        One segment label per query, in order of first appearance, or per row, the same in all rows
+        of a query. ``result.by`` has the evaluation of each segment. Several segmentations are
+        given by name.
 
     Attributes
     ----------
     qid : ndarray
         Id of each query, in order of first appearance (0, 1, ... with ``group``).
     sizes : ndarray of int
-        Documents of each query.
+        Number of documents of each query.
     n_rows, n_queries : int
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, both or neither of ``qid`` and
-        ``group`` are given.
+        If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, or both
+        or neither of ``qid`` and ``group`` are given.
 
     Examples
     --------
@@ -91,12 +94,12 @@ class Queries(LabelledQueries):
         convention: ConventionName | Convention | None = None,
         n_threads: int | None = None,
     ) -> Evaluation:
-        """Evaluate one score a row; see `evaluate` for the parameters."""
+        """Evaluate one score per row; see `evaluate` for the parameters."""
         request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
         return self.evaluate_request(y_score, request, n_threads)
 
     def evaluate_request(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
-        """Evaluate a request whose names are resolved already, as adapters do round after round."""
+        """Evaluate a request with resolved names; adapters call this in every round."""
         if isinstance(y_score, Positions):
             scores, has_position = y_score.as_scores(self)
             queries = self if has_position.all() else self.with_retrieved(has_position)
@@ -110,11 +113,11 @@ class Queries(LabelledQueries):
             except LtrValueError as error:
                 if request.by_default:
                     raise LtrValueError(
-                        f"{error} It is one of the default metrics: name those that you want."
+                        f"{error} It is one of the default metrics: pass metrics= with the ones you need."
                     ) from None
                 raise
         threads = n_threads_for(self.n_rows, n_threads)
-        per_query = values_of(self, scores, request.metrics, request.policy.ties, threads)
+        per_query = compute_values(self, scores, request.metrics, request.policy.ties, threads)
         _apply_no_relevant(self, per_query, request.policy)
         return _evaluation(self, per_query, request)
 
@@ -139,32 +142,34 @@ def evaluate(
     by: Any = None,
     n_threads: int | None = None,
 ) -> Evaluation:
-    """Evaluate the ranking that scores give each query's documents.
+    """Rank each query's documents by score, and evaluate the rankings.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
         Grades, finite and not negative.
     y_score : array-like of shape (n_rows,), or Positions
-        Scores, higher is better; infinite ones rank first and last, NaN is an error. Or the place of each document in the
-        ranking, as `ltr_metrics.Positions`.
+        Scores; higher is better. Infinite scores rank first and last, and NaN is an error. Or the
+        position of each document in the ranking, as `ltr_metrics.Positions`.
     qid, group, query_weight, sample_weight, docid, retrieved, judged, unjudged, columns, by
-        As for `Queries`; exactly one of ``qid`` and ``group``.
+        As for `Queries`. Exactly one of ``qid`` and ``group`` is required.
     metrics : str, Metric, or several of them, optional
-        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Default: ndcg@10, map, mrr and err@10, of these the ones that
-        the convention has.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those of ndcg@10,
+        map, mrr and err@10 that the convention has.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
-        In which order equal scores stand: the expected value over all orders (default), input order, lower or higher grade
-        first, or document id, descending.
+        Treatment of tied scores: the expected value over all orders of the tied documents
+        (default), input order, lower or higher grade first, or descending document id.
     no_relevant : {"skip", "drop", "error"} or float, optional
-        For a query that a metric is undefined on: left out of that metric's mean (default), left out of every metric if
-        all its grades are 0, an error, or this value.
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it out of that
+        metric's mean. "drop" leaves a query whose grades are all 0 out of every mean. "error"
+        raises an error. A number is the metric's value for the query.
     convention : str or Convention, optional
-        Another system's choices for what the names and the two options above leave open.
+        Another system whose choices complete the names and the two options above.
     n_threads : int, optional
-        Threads to take at most: more than one for each half a million rows do not pay, and it is never more than the process may
-        use. Default: one alone in a worker (a thread, or a process that multiprocessing or joblib started), and no more than
-        ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own may be called from several threads at a time.
+        Maximum number of threads. One thread is used per 500,000 rows, and never more than the
+        CPUs available to the process. The default is one thread in a worker (a thread, or a process
+        that multiprocessing or joblib started), and otherwise at most ``OMP_NUM_THREADS``. The
+        values do not depend on it. A metric of your own may be called from several threads at once.
 
     Returns
     -------
@@ -173,14 +178,16 @@ def evaluate(
     Raises
     ------
     LtrValueError, LtrTypeError
-        See `Queries`; also for NaN scores, unknown metrics, and labels that a metric is not defined on.
+        See `Queries`. Also for NaN scores, unknown metrics, and labels that a metric is not defined
+        on.
 
     Warns
     -----
     LtrWarning
-        If ``y_true`` and ``y_score`` look swapped. Then the labels have eight or more different values that are not whole,
-        more than half as many as rows. And the scores are whole numbers from 0 to at most 30, of which a quarter repeat a
-        score of their query. Fractional labels, such as click rates, give no warning with the scores of a model.
+        If ``y_true`` and ``y_score`` look swapped: the labels have at least eight different values
+        that are not whole numbers, more than half as many as rows, and the scores are whole numbers
+        from 0 to at most 30, of which a quarter repeat a score of their query. Fractional labels,
+        such as click rates, cause no warning with the scores of a model.
 
     Examples
     --------
@@ -210,11 +217,12 @@ def evaluate(
 
 
 def queries_from(y_true: Any, options: dict[str, Any], function: str, own: Sequence[str] = ()) -> Queries:
-    """Make `Queries` of the options that another function passes on, besides its own."""
+    """Return `Queries` with the options that another function accepts in addition to its own."""
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
     for name in options.keys() - set(known):
         raise LtrTypeError(
-            f"{function} has no option {name!r}.{did_you_mean(name, [*own, *known])} Of the data it takes {', '.join(known)}."
+            f"{function} has no option {name!r}.{did_you_mean(name, [*own, *known])} "
+            f"Its options for the data are {', '.join(known)}."
         )
     return Queries(y_true, **options)
 
@@ -242,7 +250,7 @@ def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray
         elif no_relevant == "error" and undefined.any():
             query = queries.qid[int(undefined.argmax())]
             raise LtrValueError(
-                f"{name} is undefined for query {query}, whose labels make no difference between rankings, and "
+                f"{name} is undefined for query {query}, because every ranking of its documents is equal, and "
                 f'no_relevant="error" forbids that ({int(undefined.sum())} such queries). Use "skip" to leave them out.'
             )
         elif not isinstance(no_relevant, str):

@@ -1,4 +1,4 @@
-"""Which data an evaluation is of: one number a query, equal for the same judged documents in any order."""
+"""Fingerprints of the data: one number per query, which depends on its judged documents and not on their order."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from ltr_metrics._engine.words import Unjudged
 
 
 class Fingerprint:
-    """Fingerprints of the queries of an evaluation, computed when they are first asked for.
+    """The fingerprints of the queries of an evaluation, computed when they are first used.
 
-    A query's is a sum over its judged documents of a hash of the grade: the same for the same documents in another order,
-    another one if a document is there twice or has another grade. Documents that nobody judged do not count, so that TREC
-    runs, each of which retrieves documents of its own, are of the same data.
+    The fingerprint of a query is the sum of a hash of the grade over its judged documents. It does
+    not change with the order of the documents. It changes if a document is repeated or has another
+    grade. Unjudged documents do not count, so that TREC runs have the same fingerprints although
+    each retrieves other documents.
 
     Attributes
     ----------
     of_query : ndarray of uint64
     unjudged : str or None
-        What became of documents that nobody judged; None where all are judged.
+        The treatment of unjudged documents; None if all are judged.
     """
 
     def __init__(self, compute: Callable[[], AnyArray], unjudged: Unjudged | None) -> None:
@@ -34,7 +35,10 @@ class Fingerprint:
 
     @classmethod
     def of(cls, queries: LabelledQueries) -> Fingerprint:
-        """Remember what is needed of the labels, a byte or so a row, and not the queries with all that they prepared."""
+        """Return the fingerprints of labelled queries.
+
+        Until they are computed, only the grade indices are kept, about a byte per row.
+        """
         grades, index, judged = queries.grades, queries.grade_index, queries.judged
         order, starts = queries.order, queries.starts
 
@@ -48,36 +52,39 @@ class Fingerprint:
 
     @property
     def of_query(self) -> AnyArray:
-        """One number a query; the labels are let go."""
+        """One number per query; the labels are not kept once it is computed."""
         compute = self._compute
         if self._of_query is None:
             self._of_query = compute()
-            self._compute = _let_go
+            self._compute = _labels_are_gone
         return self._of_query
 
     def subset(self, chosen: AnyArray) -> Fingerprint:
-        """Return the fingerprints of some of the queries, by flag or position."""
+        """Return the fingerprints of the queries of a mask or of positions."""
         return Fingerprint(lambda: self.of_query[chosen], self.unjudged)
 
     def of_all(self, ids: AnyArray) -> str:
-        """Return one short text for all queries, whatever their order and the type of their ids."""
-        import hashlib  # for files alone
+        """Return one short text for all queries, which does not depend on their order or the type of their ids."""
+        import hashlib  # only needed for files
 
         lines = sorted(f"{text!r} {number}" for text, number in zip(id_texts(ids), self.of_query.tolist(), strict=True))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_of_query": self.of_query, "_compute": _let_go, "unjudged": self.unjudged}
+        return {"_of_query": self.of_query, "_compute": _labels_are_gone, "unjudged": self.unjudged}
 
 
-def _let_go() -> AnyArray:
-    raise RuntimeError("The labels are gone; their fingerprints were computed before.")
+def _labels_are_gone() -> AnyArray:
+    raise RuntimeError("The labels are not kept once the fingerprints are computed.")
 
 
 def _hash(grades: AnyArray) -> AnyArray:
-    """Mix the bits of numbers so that sums of them tell collections apart (the finalizer of splitmix64, Steele et al. 2014)."""
-    as_hosts_have_them = grades.astype(np.float32).astype(np.float64) + 0.0  # so that .7 is .7, and -0 is 0
-    bits = as_hosts_have_them.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    """Hash numbers so that different collections have different sums.
+
+    This is the finalizer of splitmix64 (Steele et al. 2014).
+    """
+    in_float32 = grades.astype(np.float32).astype(np.float64) + 0.0  # 0.7 equals a host's 0.7, and -0 is 0
+    bits = in_float32.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: AnyArray = bits ^ (bits >> np.uint64(31))
@@ -85,5 +92,5 @@ def _hash(grades: AnyArray) -> AnyArray:
 
 
 def differing(one: Fingerprint, other: Fingerprint) -> BoolArray:
-    """Return which queries are not the same data."""
+    """Return the mask of the queries whose data differ."""
     return np.asarray(one.of_query != other.of_query)

@@ -131,8 +131,8 @@ def load_result(path: str | os.PathLike[str]) -> Evaluation:
             f"{path} is a Parquet file, but not a saved result: it lacks the header that result.save writes."
         )
     raise LtrValueError(
-        f"{path} has the format {header.get('format')!r}, but this version reads format {FORMAT}. Evaluate again with this "
-        "version, or read the file with the version that wrote it."
+        f"{path} has the format {header.get('format')!r}, but this version reads format {FORMAT}. Evaluate again with "
+        "this version, or read the file with the version that wrote it."
     )
 
 

@@ -1,4 +1,4 @@
-"""Evaluation of files that do not fit into memory: batch by batch of whole queries."""
+"""Evaluation of files that do not fit into memory, in batches of whole queries."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ltr_metrics._engine.checks import require_count, whole_number
+from ltr_metrics._engine.checks import AnyArray, require_count, whole_number
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrValueError, LtrWarning, naming
 from ltr_metrics.evaluation.evaluate import Queries
@@ -19,16 +20,19 @@ from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.letor import ids_of_text, require_n_features
 from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.io.sorted import SortedRows
-from ltr_metrics.io.sorted_letor import sorted_letor
-from ltr_metrics.io.sorted_tables import Wanted, sorted_tables
+from ltr_metrics.io.sorted_letor import LetorRows, sorted_letor
+from ltr_metrics.io.sorted_tables import TableColumns, sorted_tables
 from ltr_metrics.io.table import is_table
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.metrics.shown import MeanOf
 
+if TYPE_CHECKING:
+    import pandas
+
 PathLike = str | os.PathLike[str]
 
-ROWS_AT_ONCE = 100_000  # with 136 features 0.1 GB, and more rows at once are hardly faster
+ROWS_AT_ONCE = 100_000  # 0.1 GB with 136 features; larger batches are hardly faster
 
 
 def evaluate_sorted(
@@ -50,37 +54,43 @@ def evaluate_sorted(
     rows_at_once: int = ROWS_AT_ONCE,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, Evaluation]:
-    r"""Evaluate files whose rows stand query after query, without reading them as a whole.
+    r"""Evaluate files whose rows are sorted by query, without loading a whole file.
 
-    What is in memory at a time are the rows of one batch, of their columns those that are needed (with a model: its features), and
-    for each query its id and values. A batch has about ``rows_at_once`` rows, and all of its longest query. Parquet files take
-    their part of a group of rows besides, Arrow files a whole one of their batches. The results are to the bit those of an
-    evaluation of all rows in memory.
+    Use this function if the data do not fit into memory. Only one batch is in memory at a time,
+    with the columns that are needed (for a model, its features), and the id and the values of
+    each query. A batch has about ``rows_at_once`` rows, and always all rows of its longest query.
+    Parquet files add their part of a row group, Arrow files one whole record batch. The results
+    are identical, to the bit, to those of an evaluation of all rows in memory.
 
     Parameters
     ----------
     paths : path or several of them
-        LETOR files, or tables: ``.parquet``, ``.arrow``, ``.feather``, ``.csv``, ``.tsv``; one after the other. LETOR, CSV and TSV
-        may be compressed. In CSV and TSV ids and segments stay text, and all else must be numbers.
+        LETOR files, or tables: ``.parquet``, ``.arrow``, ``.feather``, ``.csv``, ``.tsv``. They are
+        read in this order. LETOR, CSV and TSV files may be compressed. In CSV and TSV, ids and
+        segments stay text, and everything else must be numbers.
     scores : mapping of str to str
-        A column of scores by the name of what it is evaluated as; in LETOR files the number of a feature.
+        Maps a name for the result to a column of scores; in LETOR files, to the number of a
+        feature.
     models : mapping of str to path
-        Model files of LightGBM or XGBoost, as for `ltr_metrics.io.models.load_model`.
+        Maps a name for the result to a model file of LightGBM or XGBoost, as for
+        `ltr_metrics.io.models.load_model`.
     metrics, ties, no_relevant, convention
         As for `ltr_metrics.evaluate`.
     qid, label : str
         Columns of query ids and grades in a table.
     docid, weight : str, optional
-        Columns of document ids, and of row weights, whose mean is a query's weight, in a table.
+        Columns of document ids and of row weights in a table. A query's weight is the mean of its
+        row weights.
     by : sequence of str
         Columns of segments in a table.
     n_features : int, optional
-        Features of LETOR files; default: those of the model, whose last must then occur.
+        Number of features of LETOR files. The default is that of the model, whose last feature
+        must then occur.
     zero_based : bool, default False
         Whether feature numbers of LETOR files start at 0.
     rows_at_once : int, default 100000
     progress : callable, optional
-        Is called after each batch with the number of rows that are done.
+        Called after each batch with the number of rows that are done.
 
     Returns
     -------
@@ -90,8 +100,8 @@ def evaluate_sorted(
     Raises
     ------
     LtrValueError, LtrTypeError, LtrKeyError
-        As reading and evaluating in memory do, with file and row or line; also if a query comes back after it has ended. The
-        message says how to sort.
+        As reading and evaluating in memory do, with file and row or line. Also if the rows of a
+        query are not consecutive; the message says how to sort.
     MissingExtraError
         If pandas, pyarrow or a model's host are not installed.
 
@@ -107,29 +117,31 @@ def evaluate_sorted(
     request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
     files = tuple(Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths))
     scores, models = dict(scores or {}), dict(models or {})
-    _refuse_names(files, scores, models)
+    _check_sources(files, scores, models)
     require_count("rows_at_once", rows_at_once)
     loaded = {name: load_model(file) for name, file in models.items()}
     if is_table(files[0]):
         if n_features is not None or zero_based:
             raise LtrValueError("n_features and zero_based are for LETOR files; tables have named columns.")
-        of_table = _Columns(qid, label, docid, weight, (by,) if isinstance(by, str) else tuple(by))
-        batches = _of_tables(files, scores, loaded, of_table, request, rows_at_once)
-    else:
-        if any(name is not None for name in (docid, weight)) or by:
-            raise LtrValueError("docid, weight and by name columns of a table: LETOR files have none.")
-        batches = _of_letor(files, scores, loaded, n_features, zero_based, rows_at_once)
-    found = _evaluate(batches, request, progress)
-    return found if is_table(files[0]) else {name: _with_ids(result) for name, result in found.items()}
+        columns = _Columns(qid, label, docid, weight, (by,) if isinstance(by, str) else tuple(by))
+        return _evaluate(_table_batches(files, scores, loaded, columns, request, rows_at_once), request, progress)
+    if docid is not None or weight is not None or by:
+        raise LtrValueError("docid, weight and by name columns of a table: LETOR files have none.")
+    batches = _letor_batches(files, scores, loaded, n_features, zero_based, rows_at_once)
+    results = _evaluate(batches, request, progress)
+    return {
+        name: replace(result, qid=ids_of_text(result.qid)) if result.qid.dtype.kind == "U" else result
+        for name, result in results.items()
+    }
 
 
-def _refuse_names(files: Sequence[Path], scores: Mapping[str, str], models: Mapping[str, PathLike]) -> None:
+def _check_sources(files: Sequence[Path], scores: Mapping[str, str], models: Mapping[str, PathLike]) -> None:
     if not files:
         raise LtrValueError("evaluate_sorted needs at least one file. Got none.")
     if STANDARD_INPUT in files:
         raise LtrValueError(
-            "Standard input (-) cannot be read in pieces, which takes two looks at the data. Write it to a file first, or evaluate it "
-            "in memory."
+            "Standard input (-) cannot be read in batches, because the data are read twice. Write it to a file first, "
+            "or evaluate it in memory."
         )
     if len({is_table(path) for path in files}) > 1:
         raise LtrValueError("The files must be tables or LETOR files, not both.")
@@ -142,21 +154,23 @@ def _refuse_names(files: Sequence[Path], scores: Mapping[str, str], models: Mapp
         )
 
 
-# -- batches ----------------------------------------------------------------------------------------------------------------
+# -- batches ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Whole queries: the options of `Queries`, and a function for the scores of each name."""
+    """Whole queries: their rows, the options of `Queries`, and a function that returns the scores of each name."""
 
     rows: SortedRows
     y: Any
     options: dict[str, Any]
-    scores: dict[str, Callable[[], Any]]
+    scores: dict[str, Callable[[], AnyArray]]
 
 
 @dataclass(frozen=True)
 class _Columns:
+    """The names of a table's columns."""
+
     qid: str
     label: str
     docid: str | None
@@ -164,7 +178,7 @@ class _Columns:
     by: tuple[str, ...]
 
 
-def _of_tables(
+def _table_batches(
     files: tuple[Path, ...],
     scores: Mapping[str, str],
     models: Mapping[str, Model],
@@ -173,27 +187,29 @@ def _of_tables(
     rows_at_once: int,
 ) -> Iterator[_Batch]:
     features = [name for model in models.values() for name in model.names()]
-    further = [metric.column for metric in request.metrics if isinstance(metric, MeanOf)]
+    averaged = [metric.column for metric in request.metrics if isinstance(metric, MeanOf)]
     weight = [] if columns.weight is None else [columns.weight]
     text = (*columns.by, *([] if columns.docid is None else [columns.docid]))
-    wanted = Wanted(columns.qid, text, (columns.label, *scores.values(), *weight, *further, *features))
-    for rows in sorted_tables(files, wanted, rows_at_once=rows_at_once):
+    needed = TableColumns(columns.qid, text, (columns.label, *scores.values(), *weight, *averaged, *features))
+    for rows in sorted_tables(files, needed, rows_at_once=rows_at_once):
         frame = rows.frame()
         options = {
-            "docid": None if columns.docid is None else frame[columns.docid].to_numpy(),
-            "sample_weight": None if columns.weight is None else frame[columns.weight].to_numpy(),
-            "by": {name: frame[name].to_numpy() for name in columns.by} or None,
-            "columns": {name: frame[name].to_numpy() for name in further},
+            "docid": None if columns.docid is None else _column(frame, columns.docid),
+            "sample_weight": None if columns.weight is None else _column(frame, columns.weight),
+            "by": {name: _column(frame, name) for name in columns.by} or None,
+            "columns": {name: _column(frame, name) for name in averaged},
         }
-        found: dict[str, Callable[[], Any]] = {
-            name: lambda column=column, frame=frame: frame[column].to_numpy()  # type: ignore[misc]
-            for name, column in scores.items()
-        }
-        found |= {name: lambda model=model, frame=frame: model.predict(frame) for name, model in models.items()}  # type: ignore[misc]
-        yield _Batch(rows, frame[columns.label].to_numpy(), options, found)
+        of_names: dict[str, Callable[[], AnyArray]] = {n: partial(_column, frame, c) for n, c in scores.items()}
+        of_names |= {name: partial(model.predict, frame) for name, model in models.items()}
+        yield _Batch(rows, _column(frame, columns.label), options, of_names)
 
 
-def _of_letor(
+def _column(frame: pandas.DataFrame, name: str) -> AnyArray:
+    column: AnyArray = frame[name].to_numpy()
+    return column
+
+
+def _letor_batches(
     files: tuple[Path, ...],
     scores: Mapping[str, str],
     models: Mapping[str, Model],
@@ -203,7 +219,7 @@ def _of_letor(
 ) -> Iterator[_Batch]:
     require_n_features(n_features)
     first, width = 0 if zero_based else 1, 0
-    columns = {name: _feature(column, first, n_features) for name, column in scores.items()}
+    columns = {name: _feature_column(number, first, n_features) for name, number in scores.items()}
     if n_features is not None:
         for model in models.values():
             model.require_features(n_features)
@@ -216,24 +232,23 @@ def _of_letor(
             )
         for model in models.values():
             model.require_features(max(width, model.n_features))
-        found: dict[str, Callable[[], Any]] = {
-            name: lambda column=column, rows=rows: rows.feature(column)  # type: ignore[misc]
-            for name, column in columns.items()
-        }
-        found |= {
-            name: lambda model=model, rows=rows: model.predict(rows.matrix(model.n_features))  # type: ignore[misc]
-            for name, model in models.items()
-        }
-        yield _Batch(rows, rows.y, {"docid": rows.docid}, found)
-    # What in memory is known before: a feature that never occurs is more likely a mistake than absent from all lines.
-    for column in scores.values():
-        _feature(column, first, width if n_features is None else n_features)
+        of_names: dict[str, Callable[[], AnyArray]] = {n: partial(rows.feature, c) for n, c in columns.items()}
+        of_names |= {name: partial(_predict, model, rows) for name, model in models.items()}
+        yield _Batch(rows, rows.y, {"docid": rows.docid}, of_names)
+    # An evaluation in memory checks this first. A feature that never occurs is probably a mistake.
+    n_known = width if n_features is None else n_features
+    for number in scores.values():
+        _feature_column(number, first, n_known)
     for model in models.values():
-        model.require_features(width if n_features is None else n_features)
+        model.require_features(n_known)
 
 
-def _feature(number: object, first: int, n_features: int | None) -> int:
-    """Return the column of a feature that is given by its number."""
+def _predict(model: Model, rows: LetorRows) -> AnyArray:
+    return model.predict(rows.matrix(model.n_features))
+
+
+def _feature_column(number: object, first: int, n_features: int | None) -> int:
+    """Return the column of a feature in X from its number in the files, where the first is ``first``."""
     feature = whole_number(str(number))
     if feature is None or feature < first or (n_features is not None and feature >= first + n_features):
         up_to = "on" if n_features is None else f"to {n_features - 1 + first}"
@@ -243,49 +258,45 @@ def _feature(number: object, first: int, n_features: int | None) -> int:
     return feature - first
 
 
-def _with_ids(result: Evaluation) -> Evaluation:
-    return replace(result, qid=ids_of_text(result.qid)) if result.qid.dtype.kind == "U" else result
+# -- evaluation ---------------------------------------------------------------------------------
 
 
-# -- evaluation -------------------------------------------------------------------------------------------------------------
+class _FileQueries(Queries):
+    """Queries whose messages give the file, and the row or line in it."""
 
-
-class _PlacedQueries(Queries):
-    """Queries whose messages say in which file and where in it a row stands."""
-
-    def __init__(self, place: Callable[[int], str], y_true: Any, **options: Any) -> None:
-        self._place = place
-        super().__init__(y_true, **options)
+    def __init__(self, rows: SortedRows, y_true: Any, **options: Any) -> None:
+        self._rows = rows
+        super().__init__(y_true, qid=rows.qid, **options)
 
     def where(self, row: int) -> str:
-        return f"{self._place(row)} (query {self.qid[self.query_of_row(row)]})"
+        return f"{self._rows.where(row)} (query {self.qid[self.query_of_row(row)]})"
 
 
 def _evaluate(
     batches: Iterator[_Batch], request: Request, progress: Callable[[int], object] | None
 ) -> dict[str, Evaluation]:
     parts: dict[str, list[Evaluation]] = {}
-    labels, done = LabelChecks(), 0
+    labels, n_done = LabelChecks(), 0
     for batch in batches:
         where = f"In {len(batch.rows):,} rows from {batch.rows.where(0)} on"
         with naming(where):
-            queries = _PlacedQueries(batch.rows.where, batch.y, qid=batch.rows.qid, **batch.options)
+            queries = _FileQueries(batch.rows, batch.y, **batch.options)
             queries.refuse_repeated_documents()
         labels.add(queries)
         for name, scores in batch.scores.items():
-            parts.setdefault(name, []).append(_answer(queries, scores, request, f"{where}, {name}"))
-        done += len(batch.rows)
+            parts.setdefault(name, []).append(_evaluate_batch(queries, scores, request, f"{where}, {name}"))
+        n_done += len(batch.rows)
         if progress is not None:
-            progress(done)
+            progress(n_done)
     labels.check(request)
-    return {name: concat_evaluations(of_name) for name, of_name in parts.items()}
+    return {name: concat_evaluations(of_batches) for name, of_batches in parts.items()}
 
 
-def _answer(queries: Queries, scores: Callable[[], Any], request: Request, where: str) -> Evaluation:
-    """Evaluate a batch; what is worth a warning is decided at the end, by the labels of all batches."""
+def _evaluate_batch(queries: Queries, scores: Callable[[], AnyArray], request: Request, where: str) -> Evaluation:
+    """Evaluate a batch without warnings: after the last batch, the labels of all decide what is worth one."""
     with naming(where), warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)
         result = queries.evaluate_request(scores(), request)
     if result.fingerprint is not None:
-        _ = result.fingerprint.of_query  # lets the labels go
+        _ = result.fingerprint.of_query  # computes it, so that the labels are not kept
     return result

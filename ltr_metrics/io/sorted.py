@@ -1,4 +1,4 @@
-"""Files whose rows stand query after query, read in batches of whole queries: for what does not fit into memory."""
+"""Files whose rows are sorted by query, read in batches of whole queries because they may not fit into memory."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
 R = TypeVar("R", bound="SortedRows")
+_COLUMNS = ("file", "position", "qid")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SortedRows(ABC):
-    """Some rows of files, the rows of a query together.
+    """Consecutive rows of files, in which the rows of each query are consecutive, too.
 
     Attributes
     ----------
     paths : tuple of Path
         All files.
-    file, at : ndarray of int
-        Of each row its file, and its place there.
+    file, position : ndarray of int
+        The index of each row's file in ``paths``, and its row or line in that file.
     qid : ndarray
-        Of each row its query.
+        The query id of each row.
     """
 
     paths: tuple[Path, ...]
     file: IntArray
-    at: IntArray
+    position: IntArray
     qid: AnyArray
 
     def __len__(self) -> int:
@@ -40,72 +41,74 @@ class SortedRows(ABC):
 
     @abstractmethod
     def where(self, row: int) -> str:
-        """Where a row stands, for messages."""
+        """Return the file and the row or line of a row, for messages."""
 
     @abstractmethod
-    def how_to_sort(self) -> str:
-        """How such files are sorted by query."""
+    def sort_command(self) -> str:
+        """Return a command that sorts such files by query, for messages."""
 
     @abstractmethod
-    def part(self: R, first: int, last: int) -> R:
-        """Return the rows from ``first`` to before ``last``."""
+    def slice(self: R, start: int, stop: int) -> R:
+        """Return the rows from ``start`` to before ``stop``."""
 
     @classmethod
     @abstractmethod
-    def joined(cls: type[R], parts: Sequence[R]) -> R:
+    def concat(cls: type[R], parts: Sequence[R]) -> R:
         """Return the rows of all parts, one after the other."""
 
     def path(self, row: int) -> Path:
         """Return the file of a row."""
         return self.paths[int(self.file[row])]
 
-    def _part_of_places(self, first: int, last: int) -> dict[str, Any]:
-        return {name: getattr(self, name)[first:last] for name in ("file", "at", "qid")} | {"paths": self.paths}
+    def _slice_columns(self, start: int, stop: int) -> dict[str, Any]:
+        return {"paths": self.paths, **{name: getattr(self, name)[start:stop] for name in _COLUMNS}}
 
     @staticmethod
-    def _joined_places(parts: Sequence[SortedRows]) -> dict[str, Any]:
-        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("file", "at", "qid")}
-        return joined | {"paths": parts[0].paths}
+    def _concat_columns(parts: Sequence[SortedRows]) -> dict[str, Any]:
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS}
+        return {"paths": parts[0].paths, **columns}
 
 
 def whole_queries(pieces: Iterable[R], rows_at_once: int) -> Iterator[R]:
-    """Yield the rows again, whole queries at a time: about as many rows as asked for, or one query that is longer.
+    """Yield the same rows in batches of whole queries.
 
-    The ids of all queries are kept, to find one that comes back after it has ended.
+    A batch has about ``rows_at_once`` rows, or one query that is longer. The ids of all queries
+    stay in memory, to detect a query that occurs again after it has ended.
     """
-    held: list[R] = []
-    n_held = n_whole = 0  # rows held, and how many of them are of queries that have ended
+    pending: list[R] = []
+    n_pending = n_whole = 0  # rows in pending, and how many of them belong to queries that have ended
     seen: set[Hashable] = set()
     last: object = None  # no id is None
     for piece in pieces:
-        for first in range(0, len(piece), rows_at_once):
-            rows = piece.part(first, min(first + rows_at_once, len(piece)))
-            begins = _begins(rows.qid, last)
-            _remember(rows, begins, seen)
-            if len(begins):
-                n_whole = n_held + int(begins[-1])
+        for start in range(0, len(piece), rows_at_once):
+            rows = piece.slice(start, min(start + rows_at_once, len(piece)))
+            starts = _query_starts(rows.qid, last)
+            _refuse_repeated_queries(rows, starts, seen)
+            if len(starts):
+                n_whole = n_pending + int(starts[-1])
             last = rows.qid[-1]
-            held.append(rows)
-            n_held += len(rows)
-            if n_held >= rows_at_once and n_whole:
-                together = rows.joined(held)
-                yield together.part(0, n_whole)
-                held, n_held, n_whole = [together.part(n_whole, n_held)], n_held - n_whole, 0
-    if held:
-        yield held[0].joined(held)
+            pending.append(rows)
+            n_pending += len(rows)
+            if n_pending >= rows_at_once and n_whole:
+                batch = rows.concat(pending)
+                yield batch.slice(0, n_whole)
+                pending, n_pending, n_whole = [batch.slice(n_whole, n_pending)], n_pending - n_whole, 0
+    if pending:
+        yield pending[0].concat(pending)
 
 
-def _begins(qid: AnyArray, last: object) -> IntArray:
-    """Where another query begins than that of the row before."""
+def _query_starts(qid: AnyArray, last: object) -> IntArray:
+    """Return the rows whose id differs from the id before; ``last`` precedes the first row."""
     return np.flatnonzero(np.concatenate(([last is None or qid[0] != last], qid[1:] != qid[:-1])))
 
 
-def _remember(rows: SortedRows, begins: IntArray, seen: set[Hashable]) -> None:
-    for row, name in zip(begins.tolist(), rows.qid[begins].tolist(), strict=True):
-        if name in seen:
+def _refuse_repeated_queries(rows: SortedRows, starts: IntArray, seen: set[Hashable]) -> None:
+    """Add the ids of the queries that start here to ``seen``; refuse one that is there already."""
+    for row, qid in zip(starts.tolist(), rows.qid[starts].tolist(), strict=True):
+        if qid in seen:
             raise LtrValueError(
-                f"{rows.where(row)}: the rows of a query must stand together where files are read in pieces: query {name!r} ended before "
-                f"and comes back here. Sort the rows by query first, for example with {rows.how_to_sort()}; or evaluate them in memory, "
-                "where any order will do."
+                f"{rows.where(row)}: the rows of a query must be consecutive in files that are read in batches: query "
+                f"{qid!r} ended before and comes back here. Sort the rows by query first, for example with "
+                f"{rows.sort_command()}; or evaluate them in memory, in any order."
             )
-        seen.add(name)
+        seen.add(qid)

@@ -1,4 +1,4 @@
-"""LETOR files in batches of whole queries."""
+"""LETOR files, read in batches of whole queries."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
-from ltr_metrics.io.letor import Lines, read_lines, refuse_sizes, require_alike, sizes_beside
+from ltr_metrics.io.letor import read_lines, read_sizes, require_same_form, sizes_error
 from ltr_metrics.io.sorted import SortedRows, whole_queries
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LetorRows(SortedRows):
-    """Rows of LETOR files, and a (row, column, value) for each feature that is there; ``at`` is the line.
+    """Rows of LETOR files, with a (row, column, value) for each feature; ``position`` is the line.
 
-    Ids are text as long as not all are known, for ``007`` is a number only where all others are.
+    The ids are text, because they become numbers only if all ids of the files are numbers.
     """
 
     y: FloatArray
@@ -28,30 +28,30 @@ class LetorRows(SortedRows):
     value: FloatArray
 
     def where(self, row: int) -> str:
-        return f"{self.path(row)}:{self.at[row]}"
+        return f"{self.path(row)}:{self.position[row]}"
 
-    def how_to_sort(self) -> str:
-        read = {".gz": "zcat", ".xz": "xz -dc", ".bz2": "bzcat"}.get(self.paths[0].suffix.lower())
+    def sort_command(self) -> str:
+        decompress = {".gz": "zcat", ".xz": "xz -dc", ".bz2": "bzcat"}.get(self.paths[0].suffix.lower())
         files = " ".join(shlex.quote(str(path)) for path in self.paths)
-        return f"'sort -s -k2,2 {files}'" if read is None else f"'{read} {files} | sort -s -k2,2'"
+        return f"'sort -s -k2,2 {files}'" if decompress is None else f"'{decompress} {files} | sort -s -k2,2'"
 
-    def part(self, first: int, last: int) -> LetorRows:
-        i, j = np.searchsorted(self.row, [first, last])
+    def slice(self, start: int, stop: int) -> LetorRows:
+        i, j = np.searchsorted(self.row, [start, stop])
         return LetorRows(
-            **self._part_of_places(first, last),
-            y=self.y[first:last],
-            docid=None if self.docid is None else self.docid[first:last],
-            row=self.row[i:j] - first,
+            **self._slice_columns(start, stop),
+            y=self.y[start:stop],
+            docid=None if self.docid is None else self.docid[start:stop],
+            row=self.row[i:j] - start,
             column=self.column[i:j],
             value=self.value[i:j],
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[LetorRows]) -> LetorRows:
+    def concat(cls, parts: Sequence[LetorRows]) -> LetorRows:
         offset = np.cumsum([0, *map(len, parts)])
         docid = [part.docid for part in parts if part.docid is not None]
         return cls(
-            **cls._joined_places(parts),
+            **cls._concat_columns(parts),
             y=np.concatenate([part.y for part in parts]),
             docid=np.concatenate(docid) if len(docid) == len(parts) else None,
             row=np.concatenate([part.row + first for part, first in zip(parts, offset, strict=False)]),
@@ -61,70 +61,67 @@ class LetorRows(SortedRows):
 
     @property
     def width(self) -> int:
-        """Columns up to the highest that occurs."""
+        """Number of columns up to the highest feature that occurs."""
         return int(self.column.max(initial=-1)) + 1
 
     def feature(self, column: int) -> FloatArray:
-        """Return one feature, 0 where a line leaves it out; the last of a repeated one counts."""
+        """Return one feature: 0 if a line omits it, the last value if a line repeats it."""
         values = np.zeros(len(self))
-        chosen = self.column == column
-        values[self.row[chosen]] = self.value[chosen]
+        mask = self.column == column
+        values[self.row[mask]] = self.value[mask]
         return values
 
     def matrix(self, n_features: int) -> FloatArray:
-        """Return all features, (rows x features)."""
+        """Return all features, a row a document."""
         X = np.zeros((len(self), n_features))
         X[self.row, self.column] = self.value
         return X
 
 
 def sorted_letor(paths: tuple[Path, ...], *, zero_based: bool, rows_at_once: int) -> Iterator[LetorRows]:
-    """Yield the documents of LETOR files, whole queries at a time; `read_letor` says what they may hold.
+    """Yield the documents of LETOR files in batches of whole queries; `read_letor` describes the format.
 
     Raises
     ------
     LtrValueError
-        With file and line, if a line is no document, a label no grade, or a query comes back after it has ended.
+        With file and line, if a line has another form, a label is not a grade, or the rows of a
+        query are not consecutive.
     """
     return whole_queries(_pieces(paths, zero_based), rows_at_once)
 
 
 def _pieces(paths: tuple[Path, ...], zero_based: bool) -> Iterator[LetorRows]:
-    named: list[bool] = []
-    n_queries = 0  # of the files before, where queries have numbers
+    has_qid: list[bool] = []
+    n_queries = 0  # in the files before, whose queries are numbered if they have no ids
     for i, path in enumerate(paths):
         n_rows = 0
         sizes: IntArray | None = None
         for lines in read_lines(path, zero_based, graded=True):
             if n_rows == 0:
-                named.append(lines.qid is not None)
-                require_alike(named)
+                has_qid.append(lines.qid is not None)
+                require_same_form(has_qid)
             if lines.qid is None:
                 if sizes is None:
-                    beside, sizes = sizes_beside(path)
-                    ends = sizes.cumsum()
-                if n_rows + len(lines.y) > ends[-1]:
-                    raise refuse_sizes(beside, sizes, path, f"more than {ends[-1]}")
-                qid = n_queries + np.searchsorted(ends, n_rows + np.arange(len(lines.y)), side="right")
+                    sizes_path, sizes = read_sizes(path)
+                    stops = sizes.cumsum()
+                if n_rows + len(lines.y) > stops[-1]:
+                    raise sizes_error(sizes_path, sizes, path, f"more than {stops[-1]}")
+                qid = n_queries + np.searchsorted(stops, n_rows + np.arange(len(lines.y)), side="right")
             else:
-                qid = np.array(lines.qid)
-            yield _rows(paths, i, lines, qid)
+                qid = lines.qid
+            yield LetorRows(
+                paths=paths,
+                file=np.full(len(lines.y), i),
+                position=lines.number,
+                qid=qid,
+                y=lines.y,
+                docid=lines.docid,
+                row=lines.row,
+                column=lines.column,
+                value=lines.value,
+            )
             n_rows += len(lines.y)
         if sizes is not None:
-            if n_rows != ends[-1]:
-                raise refuse_sizes(beside, sizes, path, n_rows)
+            if n_rows != stops[-1]:
+                raise sizes_error(sizes_path, sizes, path, n_rows)
             n_queries += len(sizes)
-
-
-def _rows(paths: tuple[Path, ...], i: int, lines: Lines, qid: AnyArray) -> LetorRows:
-    return LetorRows(
-        paths=paths,
-        file=np.full(len(lines.y), i),
-        at=lines.number,
-        qid=qid,
-        y=lines.y,
-        docid=None if lines.docid is None else np.array(lines.docid),
-        row=lines.row,
-        column=lines.column,
-        value=lines.value,
-    )

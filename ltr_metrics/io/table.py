@@ -1,8 +1,7 @@
-"""Tables with a row a document: CSV, TSV, Parquet, Arrow and NumPy's .npz."""
+"""Tables with one row per document: CSV, TSV, Parquet, Arrow and NumPy's .npz."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from collections import Counter
@@ -10,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, MissingExtraError, did_you_mean
+from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, did_you_mean, import_extra
 from ltr_metrics.io.arrays import read_columns
 from ltr_metrics.io.compressed import BYTES_AT_ONCE, STANDARD_INPUT, fault_of, open_bytes, without_compression
 
@@ -28,7 +28,7 @@ END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 def is_table(path: PathLike) -> bool:
-    """Whether a file's name ends like a table's: .parquet, .arrow, .feather, .npz, .csv or .tsv, compressed or not."""
+    """Whether a file is a table by its name: .parquet, .arrow, .feather, .npz, .csv or .tsv, compressed or not."""
     return kind_of(path) in KINDS
 
 
@@ -40,20 +40,21 @@ def read_table(
     columns: Sequence[str] = (),
     text: Sequence[str] = (),
 ) -> pandas.DataFrame:
-    r"""Read Parquet, Arrow (Feather), NumPy's .npz, CSV or TSV files, one after the other, as a pandas data frame.
+    r"""Read Parquet, Arrow (Feather), NumPy's .npz, CSV or TSV files, one after the other, into one pandas data frame.
 
-    Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries. The same id in two files is the same query. An
-    ``.npz`` file holds its columns as arrays by name: ``numpy.savez("scores.npz", qid=..., label=..., bm25=...)``.
-    In a Parquet or Arrow file of pandas the index is a column under its name.
+    Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries. The same id in
+    two files is the same query. An ``.npz`` file holds its columns as named arrays:
+    ``numpy.savez("scores.npz", qid=..., label=..., bm25=...)``. The index of a data frame that
+    pandas wrote to Parquet or Arrow becomes a column of its name.
 
     Parameters
     ----------
     paths : path or several of them
-        ``"-"`` is a CSV from standard input.
+        ``"-"`` is a CSV file from standard input.
     qid, label : str
         Names of the columns of query ids and grades.
     columns : sequence of str
-        Further columns that must be there, such as scores.
+        Other required columns, such as scores.
     text : sequence of str
         Columns of CSV and TSV that stay text as query ids do, such as document ids.
 
@@ -62,7 +63,7 @@ def read_table(
     LtrKeyError
         If a column is missing.
     LtrValueError
-        If a file is empty, damaged, cut off, or cannot be read as what its name says.
+        If a file is empty, damaged or truncated, or has another format than its name says.
 
     Examples
     --------
@@ -73,10 +74,7 @@ def read_table(
     >>> read_table(path)["qid"].tolist()
     ['007', '007']
     """
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError("pandas", "report") from error
+    concat = import_extra("pandas", "report").concat
     files = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
     if not files:
         raise LtrValueError("read_table needs at least one file. Got none.")
@@ -91,27 +89,28 @@ def read_table(
     kinds = {str(frame[qid].dtype) for frame in frames}
     if len(kinds) > 1:
         raise LtrValueError(
-            f"The column {qid!r} must be of one type in all files, or 7 and '7' would be two queries: got {', '.join(sorted(kinds))}. CSV "
-            "gives text."
+            f"The column {qid!r} must be of one type in all files, because 7 and '7' would be two queries: got "
+            f"{', '.join(sorted(kinds))}. CSV gives text."
         )
-    return pandas.concat(frames, ignore_index=True)
+    rows: pandas.DataFrame = concat(frames, ignore_index=True)
+    return rows
 
 
 def kind_of(path: PathLike) -> str:
-    """Return what a file's name says that it is: its ending, decompressed. Standard input is a CSV."""
+    """Return the file type by name: the ending without compression. Standard input is a CSV file."""
     if Path(path) == STANDARD_INPUT:
         return ".csv"
     return without_compression(Path(path)).suffix.lower()
 
 
 def require_columns(path: Path, names: Sequence[object], needed: Iterable[str]) -> None:
-    """Refuse a table that has a name twice, or lacks a column that is needed."""
-    times = Counter(names)
-    if len(times) < len(names):
-        twice, n = next((name, n) for name, n in times.items() if n > 1)
-        raise LtrValueError(f"{path} has {n} columns named {twice!r}; keep one of each name.")
+    """Refuse a table with a repeated column name, or without a needed column."""
+    counts = Counter(names)
+    if len(counts) < len(names):
+        repeated, n = next((name, n) for name, n in counts.items() if n > 1)
+        raise LtrValueError(f"{path} has {n} columns named {repeated!r}; keep one of each name.")
     for column in needed:
-        if column not in times:
+        if column not in counts:
             hint = did_you_mean(column, map(str, names))
             more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
             raise LtrKeyError(
@@ -128,38 +127,32 @@ def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:
     try:
         with open_bytes(path) as file:
             if kind == ".npz":
-                return _of_columns(read_columns(file, path))
+                return to_dataframe(read_columns(file, path))
             table = _read_by_pyarrow(native_file(path, file), kind, text)
             require_columns(path, table.column_names, ())
             if kind not in TEXT_SEPARATORS:
-                table.validate(full=True)  # or damaged offsets would end the process
-            return frame_of(table)
+                table.validate(full=True)  # damaged offsets would otherwise crash the process
+            return to_frame(table)
     except (FileNotFoundError, LtrError):
         raise
-    except Exception as error:  # whatever a damaged file leads pyarrow, zipfile and NumPy to
+    except Exception as error:  # pyarrow, zipfile and NumPy raise many kinds for damaged files
         empty = " The file is empty." if is_empty(path) else ""
         raise LtrValueError(f"{path} cannot be read as {kind[1:]}: {fault_of(error)}.{empty}") from error
 
 
 def is_empty(path: Path) -> bool:
-    """Whether a file has no byte; of standard input nobody can tell any more."""
+    """Whether a file has no bytes; False for standard input, which has been consumed."""
     return path != STANDARD_INPUT and not path.stat().st_size
 
 
-def frame_of(table: Any) -> pandas.DataFrame:
-    """Return a table of Arrow as a data frame with all columns of the file.
+def to_frame(table: Any) -> pandas.DataFrame:
+    """Return an Arrow table as a data frame with all columns of the file.
 
-    What pandas wrote into the file's metadata is ignored. So a column that was the index of a
-    data frame is a column like others, and damaged metadata do no harm.
+    The metadata that pandas wrote are ignored. So a column that was the index of a data frame is
+    a column like any other, and damaged metadata have no effect.
     """
     frame: pandas.DataFrame = table.replace_schema_metadata(None).to_pandas()
     return frame
-
-
-def _of_columns(columns: Any) -> pandas.DataFrame:
-    import pandas
-
-    return pandas.DataFrame(columns)
 
 
 def _read_by_pyarrow(file: Any, kind: str, text: Sequence[str]) -> Any:
@@ -171,12 +164,14 @@ def _read_by_pyarrow(file: Any, kind: str, text: Sequence[str]) -> Any:
     separator = TEXT_SEPARATORS[kind]
     table = _read_text(file, separator, dict.fromkeys(text, pyarrow.string()))
     integers = {
-        name: pyarrow.string() for name, of in zip(table.column_names, table.schema.types, strict=True) if of == "int64"
+        name: pyarrow.string()
+        for name, kind in zip(table.column_names, table.schema.types, strict=True)
+        if kind == "int64"
     }
     if not integers or len(set(table.column_names)) < len(table.column_names) or not _has_hexadecimal(file):
         return table
     as_text = _read_text(file, separator, integers | dict.fromkeys(text, pyarrow.string()))
-    for name in integers:  # elsewhere, as in pieces of a file and in LETOR, 0x10 is no number
+    for name in integers:  # 0x10 stays text, because it is not a number in batches of a CSV or in LETOR either
         if any(_HEXADECIMAL.match(word or "") for word in as_text.column(name).to_pylist()):
             table = table.set_column(table.column_names.index(name), name, as_text.column(name))
     return table
@@ -185,7 +180,7 @@ def _read_by_pyarrow(file: Any, kind: str, text: Sequence[str]) -> Any:
 def _read_text(file: Any, separator: str, types: dict[str, Any]) -> Any:
     csv = pyarrow_with("csv").csv
     file.seek(0)
-    return csv.read_csv(  # pyarrow reads numbers to the last bit, which not every pandas does
+    return csv.read_csv(  # pyarrow reads numbers to the last bit; some versions of pandas do not
         file,
         parse_options=csv.ParseOptions(delimiter=separator),
         convert_options=csv.ConvertOptions(column_types=types),
@@ -193,7 +188,7 @@ def _read_text(file: Any, separator: str, types: dict[str, Any]) -> Any:
 
 
 def _has_hexadecimal(file: Any) -> bool:
-    """Whether the characters 0x, with which Arrow begins hexadecimal numbers, are anywhere in a file."""
+    """Whether a file has the characters 0x anywhere, the prefix of hexadecimal numbers in Arrow."""
     file.seek(0)
     last = b""
     while block := file.read(BYTES_AT_ONCE):
@@ -204,7 +199,7 @@ def _has_hexadecimal(file: Any) -> bool:
 
 
 def open_arrow(file: Any) -> Any:
-    """Open Arrow's format for files, which is Feather's, or for streams; both are called .arrow."""
+    """Open Arrow's file format, which is also Feather's, or its stream format; both are named .arrow."""
     pyarrow = pyarrow_with("ipc")
     start = file.read(6)
     if start.startswith(b"FEA1"):
@@ -212,17 +207,17 @@ def open_arrow(file: Any) -> Any:
     if start == b"ARROW1":
         return pyarrow.ipc.open_file(file)
     file.seek(-min(len(END_OF_STREAM), file.size()), 2)
-    if file.read() != END_OF_STREAM:  # pyarrow takes one that was cut off between two batches for whole
-        raise ValueError("it is no Arrow file, or a stream that is cut off: it lacks the mark of its end")
+    if file.read() != END_OF_STREAM:  # pyarrow does not detect a stream that is cut off between two batches
+        raise ValueError("it is not an Arrow file, or a stream that is cut off: it lacks the end-of-stream mark")
     file.seek(0)
     return pyarrow.ipc.open_stream(file)
 
 
 def native_file(path: Path, file: IO[bytes]) -> Any:
-    """Return a file for pyarrow that holds no Python object: the file itself, or its decompressed bytes.
+    """Return a file for pyarrow that holds no Python objects: the file itself, or its decompressed bytes.
 
-    The threads of pyarrow read ahead, and release what they have read when they come to it. If
-    that is a Python object while the interpreter shuts down, the interpreter aborts the process.
+    pyarrow's threads read ahead and release their buffers later. If a buffer is a Python object
+    and the interpreter is shutting down, the interpreter aborts the process.
     """
     pyarrow = pyarrow_with()
     if without_compression(path) == path != STANDARD_INPUT:
@@ -231,7 +226,7 @@ def native_file(path: Path, file: IO[bytes]) -> Any:
 
 
 def native_bytes(parts: Iterable[bytes]) -> Any:
-    """Copy bytes into memory that belongs to pyarrow, and return it as a file."""
+    """Copy bytes into memory that pyarrow owns, and return it as a file."""
     pyarrow = pyarrow_with()
     copy = pyarrow.BufferOutputStream()
     for part in parts:
@@ -240,12 +235,7 @@ def native_bytes(parts: Iterable[bytes]) -> Any:
 
 
 def pyarrow_with(*modules: str) -> Any:
-    """Import pyarrow and some of its modules, or say what is missing."""
-    try:
-        import pyarrow
-
-        for module in modules:
-            importlib.import_module(f"pyarrow.{module}")
-    except ImportError as error:
-        raise MissingExtraError("pyarrow", "report") from error
-    return pyarrow
+    """Import pyarrow and some of its modules."""
+    for module in modules:
+        import_extra(f"pyarrow.{module}", "report")
+    return import_extra("pyarrow", "report")
