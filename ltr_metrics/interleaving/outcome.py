@@ -364,7 +364,7 @@ class Outcome(Printed):
         header = ("", *(str(i + 1) for i in range(len(rows))))
         n = self.n_impressions
         title = f"{self.method}, {n:,} impression{'s' * (n != 1)}. Share of them that the row wins against the column, a tie counting one half:"
-        return [Table(header, rows, least=(0, *[6] * len(rows)), title=title)]
+        return [Table(header, rows, min_widths=(0, *[6] * len(rows)), title=title)]
 
     # -- verdicts -------------------------------------------------------------------------------------------------------
 
