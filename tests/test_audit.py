@@ -144,7 +144,7 @@ def test_as_table_dict_and_text() -> None:
     text = str(found).splitlines()
     assert text[0] == "2 queries of 2 to 2 ranked documents, median 2; 4 rows"
     assert text[2].split()[-3:] == ["1", "queries", "50.0%"]
-    assert "a: ties in 50.0% of the queries, one score for all documents in 50.0%" in text
+    assert "a: ties in 50.0% of the queries, the same score for all documents in 50.0%" in text
     undefined = audit([0, 0], {"a": [1, 2]}, group=[2], metrics=METRICS)
     assert json.loads(json.dumps(undefined.to_dict(), allow_nan=False))["models"]["a"]["ties"]["mrr"]["mean"] is None
 

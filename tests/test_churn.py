@@ -158,7 +158,7 @@ def test_ties_stand_in_input_order_and_are_counted() -> None:
     assert found.tied_at_cutoff.tolist() == [False, False, True, False]
     assert (found.n_tied_queries, found.n_tied_at_cutoff) == (3, 1)
     assert not found.reordered.any()
-    assert "in 3 queries there are any, in 1 they reach across rank 2" in str(found)
+    assert "3 queries have any, and in 1 a tie spans rank 2" in str(found)
 
 
 def test_what_is_not_retrieved_is_not_read() -> None:

@@ -114,7 +114,7 @@ BAD = {
     "lacks the metric": (["compare", *TXT, *SAVED, "--metrics", "mrr"], "lacks mrr; it has"),
     "data without a part": (["compare", "data.txt", *SAVED, "--result", "b=saved.parquet"], "so DATA are not used"),
     "option without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--weight", "w"], "--weight applies to DATA"),
-    "ties without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--ties", "best"], "ties has no part"),
+    "ties without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--ties", "best"], "ties is not used"),
     "segments not kept": (["compare", *SAVED, "--result", "b=saved.parquet", "--segment", "device"], "no segments 'device'.* It has n_documents, n_relevant"),
     # TREC
     "qrels alone": (["evaluate", "--qrels", "qrels"], "--qrels FILE and --run NAME=FILE"),

@@ -439,7 +439,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"query_weight": np.zeros(80)}, "All query weights are 0"),
     ({"cluster": ["one"] * 80}, "All queries are of one cluster, 'one'"),
     ({"models": {"base": [1], "new": []}}, "new is an empty list"),
-    ({"models": {1: [1], "1": [2]}}, "read alike"),
+    ({"models": {1: [1], "1": [2]}}, "the same name as text"),
     ({"y_true": None}, "y_true is needed"),
 ]
 
@@ -481,9 +481,9 @@ def test_one_query_cannot_be_compared() -> None:
 def test_what_has_no_part_among_results_is_refused(case: Case) -> None:
     results = {name: case.evaluate(name) for name in ("base", "new")}
     for option in ({"ties": "mean"}, {"qid": case.qid}, {"convention": "lightgbm"}):
-        with pytest.raises(ltr.LtrTypeError, match="has no part in a comparison"):
+        with pytest.raises(ltr.LtrTypeError, match="is not used in a comparison"):
             ltr.compare(results, **option)
-    with pytest.raises(ltr.LtrTypeError, match="y_true has no part"):
+    with pytest.raises(ltr.LtrTypeError, match="y_true is not used"):
         ltr.compare(results, case.y)
     with pytest.raises(ltr.LtrValueError, match="'mrr' was not evaluated.*ndcg_exp@10"):
         ltr.compare(results, metrics="mrr")

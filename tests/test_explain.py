@@ -119,7 +119,7 @@ def test_where_nothing_differs_and_where_it_makes_no_difference() -> None:
     y, s, group = [1, 0], [2, 1], [2]
     same = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="lightgbm")
     assert (same.difference, same.parts) == (0, {})
-    assert "agree in every choice" in same.sentence
+    assert "agree in every field" in same.sentence
     unmoved = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="sklearn")
     assert set(unmoved.parts.values()) == {0.0}
     assert "but not on these data" in unmoved.sentence
@@ -136,8 +136,8 @@ def test_as_table_dict_and_text() -> None:
     frame = found.to_pandas()
     assert frame["part"].sum() == pytest.approx(found.difference)
     assert frame.columns.tolist() == ["field", "a", "b", "toggle", "part"]
-    assert "the largest of the parts that add up to" in str(found)
-    assert "is -0.5000, for no_relevant: 1 in xgboost, 0 in sklearn." in str(found)
+    assert "the largest of its parts" in str(found)
+    assert "is -0.5000, from no_relevant: 1 in xgboost, 0 in sklearn." in str(found)
     assert repr(found) == str(found)
 
 
@@ -165,7 +165,7 @@ def test_what_a_choice_that_is_left_open_means_is_spelled_out() -> None:
         "denominator": ["relevant", "min"],
         "no_relevant": ["0", "1"],
     }
-    assert "the whole difference of +0.5000 is no_relevant: 0 in letor, 1 in xgboost" in found.sentence
+    assert "the whole difference of +0.5000 comes from no_relevant: 0 in letor, 1 in xgboost" in found.sentence
     assert found.to_dict()["fields"]["rel"] == [None, "binary"]
 
 

@@ -16,7 +16,7 @@ import ltr_metrics as ltr
 from benchmarks import gate as measured
 from benchmarks.gate import Family
 from ltr_metrics.analysis.comparison.table import INTERVALS
-from ltr_metrics.analysis.gating import fewest_queries, gate, read_rules
+from ltr_metrics.analysis.gating import gate, min_queries, read_rules
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Policy
 
@@ -84,7 +84,10 @@ def test_a_few_queries_that_differ_among_many_that_do_not_show_nothing() -> None
     assert compared({"new": few})["ndcg@10", "new"].ci_low > 0
     (check,) = gate(compared({"new": few}), "ndcg@10 > 0").checks
     assert not check.passed
-    assert check.reason == "of 70 queries those with a difference other than 0 are worth 5: at 95% it takes 6."
+    assert (
+        check.reason
+        == "too few of 70 queries have a difference other than 0, an effective number of 5: a 95% interval needs at least 6 queries."
+    )
     assert gate(compared({"new": few}), "ndcg@10 > -0.01").passed  # of which all 70 differ
     assert gate(compared({"new": enough}), "ndcg@10 > 0").passed
 
@@ -213,20 +216,23 @@ def test_counts_say_what_they_count() -> None:
     for options, size in (
         ({}, "60 queries"),
         ({"weight": np.full(60, 3.0)}, "60 queries"),
-        ({"weight": heavy}, "60 queries, which tell as much as 15.4 of equal weight"),
+        ({"weight": heavy}, "60 queries (effective number 15.4)"),
         ({"cluster": np.arange(60) // 5}, "60 queries in 12 clusters"),
-        ({"cluster": np.arange(60) // 7}, "60 queries in 9 clusters, which tell as much as 8.82 of equal weight"),
+        ({"cluster": np.arange(60) // 7}, "60 queries in 9 clusters (effective number 8.82)"),
         (
             {"cluster": np.arange(60) // 5, "weight": heavy},
-            "60 queries in 12 clusters, which tell as much as 3.09 of equal weight",
+            "60 queries in 12 clusters (effective number 3.09)",
         ),
     ):
         (check,) = gate(compared(difference, **options), "ndcg@10 > -9").checks
         assert check.passed is ("3.09" not in size)
-        assert f"over {size}{'; all of it' if check.passed else ': at 95% it takes 6 clusters.'}" in check.reason
+        if check.passed:
+            assert f"over {size}; all of it" in check.reason
+        else:
+            assert check.reason == f"the sample is too small, {size}: a 95% interval needs at least 6 clusters."
     (check,) = gate(compared({"new": [*[0.1] * 5, *[0.0] * 55]}, cluster=np.arange(60)), "ndcg@10 > 0").checks
-    differ = "those with a difference other than 0 are worth 5: at 95% it takes 6 clusters."
-    assert check.reason == f"of 60 queries in 60 clusters {differ}"
+    differ = "have a difference other than 0, an effective number of 5: a 95% interval needs at least 6 clusters."
+    assert check.reason == f"too few of 60 queries in 60 clusters {differ}"
 
 
 def test_a_table_of_uneven_clusters_says_what_they_are_worth() -> None:
@@ -290,7 +296,7 @@ def test_nan_never_passes(rule: str) -> None:
     assert not check.passed
     assert np.isnan(check.value)
     assert check.to_dict()["value"] is None
-    assert "there is nothing" in check.reason
+    assert "the sample is too small, 0 queries" in check.reason
 
 
 def test_weights_of_zero_never_pass() -> None:
@@ -302,13 +308,13 @@ def test_weights_of_zero_never_pass() -> None:
 @pytest.mark.parametrize(("confidence", "needed"), [(0.5, 2), (0.75, 3), (0.9, 5), (0.95, 6), (0.99, 8)])
 def test_too_few_queries_for_an_interval_fail_and_say_so(confidence: float, needed: int) -> None:
     """The values of n queries are all above their true median with probability 2 ** -n, and so are they all below."""
-    assert fewest_queries(confidence) == needed == next(n for n in range(1, 99) if 2 * 0.5**n <= 1 - confidence + 1e-12)
+    assert min_queries(confidence) == needed == next(n for n in range(1, 99) if 2 * 0.5**n <= 1 - confidence + 1e-12)
     few, enough = (compared({"new": np.full(n, 0.1)}, confidence=confidence) for n in (max(2, needed - 1), needed))
     if needed > 2:
         (check,) = gate(few, "ndcg@10 > -0.5").checks
         assert not check.passed
         assert (
-            f"nothing to rely on over {needed - 1} queries: at {100 * confidence:g}% it takes {needed}" in check.reason
+            f"too small, {needed - 1} queries: a {100 * confidence:g}% interval needs at least {needed}" in check.reason
         )
     assert gate(enough, "ndcg@10 > -0.5").passed
 
@@ -319,7 +325,7 @@ def test_few_clusters_and_few_heavy_queries_are_few() -> None:
     assert not gate(compared(same, cluster=np.arange(40) % 3), "ndcg@10 > 0").passed
     (check,) = gate(compared(same, weight=[1e6, 1e6, *[1] * 38]), "ndcg@10 > 0").checks
     assert not check.passed
-    assert "40 queries, which tell as much as 2" in check.reason
+    assert "40 queries (effective number 2)" in check.reason
 
 
 def test_each_segment_has_to_pass() -> None:
@@ -336,7 +342,7 @@ def test_each_segment_has_to_pass() -> None:
         ("device=tv", False),
     ]
     assert each.checks[2].value == pytest.approx(-0.01)
-    assert "nothing to rely on over 1 query" in each.checks[3].reason
+    assert "too small, 1 query:" in each.checks[3].reason
     with pytest.raises(ltr.LtrValueError, match="compare with by="):
         gate(compared({"new": differences}), "ndcg@10 > 0", each_segment=True)
 
@@ -368,30 +374,30 @@ def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
         ("", r"one of the signs > >= < <= must stand .* Got nothing at character 1"),
         ("ndcg@10", r"one of the signs .* Got 'ndcg@10' at character 1"),
         ("map(rel=>0.5)@10", r"one of the signs .* at character 1"),
-        ("ndcg@10 > ", r"a number must stand behind the sign. Got nothing at character 10"),
+        ("ndcg@10 > ", r"a number must follow the sign. Got nothing at character 10"),
         ("ndcg@10 > -0.0o5", r"a number .* Got '-0.0o5' at character 11"),
         ("ndcg@10 > nan", r"a number .* Got 'nan'"),
         ("ndcg@10 > 1e999", r"must be finite. Got '1e999' at character 11"),
         ("ndcg@10 > 1_0", r"a number must"),
-        ("-0.005 < ndcg@10", r"a number must stand behind the sign. Got 'ndcg@10' at character 10"),
+        ("-0.005 < ndcg@10", r"a number must follow the sign. Got 'ndcg@10' at character 10"),
         ("ndcg@10 => 0", r"a metric must stand before .* Got 'ndcg@10 =' at character 1"),
         ("ndcg@10 >> 0", r"a metric must stand before"),
         ("> 0", r"a metric must stand before .* Got nothing at character 1"),
-        ("ndcg@10 > -1%", r"says not of what.* Got '-1%' at character 11"),
-        ("share(ndcg@10 < -10%) < 5%", r"says not of what.* Got '-10%' at character 17"),
+        ("ndcg@10 > -1%", r"not in percent.* Got '-1%' at character 11"),
+        ("share(ndcg@10 < -10%) < 5%", r"not in percent.* Got '-10%' at character 17"),
         ("share(ndcg@10 < -0.1) < 5", r"a share is between 0 and 1.* Got '5' at character 25"),
         ("share(ndcg@10 < -0.1) < -0.5", r"a share is between 0 and 1"),
         ("share(ndcg@10) < 0.1", r"one of the signs .* Got 'ndcg@10' at character 7"),
         ("share() < 0.1", r"one of the signs .* Got nothing at character 7"),
         ("map(rel=2 > 0", r"a bracket is not closed"),
-        ("map) > 0", r"a bracket closes that was not opened. Got '\) > 0' at character 4"),
-        ("share(ndcg@10 < -0.1)) < 1%", r"a bracket closes .* at character 22"),
-        ("ndgc@10 > 0", r"cannot be answered: 'ndgc@10' was not evaluated. Did you mean 'ndcg_exp@10'"),
-        ("ndcg@5 > 0", r"cannot be answered: 'ndcg@5' was not evaluated.* Evaluated: ndcg_exp@10, map\(rel=>0.5\)@10"),
+        ("map) > 0", r"a closing bracket has no opening one. Got '\) > 0' at character 4"),
+        ("share(ndcg@10 < -0.1)) < 1%", r"a closing bracket .* at character 22"),
+        ("ndgc@10 > 0", r"cannot be checked: 'ndgc@10' was not evaluated. Did you mean 'ndcg_exp@10'"),
+        ("ndcg@5 > 0", r"cannot be checked: 'ndcg@5' was not evaluated.* Evaluated: ndcg_exp@10, map\(rel=>0.5\)@10"),
         ("neww: ndcg@10 > 0", r"the model 'neww', which is not compared .* Did you mean 'new'\? There are 'new', 'other'"),
         ("base: ndcg@10 > 0", r"the model 'base', which is not compared with the baseline"),
         (3, "A rule must be text. Got 3"),
-        ([], "needs a rule at least"),
+        ([], "needs at least one rule"),
         (None, "A rule must be text. Got None"),
     ],
 )  # fmt: skip

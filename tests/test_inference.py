@@ -24,9 +24,9 @@ from ltr_metrics.analysis.inference import (
     TESTS,
     Sample,
     correct,
-    detectable,
     effect_size,
     intervals,
+    minimum_detectable_effects,
     p_values,
     resampling,
 )
@@ -76,7 +76,7 @@ def test_queries_are_units() -> None:
     sample = Sample.of(d)
     assert sample.value.tolist() == [[0.5, 0.0], [0.0, 0.25], [-0.25, 0.75]]
     assert sample.weight.tolist() == [[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
-    assert sample.n.tolist() == [3, 2]
+    assert sample.n_units.tolist() == [3, 2]
     assert sample.mean.tolist() == [0.25 / 3, 0.5]
     assert sample.n_effective.tolist() == [3.0, 2.0]
     assert not sample.has_weights
@@ -101,7 +101,7 @@ def test_mean_and_standard_error_are_those_of_queries(weighted: bool) -> None:
         w = np.ones(60) if weight is None else weight
         assert sample.mean[j] == pytest.approx(np.average(d[counts, j], weights=w[counts]), rel=1e-13)
         assert sample.standard_error[j] == pytest.approx(standard_error(d[:, j], weight), rel=1e-13)
-        assert sample.n[j] == counts.sum()
+        assert sample.n_units[j] == counts.sum()
         assert sample.n_effective[j] == pytest.approx(w[counts].sum() ** 2 / (w[counts] ** 2).sum(), rel=1e-13)
     unweighted = d[~np.isnan(d[:, 0]), 0]
     assert Sample.of(d).standard_error[0] == pytest.approx(stats.sem(unweighted), rel=1e-13)
@@ -124,7 +124,7 @@ def test_clusters_are_units(weighted: bool) -> None:
             total = sum(weight[q] * d[q, j] for q in members)
             assert sample.weight[unit, j] == b
             assert sample.value[unit, j] == pytest.approx(total / b if b else 0.0, rel=1e-12, abs=1e-15)
-        assert sample.n[j] == (sample.weight[:, j] > 0).sum()
+        assert sample.n_units[j] == (sample.weight[:, j] > 0).sum()
     assert sample.mean == pytest.approx(Sample.of(d, weight).mean, rel=1e-12)  # a mean over queries all the same
 
 
@@ -170,7 +170,7 @@ def test_weights_are_weights_only_if_they_differ() -> None:
         (
             {"differences": [[0.0], [1.0]], "weight": [1.0, 1e-17]},
             LtrValueError,
-            "lost beside the largest, 1,.* got 1e-17 at query 1",
+            "too small to change the sum with the largest weight, 1:.* got 1e-17 at query 1",
         ),
         ({"differences": [[0.0], [1.0]], "cluster": [1]}, LtrValueError, "cluster must have one entry a query"),
         ({"differences": [[0.0], [1.0]], "cluster": ["a", "b"]}, LtrTypeError, "cluster must be whole numbers"),
@@ -196,16 +196,21 @@ def test_fewer_than_two_units_say_nothing(d: np.ndarray) -> None:
         assert not exact.any()
     for method in INTERVALS:
         assert np.isnan(intervals(sample, method)).all()
-    assert np.isnan(detectable(sample)).all()
+    assert np.isnan(minimum_detectable_effects(sample)).all()
     assert np.isnan(effect_size(d)).all()
     assert np.isnan(sample.standard_error).all()
-    assert np.array_equal(np.isnan(sample.mean), sample.n == 0)
+    assert np.array_equal(np.isnan(sample.mean), sample.n_units == 0)
 
 
 def test_no_columns_give_no_results() -> None:
     sample = Sample.of(np.empty((5, 0)))
     assert [len(p_values(sample, test)[0]) for test in TESTS] == [0] * 4
-    assert intervals(sample)[0].shape == detectable(sample).shape == effect_size(np.empty((5, 0))).shape == (0,)
+    assert (
+        intervals(sample)[0].shape
+        == minimum_detectable_effects(sample).shape
+        == effect_size(np.empty((5, 0))).shape
+        == (0,)
+    )
 
 
 @ALL_TESTS
@@ -222,7 +227,7 @@ def test_equal_values(value: float, weight: list[float] | None) -> None:
     assert sample.standard_error.tolist() == [0.0]
     for method in INTERVALS:
         assert [ends.tolist() for ends in intervals(sample, method)] == [sample.mean.tolist()] * 2
-    assert detectable(sample).tolist() == [0.0]
+    assert minimum_detectable_effects(sample).tolist() == [0.0]
     assert p_values(sample, "t")[0].tolist() == [1.0 if value == 0 else 0.0]
     assert p_values(sample)[0].tolist() == [1.0 if value == 0 else 2 / 2**5]  # which is what five queries can say
     assert effect_size(np.full((5, 1), value), weight).tolist() == pytest.approx(
@@ -583,7 +588,12 @@ def test_a_column_does_not_depend_on_its_neighbours(kind: str) -> None:
     extra = {"plain": {}, "weights": {"weight": rng.random(217)}, "clusters": {"cluster": rng.integers(0, 90, 217)}}[
         kind
     ]
-    functions: list[Callable[[Sample], Any]] = [p_values, intervals, detectable, lambda s: p_values(s, "t")]
+    functions: list[Callable[[Sample], Any]] = [
+        p_values,
+        intervals,
+        minimum_detectable_effects,
+        lambda s: p_values(s, "t"),
+    ]
     functions += [lambda s: (s.mean, s.standard_error, s.n_effective)]
     together = [np.array(function(Sample.of(d, **extra))) for function in functions]
     for columns in ([0], [6], [5, 2], [6, 5, 4, 3, 2, 1, 0]):
@@ -607,12 +617,14 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(resampling, "n_threads_for", lambda n_rows, asked: 2)
     with pytest.raises(RuntimeError, match="seen"):
-        resampling.in_chunks(broken, 100, 10, 0, 0)
+        resampling.resample_in_chunks(broken, 100, 10, 0, 0)
 
 
 def test_chunks_cover_every_replicate_once() -> None:
     for n_resamples, n_units in [(100, 1), (1000, 2**17), (101, 2**18), (999, 1000)]:
-        chunks = resampling.in_chunks(lambda chunk, bits: (chunk, bits.random_raw()), n_resamples, n_units, 0, 0)
+        chunks = resampling.resample_in_chunks(
+            lambda chunk, bits: (chunk, bits.random_raw()), n_resamples, n_units, 0, 0
+        )
         assert [row for chunk, _ in chunks for row in range(chunk.start, chunk.stop)] == list(range(n_resamples))
         assert len({bits for _, bits in chunks}) == len(chunks)
 
@@ -659,7 +671,7 @@ def test_the_sign_of_a_difference_is_a_matter_of_names(drawn: Drawn) -> None:
         low, high = only(intervals(one, method, n_resamples=200))
         mirrored_low, mirrored_high = only(intervals(other, method, n_resamples=200))
         assert [-mirrored_high, -mirrored_low] == pytest.approx([low, high], abs=1e-9, nan_ok=True)
-    assert detectable(one) == pytest.approx(detectable(other), nan_ok=True)
+    assert minimum_detectable_effects(one) == pytest.approx(minimum_detectable_effects(other), nan_ok=True)
 
 
 @given(SAMPLES, st.sampled_from([0.5, 3.0, 1 / 7, 1e6]))
@@ -691,12 +703,12 @@ def test_intervals_move_with_the_values(drawn: Drawn, shift: float) -> None:
 @examples(60)
 def test_ranges(drawn: Drawn) -> None:
     sample = Sample.of(column(drawn[0]), *drawn[1:])
-    n = int(sample.n[0])
+    n = int(sample.n_units[0])
     assert 1 - 1e-12 <= sample.n_effective[0] <= n + 1e-9
     if n > 1:
         p, exact = only(p_values(sample, n_resamples=200))
         assert (2 / 2**n if exact else 1 / 201) <= p <= 1
-        used = sample.value[sample.counts]
+        used = sample.value[sample.is_counted]
         for method in INTERVALS:
             low, high = only(intervals(sample, method, n_resamples=200))
             assert np.isfinite([low, high]).all()
@@ -749,14 +761,14 @@ def test_what_is_no_p_is_refused(p: float) -> None:
 def test_the_detectable_difference_has_that_power(n: int, confidence: float, power: float) -> None:
     d = differences(n, seed=n)
     sample = Sample.of(d)
-    size = only((detectable(sample, confidence, power), sample.n))[0] / d[:, 0].std(ddof=1)
+    size = only((minimum_detectable_effects(sample, confidence, power), sample.n_units))[0] / d[:, 0].std(ddof=1)
     assert TTestPower().power(size, n, 1 - confidence) == pytest.approx(power, abs=1e-7)
 
 
 def test_the_detectable_difference_is_that_of_statsmodels() -> None:
     sample = Sample.of(differences(20))
     theirs = TTestPower().solve_power(nobs=20, alpha=0.05, power=0.8, alternative="two-sided") * 20**0.5
-    assert detectable(sample)[0] == pytest.approx(theirs * sample.standard_error[0], rel=1e-4)
+    assert minimum_detectable_effects(sample)[0] == pytest.approx(theirs * sample.standard_error[0], rel=1e-4)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 10, 1000, 10**6])
@@ -809,9 +821,9 @@ def test_effect_size_with_weights() -> None:
         (lambda s: intervals(s, confidence=float("nan")), LtrValueError, "Got nan"),
         (lambda s: intervals(s, n_resamples=True), LtrValueError, "Got True"),
         (lambda s: intervals(s, confidence=0.999, n_resamples=1000), LtrValueError, "at least 2000 for confidence 0.999.* Got 1000"),
-        (lambda s: detectable(s, confidence=0), LtrValueError, "confidence must be"),
-        (lambda s: detectable(s, power="0.8"), LtrValueError, "power must be a number between 0 and 1, such as 0.8"),
-        (lambda s: detectable(s, power=0.05, confidence=0.95), LtrValueError, "power must be more than 1 - confidence, 0.05"),
+        (lambda s: minimum_detectable_effects(s, confidence=0), LtrValueError, "confidence must be"),
+        (lambda s: minimum_detectable_effects(s, power="0.8"), LtrValueError, "power must be a number between 0 and 1, such as 0.8"),
+        (lambda s: minimum_detectable_effects(s, power=0.05, confidence=0.95), LtrValueError, "power must be more than 1 - confidence, 0.05"),
         (lambda s: correct([0.5], "sidak"), LtrValueError, "method must be one of 'holm', 'bonferroni', 'bh', 'none'"),
     ],
 )  # fmt: skip
@@ -827,7 +839,7 @@ def test_what_needs_no_scipy_works_without(monkeypatch: pytest.MonkeyPatch) -> N
     assert 0 < only(p_values(sample))[0] <= 1
     assert only(intervals(sample, "bca"))[0] < sample.mean[0]
     of_scipy: list[Callable[[], Any]] = [lambda: p_values(sample, "t"), lambda: p_values(sample, "sign")]
-    of_scipy += [lambda: detectable(sample), lambda: intervals(sample), lambda: intervals(sample, "t")]
+    of_scipy += [lambda: minimum_detectable_effects(sample), lambda: intervals(sample), lambda: intervals(sample, "t")]
     for call in of_scipy:
         with pytest.raises(MissingExtraError, match=r"scipy is needed .*ltr_metrics\[report\]"):
             call()

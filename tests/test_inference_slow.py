@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_metrics.analysis.inference import INTERVALS, Sample, detectable, intervals, p_values
+from ltr_metrics.analysis.inference import INTERVALS, Sample, intervals, minimum_detectable_effects, p_values
 
 pytestmark = pytest.mark.slow
 
@@ -116,7 +116,7 @@ def covers(method: str, kind: str, n: int, n_experiments: int = N_EXPERIMENTS) -
     for seed in range(n_experiments):
         sample, truth = experiment_of(kind, n, seed)
         if method == "t":
-            low, high = sample.mean + np.outer([-1, 1], stats.t.ppf(0.975, sample.n - 1) * sample.standard_error)
+            low, high = sample.mean + np.outer([-1, 1], stats.t.ppf(0.975, sample.n_units - 1) * sample.standard_error)
         else:
             low, high = intervals(sample, method, n_resamples=800, seed=seed)
         covered += bool(low[0] <= truth <= high[0])
@@ -149,6 +149,8 @@ def test_intervals_that_take_clusters_for_single_queries_are_too_narrow() -> Non
 @pytest.mark.parametrize("n", [10, 60])
 def test_a_difference_of_the_detectable_size_is_found_that_often(n: int) -> None:
     d = np.random.default_rng(n).normal(0, 1, (n, 4000))
-    delta = detectable(Sample.of(d)) / Sample.of(d).standard_error / np.sqrt(n)  # in true standard deviations
+    delta = (
+        minimum_detectable_effects(Sample.of(d)) / Sample.of(d).standard_error / np.sqrt(n)
+    )  # in true standard deviations
     found = p_values(Sample.of(d + delta), "t")[0] <= 0.05
     assert found.mean() == pytest.approx(0.8, abs=error_of(0.8, 4000))

@@ -215,7 +215,9 @@ def test_what_is_not_computed_yet_is_not_computed_to_be_shown() -> None:
 
 
 def test_a_table_as_text() -> None:
-    table = Table(("name", "n", "left"), [("a", "1", "x"), ("bb", "1,000", "")], align="lrn", least=(0, 4), foot="end")
+    table = Table(
+        ("name", "n", "left"), [("a", "1", "x"), ("bb", "1,000", "")], align="lrn", min_widths=(0, 4), foot="end"
+    )
     assert as_text([table]) == "name      n  left\na         1  x\nbb    1,000\nend"
     assert as_text([Table((), [("a", "1")], title="above"), "below"]) == "above\na  1\n\nbelow"
     assert as_text([Table(("a", "b"), [], title="nothing")]) == "nothing\na  b"

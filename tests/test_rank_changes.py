@@ -226,7 +226,7 @@ def test_bad_values(options: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("edges", [(), (3, 1), (1, 1), (0, 1), (1.5, 2), (True, 2)])
 def test_bad_edges(edges: tuple[float, ...]) -> None:
-    with pytest.raises(LtrValueError, match="edges must be whole numbers from 1 on that rise"):
+    with pytest.raises(LtrValueError, match="edges must be ascending whole numbers from 1 on"):
         rank_changes([1], [1], [1], group=[1]).matrix(edges)  # type: ignore[arg-type]
 
 

@@ -34,7 +34,7 @@ def test_which_queries_are_tied_open_and_constant() -> None:
     assert (audit["mrr"].n_tied_queries, audit["mrr"].n_open_queries) == (3, 2)
     assert (audit["recall"].n_tied_queries, audit["recall"].n_open_queries) == (3, 0)
     assert audit.n_constant_queries == 1
-    assert "In 1 queries all documents have one score." in str(audit)
+    assert "In 1 queries all documents have the same score." in str(audit)
 
 
 def test_a_constant_model() -> None:

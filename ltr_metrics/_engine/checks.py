@@ -250,14 +250,17 @@ def is_count(value: object) -> bool:
 
 
 def require_count(name: str, value: Any, at_least: int = 1, note: str = "") -> int:
-    """Return a whole number of at least ``at_least``, or raise an error; ``note`` follows the rule in the message."""
+    """Return a whole number of at least ``at_least``, or raise an error.
+
+    ``note`` follows the rule in the message.
+    """
     if not is_count(value) or value < at_least:
         raise LtrValueError(f"{name} must be a whole number of at least {at_least}{note}. Got {value!r}.")
     return int(value)
 
 
 def require_fraction(name: str, value: Any, example: float) -> float:
-    """Return a number between 0 and 1, both excluded, or raise an error that names a usual value."""
+    """Return a number between 0 and 1, both excluded, or raise an error with an example."""
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
         raise LtrValueError(f"{name} must be a number between 0 and 1, such as {example:g}. Got {value!r}.")

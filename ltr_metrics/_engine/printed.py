@@ -1,4 +1,4 @@
-"""Results as people see them: one description gives the printed text and the HTML of a notebook."""
+"""Printed results: one description gives the text of a terminal and the HTML of a notebook."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 from ltr_metrics.errors import one_line, printable
 
-WIDTH = 100  # of lines that are wrapped
+WIDTH = 100  # columns of wrapped text
 TABLE_STYLE = "border-collapse: collapse; color: inherit; background: none; margin: 0.5em 0"
 CAPTION_STYLE = "text-align: left; color: inherit"
 CELL_STYLE = "padding: 0.15em 0.7em; color: inherit; background: none; vertical-align: top"
-LINE = "border-bottom: 1px solid rgba(128, 128, 128, 0.5)"  # legible on light and on dark ground
+LINE = "border-bottom: 1px solid rgba(128, 128, 128, 0.5)"  # legible on a light and on a dark background
 
 
 class Table(NamedTuple):
-    """A table of text, with what stands directly above and below it.
+    """A table of text, with the lines directly above and below it.
 
     Attributes
     ----------
@@ -23,10 +23,11 @@ class Table(NamedTuple):
         Empty for a table without a header.
     rows : sequence of sequence of str
     align : str
-        A letter a column, the last one for all that follow: ``l`` left, ``r`` right, and ``n`` for
-        numbers that stand on the left in print and on the right in HTML.
-    least : sequence of int
-        Least width of each column in print; 0 for those that follow.
+        A letter for each column: ``l`` for left, ``r`` for right, and ``n`` for numbers that are
+        left aligned in text and right aligned in HTML. The last letter applies to all further
+        columns.
+    min_widths : sequence of int
+        Minimum width of each column in text; 0 for further columns.
     title, foot : str
         Lines above and below.
     """
@@ -34,7 +35,7 @@ class Table(NamedTuple):
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     align: str = "lr"
-    least: Sequence[int] = ()
+    min_widths: Sequence[int] = ()
     title: str = ""
     foot: str = ""
 
@@ -44,7 +45,7 @@ class Table(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Text whose long lines are wrapped in print."""
+    """Text whose long lines are wrapped."""
 
     text: str
 
@@ -53,7 +54,7 @@ Part = Table | Note | str
 
 
 class Printed:
-    """A result that is printed as text, and shown as HTML in a notebook, from one description."""
+    """Base of results that are printed as text, and displayed as HTML in notebooks."""
 
     def printed_parts(self) -> Sequence[Part]:
         """Return the tables and lines that the result is printed as."""
@@ -63,11 +64,11 @@ class Printed:
         """Return the result as text."""
         return as_text(self.printed_parts())
 
-    def __repr__(self) -> str:  # what an interactive session shows
+    def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str | None:
-        """Return the result as HTML, for notebooks: the numbers and notes of the printed text."""
+        """Return the result as HTML, for notebooks."""
         return as_html(self.printed_parts())
 
 
@@ -77,11 +78,11 @@ def as_text(parts: Iterable[Part]) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Return text whose lines a terminal does not break."""
-    import textwrap  # which the import of the package does without
+    """Return text with lines of at most `WIDTH` columns."""
+    import textwrap  # here, so that importing the package does not load it
 
     return "\n".join(
-        textwrap.fill(line, WIDTH, subsequent_indent="  " * line.startswith(" "))
+        textwrap.fill(line, WIDTH, subsequent_indent="  " * line.startswith(" "), break_on_hyphens=False)
         for line in printable(text).splitlines()
     )
 
@@ -92,15 +93,15 @@ def _text(part: Part) -> str:
     if isinstance(part, Note):
         return wrapped(part.text)
     rows = [list(map(one_line, row)) for row in (part.header, *part.rows) if row]
-    columns = zip(*rows, strict=True)
-    least = [*part.least, *[0] * (len(rows[0]) - len(part.least))] if rows else []
-    widths = [max(at_least, *map(len, column)) for at_least, column in zip(least, columns, strict=True)]
-    lines = ["  ".join(_cell(part, i, cell, widths[i]) for i, cell in enumerate(row)).rstrip() for row in rows]
+    columns = [_padded(part, i, column) for i, column in enumerate(zip(*rows, strict=True))]
+    lines = ["  ".join(row).rstrip() for row in zip(*columns, strict=True)]
     return "\n".join([*filter(None, [one_line(part.title)]), *lines, *filter(None, [printable(part.foot)])])
 
 
-def _cell(table: Table, column: int, cell: str, width: int) -> str:
-    return cell.rjust(width) if table.alignment(column) == "r" else cell.ljust(width)
+def _padded(table: Table, number: int, column: Sequence[str]) -> list[str]:
+    """Return the cells of a column, padded to one width."""
+    width = max(*table.min_widths[number : number + 1], *map(len, column), 0)
+    return [cell.rjust(width) if table.alignment(number) == "r" else cell.ljust(width) for cell in column]
 
 
 def as_html(parts: Iterable[Part]) -> str:
@@ -124,7 +125,7 @@ def _html(part: Part) -> str:
 
 
 def _html_cell(table: Table, column: int, cell: str, scope: str) -> str:
-    """Return a cell, or a header cell of its row or column; an empty cell heads nothing."""
+    """Return a cell; with a scope and text it is the header of its row or column."""
     side = "left" if table.alignment(column) == "l" else "right; white-space: nowrap"
     weight = "bold" if scope == "col" else "normal"
     text = _escaped(one_line(cell.strip()))
@@ -133,7 +134,7 @@ def _html_cell(table: Table, column: int, cell: str, scope: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """Return a paragraph a line; an indented line keeps its indent."""
+    """Return a paragraph for each line; an indented line keeps its indent."""
     return "".join(
         f'<p style="margin: 0.2em 0 0.2em {1.5 * line.startswith(" "):g}em">{_escaped(line.strip())}</p>'
         for line in printable(text).splitlines()
@@ -141,6 +142,6 @@ def _lines(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    import html  # which the import of the package does without
+    import html  # here, so that importing the package does not load it
 
     return html.escape(text, quote=False)

@@ -1,4 +1,4 @@
-"""How much of what a user sees changes between two rankings of the same documents; no labels are needed."""
+"""Churn: how much two rankings of the same documents differ. It needs no labels."""
 
 from __future__ import annotations
 
@@ -30,26 +30,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Churn(Printed):
-    """What differs between two rankings, one value a query.
+    """The differences between two rankings, one value a query.
 
     Attributes
     ----------
     qid : ndarray
         Id of each query, in order of first appearance.
     overlap : ndarray of float64
-        Share of the first k documents that both rankings show, from 0 to 1; NaN where neither ranks a document.
+        Share of the first k documents that both rankings show, from 0 to 1; NaN if neither ranks a
+        document.
     changed : ndarray of bool
         Whether the set of the first k documents differs.
     reordered : ndarray of bool
         Whether the list of the first k documents differs, in order or set.
     rbo : ndarray of float64
-        Rank-biased overlap of the two whole lists, from 0 to 1; NaN where neither ranks a document.
+        Rank-biased overlap of the two whole lists, from 0 to 1; NaN if neither ranks a document.
     tied : ndarray of bool
-        Whether documents of equal score stand in either ranking. Their order is that of the input, and so, in part, is what is said here.
+        Whether either ranking has documents of equal score. They are ordered as in the input, and
+        the other values depend on this order.
     tied_at_cutoff : ndarray of bool
-        Whether a tie reaches across rank k in either ranking: then the input's order decides which documents are shown.
+        Whether a tie spans rank k in either ranking. Then the order of the input decides which
+        documents are among the first k.
     k, p
-        As asked for.
+        The parameters of the call.
     weight : ndarray of float64 or None
         Weight of each query.
     """
@@ -67,30 +70,30 @@ class Churn(Printed):
 
     @property
     def n_queries(self) -> int:
-        """Queries, whether or not a document was ranked."""
+        """Number of queries, including those without a ranked document."""
         return len(self.qid)
 
     @property
     def n_undefined(self) -> int:
-        """Queries left out of the means, for neither ranking has a document."""
+        """Number of queries left out of the means, because neither ranking has a document."""
         return int(np.isnan(self.overlap).sum())
 
     @property
     def n_tied_queries(self) -> int:
-        """Queries with documents of equal score in either ranking."""
+        """Number of queries with documents of equal score in either ranking."""
         return int(self.tied.sum())
 
     @property
     def n_tied_at_cutoff(self) -> int:
-        """Queries in which a tie reaches across rank k in either ranking."""
+        """Number of queries in which a tie spans rank k in either ranking."""
         return int(self.tied_at_cutoff.sum())
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """Weighted means of overlap, changed, reordered and rbo; NaN if there is nothing to average."""
+        """Weighted means of overlap, changed, reordered and rbo; NaN without a defined query."""
         values = {name: getattr(self, name) for name in ("overlap", "changed", "reordered", "rbo")}
-        undefined = np.isnan(self.overlap)
-        return {name: mean(np.where(undefined, np.nan, of_query), self.weight) for name, of_query in values.items()}
+        is_undefined = np.isnan(self.overlap)
+        return {name: mean(np.where(is_undefined, np.nan, column), self.weight) for name, column in values.items()}
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a query."""
@@ -116,7 +119,7 @@ class Churn(Printed):
         }
 
     def printed_parts(self) -> list[Table]:
-        """Return a small table of means."""
+        """Return a table of the means."""
         labels = {
             "overlap": f"overlap@{self.k}",
             "changed": f"changed@{self.k}",
@@ -128,11 +131,11 @@ class Churn(Printed):
         foot = ""
         if self.n_tied_queries:
             foot = (
-                f"Equal scores stand in input order: in {self.n_tied_queries:,} queries there are any, in {self.n_tied_at_cutoff:,} they reach "
-                f"across rank {self.k}."
+                f"Equal scores are ranked in input order: {self.n_tied_queries:,} queries have any, and in "
+                f"{self.n_tied_at_cutoff:,} a tie spans rank {self.k}."
             )
         header = ("", "mean" if self.weight is None else "weighted mean", "queries", "left out")
-        return [Table(header, rows, least=(0, 13, 9, 8), foot=foot)]
+        return [Table(header, rows, min_widths=(0, 13, 9, 8), foot=foot)]
 
 
 def churn(
@@ -150,15 +153,18 @@ def churn(
 ) -> Churn:
     r"""Compare the rankings that two score vectors give each query's documents.
 
-    Equal scores stand in input order, which is what a system shows; `Churn.n_tied_at_cutoff` says where that decides what is shown.
+    Equal scores are ranked in input order. `Churn.n_tied_at_cutoff` counts the queries in which
+    this order decides which documents are among the first k.
 
     .. math:: overlap@k = \frac{|A_k \cap B_k|}{\max(|A_k|, |B_k|)}
 
-    where :math:`A_k` and :math:`B_k` are the first :math:`k` documents, or all where there are fewer. Rank-biased overlap is the
-    extrapolated one: with :math:`X_d` the number of documents that the first :math:`d` of both lists share, the shorter list of
-    length :math:`s` and the longer of length :math:`l`,
+    where :math:`A_k` and :math:`B_k` are the first :math:`k` documents, or all if there are fewer.
+    Rank-biased overlap is extrapolated. With :math:`X_d` the number of documents that the first
+    :math:`d` of both lists share, :math:`s` the length of the shorter list and :math:`l` that of
+    the longer one,
 
-    .. math:: RBO = \frac{1-p}{p} \left( \sum_{d=1}^{l} \frac{X_d}{d} p^d + \sum_{d=s+1}^{l} \frac{X_s (d - s)}{s d} p^d \right)
+    .. math:: RBO = \frac{1-p}{p} \left( \sum_{d=1}^{l} \frac{X_d}{d} p^d
+        + \sum_{d=s+1}^{l} \frac{X_s (d - s)}{s d} p^d \right)
         + \left( \frac{X_l - X_s}{l} + \frac{X_s}{s} \right) p^l
 
     Both are 1 for equal lists, 0 for lists without a common document, and symmetric.
@@ -174,10 +180,11 @@ def churn(
     k : int, default 10
         Cutoff of overlap, changed and reordered.
     p : float, default 0.9
-        Persistence of rank-biased overlap, between 0 and 1: the first d ranks weigh more the lower it is. With 0.9 the first 10
-        ranks have 86 % of the weight.
+        Persistence of rank-biased overlap, between 0 and 1. The lower it is, the more the first
+        ranks weigh. With 0.9 the first 10 ranks have 86 % of the weight.
     retrieved_a, retrieved_b : array-like of bool of shape (n_rows,), optional
-        False for a document that this ranking does not have, as where two TREC runs retrieved different documents. Its score is not read.
+        False for a document that this ranking does not have, for example if two TREC runs retrieved
+        different documents. Its score is not read.
     query_weight : array-like of shape (n_queries,) or mapping, optional
         One weight a query, in order of first appearance, or by qid.
     sample_weight : array-like of shape (n_rows,), optional
@@ -190,7 +197,8 @@ def churn(
     Raises
     ------
     LtrValueError, LtrTypeError
-        If lengths differ, a score is NaN, ``k`` or ``p`` are out of range, or as for `ltr_metrics.Queries`.
+        If lengths differ, a score is NaN, ``k`` or ``p`` are out of range, or as for
+        `ltr_metrics.Queries`.
 
     References
     ----------
@@ -200,10 +208,10 @@ def churn(
     --------
     >>> import ltr_metrics as ltr
     >>> from ltr_metrics.analysis.churn import churn
-    >>> found = churn([3, 2, 1, 0, 2, 1], [3, 1, 2, 0, 2, 1], qid=[7, 7, 7, 7, 8, 8], k=2)
-    >>> found.overlap, found.qid[found.changed]
+    >>> result = churn([3, 2, 1, 0, 2, 1], [3, 1, 2, 0, 2, 1], qid=[7, 7, 7, 7, 8, 8], k=2)
+    >>> result.overlap, result.qid[result.changed]
     (array([0.5, 1. ]), array([7]))
-    >>> found.rbo.round(4)
+    >>> result.rbo.round(4)
     array([0.955, 1.   ])
     """
     columns = {"a": a, "b": b, "qid": qid, "retrieved_a": retrieved_a, "retrieved_b": retrieved_b}
@@ -226,22 +234,22 @@ def churn_of(
     retrieved_a: Any = None,
     retrieved_b: Any = None,
 ) -> Churn:
-    """Do the same for rows that are grouped already, of which those are ranked that ``queries`` says are retrieved."""
+    """Do the same for grouped rows; the rows that ``queries`` has as retrieved are ranked."""
     k = require_count("k", k)
     p = require_fraction("p", p, 0.9)
-    places_a, places_b = rank_rows(queries, a, "a", retrieved_a), rank_rows(queries, b, "b", retrieved_b)
-    n_ranked = [queries.sum_by_query(one.rank > 0) for one in (places_a, places_b)]
-    n_shown = np.minimum(np.maximum(*n_ranked), k)
-    in_a, in_b = places_a.within(k), places_b.within(k)
+    ranks_a, ranks_b = rank_rows(queries, a, "a", retrieved_a), rank_rows(queries, b, "b", retrieved_b)
+    n_ranked = [queries.sum_by_query(ranks.rank > 0) for ranks in (ranks_a, ranks_b)]
+    depth = np.minimum(np.maximum(*n_ranked), k)
+    in_a, in_b = ranks_a.within(k), ranks_b.within(k)
     n_shared = queries.sum_by_query(in_a & in_b)
     return Churn(
         qid=queries.qid,
-        overlap=np.where(n_shown > 0, n_shared / np.maximum(n_shown, 1), np.nan),
-        changed=n_shared < n_shown,
-        reordered=queries.sum_by_query((in_a | in_b) & (places_a.rank != places_b.rank)) > 0,
-        rbo=_rank_biased_overlap(queries, places_a, places_b, p),
-        tied=queries.sum_by_query(places_a.tied() | places_b.tied()) > 0,
-        tied_at_cutoff=queries.sum_by_query(places_a.tied_across(k) | places_b.tied_across(k)) > 0,
+        overlap=np.where(depth > 0, n_shared / np.maximum(depth, 1), np.nan),
+        changed=n_shared < depth,
+        reordered=queries.sum_by_query((in_a | in_b) & (ranks_a.rank != ranks_b.rank)) > 0,
+        rbo=_rank_biased_overlap(queries, ranks_a, ranks_b, p),
+        tied=queries.sum_by_query(ranks_a.tied() | ranks_b.tied()) > 0,
+        tied_at_cutoff=queries.sum_by_query(ranks_a.tied_across(k) | ranks_b.tied_across(k)) > 0,
         k=k,
         p=p,
         weight=queries.weight,
@@ -251,7 +259,7 @@ def churn_of(
 def _refuse_other_lengths(columns: dict[str, Any]) -> None:
     n_rows = len(columns["a"])
     if n_rows == 0:
-        raise LtrValueError("a is empty: there is no ranking to compare.")
+        raise LtrValueError("a is empty, so there is no ranking to compare. Pass at least one row.")
     for name, column in columns.items():
         if hasattr(column, "__len__") and len(column) != n_rows:
             raise LtrValueError(
@@ -260,10 +268,11 @@ def _refuse_other_lengths(columns: dict[str, Any]) -> None:
 
 
 def _rank_biased_overlap(queries: LabelledQueries, a: RowRanks, b: RowRanks, p: float) -> FloatArray:
-    """Return the extrapolated overlap of each query; NaN where neither ranking has a document.
+    """Return the extrapolated overlap of each query; NaN if neither ranking has a document.
 
-    It is written as 1 minus what is missing, so that equal lists are exactly 1. The sum over depths becomes one over documents: a
-    document of the longer list lacks at all depths from its rank there to the rank at which the shorter list has it as well.
+    We compute 1 minus the missing overlap, so that equal lists give exactly 1. The sum over depths
+    becomes a sum over documents. A document of the longer list is missing at all depths from its
+    rank there to the depth at which the shorter list has it too.
     """
     order, sizes = queries.rows_in_query_order(), queries.sizes
     in_a, in_b = a.rank[order], b.rank[order]
@@ -272,19 +281,19 @@ def _rank_biased_overlap(queries: LabelledQueries, a: RowRanks, b: RowRanks, p: 
     in_longer, in_shorter = np.where(b_is_longer, in_b, in_a), np.where(b_is_longer, in_a, in_b)
     longer, shorter = np.maximum(n_a, n_b), np.minimum(n_a, n_b)
 
-    def by_query(of_rows: AnyArray) -> FloatArray:
-        return np.asarray(np.add.reduceat(of_rows, queries.starts, dtype=np.float64))
+    def sum_by_query(values: AnyArray) -> FloatArray:
+        return np.asarray(np.add.reduceat(values, queries.starts, dtype=np.float64))
 
     depth = np.arange(1, longer.max() + 1)
     step = (1 - p) * p ** (depth - 1.0) / depth
-    weight_to = np.concatenate(([0.0], np.cumsum(step)))  # of all depths to this one
+    weight_to = np.concatenate(([0.0], np.cumsum(step)))  # of all depths up to this one
     in_both = (in_longer > 0) & (in_shorter > 0)
-    from_there_on = np.where(in_both, np.maximum(in_longer, in_shorter), np.repeat(longer, sizes) + 1)
-    lacking = np.where(in_longer > 0, weight_to[from_there_on - 1] - weight_to[in_longer - 1], 0.0)
-    shared = by_query(in_both)
-    shared_by_shorter = by_query(in_both & (in_longer <= np.repeat(shorter, sizes)))
+    shared_from = np.where(in_both, np.maximum(in_longer, in_shorter), np.repeat(longer, sizes) + 1)
+    missing = np.where(in_longer > 0, weight_to[shared_from - 1] - weight_to[in_longer - 1], 0.0)
+    shared = sum_by_query(in_both)
+    shared_by_shorter = sum_by_query(in_both & (in_longer <= np.repeat(shorter, sizes)))
     agreement = shared_by_shorter / np.maximum(shorter, 1)
     beyond = agreement * (p**shorter - p**longer) - shared_by_shorter * (weight_to[longer] - weight_to[shorter])
     at_the_end = (shared - shared_by_shorter) / np.maximum(longer, 1) + agreement
-    rbo = 1 - (by_query(lacking) - beyond) - p**longer * (1 - at_the_end)
-    return np.where(longer > 0, np.clip(rbo, 0.0, 1.0), np.nan)  # rounding alone leads beyond
+    rbo = 1 - (sum_by_query(missing) - beyond) - p**longer * (1 - at_the_end)
+    return np.where(longer > 0, np.clip(rbo, 0.0, 1.0), np.nan)  # only rounding leads outside of [0, 1]

@@ -1,4 +1,4 @@
-"""What to know of data and scores before one believes a number."""
+"""Audit of data and scores: facts to check before you trust a metric."""
 
 from __future__ import annotations
 
@@ -25,26 +25,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DataAudit(Printed):
-    """What the data are.
+    """Facts about the data.
 
     Attributes
     ----------
     n_rows, n_queries : int
     documents_a_query : dict
-        Documents with a rank: ``min``, ``median`` and ``max`` over queries.
+        Number of ranked documents of a query: ``min``, ``median`` and ``max`` over queries.
     n_one_document : int
-        Queries of one document with a rank: every metric says the same of every model there.
+        Number of queries with one ranked document, where all models have the same value.
     n_no_relevant : int
-        Queries without a document of grade 1 or higher, on which most metrics are undefined.
+        Number of queries without a document of grade 1 or higher, where most metrics are undefined.
     n_one_grade : int
-        Queries whose documents all have one grade, those without a relevant document among them: no ranking is better than another.
+        Number of queries whose documents all have the same grade, including those without a
+        relevant document. No ranking of them is better than another.
     grades : dict of float to int
-        Documents of each grade.
+        Number of documents of each grade.
     n_unjudged : int or None
-        Rows that nobody judged; None if ``judged`` was not given.
+        Number of unjudged rows; None if ``judged`` was not given.
     repeated : dict or None
-        Documents that stand in one query more than once: ``n_rows`` beyond the first of each, ``n_queries`` that have any, and of the first of
-        these ``qid`` and ``docid`` (None if there is none). None if ``docid`` was not given.
+        Documents that occur more than once in a query: ``n_rows``, the number of rows after the
+        first of each; ``n_queries``, the number of queries that have any; and the ``qid`` and
+        ``docid`` of the first such row (None without one). None if ``docid`` was not given.
     """
 
     n_rows: int
@@ -59,7 +61,7 @@ class DataAudit(Printed):
 
     @classmethod
     def of(cls, queries: Queries) -> DataAudit:
-        """Count."""
+        """Return the facts about the queries."""
         ranked = queries.n_retrieved
         documents = np.bincount(queries.grade_index, minlength=len(queries.grades) + 1)[1:]
         return cls(
@@ -72,7 +74,7 @@ class DataAudit(Printed):
             },
             n_one_document=int((ranked == 1).sum()),
             n_no_relevant=int((queries.count_by_query(queries.grades >= 1) == 0).sum()),
-            n_one_grade=int(_of_one_grade(queries).sum()),
+            n_one_grade=int(_have_one_grade(queries).sum()),
             grades=dict(zip(queries.grades.tolist(), documents.tolist(), strict=True)),
             n_unjudged=None if queries.judged is None else int((~queries.judged).sum()),
             repeated=None if queries.docid is None else _repeated(queries),
@@ -84,44 +86,44 @@ class DataAudit(Printed):
         return asdict(self) | {"grades": grades}
 
     def printed_parts(self) -> list[Table]:
-        """Return a line a fact."""
-        of, total = self.documents_a_query, sum(self.grades.values())
+        """Return a table with a row for each fact."""
         facts = [
-            (what, count, "queries", count / self.n_queries)
-            for what, count in (
-                ("one document", self.n_one_document),
-                ("no relevant document (grade 1 or more)", self.n_no_relevant),
-                ("all documents of one grade", self.n_one_grade),
-            )
+            ("one document", self.n_one_document, "queries", self.n_queries),
+            ("no relevant document (grade 1 or more)", self.n_no_relevant, "queries", self.n_queries),
+            ("all documents of one grade", self.n_one_grade, "queries", self.n_queries),
         ]
-        facts += [(f"grade {grade:g}", count, "rows", count / total) for grade, count in self.grades.items()]
+        n_documents = sum(self.grades.values())
+        facts += [(f"grade {grade:g}", count, "rows", n_documents) for grade, count in self.grades.items()]
         if self.n_unjudged is not None:
-            facts.append(("not judged", self.n_unjudged, "rows", self.n_unjudged / self.n_rows))
-        rows = [(f"  {what}", f"{count:>9,} {unit}", f"{share:.1%}") for what, count, unit, share in facts]
+            facts.append(("not judged", self.n_unjudged, "rows", self.n_rows))
+        rows = [(f"  {fact}", f"{count:,}", unit, f"{count / total:.1%}") for fact, count, unit, total in facts]
         foot = ""
         if self.repeated is not None and self.repeated["n_rows"]:
             foot = (
-                f"  {self.repeated['n_rows']:,} rows repeat a document of their query, in {self.repeated['n_queries']:,} queries: first "
-                f"{one_line(self.repeated['docid'])} in query {one_line(self.repeated['qid'])}. Each copy counts as a document."
+                f"  {self.repeated['n_rows']:,} rows repeat a document of their query, in "
+                f"{self.repeated['n_queries']:,} queries: first {one_line(self.repeated['docid'])} in query "
+                f"{one_line(self.repeated['qid'])}. Each copy counts as a document."
             )
-        title = f"{self.n_queries:,} queries of {of['min']:,} to {of['max']:,} ranked documents, median {of['median']:,g}; {self.n_rows:,} rows"
-        return [Table((), rows, align="lnr", least=(40, 17, 7), title=title, foot=foot)]
+        low, median, high = (self.documents_a_query[name] for name in ("min", "median", "max"))
+        documents = f"{low:,} to {high:,} ranked documents, median {median:,g}"
+        title = f"{self.n_queries:,} queries of {documents}; {self.n_rows:,} rows"
+        return [Table((), rows, align="lrlr", min_widths=(40, 9, 7, 6), title=title, foot=foot)]
 
 
 @dataclass(frozen=True, eq=False)
 class ModelAudit:
-    """What the scores of one model are.
+    """Facts about the scores of one model.
 
     Attributes
     ----------
     n_tied_queries : int
-        Queries in which two or more ranked documents have equal scores.
+        Number of queries in which two or more ranked documents have equal scores.
     n_constant_queries : int
-        Queries of two or more ranked documents that all have one score: there the model says nothing.
+        Number of queries with two or more ranked documents, all of the same score.
     judged : float or None
         Mean share of the first k documents that is judged; None if ``judged`` was not given.
     ties : TieAudit
-        For each metric what the order of equal scores can make of its mean.
+        Each metric's mean under each tie policy.
     """
 
     n_tied_queries: int
@@ -137,15 +139,15 @@ class ModelAudit:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(Printed):
-    """What to know of data and scores before one believes a number.
+    """Facts about data and scores to check before you trust a metric.
 
     Attributes
     ----------
     data : DataAudit
     models : dict of str to ModelAudit
-        By the names under which the scores were given.
+        By the names of the scores.
     k : int
-        Cutoff of the share that is judged.
+        Cutoff of the judged share.
     """
 
     data: DataAudit
@@ -153,7 +155,7 @@ class Audit(Printed):
     k: int
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row a model and metric: what the order of equal scores can make of its mean."""
+        """Return a table with one row a model and metric: its mean under each tie policy."""
         parts = ((name, model.ties.to_pandas().to_dict("records")) for name, model in self.models.items())
         return to_dataframe([{"model": name} | row for name, rows in parts for row in rows])
 
@@ -166,12 +168,12 @@ class Audit(Printed):
         }
 
     def printed_parts(self) -> list[Table]:
-        """Return the data's facts, and those of each model."""
+        """Return a table of the facts about the data, and one for each model."""
         parts = self.data.printed_parts()
         for name, model in self.models.items():
             shares = (
                 f"ties in {model.n_tied_queries / self.data.n_queries:.1%} of the queries",
-                f"one score for all documents in {model.n_constant_queries / self.data.n_queries:.1%}",
+                f"the same score for all documents in {model.n_constant_queries / self.data.n_queries:.1%}",
                 *(() if model.judged is None else (f"judged@{self.k} {model.judged:.4f}",)),
             )
             parts += [table._replace(title=f"{name}: {', '.join(shares)}") for table in model.ties.printed_parts()]
@@ -188,21 +190,21 @@ def audit(
     convention: ConventionName | Convention | None = None,
     **data: Any,
 ) -> Audit:
-    """Look at data and scores before one believes a number.
+    """Report facts about data and scores that you should check before you trust a metric.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
         Grades, finite and not negative.
     scores : mapping of str to array-like of shape (n_rows,)
-        The score vector of each model, by name. A DataFrame will do.
+        The score vector of each model, by name. It may be a DataFrame.
     metrics, no_relevant, convention
-        As for `ltr_metrics.evaluate`. What a convention says of ties has no part in this.
+        As for `ltr_metrics.evaluate`. The tie policy of a convention is not used.
     k : int, default 10
-        Cutoff of the share that is judged.
+        Cutoff of the judged share.
     **data
-        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. With ``judged`` the share that is judged is looked at, with
-        ``docid`` whether a document stands in a query twice.
+        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. ``judged`` adds the
+        share of judged documents, and ``docid`` the documents that occur more than once in a query.
 
     Returns
     -------
@@ -211,15 +213,17 @@ def audit(
     Raises
     ------
     LtrValueError, LtrTypeError
-        As for `ltr_metrics.evaluate`, with the model's name; if there is no model, or ``k`` is out of range.
+        As for `ltr_metrics.evaluate`, with the model's name; if there is no model, or ``k`` is out
+        of range.
 
     Examples
     --------
     >>> from ltr_metrics.analysis.data_audit import audit
-    >>> found = audit([1, 0, 0, 0, 2], {"base": [0.5, 0.5, 0.2, 0.9, 0.1]}, group=[3, 1, 1], metrics=["mrr"])
-    >>> found.data.n_no_relevant, found.data.n_one_document, found.models["base"].n_tied_queries
+    >>> scores = {"base": [0.5, 0.5, 0.2, 0.9, 0.1]}
+    >>> report = audit([1, 0, 0, 0, 2], scores, group=[3, 1, 1], metrics=["mrr"])
+    >>> report.data.n_no_relevant, report.data.n_one_document, report.models["base"].n_tied_queries
     (1, 2, 1)
-    >>> found.models["base"].ties["mrr"].worst, found.models["base"].ties["mrr"].best
+    >>> report.models["base"].ties["mrr"].worst, report.models["base"].ties["mrr"].best
     (0.75, 1.0)
     """
     k = require_count("k", k)
@@ -232,25 +236,27 @@ def audit(
 
 
 def audit_of(queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, k: int) -> Audit:
-    """Do what `audit` does for queries that are laid out, one for all models or one for each, and names that are resolved already."""
+    """Do the same for the `Queries` of each model and resolved metrics."""
     models = {}
     for name, vector in scores.items():
         with naming(name):
-            models[name] = _of_model(queries[name], vector, k, tie_audit_of(queries[name], vector, request))
+            models[name] = _audit_model(queries[name], vector, k, tie_audit_of(queries[name], vector, request))
     return Audit(DataAudit.of(queries[next(iter(scores))]), models, k)
 
 
-def _of_model(queries: Queries, scores: Any, k: int, ties: TieAudit) -> ModelAudit:
+def _audit_model(queries: Queries, scores: Any, k: int, ties: TieAudit) -> ModelAudit:
     judged = None if queries.judged is None else queries.evaluate(scores, Judged(k=k)).mean[f"judged@{k}"]
     return ModelAudit(next(iter(ties.values())).n_tied_queries, ties.n_constant_queries, judged, ties)
 
 
-def _of_one_grade(queries: Queries) -> BoolArray:
-    """Whether the documents of a query all have one grade; rows that `unjudged="drop"` takes out are none."""
-    order, none = queries.rows_in_query_order(), len(queries.grades) + 1
-    grade = queries.grade_index[order].astype(np.intp)
+def _have_one_grade(queries: Queries) -> BoolArray:
+    """Return which queries have documents of one grade only.
+
+    Rows that ``unjudged="drop"`` removes do not count.
+    """
+    grade = queries.grade_index[queries.rows_in_query_order()].astype(np.intp)  # 0 for removed rows
     highest = np.maximum.reduceat(grade, queries.starts)
-    lowest = np.minimum.reduceat(np.where(grade > 0, grade, none), queries.starts)
+    lowest = np.minimum.reduceat(np.where(grade > 0, grade, len(queries.grades) + 1), queries.starts)
     return np.asarray(lowest >= highest)
 
 
@@ -259,9 +265,7 @@ def _repeated(queries: Queries) -> dict[str, Any]:
     document = np.unique(queries.docid, return_inverse=True)[1]
     query = queries.query_of_rows()
     first = np.unique(query * queries.n_rows + document, return_index=True)[1]
-    again = np.ones(queries.n_rows, dtype=np.bool_)
-    again[first] = False
-    rows = np.flatnonzero(again)
+    rows = np.delete(np.arange(queries.n_rows), first)
     return {
         "n_rows": len(rows),
         "n_queries": len(np.unique(query[rows])),

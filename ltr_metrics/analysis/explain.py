@@ -1,4 +1,4 @@
-"""Why two systems give one metric different numbers: the difference, taken apart into their choices."""
+"""The difference between a metric's values in two systems, attributed to their conventions."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Printed):
-    """The difference between a metric's values under two conventions, by the choices that differ.
+    """The difference between a metric's values under two conventions, by the fields that differ.
 
     Attributes
     ----------
     metric : str
-        The metric, as it was asked for.
+        The requested metric.
     a, b : str
         The conventions.
     metric_a, metric_b : str
-        What the name means under each: canonical names.
+        The canonical name of the metric under each convention.
     value_a, value_b : float
     difference : float
         ``value_b - value_a``.
     fields : dict of str to tuple
-        The choices that differ, each as it is under a and under b.
+        The fields that differ, with their values under a and under b.
     toggles : dict of str to float
-        Change of ``value_a`` when only this choice is switched to b's.
+        Change of ``value_a`` when only this field is switched to its value under b.
     parts : dict of str to float
-        The difference shared out among the choices (Shapley values): the change that switching a choice makes, averaged over
-        all orders in which the choices can be switched. They add up to the difference.
+        The Shapley value of each field: the change when it is switched, averaged over all orders in
+        which the fields can be switched. They add up to the difference.
     """
 
     metric: str
@@ -65,27 +65,28 @@ class Explanation(Printed):
 
     @property
     def sentence(self) -> str:
-        """The largest part in words."""
+        """The difference and its largest part in words."""
         values = f"{self.metric} is {self.value_a:.4f} under {self.a} and {self.value_b:.4f} under {self.b}"
         if not self.parts:
-            return f"{values}: they agree in every choice that it depends on."
+            return f"{values}: the two agree in every field that it depends on."
         largest = max(self.parts, key=lambda name: abs(self.parts[name]))
         if self.parts[largest] == 0:
-            return f"{values}: their choices differ ({', '.join(self.parts)}), but not on these data."
-        in_a, in_b = (_shown(largest, value) for value in self.fields[largest])
-        what = f"{largest}: {in_a} in {self.a}, {in_b} in {self.b}"
+            return f"{values}: the two differ in {', '.join(self.parts)}, but not on these data."
+        in_a, in_b = (_format_value(largest, value) for value in self.fields[largest])
+        field = f"{largest}: {in_a} in {self.a}, {in_b} in {self.b}"
+        total = _format_change(self.difference)
         if sum(part != 0 for part in self.parts.values()) == 1:
-            return f"{values}; the whole difference of {_signed(self.difference)} is {what}."
-        part = _signed(self.parts[largest])
-        return f"{values}; the largest of the parts that add up to {_signed(self.difference)} is {part}, for {what}."
+            return f"{values}; the whole difference of {total} comes from {field}."
+        part = _format_change(self.parts[largest])
+        return f"{values}; the difference is {total}, and the largest of its parts is {part}, from {field}."
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row a choice that differs: field, its values under a and b, toggle, part."""
+        """Return a table with one row a field that differs: field, a, b, toggle and part."""
         rows = [
             {
                 "field": name,
-                "a": _shown(name, in_a),
-                "b": _shown(name, in_b),
+                "a": _format_value(name, in_a),
+                "b": _format_value(name, in_b),
                 "toggle": self.toggles[name],
                 "part": self.parts[name],
             }
@@ -110,9 +111,9 @@ class Explanation(Printed):
         """Return the sentence and a small table."""
         rows = []
         for name, values in self.fields.items():
-            shown = [_shown(name, value) for value in values]
-            rows.append([name, *shown, _signed(self.toggles[name]), _signed(self.parts[name])])
-        rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _signed(self.difference)])
+            changes = (self.toggles[name], self.parts[name])
+            rows.append([name, *(_format_value(name, value) for value in values), *map(_format_change, changes)])
+        rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _format_change(self.difference)])
         return [one_line(self.sentence), Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
 
 
@@ -127,21 +128,22 @@ def explain_difference(
     no_relevant: NoRelevant | float | None = None,
     **data: Any,
 ) -> Explanation:
-    """Take the difference between a metric's values under two conventions apart into their choices.
+    """Attribute the difference between a metric's values under two conventions to their fields.
 
     Parameters
     ----------
     y_true, y_score
         As for `ltr_metrics.evaluate`.
     metric : str, Metric or function
-        One metric. A name is completed by each convention; of a metric object only ties and no_relevant can differ.
+        One metric. Each convention completes a name. For a metric object only ties and no_relevant
+        can differ.
     a, b : str or Convention
-        From the number under ``a`` to the number under ``b``.
+        The difference is the value under ``b`` minus the value under ``a``.
     ties, no_relevant : optional
-        A value for both, in place of what the conventions say.
+        A value for both, which overrides the conventions.
     **data
-        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. A convention that breaks ties by document needs
-        ``docid`` if scores are tied.
+        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. A convention that
+        breaks ties by document needs ``docid`` if scores are tied.
 
     Returns
     -------
@@ -150,7 +152,8 @@ def explain_difference(
     Raises
     ------
     LtrValueError
-        If a convention does not have the metric, the metric has no mean on these data, or its labels are refused.
+        If a convention does not have the metric, the metric has no mean on these data, or it does
+        not accept the labels.
 
     References
     ----------
@@ -160,15 +163,12 @@ def explain_difference(
     --------
     >>> import ltr_metrics as ltr
     >>> y, s = [2, 0, 1, 0, 0], [0.3, 0.9, 0.2, 0.6, 0.5]
-    >>> found = ltr.explain_difference(y, s, group=[3, 2], metric="ndcg@10", a="lightgbm", b="sklearn")
-    >>> print(found)
-    ndcg@10 is 0.8295 under lightgbm and 0.3348 under sklearn; the largest of the parts that add up to -0.4947 is -0.5000, for no_relevant: 1 in lightgbm, 0 in sklearn.
-    <BLANKLINE>
-    field        lightgbm  sklearn  toggle   part
-    gain         exp       linear   +0.0053  +0.0053
-    ties         stable    mean     +0.0000  +0.0000
-    no_relevant  1         0        -0.5000  -0.5000
-    all          0.8295    0.3348            -0.4947
+    >>> options = {"group": [3, 2], "metric": "ndcg@10"}
+    >>> explanation = ltr.explain_difference(y, s, **options, a="lightgbm", b="sklearn")
+    >>> round(explanation.value_a, 4), round(explanation.value_b, 4)
+    (0.8295, 0.3348)
+    >>> {field: round(part, 4) for field, part in explanation.parts.items()}
+    {'gain': 0.0053, 'ties': 0.0, 'no_relevant': -0.5}
     """
     queries = queries_from(y_true, data, "explain_difference")
     return explain_difference_of(queries, y_score, metric=metric, a=a, b=b, ties=ties, no_relevant=no_relevant)
@@ -184,16 +184,15 @@ def explain_difference_of(
     ties: TiePolicy | None = None,
     no_relevant: NoRelevant | float | None = None,
 ) -> Explanation:
-    """Do the same for queries that are laid out already."""
+    """Do the same for `Queries`."""
     if not isinstance(metric, (str, Metric)) and not callable(metric):
         raise LtrTypeError(f"explain_difference takes one metric, by name or as an object. Got {metric!r}.")
     requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
-    choices = [_choices(request) for request in requests]
-    if queries.docid is None and "docid" in (choices[0]["ties"], choices[1]["ties"]):
+    in_a, in_b = map(_fields, requests)
+    if queries.docid is None and "docid" in (in_a["ties"], in_b["ties"]):
         tied, _ = tied_queries(queries, queries.scores(y_score))
         if not tied.any():  # then the order needs no document ids
-            choices = [side | {"ties": "stable"} for side in choices]
-    in_a, in_b = choices
+            in_a["ties"] = in_b["ties"] = "stable"
     cls = type(requests[0].metrics[0])
     differ = [name for name in in_a if in_a[name] != in_b[name]]
 
@@ -206,8 +205,8 @@ def explain_difference_of(
         metric=name_of(metric),
         a=requests[0].policy.convention,
         b=requests[1].policy.convention,
-        metric_a=str(_made(cls, in_a)),
-        metric_b=str(_made(cls, in_b)),
+        metric_a=str(_metric(cls, in_a)),
+        metric_b=str(_metric(cls, in_b)),
         value_a=value_a,
         value_b=value_b,
         fields={name: (in_a[name], in_b[name]) for name in differ},
@@ -217,7 +216,10 @@ def explain_difference_of(
 
 
 def _shapley(name: str, names: list[str], values: dict[tuple[str, ...], float]) -> float:
-    """Average what switching one choice adds over all orders of switching: a weight for each set switched before it."""
+    """Return the change when one field is switched, averaged over all orders of switching.
+
+    The orders in which the same fields are switched before it share a weight.
+    """
     others = [other for other in names if other != name]
     share = 0.0
     for n in range(len(others) + 1):
@@ -228,31 +230,31 @@ def _shapley(name: str, names: list[str], values: dict[tuple[str, ...], float]) 
     return share
 
 
-def _choices(request: Request) -> dict[str, Any]:
-    """All that decides the number: the metric's parameters and the policy."""
+def _fields(request: Request) -> dict[str, Any]:
+    """Return everything that the value depends on: the metric's parameters and the policy."""
     (metric,) = request.metrics
     policy = request.policy
     parameters = {field.name: getattr(metric, field.name) for field in fields(metric)}
     return parameters | {"ties": policy.ties, "no_relevant": policy.no_relevant_for(str(metric))}
 
 
-def _made(cls: type[Metric], choices: dict[str, Any]) -> Metric:
-    return cls(**{field.name: choices[field.name] for field in fields(cls)})
+def _metric(cls: type[Metric], chosen: dict[str, Any]) -> Metric:
+    return cls(**{field.name: chosen[field.name] for field in fields(cls)})
 
 
-def _value(queries: Queries, scores: Any, cls: type[Metric], choices: dict[str, Any]) -> float:
-    metric = _made(cls, choices)
-    policy = Policy(choices["ties"], choices["no_relevant"], "explained")
+def _value(queries: Queries, scores: Any, cls: type[Metric], chosen: dict[str, Any]) -> float:
+    metric = _metric(cls, chosen)
+    policy = Policy(chosen["ties"], chosen["no_relevant"], "explained")
     value = queries.evaluate_request(scores, Request((metric,), {}, policy)).mean[str(metric)]
     if np.isnan(value):
         raise LtrValueError(
-            f"{metric} with no_relevant={choices['no_relevant']} has no mean on these data: it is undefined for every query. Give "
-            "no_relevant a number."
+            f"{metric} with no_relevant={chosen['no_relevant']} has no mean on these data: it is undefined for every "
+            "query. Set no_relevant to a number."
         )
     return value
 
 
-def _shown(name: str, value: Any) -> str:
+def _format_value(name: str, value: Any) -> str:
     return {"k": "whole list", "rel": "1"}.get(name, "none") if value is None else spell(value)
 
 
@@ -260,5 +262,5 @@ def _plain(value: Any) -> str | int | float | None:
     return value if value is None or isinstance(value, (str, int, float)) else spell(value)
 
 
-def _signed(value: float) -> str:
+def _format_change(value: float) -> str:
     return f"{value:+.4f}".replace("-0.0000", "+0.0000")

@@ -1,4 +1,4 @@
-"""Where each relevant document stands under two rankings: which moved up, which down, which in and out of the first k."""
+"""Rank changes: the ranks of each relevant document in two rankings."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ EDGES = (1, 3, 5, 10, 20, 50, 100)
 
 
 class Moves(NamedTuple):
-    """How some documents fared.
+    """Summary of the rank changes of some documents.
 
     Attributes
     ----------
     documents : int
-        How many they are.
+        Number of documents.
     mean_rank_a, mean_rank_b : float
-        Mean rank of those that have one in both rankings; NaN if there is none.
+        Mean rank of the documents that both rankings have; NaN if there are none.
     up, down, stayed : int
-        How many stand higher, lower and as before in the second ranking; a document without a rank is below all that have one.
+        Number of documents that are higher, lower and unchanged in the second ranking. A document
+        without a rank is below all that have one.
     into_top, out_of_top : int
-        How many have a rank of at most k in the second ranking alone, and in the first alone.
+        Number of documents with a rank of at most k in the second ranking only, and in the first
+        only.
     """
 
     documents: int
@@ -49,7 +51,7 @@ class Moves(NamedTuple):
 
     @classmethod
     def of(cls, a: FloatArray, b: FloatArray, k: int) -> Moves:
-        """Count the moves from ranks to ranks."""
+        """Return the summary of two ranks for each document."""
         both = np.isfinite(a) & np.isfinite(b)
         mean_a, mean_b = (float(ranks[both].mean()) if both.any() else float("nan") for ranks in (a, b))
         counts = (b < a, b > a, a == b, (b <= k) & (a > k), (a <= k) & (b > k))
@@ -67,7 +69,7 @@ class RankMatrix(NamedTuple):
     counts: IntArray
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with the buckets of the first ranking as its index and those of the second as its columns."""
+        """Return a table with the first ranking's buckets as index, the second's as columns."""
         return (
             to_dataframe(self.counts, self.buckets)
             .set_axis(self.buckets, axis="index")
@@ -77,12 +79,11 @@ class RankMatrix(NamedTuple):
 
     def printed_parts(self) -> list[Table]:
         """Return the table: rows are the first ranking, columns the second."""
-        rows = [
-            (name, *(f"{n:,}" for n in of_a)) for name, of_a in zip(self.buckets, self.counts.tolist(), strict=True)
-        ]
+        counts = zip(self.buckets, self.counts.tolist(), strict=True)
+        rows = [(bucket, *(f"{n:,}" for n in row)) for bucket, row in counts]
         header = ("a / b", *self.buckets)
         width = max(len(cell) for row in (header, *rows) for cell in row)
-        return [Table(header, rows, align="r", least=[width] * len(header))]
+        return [Table(header, rows, align="r", min_widths=[width] * len(header))]
 
     def __str__(self) -> str:
         """Return the table as text."""
@@ -95,21 +96,22 @@ class RankMatrix(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankChanges(Printed):
-    """The relevant documents and their ranks under two rankings, largest change first.
+    """The relevant documents and their ranks in two rankings, largest change first.
 
     Attributes
     ----------
     row : ndarray of int
         Row of the input.
     qid : ndarray
-        Its query.
+        Id of its query.
     docid : ndarray or None
-        Its document, if ids were given.
+        Id of its document; None if ids were not given.
     grade : ndarray of float64
     rank_a, rank_b : ndarray of float64
-        Rank from 1; the mean rank of documents with equal scores, and infinite for a document that a ranking does not have.
+        Rank from 1. Documents with equal scores have their mean rank, and a document that a ranking
+        does not have is at infinity.
     k : int
-        As asked for.
+        The parameter of the call.
     """
 
     row: IntArray
@@ -126,37 +128,38 @@ class RankChanges(Printed):
 
     @property
     def change(self) -> FloatArray:
-        """Ranks that a document falls; negative where it rises, infinite where one ranking alone has it."""
+        """rank_b - rank_a: positive if the document falls, infinite if only one ranking has it."""
         return _change(self.rank_a, self.rank_b)
 
     @cached_property
     def moves(self) -> Moves:
-        """How all relevant documents fared."""
+        """Summary of all relevant documents."""
         return Moves.of(self.rank_a, self.rank_b, self.k)
 
     @cached_property
     def by_grade(self) -> dict[float, Moves]:
-        """How those of each grade fared, the highest first."""
-        of_grade = ((grade, self.grade == grade) for grade in np.unique(self.grade)[::-1].tolist())
-        return {grade: Moves.of(self.rank_a[chosen], self.rank_b[chosen], self.k) for grade, chosen in of_grade}
+        """Summary of the documents of each grade, highest grade first."""
+        masks = {grade: self.grade == grade for grade in np.unique(self.grade)[::-1].tolist()}
+        return {grade: Moves.of(self.rank_a[mask], self.rank_b[mask], self.k) for grade, mask in masks.items()}
 
     def matrix(self, edges: Sequence[int] = EDGES) -> RankMatrix:
-        """Count the documents by bucket of ranks under the first ranking, and under the second.
+        """Count the documents by bucket of ranks in the first ranking, and in the second.
 
         Parameters
         ----------
         edges : sequence of int
-            The last rank of each bucket but the last, rising. A mean rank between two buckets counts as the lower one.
+            The last rank of each bucket except the last bucket, ascending. A mean rank between two
+            buckets counts in the one of lower ranks.
 
         Returns
         -------
         RankMatrix
-            With a bucket "no rank" if a ranking does not have all documents.
+            It has a bucket "no rank" if a ranking does not have all documents.
         """
         ends = list(edges)
         if not ends or not all(map(is_count, ends)) or ends != sorted(set(ends)):
             raise LtrValueError(
-                f"edges must be whole numbers from 1 on that rise, the last rank of each bucket. Got {edges!r}."
+                f"edges must be ascending whole numbers from 1 on, the last rank of each bucket. Got {edges!r}."
             )
         begins = [1, *(end + 1 for end in ends)]
         buckets = [f"{begin}" if begin == end else f"{begin}-{end}" for begin, end in zip(begins, ends, strict=False)]
@@ -174,7 +177,7 @@ class RankChanges(Printed):
         return to_dataframe({name: column for name, column in columns.items() if column is not None})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON; no rank is None, and so is a change from or to it."""
+        """Return plain lists, numbers and strings, ready for JSON; infinity is None."""
         ranks = {"rank_a": self.rank_a, "rank_b": self.rank_b, "change": self.change}
         return {
             "k": self.k,
@@ -187,27 +190,19 @@ class RankChanges(Printed):
         } | {name: [None if np.isinf(v) else v for v in values.tolist()] for name, values in ranks.items()}
 
     def printed_parts(self) -> list[Table]:
-        """Return a small table, a line a grade."""
-        heads = (
-            "grade",
-            "documents",
-            "mean rank a",
-            "mean rank b",
-            "up",
-            "down",
-            "stayed",
-            f"into top {self.k}",
-            f"out of top {self.k}",
-        )
+        """Return a table with a row for each grade."""
+        ranks = ("mean rank a", "mean rank b", "up", "down", "stayed", f"into top {self.k}", f"out of top {self.k}")
+        header = ("grade", "documents", *ranks)
+        groups = {"all": self.moves} | {f"{grade:g}": moves for grade, moves in self.by_grade.items()}
         rows = [
             (name, *(f"{value:.2f}" if isinstance(value, float) else f"{value:,}" for value in moves))
-            for name, moves in [("all", self.moves), *((f"{grade:g}", moves) for grade, moves in self.by_grade.items())]
+            for name, moves in groups.items()
         ]
-        return [Table(heads, rows, align="r", least=[9] * len(heads))]
+        return [Table(header, rows, align="r", min_widths=[9] * len(header))]
 
 
 class _RelevantDocuments(BinaryMetric):
-    """What ``rel`` means; its messages call it by the function's name."""
+    """Meaning of ``rel``; its messages name the function."""
 
     NAME = "rank_changes"
 
@@ -226,7 +221,7 @@ def rank_changes(
     retrieved_a: Any = None,
     retrieved_b: Any = None,
 ) -> RankChanges:
-    """Compare the ranks of every relevant document under two score vectors.
+    """Compare the ranks of each relevant document in the rankings by two score vectors.
 
     Parameters
     ----------
@@ -237,12 +232,13 @@ def rank_changes(
     qid, group, docid, judged
         As for `ltr_metrics.Queries`; exactly one of ``qid`` and ``group``.
     rel : float or str, optional
-        Lowest grade of a relevant document. None, the default, means 1, and refuses labels strictly between 0 and 1; as for
-        `ltr_metrics.Precision`.
+        Lowest grade of a relevant document, as for `ltr_metrics.Precision`. None, the default,
+        means 1, and labels strictly between 0 and 1 raise an error.
     k : int, default 10
-        Which documents count as moved into and out of the first ranks: a rank of at most ``k``.
+        Cutoff of the counts of documents that move into and out of the first ``k`` ranks.
     retrieved_a, retrieved_b : array-like of bool of shape (n_rows,), optional
-        False for a document that this ranking does not have. Its score is not read, and it stands below all others.
+        False for a document that this ranking does not have. Its score is not read, and it is below
+        all others.
 
     Returns
     -------
@@ -257,10 +253,11 @@ def rank_changes(
     --------
     >>> import ltr_metrics as ltr
     >>> from ltr_metrics.analysis.rank_changes import rank_changes
-    >>> found = rank_changes([1, 0, 0, 2], [0.2, 0.8, 0.1, 0.7], [0.9, 0.8, 0.1, 0.7], qid=["a", "a", "b", "b"], k=1)
-    >>> found.qid, found.rank_a, found.rank_b
+    >>> y_true, qid = [1, 0, 0, 2], ["a", "a", "b", "b"]
+    >>> changes = rank_changes(y_true, [0.2, 0.8, 0.1, 0.7], [0.9, 0.8, 0.1, 0.7], qid=qid, k=1)
+    >>> changes.qid, changes.rank_a, changes.rank_b
     (array(['a', 'b'], dtype='<U1'), array([2., 1.]), array([1., 1.]))
-    >>> found.moves.up, found.moves.into_top, found.by_grade[2.0].stayed
+    >>> changes.moves.up, changes.moves.into_top, changes.by_grade[2.0].stayed
     (1, 1, 1)
     """
     refuse_different_indexes(
@@ -280,7 +277,7 @@ def rank_changes_of(
     retrieved_a: Any = None,
     retrieved_b: Any = None,
 ) -> RankChanges:
-    """Do the same for labels that are laid out already; documents count one each, whatever the weights of their queries."""
+    """Do the same for `LabelledQueries`; query weights are not used."""
     k = require_count("k", k)
     relevance = _RelevantDocuments(rel=rel)
     relevance.check(queries)
@@ -303,4 +300,4 @@ def rank_changes_of(
 
 
 def _change(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.subtract(b, a, out=np.zeros(len(a)), where=a != b)  # two rankings without the document: 0, not inf - inf
+    return np.subtract(b, a, out=np.zeros(len(a)), where=a != b)  # inf - inf is 0 here

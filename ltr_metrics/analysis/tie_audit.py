@@ -1,4 +1,4 @@
-"""How much of a number is left to the order of equal scores: each metric under several tie policies."""
+"""Tie audit: how much each metric depends on the order of equal scores."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ POLICIES: tuple[TiePolicy, ...] = ("worst", "mean", "best", "stable")
 
 @dataclass(frozen=True)
 class TieRange:
-    """What the order of equal scores can make of a metric's mean.
+    """A metric's mean under each tie policy.
 
     Attributes
     ----------
     worst, mean, best, stable : float
-        The mean over queries under each tie policy; for a metric that rises when a better document moves up, worst <= mean <= best.
+        The mean over queries under each tie policy. worst <= mean <= best holds for a metric that
+        increases when a better document moves up.
     n_tied_queries : int
-        Queries in which two or more ranked documents have equal scores.
+        Number of queries in which two or more ranked documents have equal scores.
     n_open_queries : int
-        Queries of these whose value depends on the order of the tied documents.
+        Number of these queries whose value depends on the order of the tied documents.
     """
 
     worst: float
@@ -58,7 +59,7 @@ class TieAudit(Printed, ByMetric[TieRange]):
     Attributes
     ----------
     n_constant_queries : int
-        Queries of two or more ranked documents that all have one score: there the model says nothing.
+        Number of queries with two or more ranked documents, all of the same score.
     """
 
     def __init__(self, ranges: Mapping[str, TieRange], asked: Mapping[str, str], n_constant_queries: int) -> None:
@@ -67,29 +68,29 @@ class TieAudit(Printed, ByMetric[TieRange]):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a metric."""
-        return to_dataframe([{"metric": name} | asdict(found) for name, found in self.items()])
+        return to_dataframe([{"metric": name} | asdict(ties) for name, ties in self.items()])
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """Return plain numbers, ready for JSON; NaN is None."""
         return {
-            name: {field: none_if_nan(value) for field, value in asdict(found).items()} for name, found in self.items()
+            name: {field: none_if_nan(value) for field, value in asdict(ties).items()} for name, ties in self.items()
         }
 
     def printed_parts(self) -> list[Table]:
-        """Return a small table."""
+        """Return a table with a row for each metric."""
         rows = [
             (
                 name,
-                *(f"{found[policy]:.6f}" for policy in POLICIES),
-                f"{found.n_tied_queries:,}",
-                f"{found.n_open_queries:,}",
+                *(f"{ties[policy]:.6f}" for policy in POLICIES),
+                f"{ties.n_tied_queries:,}",
+                f"{ties.n_open_queries:,}",
             )
-            for name, found in self.items()
+            for name, ties in self.items()
         ]
-        constant = self.n_constant_queries
-        foot = f"In {constant:,} queries all documents have one score." if constant else ""
+        n_constant = self.n_constant_queries
+        foot = f"In {n_constant:,} queries all documents have the same score." if n_constant else ""
         header = ("metric", *POLICIES, "tied queries", "of these open")
-        return [Table(header, rows, least=(0, *[9] * len(POLICIES)), foot=foot)]
+        return [Table(header, rows, min_widths=(0, *[9] * len(POLICIES)), foot=foot)]
 
 
 def tie_audit(
@@ -106,7 +107,7 @@ def tie_audit(
     Parameters
     ----------
     y_true, y_score, metrics, no_relevant, convention
-        As for `ltr_metrics.evaluate`. What a convention says of ties has no part in this.
+        As for `ltr_metrics.evaluate`. The tie policy of a convention is not used.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`.
 
@@ -127,7 +128,7 @@ def tie_audit(
 
 
 def tie_audit_of(queries: Queries, y_score: Any, request: Request) -> TieAudit:
-    """Do what `tie_audit` does for queries that are laid out and names that are resolved already."""
+    """Do the same for `Queries` and resolved metrics."""
     results = {
         ties: queries.evaluate_request(y_score, replace(request, policy=replace(request.policy, ties=ties)))
         for ties in POLICIES
@@ -146,7 +147,7 @@ def tie_audit_of(queries: Queries, y_score: Any, request: Request) -> TieAudit:
 
 
 def tied_queries(queries: LabelledQueries, scores: AnyArray) -> tuple[BoolArray, BoolArray]:
-    """Return which queries hold a tie, and in which of them one tie holds all the ranked documents."""
+    """Return which queries have a tie, and in which of them all ranked documents are tied."""
     tied, constant = (np.zeros(queries.n_queries, dtype=np.bool_) for _ in range(2))
     scores = np.ascontiguousarray(scores)
     for block in blocks_of(queries):

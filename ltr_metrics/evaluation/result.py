@@ -228,7 +228,7 @@ class Evaluation(Printed, Mapping[str, float]):
             for name, value in self.mean.items()
         ]
         weighted = "weighted mean" if self.is_weighted else "mean"
-        means = Table(("metric", weighted, "queries", "left out"), rows, least=(0, 13, 9, 8))
+        means = Table(("metric", weighted, "queries", "left out"), rows, min_widths=(0, 13, 9, 8))
         return [means, *self._table_of_segments()]
 
     def _table_of_segments(self) -> list[Table]:
@@ -238,7 +238,7 @@ class Evaluation(Printed, Mapping[str, float]):
             (segment_title(name, label), f"{part.n_queries:,}", *(f"{part.mean[metric]:.6f}" for metric in self.mean))
             for name, label, part in iter_segments(self.segments, self.by)
         ]
-        return [Table(("segment", "queries", *self.mean), rows, least=(0, 9, *[8] * len(self.mean)))]
+        return [Table(("segment", "queries", *self.mean), rows, min_widths=(0, 9, *[8] * len(self.mean)))]
 
 
 def take_queries(result: Evaluation, chosen: BoolArray | IntArray) -> Evaluation:

@@ -242,7 +242,7 @@ class Outcome(Printed):
             f"{self.method}, {n:,} impression{'s' * (n != 1)}. "
             "Share won by the row against the column (a tie counts one half):"
         )
-        return [Table(header, rows, least=(0, *[6] * len(rows)), title=title)]
+        return [Table(header, rows, min_widths=(0, *[6] * len(rows)), title=title)]
 
     # -- comparison with an offline metric ------------------------------------------------------------------------------
 

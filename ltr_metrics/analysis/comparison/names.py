@@ -1,4 +1,4 @@
-"""Which metric of a comparison, or of a result, a name means."""
+"""Names of metrics in a result or a comparison."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ltr_metrics.metrics.requests import resolve
 def name_in(result: Evaluation, key: Any) -> str:
     """Return the canonical name of a metric that was evaluated.
 
-    A saved result may know complete names alone, not those that somebody asks for now; they are completed as it was then.
+    A saved result may hold canonical names only. A shorter name is completed by the convention of
+    the result.
     """
     evaluated, convention = result.per_query, result.policy.convention
     if key in evaluated:

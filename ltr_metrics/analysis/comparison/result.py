@@ -1,4 +1,4 @@
-"""What a comparison gives: for each metric and model the difference to the baseline, and how sure it is."""
+"""The result of a comparison: the differences to the baseline, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.analysis.comparison.names import name_in
 from ltr_metrics.analysis.comparison.settings import Settings
 from ltr_metrics.analysis.comparison.table import printed
-from ltr_metrics.analysis.inference import Sample, correct, detectable, effect_size, intervals, p_values
+from ltr_metrics.analysis.inference import (
+    Sample,
+    correct,
+    effect_size,
+    intervals,
+    minimum_detectable_effects,
+    p_values,
+)
 from ltr_metrics.errors import LtrKeyError, did_you_mean
 from ltr_metrics.evaluation.change import Change, change_of
 from ltr_metrics.evaluation.means import mean
@@ -45,7 +52,7 @@ COLUMNS = (
     "mde",
     "n_queries",
 )
-PLAIN_COLUMNS = ("mean", "difference", "ci_low", "ci_high", "p_value")  # that are shown beside the weighted ones
+UNWEIGHTED_COLUMNS = ("mean", "difference", "ci_low", "ci_high", "p_value")  # given beside the weighted ones
 
 
 @dataclass(frozen=True)
@@ -56,27 +63,28 @@ class Difference:
     ----------
     metric, model, baseline : str
     mean, baseline_mean, difference : float
-        (Weighted) means over queries; difference = mean - baseline_mean.
+        Means over queries, weighted if there are weights; difference = mean - baseline_mean.
     ci_low, ci_high : float
         Confidence interval of the difference, which the gate uses too.
     p_value, p_adjusted : float
-        Two-sided, of no difference; after the correction.
+        Two-sided p-values of no difference, before and after the correction.
     exact : bool
-        Whether the p-value went through all cases rather than through random ones or an approximation.
+        Whether the p-value is exact, rather than from random resamples or an approximation.
     effect_size : float
-        Difference over the standard deviation of the queries' differences.
+        The difference divided by the standard deviation of the queries' differences.
     wins, ties, losses : int
-        Queries that gain, stay and lose.
+        Number of queries that gain, stay and lose.
     mde : float
-        The smallest difference that so many queries, varying as these do, would show.
+        Minimum detectable effect at the power of the settings. A non-significant result does not
+        rule out smaller differences.
     n_queries, n_undefined : int
-        Queries that both have a value for, and the others.
+        Number of queries that both have a value for, and of the other queries.
     n_effective : float
-        Queries of equal weight that would tell as much (Kish); with clusters, clusters.
+        Effective number of queries of equal weight (Kish); with clusters, of clusters.
     n_clusters : int or None
-        Clusters that these queries belong to; None without clusters.
+        Number of clusters that these queries belong to; None without clusters.
     plain : Difference or None
-        The same without weights, where there are weights.
+        The same without weights; None if there are no weights.
     """
 
     metric: str
@@ -103,7 +111,7 @@ class Difference:
 
     @property
     def sample_size(self) -> str:
-        """The number of queries in words, with their clusters, and with `n_effective` where that is less."""
+        """The number of queries in words, with their clusters, and `n_effective` if it is less."""
         queries = f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"
         units = self.n_queries
         if self.n_clusters is not None:
@@ -111,7 +119,7 @@ class Difference:
             queries += f" in {units:,} cluster{'s' * (units != 1)}"
         if self.n_effective > units - 1e-9:  # it is rounded
             return queries
-        return f"{queries}, which tell as much as {self.n_effective:.3g} of equal weight"
+        return f"{queries} (effective number {self.n_effective:.3g})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and text, ready for JSON; NaN is None."""
@@ -125,12 +133,12 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Printed):
-    """Models against a baseline; see `ltr_metrics.compare`.
+    """Comparison of models with a baseline; see `ltr_metrics.compare`.
 
     Attributes
     ----------
     evaluations : dict of str to Evaluation
-        Of each model, the baseline first, all with the same queries in the same order.
+        The evaluation of each model, the baseline first, with the same queries in the same order.
     baseline : str
     settings : Settings
         Test, correction, interval, confidence, power, resamples, random state.
@@ -153,7 +161,7 @@ class Comparison(Printed):
 
     @property
     def models(self) -> list[str]:
-        """Names of the models that are compared with the baseline."""
+        """Names of the models without the baseline."""
         return [name for name in self.evaluations if name != self.baseline]
 
     @property
@@ -163,7 +171,7 @@ class Comparison(Printed):
 
     @property
     def n_queries(self) -> int:
-        """Queries compared, whether or not a metric leaves some out."""
+        """Number of queries compared, including those that a metric leaves out."""
         return self._base.n_queries
 
     @property
@@ -181,16 +189,19 @@ class Comparison(Printed):
         return tuple(_rows(self))
 
     def __getitem__(self, key: str | Metric | tuple[str | Metric, str]) -> Difference:
-        """Return the difference in a metric, ``comparison["map"]``, of one of several models ``comparison["map", "new"]``."""
+        """Return the difference in a metric, ``comparison["map"]``.
+
+        If there are several models, name one: ``comparison["map", "new"]``.
+        """
         metric, model = key if isinstance(key, tuple) else (key, None)
         name, model = self._metric(metric), self._model(model)
         return next(row for row in self.rows if (row.metric, row.model) == (name, model))
 
     def differences(self, metric: str | Metric, model: str | None = None) -> FloatArray:
-        """Return model - baseline, one a query in the order of `qid`; NaN where one of them has no value."""
+        """Return model - baseline of each query, ordered like `qid`; NaN where one has no value."""
         name = self._metric(metric)
-        values, base = (self.evaluations[one].per_query[name] for one in (self._model(model), self.baseline))
-        return np.asarray(difference_of(values, base))
+        values = self.evaluations[self._model(model)].per_query[name]
+        return np.asarray(difference_of(values, self._base.per_query[name]))
 
     def changes(self, metric: str | Metric, model: str | None = None) -> Change:
         """Return which queries gain and which lose, the largest change first."""
@@ -198,23 +209,25 @@ class Comparison(Printed):
 
     @cached_property
     def by(self) -> Segments:
-        """The comparison in each segment; with several segmentations, these by name. Not corrected for their number."""
+        """The comparison in each segment; with several segmentations, a mapping of names to these.
+
+        The p-values are not corrected for the number of segments.
+        """
         return split_by_segment(self._base.segments, self._part)
 
     def subset(self, qids: Any) -> Comparison:
         """Return the comparison on some queries, given by their ids as for `Evaluation.subset`."""
-        evaluations = {name: one.subset(qids) for name, one in self.evaluations.items()}
+        evaluations = {name: result.subset(qids) for name, result in self.evaluations.items()}
         return replace(self._part(query_positions(self._base, qids)), evaluations=evaluations)
 
     def _part(self, chosen: BoolArray | IntArray) -> Comparison:
-        """Return the comparison on some of the queries, given as one flag a query or as positions."""
-        evaluations = {name: take_queries(one, chosen) for name, one in self.evaluations.items()}
-        return replace(
-            self, evaluations=evaluations, cluster=None if self.cluster is None else self.cluster[chosen], seeds={}
-        )
+        """Return the comparison on some queries, given as one flag a query or as positions."""
+        evaluations = {name: take_queries(result, chosen) for name, result in self.evaluations.items()}
+        cluster = None if self.cluster is None else self.cluster[chosen]
+        return replace(self, evaluations=evaluations, cluster=cluster, seeds={})
 
     def sample(self, columns: FloatArray, weight: FloatArray | None) -> Sample:
-        """Return the units that columns of differences come from, in an order that does not depend on that of the data."""
+        """Return columns of differences as a sample; its order does not depend on the data's."""
         order = self._order
         if self.cluster is None:
             return Sample.of(columns[order], None if weight is None else weight[order])
@@ -224,7 +237,7 @@ class Comparison(Printed):
 
     @cached_property
     def _order(self) -> IntArray:
-        """Positions of the queries by id: no digit depends on the order of rows or the type of ids."""
+        """Positions of the queries sorted by id, so that no digit depends on the order of rows."""
         return order_of_ids(self._base.qid)
 
     def segments(self) -> list[tuple[str | None, Hashable, Comparison]]:
@@ -234,20 +247,20 @@ class Comparison(Printed):
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row a metric and model.
 
-        Columns: metric, model, baseline, mean, difference, ci_low, ci_high, p_value, p_adjusted, effect_size, wins, ties, losses, mde,
-        n_queries; with weights or clusters also n_effective, with clusters n_clusters, with weights plain_mean,
-        plain_difference, ... without them.
+        Columns: metric, model, baseline, mean, difference, ci_low, ci_high, p_value, p_adjusted,
+        effect_size, wins, ties, losses, mde, n_queries. With weights or clusters also n_effective,
+        with clusters n_clusters, and with weights the unweighted plain_mean, plain_difference, ...
         """
         rows = []
         for row in self.rows:
-            shown = {name: getattr(row, name) for name in COLUMNS}
+            columns = {name: getattr(row, name) for name in COLUMNS}
             if row.plain is not None or self.cluster is not None:
-                shown["n_effective"] = row.n_effective
+                columns["n_effective"] = row.n_effective
             if row.n_clusters is not None:
-                shown["n_clusters"] = row.n_clusters
+                columns["n_clusters"] = row.n_clusters
             if row.plain is not None:
-                shown |= {f"plain_{name}": getattr(row.plain, name) for name in PLAIN_COLUMNS}
-            rows.append(shown)
+                columns |= {f"plain_{name}": getattr(row.plain, name) for name in UNWEIGHTED_COLUMNS}
+            rows.append(columns)
         return to_dataframe(rows, columns=list(rows[0]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -276,7 +289,7 @@ class Comparison(Printed):
         }
 
     def printed_parts(self) -> list[Table | Note]:
-        """Return a table with a line for each metric and model, and what the columns are."""
+        """Return a table with a line for each metric and model, and a note on its columns."""
         return printed(self.to_dict())
 
     def _metric(self, key: str | Metric) -> str:
@@ -288,65 +301,67 @@ class Comparison(Printed):
         if name not in self.models:
             hint = "" if name is None else did_you_mean(name, self.models)
             raise LtrKeyError(
-                f"Which model is to be compared with {self.baseline!r}? Got {name!r}.{hint} There are {', '.join(map(repr, self.models))}."
+                f"Which model is to be compared with {self.baseline!r}? Got {name!r}.{hint} There are "
+                f"{', '.join(map(repr, self.models))}."
             )
         return name
 
 
-def _rows(of: Comparison) -> list[Difference]:
-    """Resample all columns, a metric and model each, together."""
-    keys = [(metric, model) for metric in of.metrics for model in of.models]
-    columns = np.column_stack([of.differences(*key) for key in keys])
-    sample = of.sample(columns, of.weight)
-    if of.weight is not None:  # and the plain ones beside them, for the price of little more than one
-        sample = sample.beside(of.sample(columns, None))
-    settings = of.settings
+def _rows(comparison: Comparison) -> list[Difference]:
+    """Return the differences; all metrics and models are resampled together."""
+    keys = [(metric, model) for metric in comparison.metrics for model in comparison.models]
+    columns = np.column_stack([comparison.differences(*key) for key in keys])
+    sample = comparison.sample(columns, comparison.weight)
+    if comparison.weight is not None:  # resample the unweighted columns too, which costs little more
+        sample = sample.concat(comparison.sample(columns, None))
+    settings = comparison.settings
     p, exact = p_values(sample, settings.test, settings.n_resamples, settings.seed)
     low, high = intervals(sample, settings.interval, settings.confidence, settings.n_resamples, settings.seed)
-    found = {
+    inferred = {
         "p_value": p,
         "exact": exact,
         "ci_low": low,
         "ci_high": high,
-        "mde": detectable(sample, settings.confidence, settings.power),
+        "mde": minimum_detectable_effects(sample, settings.confidence, settings.power),
         "n_effective": sample.n_effective,
-        "n_clusters": sample.n,
+        "n_clusters": sample.n_units,
     }
     n = len(keys)
-    rows = _differences(of, keys, columns, of.weight, {name: values[:n] for name, values in found.items()})
-    if of.weight is None:
+    first, second = ({name: values[part] for name, values in inferred.items()} for part in (slice(n), slice(n, None)))
+    rows = _differences(comparison, keys, columns, comparison.weight, first)
+    if comparison.weight is None:
         return rows
-    plain = _differences(of, keys, columns, None, {name: values[n:] for name, values in found.items()})
-    return [replace(row, plain=one) for row, one in zip(rows, plain, strict=True)]
+    plain_rows = _differences(comparison, keys, columns, None, second)
+    return [replace(row, plain=plain) for row, plain in zip(rows, plain_rows, strict=True)]
 
 
 def _differences(
-    of: Comparison,
+    comparison: Comparison,
     keys: list[tuple[str, str]],
     columns: FloatArray,
     weight: FloatArray | None,
-    found: dict[str, AnyArray],
+    inferred: dict[str, AnyArray],
 ) -> list[Difference]:
-    """Make the differences from what was inferred, a number for each column."""
-    found |= {
-        "p_adjusted": _corrected(found["p_value"], keys, of.settings),
+    """Return the difference of each column, with the numbers that were inferred from it."""
+    inferred |= {
+        "p_adjusted": _corrected(inferred["p_value"], keys, comparison.settings),
         "effect_size": effect_size(columns, weight),
     }
-    if of.cluster is None:
-        del found["n_clusters"]
+    if comparison.cluster is None:
+        del inferred["n_clusters"]
     rows = []
     for i, (metric, model) in enumerate(keys):
         column = columns[:, i]
         both = ~np.isnan(column)
         means: dict[str, Any] = {
-            field: mean(np.where(both, of.evaluations[name].per_query[metric], np.nan), weight)
-            for field, name in (("mean", model), ("baseline_mean", of.baseline))
+            field: mean(np.where(both, comparison.evaluations[name].per_query[metric], np.nan), weight)
+            for field, name in (("mean", model), ("baseline_mean", comparison.baseline))
         }
         rows.append(
             Difference(
                 metric=metric,
                 model=model,
-                baseline=of.baseline,
+                baseline=comparison.baseline,
                 **means,
                 difference=mean(column, weight),
                 wins=int((column > 0).sum()),
@@ -354,18 +369,18 @@ def _differences(
                 losses=int((column < 0).sum()),
                 n_queries=int(both.sum()),
                 n_undefined=int((~both).sum()),
-                **{name: of_column[i].item() for name, of_column in found.items()},
+                **{name: values[i].item() for name, values in inferred.items()},
             )
         )
     return rows
 
 
 def _corrected(p: FloatArray, keys: list[tuple[str, str]], settings: Settings) -> FloatArray:
-    """Correct over the models within each metric, or over all that is tested."""
+    """Correct p-values over the models of each metric, or over all metrics and models."""
     if settings.correction_over == "all":
         return correct(p, settings.correction)
     adjusted = np.empty_like(p)
     for metric in dict.fromkeys(metric for metric, _ in keys):
-        family = np.array([one == metric for one, _ in keys])
+        family = np.array([key[0] == metric for key in keys])
         adjusted[family] = correct(p[family], settings.correction)
     return adjusted

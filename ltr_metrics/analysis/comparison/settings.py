@@ -1,4 +1,4 @@
-"""How a comparison is made: checked once, kept with the result."""
+"""The settings of a comparison: checked once, and kept with the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ltr_metrics._engine.checks import require_confidence, require_fraction, require_option
 from ltr_metrics._engine.words import Correction, CorrectionOver, Interval, Test
 from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
-from ltr_metrics.analysis.inference.options import require_n_resamples
+from ltr_metrics.analysis.inference.resampling import require_n_resamples
 from ltr_metrics.errors import LtrTypeError
 
 CORRECTION_OVER: tuple[CorrectionOver, ...] = get_args(CorrectionOver)
@@ -18,7 +18,7 @@ CORRECTION_OVER: tuple[CorrectionOver, ...] = get_args(CorrectionOver)
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of `ltr_metrics.compare`; ``seed`` is what its ``random_state`` came to, so that a run can be repeated."""
+    """Options of `ltr_metrics.compare`; ``seed`` is the number that repeats its random draws."""
 
     test: Test
     correction: Correction
@@ -40,7 +40,7 @@ class Settings:
             "n_resamples": require_n_resamples(self.n_resamples),
         }
         for name, value in plain.items():
-            object.__setattr__(self, name, value)  # as JSON has them
+            object.__setattr__(self, name, value)  # plain numbers, for JSON
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options by name."""
@@ -48,7 +48,7 @@ class Settings:
 
 
 def seed_from(random_state: Any) -> int:
-    """Return a number that repeats the resampling: the one given, one drawn from a generator, or a new one."""
+    """Return the number itself, a number drawn from a generator, or a new one for None."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     if isinstance(random_state, (np.random.Generator, np.random.RandomState)):

@@ -1,4 +1,4 @@
-"""A comparison as text."""
+"""The printed table of a comparison."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HEADER = (
 
 
 def printed(comparison: dict[str, Any]) -> list[Table | Note]:
-    """Return a table with a line for each metric and model, one of segments if there are any, and what the columns are."""
+    """Return a table of the differences, one for each segment, and a note on the columns."""
     parts = [_table(comparison["rows"])]
     for segment in comparison["segments"]:
         title = segment_title(segment["name"], segment["segment"])
@@ -50,14 +50,14 @@ def _table(rows: list[dict[str, Any]], title: str = "") -> Table:
 
 
 def cells(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the shown values of one difference."""
+    """Return the cells of one difference's row."""
     return (
         row["metric"],
         row["model"],
         shown(row["baseline_mean"]),
         shown(row["mean"]),
         signed(row["difference"]),
-        f"[{signed(row['ci_low'])}, {signed(row['ci_high'])}]",
+        _interval(row),
         p_shown(row["p_value"]),
         p_shown(row["p_adjusted"]),
         signed(row["effect_size"], 2),
@@ -68,63 +68,76 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def foot(comparison: dict[str, Any]) -> str:
-    """Return what was done, in a sentence or two."""
-    settings = comparison["settings"]
-    over = "the models of each metric" if settings["correction_over"] == "models" else "all metrics and models"
-    corrected = (
-        "not corrected" if settings["correction"] == "none" else f"adjusted by {settings['correction']} over {over}"
-    )
-    sentences = (
-        f"Differences to {one_line(comparison['baseline'])} over {comparison['n_queries']:,} queries.",
-        f"Interval: {100 * settings['confidence']:g}%, {INTERVALS[settings['interval']]}.",
-        f"p: {TESTS[settings['test']]}, {corrected}; {settings['n_resamples']:,} resamples, random state {settings['seed']}.",
-        "+/=/-: queries that gain, stay, lose.",
-        f"mde: the difference that so many queries would show with {100 * settings['power']:g}% power.",
-    )
-    lines = [" ".join(sentences)]
+    """Return the settings of a comparison and the meaning of its columns, in a few sentences."""
+    lines = [_settings(comparison)]
     if comparison["n_clusters"] is not None:
         lines.append(f"Resampled by cluster, {comparison['n_clusters']:,} of them{of_equal_size(comparison)}.")
     if comparison["weighted"]:
-        unit = "queries" if comparison["n_clusters"] is None else "clusters"
-        lines.append(f"Weighted by query: as good as {effective(comparison)} {unit} of equal weight. Without weights:")
-        for row in comparison["rows"]:
-            plain = row["plain"]
-            lines.append(
-                f"  {row['metric']} {one_line(row['model'])}: {signed(plain['difference'])} [{signed(plain['ci_low'])}, {signed(plain['ci_high'])}], "
-                f"p {p_shown(plain['p_value'])}"
-            )
-    for model, of_metric in comparison["seeds"].items():
-        n_seeds = len(next(iter(of_metric.values())))
-        spread = ", ".join(f"{metric} {min(means):.4f} to {max(means):.4f}" for metric, means in of_metric.items())
+        lines += _without_weights(comparison)
+    for model, seed_means in comparison["seeds"].items():
+        n_seeds = len(next(iter(seed_means.values())))
+        spread = ", ".join(f"{metric} {min(means):.4f} to {max(means):.4f}" for metric, means in seed_means.items())
         lines.append(
-            f"{one_line(model)} is the mean of {n_seeds} seeds, whose means are {spread}. The intervals are of these seeds."
+            f"{one_line(model)} is the mean of {n_seeds} seeds, whose means are {spread}. The intervals are for these "
+            "seeds."
         )
     return "\n".join(lines)
 
 
+def _settings(comparison: dict[str, Any]) -> str:
+    settings = comparison["settings"]
+    family = "the models of each metric" if settings["correction_over"] == "models" else "all metrics and models"
+    correction = f"adjusted by {settings['correction']} over {family}"
+    if settings["correction"] == "none":
+        correction = "not corrected"
+    return (
+        f"Differences to {one_line(comparison['baseline'])} over {comparison['n_queries']:,} queries. "
+        f"Interval: {100 * settings['confidence']:g}%, {INTERVALS[settings['interval']]}. "
+        f"p: {TESTS[settings['test']]}, {correction}; {settings['n_resamples']:,} resamples, "
+        f"random state {settings['seed']}. "
+        f"+/=/-: queries that gain, stay, lose. mde: minimum detectable effect at {100 * settings['power']:g}% power; "
+        "a non-significant result does not rule out smaller differences."
+    )
+
+
+def _without_weights(comparison: dict[str, Any]) -> list[str]:
+    """Return a line on the weights, and the unweighted differences."""
+    units = "queries" if comparison["n_clusters"] is None else "clusters"
+    lines = [f"Weighted by query: as good as {effective(comparison)} {units} of equal weight. Without weights:"]
+    for row in comparison["rows"]:
+        plain = row["plain"]
+        difference = f"{signed(plain['difference'])} {_interval(plain)}, p {p_shown(plain['p_value'])}"
+        lines.append(f"  {row['metric']} {one_line(row['model'])}: {difference}")
+    return lines
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return f"[{signed(row['ci_low'])}, {signed(row['ci_high'])}]"
+
+
 def effective(comparison: dict[str, Any]) -> str:
-    """Return the effective number of queries or clusters, from the least to the most of all rows."""
+    """Return the effective number of queries or clusters, as a range if rows differ."""
     numbers = [row["n_effective"] for row in comparison["rows"]]
-    least, most = f"{min(numbers):,.0f}", f"{max(numbers):,.0f}"
-    return least if least == most else f"{least} to {most}"
+    low, high = f"{min(numbers):,.0f}", f"{max(numbers):,.0f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def of_equal_size(comparison: dict[str, Any]) -> str:
-    """Return how many clusters of equal size would tell as much, if that is fewer and not said with the weights."""
-    as_many = min(row["n_effective"] for row in comparison["rows"]) > comparison["n_clusters"] - 0.5
-    return "" if comparison["weighted"] or as_many else f", as good as {effective(comparison)} of equal size"
+    """Return the effective number of clusters, if it is smaller and not given with the weights."""
+    is_equal = min(row["n_effective"] for row in comparison["rows"]) > comparison["n_clusters"] - 0.5
+    return "" if comparison["weighted"] or is_equal else f", as good as {effective(comparison)} of equal size"
 
 
 def shown(value: float | None, digits: int = 4) -> str:
-    """Return a number, or a dash for none."""
+    """Return a number as text, or a dash for None."""
     return "-" if value is None else f"{value:.{digits}f}"
 
 
 def signed(value: float | None, digits: int = 4) -> str:
-    """Return a number with its sign, or a dash for none."""
+    """Return a number with its sign as text, or a dash for None."""
     return "-" if value is None else f"{value:+.{digits}f}"
 
 
 def p_shown(value: float | None) -> str:
-    """Return a p-value as people write it."""
+    """Return a p-value as text, or a dash for None."""
     return "-" if value is None else "<.0001" if value < 0.00005 else f"{value:.4f}"

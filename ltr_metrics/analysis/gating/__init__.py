@@ -1,4 +1,4 @@
-"""A gate for releases that knows noise: rules that a comparison passes or fails."""
+"""Gates: rules that a comparison passes or fails, with its uncertainty taken into account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ltr_metrics.analysis.comparison.table import INTERVALS
 from ltr_metrics.analysis.gating.rules import Limit, Rule, read_rules
 from ltr_metrics.errors import LtrKeyError, LtrValueError, one_line
 
-__all__ = ["Check", "GateResult", "fewest_queries", "gate", "read_rules"]
+__all__ = ["Check", "GateResult", "gate", "min_queries", "read_rules"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Check(Printed):
     segment : str or None
         None over all queries.
     value : float
-        What was compared with the limit: an end of the interval, or a share; NaN if there is none.
+        The value that was compared with the limit: an end of the interval, or a share; NaN without
+        one.
     limit : float
     passed : bool
     reason : str
@@ -54,14 +55,14 @@ class Check(Printed):
         return [_table_of((self,))]
 
     def __str__(self) -> str:
-        """Return a line."""
+        """Return the verdict, the model, the rule and the reason, on one line."""
         where = "" if self.segment is None else f", {self.segment}"
         return one_line(f"{'PASS' if self.passed else 'FAIL'}  {self.model}{where}: {self.rule}: {self.reason}")
 
 
 @dataclass(frozen=True)
 class GateResult(Printed):
-    """What a gate says; it is true if the gate is passed.
+    """The checks of a gate; true if all of them passed.
 
     Attributes
     ----------
@@ -101,80 +102,91 @@ def _table_of(checks: Sequence[Check]) -> Table:
 
 
 def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bool = False) -> GateResult:
-    """Hold a comparison against rules, as a release has to pass them.
+    """Check a comparison against rules that a release must pass.
 
-    ``"ndcg@10 > -0.005"`` passes only if the *whole interval* of the difference to the baseline lies
-    above -0.005: the model is not worse by as much, even if the queries were others (non-inferiority).
-    The interval is the one that the comparison shows. With little data it is wide, and the gate stays
-    shut. ``<`` wants the whole interval below, for a metric of which less is better, such as the mean
-    of a price.
+    ``"ndcg@10 > -0.005"`` passes only if the *whole interval* of the difference to the baseline
+    lies above -0.005. Then the model is not worse by that margin on other queries either
+    (non-inferiority). The interval is that of the comparison. With little data it is wide, and the
+    rule fails. ``<`` requires the whole interval below the number, for a metric where less is
+    better, such as the mean of a price.
 
-    ``"share(ndcg@10 < -0.1) < 0.05"`` passes if the share of queries whose difference is below -0.1 is below 0.05 (``5%`` may be
-    written, too); in a weighted comparison it is their share of the weight. It is the share of these very queries, without an
-    interval. Queries that the metric leaves out do not count.
+    ``"share(ndcg@10 < -0.1) < 0.05"`` passes if fewer than 5% of the queries have a difference
+    below
+    -0.1. You may also write ``5%``. In a weighted comparison it is their share of the weight. It is
+    the share among these queries, without an interval. Queries that the metric leaves out do not
+    count.
 
-    What none of these queries shows is not covered: of n queries, a loss that happens to fewer than
-    3 in n is likely not seen. `docs/comparison.md` has measured rates of false passes.
+    A gate does not cover losses that none of these queries has. With n queries, a loss in fewer
+    than 3 in n of all queries is likely to be missed. `docs/comparison.md` has measured rates of
+    false passes.
 
     Parameters
     ----------
     comparison : Comparison
-        Of `ltr_metrics.compare`; its ``confidence`` is that of the (two-sided) intervals.
+        The result of `ltr_metrics.compare`. Its intervals are two-sided, at its ``confidence``.
     rules : str or several of them
-        Signs: ``>``, ``>=``, ``<``, ``<=``. Each rule is for all models, or with ``"new: "`` before it for the model ``new``. All
-        have to pass, so there is no correction for their number.
+        Signs: ``>``, ``>=``, ``<``, ``<=``. Each rule applies to all models, or with ``"new: "``
+        before it to the model ``new``. All rules must pass, so there is no correction for their
+        number.
     each_segment : bool, default False
         Whether each rule must pass in each segment of ``comparison.by`` as well.
 
     Returns
     -------
     GateResult
-        ``passed``, and ``checks`` with value, limit and reason. What cannot be told fails, such as an interval over very few
-        queries, or very few that differ at all: all of n go one way by mere chance once in 2 ** (n - 1) times, so that 95% take six
-        (clusters, where there are some; with weights, as many as the weighted ones are worth).
+        ``passed``, and ``checks`` with value, limit and reason. A check fails if there is too
+        little data: very few queries, or very few that differ at all. All of n queries differ in
+        the same direction by chance once in 2 ** (n - 1) times, so a confidence of 95% needs six.
+        With clusters, clusters are counted; with weights, the effective number of units.
 
     Raises
     ------
     LtrValueError, LtrKeyError, LtrTypeError
-        If a rule cannot be read, its metric was not evaluated, there is no such model, or there are no segments.
+        If a rule cannot be read, its metric was not evaluated, there is no such model, or there are
+        no segments.
 
     Examples
     --------
     >>> import ltr_metrics as ltr
     >>> from ltr_metrics.analysis.gating import gate
     >>> X, y, qid = ltr.make_ranking(n_queries=200, random_state=0)
-    >>> comparison = ltr.compare({"base": X[:, 0], "new": X[:, 0] + X[:, 1]}, y, qid=qid, metrics=["ndcg@10", "map"])
+    >>> scores = {"base": X[:, 0], "new": X[:, 0] + X[:, 1]}
+    >>> comparison = ltr.compare(scores, y, qid=qid, metrics=["ndcg@10", "map"])
     >>> result = gate(comparison, ["ndcg@10 > -0.05", "share(map < -0.9) < 5%"])
     >>> result.passed
     True
     >>> gate(comparison, "map > 0.5").checks[0].passed
     False
     """
-    read = read_rules(rules, comparison.models)
-    metric_of = {rule: _metric(rule, comparison) for rule in read}
+    parsed = read_rules(rules, comparison.models)
+    metrics = {rule: _metric(rule, comparison) for rule in parsed}
     parts: list[tuple[str | None, Comparison]] = [(None, comparison)]
     if each_segment:
         parts += _segments(comparison)
     return GateResult(
         tuple(
-            _check(rule, metric_of[rule], model, segment, part)
+            _check(rule, metrics[rule], model, segment, part)
             for segment, part in parts
-            for rule in read
+            for rule in parsed
             for model in ([rule.model] if rule.model is not None else comparison.models)
         )
     )
 
 
-def fewest_queries(confidence: float) -> int:
-    """Return how many queries an interval needs: with fewer, all go one way by mere chance more often than it may be wrong."""
+def min_queries(confidence: float) -> int:
+    """Return the smallest number of queries, or clusters, for an interval at this confidence level.
+
+    With fewer, all of them differ in the same direction by chance with a probability above
+    1 - confidence.
+    """
     return 1 + math.ceil(-math.log2(1 - confidence) - 1e-9)
 
 
 def _segments(comparison: Comparison) -> list[tuple[str | None, Comparison]]:
-    found = comparison.segments()
-    if not found:
+    segments = comparison.segments()
+    if not segments:
         raise LtrValueError("each_segment needs segments, and the comparison has none: compare with by=.")
-    return [(segment_title(name, label), part) for name, label, part in found]
+    return [(segment_title(name, label), part) for name, label, part in segments]
 
 
 def _metric(rule: Rule, comparison: Comparison) -> str:
@@ -182,84 +194,73 @@ def _metric(rule: Rule, comparison: Comparison) -> str:
     try:
         return name_in(comparison.evaluations[comparison.baseline], rule.metric)
     except LtrKeyError as error:
-        raise LtrKeyError(
-            f"The rule {rule.text!r} cannot be answered: {error} Name it among the metrics, too."
-        ) from None
-
-
-# -- one check ------------------------------------------------------------------------------------------------------------
+        raise LtrKeyError(f"The rule {rule.text!r} cannot be checked: {error} Add it to the metrics.") from None
 
 
 def _check(rule: Rule, metric: str, model: str, segment: str | None, part: Comparison) -> Check:
-    row, difference = part[metric, model], part.differences(metric, model)
-    value, reason = math.nan, _too_few(row, part)
-    if not reason and rule.share_of is None:
-        value, reason = _difference(rule.limit, row, part)
-    elif not reason and rule.share_of is not None:
-        value, reason = _share(rule.limit, rule.share_of, difference, part.weight)
+    row = part[metric, model]
+    if math.isnan(row.ci_low) or _is_too_small(row.n_effective, part):
+        value, reason = math.nan, f"the sample is too small, {row.sample_size}: {_requirement(part)}"
+    elif rule.share_of is None:
+        value, reason = _check_interval(rule.limit, row, part)
+    else:
+        value, reason = _check_share(rule.limit, rule.share_of, part.differences(metric, model), part.weight)
     return Check(rule.text, model, segment, value, rule.limit.number, bool(rule.limit.holds(value)), reason)
 
 
-def _too_few(row: Difference, part: Comparison) -> str:
-    """Return why these queries, or clusters, are too few to tell anything, or nothing."""
-    if not math.isnan(row.ci_low) and not _is_few(row.n_effective, part):
-        return ""
-    return f"there is nothing to rely on over {row.sample_size}: {_it_takes(part)}"
+def _is_too_small(n_effective: float, part: Comparison) -> bool:
+    return n_effective <= min_queries(part.settings.confidence) - 1e-9  # the effective number is rounded
 
 
-def _is_few(n_effective: float, part: Comparison) -> bool:
-    return n_effective <= fewest_queries(part.settings.confidence) - 1e-9  # Kish's number of equal weights is rounded
-
-
-def _it_takes(part: Comparison) -> str:
-    units = "" if part.cluster is None else " clusters"
-    return f"at {_level(part)} it takes {fewest_queries(part.settings.confidence)}{units}."
+def _requirement(part: Comparison) -> str:
+    units = "queries" if part.cluster is None else "clusters"
+    return f"a {_level(part)} interval needs at least {min_queries(part.settings.confidence)} {units}."
 
 
 def _level(part: Comparison) -> str:
     return f"{100 * part.settings.confidence:g}%"
 
 
-def _difference(limit: Limit, row: Difference, part: Comparison) -> tuple[float, str]:
+def _check_interval(limit: Limit, row: Difference, part: Comparison) -> tuple[float, str]:
     """Return the end of the interval that is nearer to failing, or NaN if too few queries differ.
 
-    The interval is that of the comparison. Alone it says little where few queries differ from the
-    margin: if five of a hundred queries gain and the others stay as they are, the interval is above
-    0, although five of five gain by mere chance once in 32 times.
+    The interval is that of the comparison. It says little by itself if few queries differ from the
+    margin. For example, if five of a hundred queries gain and the others stay as they are, the
+    interval is above 0, although all five of five gain by chance once in 32 times.
     """
-    beside = difference_of(part.differences(row.metric, row.model), limit.number)
-    sample = part.sample(beside[:, np.newaxis], part.weight)
-    worth = _worth(sample.share[sample.counts & (sample.value != 0)])
-    if _is_few(worth, part):
-        differ = f"those with a difference other than {limit.number:g} are worth {worth:.3g}"
-        return math.nan, f"of {row.sample_size}{',' * (',' in row.sample_size)} {differ}: {_it_takes(part)}"
+    from_limit = difference_of(part.differences(row.metric, row.model), limit.number)
+    sample = part.sample(from_limit[:, np.newaxis], part.weight)
+    n_effective = _effective_number(sample.relative_weight[sample.is_counted & (sample.value != 0)])
+    if _is_too_small(n_effective, part):
+        return math.nan, (
+            f"too few of {row.sample_size} have a difference other than {limit.number:g}, an effective number of "
+            f"{n_effective:.3g}: {_requirement(part)}"
+        )
     end, value = ("lower", row.ci_low) if limit.sign.startswith(">") else ("upper", row.ci_high)
-    found = (
+    verdict = f"all of it is {limit}" if limit.holds(value) else f"its {end} end is not {limit}"
+    return value, (
         f"the difference is {row.difference:+.6f}, its {_level(part)} interval from {row.ci_low:+.6f} to "
-        f"{row.ci_high:+.6f} ({INTERVALS[part.settings.interval]}) over {row.sample_size}"
+        f"{row.ci_high:+.6f} ({INTERVALS[part.settings.interval]}) over {row.sample_size}; {verdict}."
     )
-    return value, f"{found}; all of it is {limit}." if limit.holds(value) else f"{found}; its {end} end is not {limit}."
 
 
-def _worth(weight: FloatArray) -> float:
-    """Return how many units of equal weight are as good (Kish)."""
+def _effective_number(weight: FloatArray) -> float:
+    """Return the effective number of units of equal weight (Kish)."""
     return float(weight.sum() ** 2 / (weight**2).sum()) if len(weight) else 0.0
 
 
-def _share(limit: Limit, of: Limit, difference: FloatArray, weight: FloatArray | None) -> tuple[float, str]:
-    """Return the share of the queries whose difference is beyond a number, or their share of the weight."""
-    both = ~np.isnan(difference)
-    counted = both.astype(np.float64) if weight is None else np.where(both, weight, 0.0)
-    at_the_number = difference_of(difference, of.number) == 0
-    beyond = both & of.holds(np.where(at_the_number, of.number, difference))
-    value = float(counted[beyond].sum() / counted.sum())
-    whose = "" if weight is None else " by weight"
-    is_kept = "" if limit.holds(value) else "not "
-    return value, (
-        f"{int(beyond.sum()):,} of {_queries(int(both.sum()))}, {100 * value:.4g}%{whose}, have a difference {of}; that is {is_kept}"
-        f"{limit.word} {100 * limit.number:g}%."
+def _check_share(limit: Limit, bound: Limit, difference: FloatArray, weight: FloatArray | None) -> tuple[float, str]:
+    """Return the share, or weighted share, of the queries whose difference is beyond a bound."""
+    is_defined = ~np.isnan(difference)
+    weights = is_defined.astype(np.float64) if weight is None else np.where(is_defined, weight, 0.0)
+    is_equal = difference_of(difference, bound.number) == 0
+    is_beyond = is_defined & bound.holds(np.where(is_equal, bound.number, difference))
+    share = float(weights[is_beyond].sum() / weights.sum())
+    n_queries = int(is_defined.sum())
+    queries = f"{n_queries:,} {'query' if n_queries == 1 else 'queries'}"
+    by_weight = "" if weight is None else " by weight"
+    is_kept = "" if limit.holds(share) else "not "
+    return share, (
+        f"{int(is_beyond.sum()):,} of {queries}, {100 * share:.4g}%{by_weight}, have a difference {bound}; that is "
+        f"{is_kept}{limit.word} {100 * limit.number:g}%."
     )
-
-
-def _queries(number: int) -> str:
-    return f"{number:,} {'query' if number == 1 else 'queries'}"

@@ -1,4 +1,4 @@
-"""The rules of a gate: ``ndcg@10 > -0.005``, ``share(ndcg@10 < -0.1) < 5%``, ``new: map >= 0``."""
+"""Rules of a gate: ``ndcg@10 > -0.005``, ``share(ndcg@10 < -0.1) < 5%``, ``new: map >= 0``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from typing import Any
 
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 
-FORM = "A rule has the form 'ndcg@10 > -0.005' or 'share(ndcg@10 < -0.1) < 0.05', and with 'new: ' before it is for the model new alone."
+FORM = (
+    "A rule has the form 'ndcg@10 > -0.005' or 'share(ndcg@10 < -0.1) < 0.05'. "
+    "With 'new: ' before it, it applies to the model new only."
+)
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
@@ -31,7 +34,7 @@ class Limit:
     number: float
 
     def holds(self, value: Any) -> Any:
-        """Whether a value, or each of several, keeps to it; NaN never does."""
+        """Whether a value, or each value of an array, satisfies the limit; NaN never does."""
         return SIGNS[self.sign](value, self.number)
 
     @property
@@ -45,65 +48,66 @@ class Limit:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that was read; the metric's name stands as it was written."""
+    """A rule that was read; the metric's name is as it was written."""
 
     text: str  # without the model
     model: str | None  # None: every model
     metric: str
     limit: Limit
-    share_of: Limit | None = None  # of which differences the share is limited; None: the difference itself is
+    share_of: Limit | None = None  # limits the share of queries with such a difference; None: limits the difference
 
 
 def read_rules(rules: str | Iterable[str], models: Sequence[str]) -> list[Rule]:
-    """Read rules about some of these models; whether their metrics were evaluated is another matter.
+    """Read rules for some of these models. Their metrics are not checked here.
 
     Raises
     ------
     LtrValueError, LtrKeyError, LtrTypeError
-        If a rule cannot be read, with the place of the fault; if there is no such model.
+        If a rule cannot be read, with the position of the error, or if there is no such model.
     """
-    given = [rules] if isinstance(rules, str) else list(rules) if isinstance(rules, Iterable) else [rules]
-    if not given:
-        raise LtrValueError(f"A gate needs a rule at least; got none. {FORM}")
-    return list(dict.fromkeys(_read(text, models) for text in given))
+    texts = list(rules) if isinstance(rules, Iterable) and not isinstance(rules, str) else [rules]
+    if not texts:
+        raise LtrValueError(f"A gate needs at least one rule; got none. {FORM}")
+    return list(dict.fromkeys(_read(text, models) for text in texts))
 
 
 def _read(text: Any, models: Sequence[str]) -> Rule:
     if not isinstance(text, str):
         raise LtrTypeError(f"A rule must be text. Got {text!r}. {FORM}")
     model, start = _model(text, models)
-    whole = _Piece(text, start, len(text)).stripped()
-    left, sign, right = whole.compared()
+    whole = _Piece(text, start, len(text)).strip()
+    left, sign, right = whole.split_at_sign()
     share = _SHARE.fullmatch(left.text)
     if share is None:
         return Rule(whole.text, model, left.metric(), Limit(sign, right.number()))
     limit = Limit(sign, right.number(percent=True))
     if not 0 <= limit.number <= 1:
-        raise right.fault("a share is between 0 and 1, or 0% and 100%")
-    metric, of_sign, beyond = _Piece(text, left.start + share.start(1), left.start + share.end(1)).stripped().compared()
-    return Rule(whole.text, model, metric.metric(), limit, Limit(of_sign, beyond.number()))
+        raise right.error("a share is between 0 and 1, or 0% and 100%")
+    inner = _Piece(text, left.start + share.start(1), left.start + share.end(1)).strip()
+    metric, inner_sign, bound = inner.split_at_sign()
+    return Rule(whole.text, model, metric.metric(), limit, Limit(inner_sign, bound.number()))
 
 
 def _model(text: str, models: Sequence[str]) -> tuple[str | None, int]:
-    """Return the model that a rule begins with, if it does, and where the rest begins."""
+    """Return the model that a rule begins with, or None, and where the rest begins."""
     start = len(text) - len(text.lstrip())
-    for model in sorted(models, key=len, reverse=True):  # a name may be the beginning of another one
+    for model in sorted(models, key=len, reverse=True):  # a name may be a prefix of another one
         rest = text[start + len(model) :].lstrip()
         if text.startswith(model, start) and rest.startswith(":"):
             return model, len(text) - len(rest) + 1
     before, colon, _ = text.partition(":")
-    if colon and not set(before) & set("(<>"):  # later ones belong to a metric
+    if colon and not set(before) & set("(<>"):  # a later colon belongs to a metric
         name = before.strip()
         raise LtrKeyError(
-            f"The rule {text!r} is for the model {name!r}, which is not compared with the baseline.{did_you_mean(name, models)} There are "
-            f"{', '.join(map(repr, models))}."
+            f"The rule {text!r} is for the model {name!r}, which is not compared with the baseline."
+            f"{did_you_mean(name, models)} There are {', '.join(map(repr, models))}."
         )
     return None, start
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of a rule that knows where it stands."""
+    """A part of a rule with its position."""
 
     rule: str
     start: int
@@ -113,49 +117,49 @@ class _Piece:
     def text(self) -> str:
         return self.rule[self.start : self.end]
 
-    def stripped(self) -> _Piece:
+    def strip(self) -> _Piece:
         start = self.start + len(self.text) - len(self.text.lstrip())
         return _Piece(self.rule, start, max(start, self.start + len(self.text.rstrip())))
 
-    def fault(self, what: str) -> LtrValueError:
-        shown = repr(self.text) if self.text else "nothing"
+    def error(self, message: str) -> LtrValueError:
+        text = repr(self.text) if self.text else "nothing"
         return LtrValueError(
-            f"The rule {self.rule!r} cannot be read: {what}. Got {shown} at character {self.start + 1}. {FORM}"
+            f"The rule {self.rule!r} cannot be read: {message}. Got {text} at character {self.start + 1}. {FORM}"
         )
 
-    def compared(self) -> tuple[_Piece, str, _Piece]:
-        """Split at the last sign that stands outside of brackets."""
-        depth, at = 0, None
-        for place in range(self.start, self.end):
-            character = self.rule[place]
+    def split_at_sign(self) -> tuple[_Piece, str, _Piece]:
+        """Split at the last sign outside of brackets."""
+        depth, sign = 0, None
+        for i in range(self.start, self.end):
+            character = self.rule[i]
             depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)
             if depth < 0:
-                raise _Piece(self.rule, place, self.end).fault("a bracket closes that was not opened")
+                raise _Piece(self.rule, i, self.end).error("a closing bracket has no opening one")
             if depth == 0 and character in "<>":
-                at = place
+                sign = i
         if depth > 0:
-            raise self.fault("a bracket is not closed")
-        if at is None:
-            raise self.fault(f"one of the signs {' '.join(SIGNS)} must stand between a metric and a number")
-        behind = at + 2 if self.rule.startswith("=", at + 1) else at + 1
-        left, right = _Piece(self.rule, self.start, at), _Piece(self.rule, behind, max(behind, self.end))
-        return left.stripped(), self.rule[at:behind], right.stripped()
+            raise self.error("a bracket is not closed")
+        if sign is None:
+            raise self.error(f"one of the signs {' '.join(SIGNS)} must stand between a metric and a number")
+        end = sign + 2 if self.rule.startswith("=", sign + 1) else sign + 1
+        left, right = _Piece(self.rule, self.start, sign), _Piece(self.rule, end, max(end, self.end))
+        return left.strip(), self.rule[sign:end], right.strip()
 
     def metric(self) -> str:
         if not self.text or self.text.endswith(("=", "<", ">")):
-            raise self.fault(f"a metric must stand before one of the signs {' '.join(SIGNS)}")
+            raise self.error(f"a metric must stand before one of the signs {' '.join(SIGNS)}")
         return self.text
 
     def number(self, *, percent: bool = False) -> float:
-        """Return a number; a percentage where it is clear of what."""
+        """Return the number; a percentage is read for shares only."""
         bare = self.text.removesuffix("%").rstrip()
         if _NUMBER.fullmatch(bare) is None:
-            raise self.fault("a number must stand behind the sign")
+            raise self.error("a number must follow the sign")
         if bare != self.text and not percent:
-            raise self.fault(
-                "a difference is in units of the metric, and a percentage says not of what; write 0.01 for a point of a hundred"
+            raise self.error(
+                "a difference is in units of the metric, not in percent; write 0.01 for one percentage point"
             )
         value = float(bare) / (1 if bare == self.text else 100)
         if not math.isfinite(value):
-            raise self.fault("a number must be finite")
+            raise self.error("a number must be finite")
         return value

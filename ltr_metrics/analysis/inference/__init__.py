@@ -1,13 +1,14 @@
-"""What the differences of these queries say about all queries: tests, intervals, corrections, and what could be detected.
+"""Inference from a sample of queries: tests, confidence intervals, corrections and power.
 
-Pure functions of arrays, (queries x columns): a column is one metric of one comparison. A column's result depends on that column
-and the seed alone, to the last bit, whatever stands beside it.
+These are pure functions of arrays of shape (queries x columns). A column is one metric of one
+comparison. The result of a column depends on that column and the seed alone, to the last bit: the
+other columns do not change it.
 """
 
 from ltr_metrics.analysis.inference.correction import CORRECTIONS, correct
 from ltr_metrics.analysis.inference.effect import effect_size
 from ltr_metrics.analysis.inference.interval import INTERVALS, intervals
-from ltr_metrics.analysis.inference.power import detectable
+from ltr_metrics.analysis.inference.power import minimum_detectable_effects
 from ltr_metrics.analysis.inference.sample import Sample
 from ltr_metrics.analysis.inference.significance import TESTS, p_values
 
@@ -17,8 +18,8 @@ __all__ = [
     "TESTS",
     "Sample",
     "correct",
-    "detectable",
     "effect_size",
     "intervals",
+    "minimum_detectable_effects",
     "p_values",
 ]

@@ -1,4 +1,4 @@
-"""Several p-values at once."""
+"""Correction of p-values for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
 
 def correct(p: Any, method: Correction = "holm") -> FloatArray:
-    """Return p-values adjusted for how many were looked at.
+    """Return p-values adjusted for their number.
 
-    With an adjusted p of at most alpha as the rule, ``"holm"`` and ``"bonferroni"`` bound the chance of a single false finding by
-    alpha, whatever the dependence among the tests, and Holm's never finds less; ``"bh"`` bounds the expected share of false
-    ones among the findings, for independent or positively dependent tests.
+    Reject where the adjusted p is at most alpha. ``"holm"`` and ``"bonferroni"`` bound the
+    probability of any false rejection by alpha, whatever the dependence among the tests, and Holm's
+    method never rejects less. ``"bh"`` bounds the expected share of false rejections among all
+    rejections, for independent or positively dependent tests.
 
     Parameters
     ----------
     p : array-like of shape (k,)
-        From 0 to 1. NaN, where there was no test, stays NaN and does not count.
+        From 0 to 1. NaN, for no test, stays NaN and does not count.
     method : {"holm", "bonferroni", "bh", "none"}
 
     Returns
@@ -38,8 +39,10 @@ def correct(p: Any, method: Correction = "holm") -> FloatArray:
 
     References
     ----------
-    S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979. Y. Benjamini,
-    Y. Hochberg, Controlling the False Discovery Rate, JRSS B 57, 1995.
+    S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of
+    Statistics 6, 1979.
+
+    Y. Benjamini, Y. Hochberg, Controlling the False Discovery Rate, JRSS B 57, 1995.
 
     Examples
     --------
@@ -54,9 +57,9 @@ def correct(p: Any, method: Correction = "holm") -> FloatArray:
     if bad.any():
         at = int(bad.argmax())
         raise LtrValueError(f"p must lie between 0 and 1, or be NaN: got {adjusted[at]:g} at position {at}.")
-    tested = ~np.isnan(adjusted)
-    if method != "none" and tested.any():
-        adjusted[tested] = ADJUST[method](adjusted[tested])
+    is_tested = ~np.isnan(adjusted)
+    if method != "none" and is_tested.any():
+        adjusted[is_tested] = ADJUST[method](adjusted[is_tested])
     return adjusted
 
 
@@ -65,7 +68,7 @@ def _bonferroni(p: FloatArray) -> FloatArray:
 
 
 def _holm(p: FloatArray) -> FloatArray:
-    """Multiply the smallest by k, the next by k - 1, ...; none is smaller than the one before it."""
+    """Multiply the smallest by k, the next by k - 1, ...; the results ascend."""
     order = np.argsort(p)
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -73,12 +76,13 @@ def _holm(p: FloatArray) -> FloatArray:
 
 
 def _benjamini_hochberg(p: FloatArray) -> FloatArray:
-    """Multiply the largest by k / k, the next by k / (k - 1), ...; none is larger than the one after it."""
+    """Multiply the largest by k / k, the next by k / (k - 1), ...; the results descend."""
     order = np.argsort(p)[::-1]
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum.accumulate(p[order] * (len(p) / np.arange(len(p), 0, -1)))
     return adjusted
 
 
-# Not by statsmodels, whose multipletests collects garbage on each call: a fifth of a second for each metric and segment.
+# We do not call statsmodels: its multipletests runs the garbage collector each time, which takes a
+# fifth of a second for each metric and segment.
 ADJUST = {"holm": _holm, "bonferroni": _bonferroni, "bh": _benjamini_hochberg}

@@ -1,4 +1,4 @@
-"""How large a difference is beside the spread of the differences."""
+"""The standardized effect size."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from ltr_metrics.analysis.inference.sample import Sample
 
 
 def effect_size(differences: Any, weight: Any = None) -> FloatArray:
-    r"""Return the standardized mean difference over queries, Cohen's d for pairs; no direction is better, 0 is no difference.
+    r"""Return the standardized mean difference over queries, Cohen's d for pairs.
 
     .. math:: \frac{m}{s}, \quad s^2 = \frac{n}{n - 1} \frac{\sum w (d - m)^2}{\sum w}
 
-    with m the weighted mean. Unlike p it does not grow with the number of queries.
+    with m the weighted mean. It has the sign of the difference, and it does not depend on the
+    number of queries, as p does.
 
     Parameters
     ----------
@@ -26,7 +27,8 @@ def effect_size(differences: Any, weight: Any = None) -> FloatArray:
     Returns
     -------
     ndarray of float64 of shape (n_columns,)
-        NaN for fewer than two queries, and where all differences are equal and not 0; 0 where all are 0.
+        NaN for fewer than two queries, and where all differences are equal and not 0; 0 where all
+        are 0.
 
     Raises
     ------
@@ -43,15 +45,15 @@ def effect_size(differences: Any, weight: Any = None) -> FloatArray:
     [0.7071, 0.0]
     """
     sample = Sample.of(differences, weight)
-    return np.array([_of_column(sample, j) for j in range(len(sample.n))], dtype=np.float64)
+    return np.array([_effect_size(sample, j) for j in range(len(sample.n_units))], dtype=np.float64)
 
 
-def _of_column(sample: Sample, j: int) -> float:
-    n, mean = int(sample.n[j]), float(sample.mean[j])
+def _effect_size(sample: Sample, j: int) -> float:
+    n, mean = int(sample.n_units[j]), float(sample.mean[j])
     if n < 2:
         return np.nan
-    if sample.constant[j]:
+    if sample.is_constant[j]:
         return 0.0 if mean == 0 else np.nan
-    share = np.ascontiguousarray(sample.share[:, j])
-    variance = n / (n - 1) * (share * (sample.value[:, j] - mean) ** 2).sum() / share.sum()
+    weight = np.ascontiguousarray(sample.relative_weight[:, j])
+    variance = n / (n - 1) * (weight * (sample.value[:, j] - mean) ** 2).sum() / weight.sum()
     return mean / float(np.sqrt(variance))

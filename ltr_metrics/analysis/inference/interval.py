@@ -1,8 +1,8 @@
-"""The confidence interval of the mean difference: by bootstrap, by Student's t, or the wider of the two."""
+"""Confidence intervals of the mean difference: bootstrap, Student's t, or the wider of the two."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -10,10 +10,8 @@ from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.words import Interval
 from ltr_metrics.analysis.inference.bootstrap import bootstrap_intervals
 from ltr_metrics.analysis.inference.classical import t_intervals
+from ltr_metrics.analysis.inference.resampling import Seed
 from ltr_metrics.analysis.inference.sample import Sample
-
-if TYPE_CHECKING:
-    from ltr_metrics.analysis.inference.options import Seed
 
 INTERVALS: tuple[Interval, ...] = get_args(Interval)
 
@@ -24,10 +22,10 @@ def intervals(
     r"""Return a confidence interval of each column's mean.
 
     ``"t"`` is mean ± quantile × standard error, with the quantile of Student's t
-    (`Sample.degrees_of_freedom`). ``"bca"`` and ``"percentile"`` are bootstrap intervals. ``"wider"``
-    takes, at each end, the one of ``"bca"`` and ``"t"`` that is further from the mean. BCa follows
-    skewed differences, which t does not. Student's t keeps its promise for few units and for many
-    zeros, where BCa is too narrow.
+    (`Sample.degrees_of_freedom`). ``"bca"`` and ``"percentile"`` are bootstrap intervals.
+    ``"wider"`` takes, at each end, the one of ``"bca"`` and ``"t"`` that is further from the mean.
+    BCa accounts for skewed differences, and t does not. Student's t keeps its coverage for few
+    units and for many zeros, where BCa is too narrow.
 
     Parameters
     ----------
@@ -42,7 +40,8 @@ def intervals(
     Returns
     -------
     low, high : ndarray of float64 of shape (n_columns,)
-        NaN for fewer than two units. Both are the mean if all values of the column are equal.
+        NaN for fewer than two units. Both are the mean if all values of the column are equal,
+        because such values say nothing about the spread.
 
     Raises
     ------

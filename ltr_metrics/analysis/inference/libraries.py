@@ -1,4 +1,4 @@
-"""SciPy, imported where a test needs it."""
+"""SciPy, imported where it is needed."""
 
 from __future__ import annotations
 

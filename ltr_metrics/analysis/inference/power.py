@@ -1,4 +1,4 @@
-"""Which difference this many units could have shown."""
+"""The minimum detectable effect of a comparison."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from ltr_metrics.analysis.inference.sample import Sample
 from ltr_metrics.errors import LtrValueError
 
 
-def detectable(sample: Sample, confidence: float = 0.95, power: float = 0.8) -> FloatArray:
-    r"""Return the minimal detectable difference of each column: what a t test would have found with this power.
+def minimum_detectable_effects(sample: Sample, confidence: float = 0.95, power: float = 0.8) -> FloatArray:
+    r"""Return the minimum detectable effect of each column at this power.
 
-    :math:`\delta \cdot` standard error, where :math:`\delta` is the noncentrality at which a two-sided t test
-    (`Sample.degrees_of_freedom`) at level 1 - confidence rejects with probability ``power``: 2.80 for many units, and more for few. A smaller true
-    difference may well have stayed unseen.
+    It is :math:`\delta \cdot` standard error, where :math:`\delta` is the noncentrality at which a
+    two-sided t test (`Sample.degrees_of_freedom`) at level 1 - confidence rejects with probability
+    ``power``: 2.80 for many units, and more for few. A non-significant result does not rule out
+    smaller differences.
 
     Parameters
     ----------
     sample : Sample
     confidence : float, default 0.95
     power : float, default 0.8
-        More than 1 - confidence, which a test reaches where there is no difference.
+        More than 1 - confidence, the probability with which the test rejects if there is no
+        difference.
 
     Returns
     -------
@@ -41,15 +43,15 @@ def detectable(sample: Sample, confidence: float = 0.95, power: float = 0.8) -> 
     Examples
     --------
     >>> sample = Sample.of([[0.3], [0.2], [0.0], [0.4], [-0.1], [0.0], [0.9], [0.0]])
-    >>> (detectable(sample) / sample.standard_error).round(3).tolist()
+    >>> (minimum_detectable_effects(sample) / sample.standard_error).round(3).tolist()
     [3.27]
     """
     confidence = require_confidence(confidence)
     power = require_fraction("power", power, 0.8)
     if power <= 1 - confidence:
         raise LtrValueError(
-            f"power must be more than 1 - confidence, {1 - confidence:g}, which a test reaches where there is no difference. "
-            f"Got {power:g}."
+            f"power must be more than 1 - confidence, {1 - confidence:g}, which is how often the test rejects if there "
+            f"is no difference. Got {power:g}."
         )
     degrees = sample.degrees_of_freedom.tolist()
     factor = {df: noncentrality(df, confidence, power) for df in set(degrees)}
@@ -57,19 +59,20 @@ def detectable(sample: Sample, confidence: float = 0.95, power: float = 0.8) -> 
 
 
 def noncentrality(df: float, confidence: float, power: float) -> float:
-    """Return the noncentrality at which a two-sided t test with these degrees of freedom has this power.
+    """Return the noncentrality at which a two-sided t test has this power.
 
-    The square of a noncentral t is a noncentral F, which SciPy has right throughout; its noncentral t is NaN for some, and
-    solvers for the effect size that rest on it return wrong roots.
+    The square of a noncentral t is a noncentral F. SciPy's noncentral F is correct everywhere, but
+    its noncentral t is NaN for some arguments, and solvers for the effect size that use it return
+    wrong roots.
     """
     stats = library("scipy.stats")
     limit = float(stats.t.isf((1 - confidence) / 2, df))
 
-    def missing(delta: float) -> float:
-        with np.errstate(divide="ignore"):  # of which SciPy 1.11 warns while its number is right
+    def missing_power(delta: float) -> float:
+        with np.errstate(divide="ignore"):  # SciPy 1.11 warns here, although its number is right
             return float(stats.ncf.cdf(limit**2, 1, df, delta**2)) - (1 - power)
 
     highest = limit + 1
-    while missing(highest) > 0:
+    while missing_power(highest) > 0:
         highest *= 2
-    return float(library("scipy.optimize").brentq(missing, 0, highest))
+    return float(library("scipy.optimize").brentq(missing_power, 0, highest))

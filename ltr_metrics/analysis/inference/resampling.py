@@ -1,60 +1,79 @@
-"""What randomization and bootstrap share: replicates chunk by chunk, their sums, and when two sums are equal."""
+"""Resampling in chunks, with its random bits, for the randomization test and the bootstrap."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.checks import FloatArray, require_count
 from ltr_metrics._engine.rounding import SAME
 from ltr_metrics._engine.threads import n_threads_for
-from ltr_metrics.analysis.inference.options import random_bits
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 
-if TYPE_CHECKING:
-    from ltr_metrics.analysis.inference.options import Seed
-
+Seed: TypeAlias = "int | Sequence[int]"
 Result = TypeVar("Result")
 
-CHUNK = 2**17  # numbers of a chunk's matrix, a megabyte: a core's own cache
-DRAWS_LIKE_A_ROW = (
-    10  # random numbers that take about the time of a row of an evaluation, by which threads are dealt out
-)
+MIN_RESAMPLES = 100  # with fewer, a p-value has less than two digits
+CHUNK = 2**17  # numbers in a chunk's matrix: one megabyte, which fits in the cache of a core
+DRAWS_PER_ROW = 10  # random numbers drawn in about the time in which one row is evaluated
 
 
-def in_chunks(
+def require_n_resamples(value: object) -> int:
+    """Return a number of resamples, or raise an error."""
+    return require_count("n_resamples", value, MIN_RESAMPLES, "; 10000 is usual")
+
+
+def random_bits(seed: Seed, *purpose: int) -> np.random.PCG64:
+    """Return the random bits of a seed for one purpose, given as numbers.
+
+    A test and an interval with the same seed share no bits.
+    """
+    if seed is None:  # NumPy would take a new seed each time
+        raise LtrTypeError("seed must be a whole number or a sequence of them, for reproducible results. Got None.")
+    try:
+        return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=purpose))
+    except (TypeError, ValueError) as error:
+        kind = LtrTypeError if isinstance(error, TypeError) else LtrValueError
+        raise kind(f"seed must be a whole number, 0 or more, or a sequence of them. Got {seed!r}: {error}.") from None
+
+
+def resample_in_chunks(
     work: Callable[[slice, np.random.PCG64], Result], n_resamples: int, n_units: int, seed: Seed, purpose: int
 ) -> list[Result]:
-    """Call ``work`` for each chunk of the replicates, in several threads where that pays.
+    """Call ``work`` for each chunk of the replicates, in several threads where that is faster.
 
-    The size of a chunk depends on the number of units alone, and each has random bits of its own: results are the same in
-    any number of threads.
+    The size of a chunk depends on the number of units alone, and each chunk has its own random
+    bits. So the result does not depend on the number of threads.
     """
     size = max(1, CHUNK // n_units)
-    chunks = [slice(at, min(at + size, n_resamples)) for at in range(0, n_resamples, size)]
+    chunks = [slice(start, min(start + size, n_resamples)) for start in range(0, n_resamples, size)]
 
-    def one(number: int) -> Result:
+    def run(number: int) -> Result:
         return work(chunks[number], random_bits(seed, purpose, number))
 
-    n_threads = n_threads_for(n_resamples * n_units // DRAWS_LIKE_A_ROW, None)
+    n_threads = n_threads_for(n_resamples * n_units // DRAWS_PER_ROW, None)
     if n_threads == 1:
-        return [one(number) for number in range(len(chunks))]
-    from concurrent.futures import ThreadPoolExecutor  # which takes its time to import
+        return list(map(run, range(len(chunks))))
+    from concurrent.futures import ThreadPoolExecutor  # slow to import
 
     with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(one, range(len(chunks))))
+        return list(pool.map(run, range(len(chunks))))
 
 
-def sums(replicates: FloatArray, column: FloatArray) -> FloatArray:
+def sum_units(replicates: FloatArray, column: FloatArray) -> FloatArray:
     """Return the sum over units of each replicate, (replicates x units) times (units,).
 
-    Not by BLAS, which adds up in another order for another number of columns, or of threads.
+    BLAS is not used: its order of summation depends on the number of columns and threads.
     """
     total: FloatArray = np.einsum("ru,u->r", replicates, column)
     return total
 
 
-def tolerance(column: FloatArray) -> float:
-    """Return by how much two sums of plus or minus these numbers may differ by rounding alone; metrics have few values."""
+def rounding_tolerance(column: FloatArray) -> float:
+    """Return by how much two sums of plus or minus these numbers may differ by rounding alone.
+
+    Metrics have few distinct values, so many sums are equal.
+    """
     return (SAME + len(column) * float(np.finfo(np.float64).eps)) * float(np.abs(column).sum())

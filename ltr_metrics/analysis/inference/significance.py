@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
 from ltr_metrics._engine.words import Test
 from ltr_metrics.analysis.inference.classical import sign_p, t_p, wilcoxon_p
-from ltr_metrics.analysis.inference.options import require_n_resamples
 from ltr_metrics.analysis.inference.randomization import randomization_p
+from ltr_metrics.analysis.inference.resampling import Seed, require_n_resamples
 from ltr_metrics.analysis.inference.sample import Sample
-
-if TYPE_CHECKING:
-    from ltr_metrics.analysis.inference.options import Seed
 
 TESTS: tuple[Test, ...] = get_args(Test)
 
@@ -22,19 +19,21 @@ def p_values(
 ) -> tuple[FloatArray, BoolArray]:
     r"""Return the two-sided p-value of each column.
 
-    ``"randomization"``: under the hypothesis that the two systems are exchangeable in each unit, every difference might as well
-    have had the other sign. With :math:`T(s) = |\sum_u s_u w_u d_u|`, p is the share of the sign vectors s with
-    :math:`T(s) \ge T(1)`: of all of them where there are at most 13 non-zero differences or no more vectors than
-    ``n_resamples``, and otherwise :math:`(1 + \#\{T(s) \ge T(1)\}) / (1 + B)` over B random ones. Sums that differ by
-    rounding alone are equal. Weights and clusters take part: the signs of a cluster change together.
+    ``"randomization"``: under the null hypothesis the two systems are exchangeable in each unit, so
+    every difference could equally have the opposite sign. With :math:`T(s) = |\sum_u s_u w_u d_u|`,
+    p is the share of sign vectors s with :math:`T(s) \ge T(1)`. All sign vectors are used if there
+    are at most 13 non-zero differences, or no more vectors than ``n_resamples``. Otherwise p is
+    :math:`(1 + \#\{T(s) \ge T(1)\}) / (1 + B)` over B random vectors. Sums that differ by rounding
+    alone are equal. Weights and clusters are supported: the signs of a cluster change together.
 
-    ``"t"``: mean / standard error against Student's t with n - 1 degrees of freedom. That is the paired
-    t test. Where weights differ, n is the effective number of units (Kish). Where the standard error is
-    0, p is the limit: 1 for a mean of 0, and 0 for any other, however few the units.
+    ``"t"``: the paired t test, mean / standard error under Student's t with n - 1 degrees of
+    freedom. Where weights differ, n is the effective number of units (Kish). Where the standard
+    error is 0, p is the limit: 1 for a mean of 0, and 0 for any other, however few the units.
 
-    ``"wilcoxon"`` and ``"sign"``: of the non-zero differences, without weights and clusters; they ask for the median more
-    than for the mean. Differences that agree in 12 digits of the largest are ties. Wilcoxon's p is exact up to 13 non-zero
-    differences, and up to 50 without ties; beyond, it is the normal approximation with the variance corrected for ties.
+    ``"wilcoxon"`` and ``"sign"`` use the non-zero differences, without weights and clusters. They
+    test the median rather than the mean. Differences that agree in 12 digits of the largest are
+    ties. Wilcoxon's p is exact for up to 13 non-zero differences, and for up to 50 without ties.
+    Beyond, it is the normal approximation with the variance corrected for ties.
 
     Parameters
     ----------
@@ -43,24 +42,27 @@ def p_values(
     n_resamples : int, default 10_000
         B, at least 100; for ``"randomization"``.
     seed : int or sequence of int, default 0
-        Of the random signs, which are the same for all columns.
+        Seed of the random signs, which are the same for all columns.
 
     Returns
     -------
     p : ndarray of float64 of shape (n_columns,)
         From 0 to 1; NaN for fewer than two units.
     exact : ndarray of bool of shape (n_columns,)
-        Whether p is from the whole distribution over signs, and no random part of it or approximation.
+        Whether p is from the complete distribution over signs, not from a random part or an
+        approximation.
 
     Raises
     ------
     LtrValueError
-        An unknown test, too few resamples, or a test that knows no weights for a sample that has them.
+        An unknown test, too few resamples, or a test without weights for a sample that has them.
 
     References
     ----------
-    R. A. Fisher, The Design of Experiments, 1935. M. D. Smucker, J. Allan, B. Carterette, A Comparison of Statistical
-    Significance Tests for Information Retrieval Evaluation, CIKM 2007.
+    R. A. Fisher, The Design of Experiments, 1935.
+
+    M. D. Smucker, J. Allan, B. Carterette, A Comparison of Statistical Significance Tests for
+    Information Retrieval Evaluation, CIKM 2007.
 
     Examples
     --------
