@@ -89,18 +89,17 @@ class KeyLayout(NamedTuple):
     @classmethod
     def of(cls, block: Block, order: str) -> KeyLayout:
         """Lay out a block's ranked documents; ``order`` is that of equal scores, as in `ORDER_OF_TIES`."""
-        queries, width = block.queries, block.width
-        rows, end = queries.ranked_rows, queries.ranked_ends
-        unshifted = end[block.members] - block.n_ranked
-        start = np.minimum(unshifted, end[-1] - width)
+        queries, width, rows = block.queries, block.width, block.queries.ranked_rows
+        unshifted = queries.ranked_ends[block.members] - block.n_ranked
+        start = np.minimum(unshifted, queries.ranked_ends[-1] - width)
         first_cell = (unshifted - start)[:, None]
         cell = np.arange(width)
         is_document = (cell >= first_cell) & (cell < first_cell + block.n_ranked[:, None])
         row = start[:, None] + cell if rows is None else rows[start[:, None] + cell]
 
         grades = np.where(is_document, queries.grade_index[row], queries.grade_index.dtype.type(0))
-        grade_bits = len(queries.grades).bit_length()
-        grade_bits = grade_bits if grade_bits <= GRADE_BITS_AT_MOST else 0
+        n_bits = len(queries.grades).bit_length()
+        grade_bits = n_bits if n_bits <= GRADE_BITS_AT_MOST else 0
         cell_of, tie_rank = None, np.broadcast_to(cell, is_document.shape)
         if order != "input":
             cell_of, tie_rank = _order_of_ties(_values_that_order_ties(queries, order)[row], is_document)
