@@ -512,7 +512,7 @@ def test_a_hyphen_is_a_csv_from_standard_input(folder: Path) -> None:
     [
         (["-"], "", "- cannot be read as csv: Empty CSV file"),
         (["-", "--sorted"], "qid,label,s\n7,1,2\n", "Standard input (-) cannot be read in batches"),
-        (["-", "--engine", "dask"], "qid,label,s\n7,1,2\n", "--engine dask reads files, and not standard input (-)"),
+        (["-", "--engine", "dask"], "qid,label,s\n7,1,2\n", "--engine dask reads files, not standard input (-)"),
         (["/dev/stdin"], "qid,label,s\n7,1,2\n", "name a CSV from standard input - (a hyphen)"),
     ],
 )

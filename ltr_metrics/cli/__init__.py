@@ -1,4 +1,7 @@
-"""The command ``ltr-metrics``. Its exit status is 0, 1 if a gate failed, or 2 if there is no result."""
+"""The command ``ltr-metrics``.
+
+Its exit status is 0 on success, 1 if a gate failed, and 2 if there is no result.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ for command in (evaluate, compare, report, explain, audit, metrics):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and exit with its status; a user's error becomes one message on standard error."""
+    """Run the command and exit with its status; print an error as one message."""
     prepare_streams()
     with warnings.catch_warnings():
         warnings.simplefilter("default", LtrWarning)

@@ -39,7 +39,7 @@ def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateRes
 
 
 def _as_csv(comparison: Comparison) -> str:
-    """Return a line for each metric and model; with segments, also one for each of these and segment."""
+    """Return a line for each metric and model, overall and in each segment."""
     import pandas as pd
 
     parts = [(None, None, comparison), *comparison.segments()]

@@ -72,7 +72,7 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle
             evaluated = results = evaluate_sorted.evaluate_batches(arguments, specs, metrics, policy)
         else:
             source = read_source(arguments, specs)
-            details = {"source": source.description, "origins": source.origins}
+            details: dict[str, Any] = {"source": source.description, "origins": source.origins}
             evaluated = run_step(
                 "Evaluating", lambda: summarize(source.queries, source.scores, metrics, **details, **policy)
             )

@@ -20,7 +20,6 @@ from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.metrics.shown import MeanOf
 
 READABLE = (".parquet", *TEXT_SEPARATORS)
-LEAVE_OUT = "Or leave out --engine."
 
 Results = dict[str, Evaluation]
 
@@ -63,13 +62,14 @@ def _check_inputs(engine: str, arguments: Mapping[str, Any], specs: ModelSpecs) 
         raise LtrValueError(f"Name the DATA: tables ({', '.join(READABLE)}).")
     if STANDARD_INPUT in files:
         raise LtrValueError(
-            f"--engine {engine} reads files, not standard input (-). Write the data to a file first. {LEAVE_OUT}"
+            f"--engine {engine} reads files, not standard input (-). Write the data to a file first, or leave out "
+            "--engine."
         )
     unreadable = next((path for path in files if kind_of(path) not in READABLE), None)
     if unreadable is not None:
         raise LtrValueError(
             f"{unreadable}: --engine {engine} reads {', '.join(READABLE[:-1])} and {READABLE[-1]}. Write a table of "
-            f"query ids, grades and scores. {LEAVE_OUT}"
+            "query ids, grades and scores, or leave out --engine."
         )
     if len({kind_of(path) for path in files}) > 1:
         raise LtrValueError(f"--engine {engine} reads files of one kind at a time. Use the same format for all files.")
@@ -87,14 +87,14 @@ def _numeric_columns(columns: dict[str, Any], scores: Iterable[str], request: Re
     return [name for name in dict.fromkeys(numeric) if name is not None and name not in text]
 
 
-# -- Dask -------------------------------------------------------------------------------------------------------------------
+# -- Dask ------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def _evaluate_with_dask(
     files: Sequence[Path], scores: dict[str, str], numbers: list[str], options: dict[str, Any]
 ) -> Iterator[Results]:
-    """Evaluate with threads of this process, which share memory; NumPy releases the interpreter lock."""
+    """Evaluate with threads, which share memory; NumPy releases the interpreter lock."""
     try:
         import dask
         import dask.dataframe as dd
@@ -128,7 +128,7 @@ def _csv_options(files: Sequence[Path], numbers: list[str], options: dict[str, A
     }
 
 
-# -- Spark ------------------------------------------------------------------------------------------------------------------
+# -- Spark -----------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -165,7 +165,8 @@ def _session() -> Iterator[Any]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{usable_processors()}]").appName("ltr-metrics")
     for key, value in (
-        ("spark.sql.shuffle.partitions", str(4 * usable_processors())),  # most of the default 200 would be empty
+        # Most of the default 200 partitions would be empty.
+        ("spark.sql.shuffle.partitions", str(4 * usable_processors())),
         ("spark.ui.enabled", "false"),
         ("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower()),
         ("spark.driver.bindAddress", "127.0.0.1"),

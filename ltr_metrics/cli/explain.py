@@ -38,7 +38,7 @@ RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "j
 
 @click.command(cls=options.Command, short_help="Explain why two systems give different numbers.")
 @options.add_options(options.MODELS, options.DATA, options.EXPLANATION, options.output_options(*RENDERERS))
-def explain(metric: str, a: str, b: str, **arguments: Any) -> None:
+def explain(metric: str, a: Any, b: Any, **arguments: Any) -> None:
     """Explain why two systems give different numbers for the same ranking.
 
     The command computes a metric under two conventions. It divides the difference among the

@@ -20,10 +20,10 @@ SCORE_FILES = (".npy", ".txt", ".csv")
 
 @dataclass(frozen=True)
 class ModelSpecs:
-    """What the command evaluates, by name: model files, columns or files of scores, runs and saved results."""
+    """What the command evaluates, by name."""
 
-    models: dict[str, str]
-    scores: dict[str, str]
+    models: dict[str, str]  # model files
+    scores: dict[str, str]  # columns, or files of scores
     runs: dict[str, str]
     results: dict[str, str]
     names: list[str]  # of all of them, in the order of the command line

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -19,8 +18,7 @@ from ltr_metrics.metrics.requests import DEFAULT_METRICS
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OR_STANDARD_INPUT = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
-ORDER = "ltr_metrics.order"  # key in the click context of the options in the order of the command line
-REPEAT = "You can repeat this option."
+ORDER = "ltr_metrics.order"  # key in the context: options in the order of the command line
 CONVENTION_NAMES = ", ".join(CONVENTIONS)
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,7 +34,7 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A subcommand that groups its options by section and records their order on the command line."""
+    """A subcommand that groups its options by section and records their order."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
@@ -46,7 +44,8 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError as error:  # click would exit as if the reader of standard output had gone
+        except BrokenPipeError as error:
+            # Otherwise click would exit as if the reader of standard output had gone.
             raise click.ClickException(f"a process or connection ended too early: {error}.") from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -78,7 +77,17 @@ def add_options(*groups: tuple[Decorator, ...]) -> Callable[[F], F]:
 
 
 def _section(title: str) -> Callable[..., Decorator]:
-    return partial(click.option, cls=Option, section=title)
+    """Return a function that makes an option of a section from its names and its help."""
+
+    def option(names: str, text: str, **settings: Any) -> Decorator:
+        if settings.get("multiple"):
+            text += " You can repeat this option."
+        shows_default = settings.get("default") is not None
+        return click.option(
+            *names.split(), cls=Option, section=title, help=text, show_default=shows_default, **settings
+        )
+
+    return option
 
 
 OUTPUT = "Output"
@@ -89,127 +98,107 @@ _model, _data, _metric, _engine, _comparison, _gate, _interleaving, _output = ma
 MODELS = (
     click.argument("data", nargs=-1, type=FILE_OR_STANDARD_INPUT),
     _model(
-        "--model",
-        "models",
+        "--model models",
+        "Score the data with a model file of LightGBM (.txt) or XGBoost (.json, .ubj). NAME defaults to the name "
+        "of the file without its ending.",
         multiple=True,
         metavar="[NAME=]FILE",
-        help="Score the data with a model file of LightGBM (.txt) or XGBoost (.json, .ubj). NAME defaults to the name "
-        f"of the file without its ending. {REPEAT}",
     ),
     _model(
         "--scores",
+        "Use the scores in a column of the table, in a feature of the LETOR files (given by number), or in a file "
+        "with one score per row (.npy, .txt, .csv). NAME defaults to the column, or to the name of the file without "
+        "its ending.",
         multiple=True,
         metavar="[NAME=]COLUMN_OR_FILE",
-        help="Use the scores in a column of the table, in a feature of the LETOR files (given by number), or in a file "
-        "with one score per row (.npy, .txt, .csv). NAME defaults to the column, or to the name of the file without "
-        f"its ending. {REPEAT}",
     ),
     _model(
-        "--run",
-        "runs",
+        "--run runs",
+        "Evaluate a TREC run with the judgments of --qrels. NAME defaults to the name of the file without its ending.",
         multiple=True,
         metavar="[NAME=]FILE",
-        help="Evaluate a TREC run with the judgments of --qrels. NAME defaults to the name of the file without its "
-        f"ending. {REPEAT}",
     ),
 )
 RESULTS = (
     _model(
-        "--result",
-        "results",
+        "--result results",
+        "Compare a result that 'evaluate --save' wrote. NAME defaults to the name of the file without its ending.",
         multiple=True,
         metavar="[NAME=]FILE",
-        help="Compare a result that 'evaluate --save' wrote. NAME defaults to the name of the file without its ending. "
-        f"{REPEAT}",
     ),
 )
 DATA = (
-    _data(
-        "--qid",
-        metavar="COLUMN",
-        default="qid",
-        show_default=True,
-        help="Read the query ids from this column of the table.",
-    ),
-    _data(
-        "--label",
-        metavar="COLUMN",
-        default="label",
-        show_default=True,
-        help="Read the grades from this column of the table.",
-    ),
-    _data("--docid", metavar="COLUMN", help="Read document ids from this column of the table.  [default: none]"),
+    _data("--qid", "Read the query ids from this column of the table.", metavar="COLUMN", default="qid"),
+    _data("--label", "Read the grades from this column of the table.", metavar="COLUMN", default="label"),
+    _data("--docid", "Read document ids from this column of the table.  [default: none]", metavar="COLUMN"),
     _data(
         "--weight",
-        metavar="COLUMN",
-        help="Read row weights from this column of the table; the weight of a query is the mean of its rows.  "
+        "Read row weights from this column of the table; the weight of a query is the mean of its rows.  "
         "[default: equal weights]",
+        metavar="COLUMN",
     ),
     _data(
         "--n-features",
+        "Set the number of features of the LETOR files, in case they lack the last features.  "
+        "[default: the largest number in the files]",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Set the number of features of the LETOR files, in case they lack the last features.  "
-        "[default: the largest number in the files]",
     ),
-    _data("--zero-based", is_flag=True, help="Read feature numbers of the LETOR files that start at 0 instead of 1."),
-    _data("--qrels", type=FILE, help="Read TREC judgments from this file, and use --run instead of DATA."),
+    _data("--zero-based", "Read feature numbers of the LETOR files that start at 0 instead of 1.", is_flag=True),
+    _data("--qrels", "Read TREC judgments from this file, and use --run instead of DATA.", type=FILE),
     _data(
         "--topics",
-        type=click.Choice(get_args(Topics)),
-        help="Choose the topics when the qrels and the runs have different ones: both keeps the topics that the qrels "
+        "Choose the topics when the qrels and the runs have different ones: both keeps the topics that the qrels "
         "and all runs have; qrels keeps all topics of the qrels, and a topic that a run lacks counts as a query "
         "without retrieved documents.  [default: different topics are an error]",
+        type=click.Choice(get_args(Topics)),
     ),
 )
 BATCHES = (
     _data(
-        "--sorted",
-        "is_sorted",
+        "--sorted is_sorted",
+        "Read the files batch by batch, so that they can be larger than memory. The rows of a query must be adjacent.",
         is_flag=True,
-        help="Read the files batch by batch, so that they can be larger than memory. The rows of a query must be "
-        "adjacent.",
     ),
 )
 ENGINE = (
     _engine(
         "--engine",
-        type=click.Choice(["dask", "spark"]),
-        help="Read the tables (.parquet, .csv, .tsv) and evaluate their partitions with Dask or Spark, on all CPUs of "
+        "Read the tables (.parquet, .csv, .tsv) and evaluate their partitions with Dask or Spark, on all CPUs of "
         "this machine.  [default: neither]",
+        type=click.Choice(["dask", "spark"]),
     ),
     _engine(
         "--shuffle",
-        is_flag=True,
-        help="Let Dask bring the rows of each query together. Without this option, each query must be in one partition "
+        "Let Dask bring the rows of each query together. Without this option, each query must be in one partition "
         "(a file or a row group). Spark always shuffles.",
+        is_flag=True,
     ),
 )
 _NO_RELEVANT = _metric(
     "--no-relevant",
-    metavar="WORD_OR_NUMBER",
-    help="Handle queries for which a metric is undefined: skip leaves them out of the mean of that metric, drop leaves "
+    "Handle queries for which a metric is undefined: skip leaves them out of the mean of that metric, drop leaves "
     "queries without a relevant document out of all means, error stops, and a number becomes their value.  "
     "[default: the choice of the convention]",
+    metavar="WORD_OR_NUMBER",
 )
 _TIES = _metric(
     "--ties",
-    metavar="POLICY",
-    help="Rank documents with equal scores by this policy: mean, stable, worst, best or docid.  "
+    "Rank documents with equal scores by this policy: mean, stable, worst, best or docid.  "
     "[default: the policy of the convention]",
+    metavar="POLICY",
 )
 NAMES = (
     _metric(
-        "-m",
-        "--metrics",
-        metavar="NAMES",
-        help="Evaluate these metrics, separated by commas; 'ltr-metrics metrics' lists them all.  "
+        "-m --metrics",
+        "Evaluate these metrics, separated by commas; 'ltr-metrics metrics' lists them all.  "
         f"[default: {','.join(DEFAULT_METRICS)}, or the metrics of the convention]",
+        metavar="NAMES",
     ),
     _metric(
         "--convention",
+        f"Compute the metrics as this system does: {CONVENTION_NAMES}.  [default: default]",
         metavar="NAME",
-        help=f"Compute the metrics as this system does: {CONVENTION_NAMES}.  [default: default]",
     ),
 )
 METRICS = (
@@ -217,164 +206,133 @@ METRICS = (
     _TIES,
     _NO_RELEVANT,
     _metric(
-        "--segment",
-        "by",
+        "--segment by",
+        "Evaluate each segment as well: the groups of queries with equal values in this column of the table, or "
+        "with similar counts of documents (n_documents) or relevant documents (n_relevant).",
         multiple=True,
         metavar="COLUMN",
-        help="Evaluate each segment as well: the groups of queries with equal values in this column of the table, or "
-        "with similar counts of documents (n_documents) or relevant documents (n_relevant). "
-        f"{REPEAT}",
     ),
 )
 AUDIT = (
     *NAMES,
     _NO_RELEVANT,
     _metric(
-        "-k",
-        "--cutoff",
-        "k",
+        "-k --cutoff k",
+        "Report the share of judged documents among the first K documents.",
         metavar="K",
         type=click.IntRange(min=1),
         default=10,
-        show_default=True,
-        help="Report the share of judged documents among the first K documents.",
     ),
 )
 EXPLANATION = (
-    _metric("-m", "--metric", metavar="NAME", required=True, help="Explain this metric, such as ndcg@10."),
+    _metric("-m --metric", "Explain this metric, such as ndcg@10.", metavar="NAME", required=True),
     _metric(
-        "--from",
-        "a",
-        metavar="NAME",
-        required=True,
-        help=f"Start from the value under this convention: {CONVENTION_NAMES}.",
+        "--from a", f"Start from the value under this convention: {CONVENTION_NAMES}.", metavar="NAME", required=True
     ),
-    _metric("--to", "b", metavar="NAME", required=True, help="Explain the change to the value under this convention."),
+    _metric("--to b", "Explain the change to the value under this convention.", metavar="NAME", required=True),
     _TIES,
     _NO_RELEVANT,
 )
 COMPARISON = (
     _comparison(
         "--baseline",
+        "Compare the other models with this one.  [default: the first on the command line]",
         metavar="NAME",
-        help="Compare the other models with this one.  [default: the first on the command line]",
     ),
     _comparison(
         "--test",
+        "Compute p-values with this paired, two-sided test.",
         type=click.Choice(list(TESTS)),
         default="randomization",
-        show_default=True,
-        help="Compute p-values with this paired, two-sided test.",
     ),
     _comparison(
         "--correction",
+        "Correct the p-values for multiple comparisons with this method.",
         type=click.Choice(list(CORRECTIONS)),
         default="holm",
-        show_default=True,
-        help="Correct the p-values for multiple comparisons with this method.",
     ),
     _comparison(
         "--correction-over",
+        "Correct over the models of each metric, or over all metrics and models.",
         type=click.Choice(CORRECTION_OVER),
         default="models",
-        show_default=True,
-        help="Correct over the models of each metric, or over all metrics and models.",
     ),
     _comparison(
-        "--ci-method",
-        "interval",
+        "--ci-method interval",
+        "Compute confidence intervals with a bootstrap over queries (bca, percentile), with Student's t, or with "
+        "the wider of bca and t at each end. The gate uses these intervals.",
         type=click.Choice(list(INTERVALS)),
         default="wider",
-        show_default=True,
-        help="Compute confidence intervals with a bootstrap over queries (bca, percentile), with Student's t, or with "
-        "the wider of bca and t at each end. The gate uses these intervals.",
     ),
     _comparison(
-        "--confidence",
-        metavar="NUMBER",
-        type=float,
-        default=0.95,
-        show_default=True,
-        help="Set the level of the confidence intervals.",
+        "--confidence", "Set the level of the confidence intervals.", metavar="NUMBER", type=float, default=0.95
     ),
     _comparison(
-        "--power",
-        metavar="NUMBER",
-        type=float,
-        default=0.8,
-        show_default=True,
-        help="Set the power of the minimum detectable effect (mde).",
+        "--power", "Set the power of the minimum detectable effect (mde).", metavar="NUMBER", type=float, default=0.8
     ),
     _comparison(
         "--n-resamples",
+        "Set the number of randomizations, and of bootstrap samples.",
         metavar="N",
         type=int,
         default=10_000,
-        show_default=True,
-        help="Set the number of randomizations, and of bootstrap samples.",
     ),
     _comparison(
         "--cluster",
-        metavar="COLUMN",
-        help="Resample whole clusters of queries, such as users or query texts, which this column of the table names.  "
+        "Resample whole clusters of queries, such as users or query texts, which this column of the table names.  "
         "[default: single queries]",
+        metavar="COLUMN",
     ),
     _comparison(
-        "--seed",
-        "random_state",
+        "--seed random_state",
+        "Set the random seed; the same seed gives the same result.",
         metavar="N",
         type=click.IntRange(min=0),
         default=0,
-        show_default=True,
-        help="Set the random seed; the same seed gives the same result.",
     ),
 )
 GATE = (
     _gate(
-        "--gate",
-        "rules",
+        "--gate rules",
+        "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
+        "difference is above -0.005. 'share(ndcg@10 < -0.1) < 5%' requires that fewer than 5% of the queries lose more "
+        "than 0.1. 'new: RULE' applies to the model new alone.",
         multiple=True,
         metavar="RULE",
-        help="Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
-        "difference is above -0.005. 'share(ndcg@10 < -0.1) < 5%' requires that fewer than 5% of the queries lose more "
-        f"than 0.1. 'new: RULE' applies to the model new alone. {REPEAT}",
     ),
-    _gate("--gate-each-segment", is_flag=True, help="Apply each rule to each segment of --segment as well."),
+    _gate("--gate-each-segment", "Apply each rule to each segment of --segment as well.", is_flag=True),
 )
 INTERLEAVING = (
     _interleaving(
         "--interleave",
-        type=click.Choice(list(METHODS)),
-        help="Predict which model users prefer: interleave the rankings with this method, and simulate the clicks of "
+        "Predict which model users prefer: interleave the rankings with this method, and simulate the clicks of "
         "--clicks.  [default: no simulation]",
+        type=click.Choice(list(METHODS)),
     ),
     _interleaving(
         "--clicks",
-        metavar="USERS",
-        help=f"Simulate these users: one of {', '.join(PUBLISHED)}, with a colon and the number of grades, such as "
+        f"Simulate these users: one of {', '.join(PUBLISHED)}, with a colon and the number of grades, such as "
         "informational:3. Or give the click probability of each grade and, after a slash, the probability of "
         "stopping: 0.4,0.7,0.9/0.1,0.3,0.5.",
+        metavar="USERS",
     ),
     _interleaving(
-        "--impressions",
-        metavar="N",
-        type=click.IntRange(min=1),
-        help="Simulate this many impressions.  [default: 10000]",
+        "--impressions", "Simulate this many impressions.  [default: 10000]", metavar="N", type=click.IntRange(min=1)
     ),
     _interleaving(
         "--length",
+        "Show this many documents in each interleaved list.  [default: 10]",
         metavar="N",
         type=click.IntRange(min=1),
-        help="Show this many documents in each interleaved list.  [default: 10]",
     ),
 )
 SAVE = (
     _output(
         "--save",
+        "Save the result of the model NAME as a Parquet file for 'compare --result'. You can leave out NAME if "
+        "there is one model.",
         multiple=True,
         metavar="[NAME=]FILE",
-        help="Save the result of the model NAME as a Parquet file for 'compare --result'. You can leave out NAME if "
-        f"there is one model. {REPEAT}",
     ),
 )
 
@@ -384,15 +342,14 @@ def output_options(*formats: str) -> tuple[Decorator, ...]:
     options = (
         _output(
             "--format",
+            "Write the result in this format.  [default: the ending of --output, or text]",
             type=click.Choice(formats),
-            help="Write the result in this format.  [default: the ending of --output, or text]",
         ),
         _output(
-            "-o",
-            "--output",
-            type=click.Path(dir_okay=False, readable=False, path_type=Path),
-            help="Write the result to this file. An existing file is replaced, unless it is an input of the command.  "
+            "-o --output",
+            "Write the result to this file. An existing file is replaced, unless it is an input of the command.  "
             "[default: standard output]",
+            type=click.Path(dir_okay=False, readable=False, path_type=Path),
         ),
     )
     if "csv" not in formats:
@@ -401,19 +358,19 @@ def output_options(*formats: str) -> tuple[Decorator, ...]:
         *options,
         _output(
             "--spreadsheet-safe",
+            "Put an apostrophe before text in CSV that a spreadsheet would run as a formula. Numbers do not change.",
             is_flag=True,
-            help="Put an apostrophe before text in CSV that a spreadsheet would run as a formula. Numbers do not change.",
         ),
     )
 
 
-def comparison_settings(arguments: dict[str, Any]) -> dict[str, Any]:
+def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
     names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
     return {name: arguments[name] for name in names}
 
 
-def policy(arguments: dict[str, Any]) -> dict[str, Any]:
+def policy(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.evaluate` takes by the same names."""
     chosen = {name: arguments[name] for name in ("convention", "ties") if name in arguments}
     return chosen | {"no_relevant": _number_or_word(arguments["no_relevant"])}

@@ -52,7 +52,7 @@ class Output:
         return cls(chosen, path, is_safe)
 
     def write(self, text: str) -> None:
-        """Write the result; control characters are escaped in text, and data are written unchanged."""
+        """Write the result; control characters are escaped in text, but not in data."""
         if self.format not in DATA_FORMATS:
             text = printable(text)
         elif self.is_spreadsheet_safe:
@@ -61,7 +61,8 @@ class Output:
             write_file(self.path, lambda path: write_whole(path, text))
             return
         try:
-            click.echo(text, nl=False, color=True)  # without color, click removes escape sequences from piped data
+            # Without color, click removes escape sequences from data that are piped.
+            click.echo(text, nl=False, color=True)
         except BrokenPipeError:
             pass  # the reader, such as head, needs no more; the exit status does not change
         except OSError as error:
@@ -111,7 +112,7 @@ def _status_of_input(path: Path) -> os.stat_result | None:
     """Return the status of a regular file; None for pipes and devices."""
     try:
         status = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else path.stat()
-    except OSError:  # the file is absent, which its reader reports, or a program has replaced standard input
+    except OSError:  # absent, which its reader reports, or a program has replaced standard input
         return None
     return status if stat.S_ISREG(status.st_mode) else None
 
@@ -121,7 +122,7 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def print_message(message: str) -> None:
-    """Write to standard error with control characters escaped; a failure does not change the exit status."""
+    """Write to standard error with control characters escaped, and ignore failures."""
     with suppress(OSError):
         click.echo(printable(message), err=True)
 

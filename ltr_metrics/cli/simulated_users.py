@@ -14,7 +14,7 @@ EXAMPLE = "0.4,0.7,0.9/0.1,0.3,0.5"
 
 
 def simulation_settings(arguments: Mapping[str, Any], specs: ModelSpecs, form: str) -> dict[str, Any] | None:
-    """Return the settings of the simulation, None without one; refuse impossible ones before any work is done."""
+    """Return the settings of the simulation; None without ``--interleave``."""
     method, clicks = arguments["interleave"], arguments["clicks"]
     sizes = {name: value for name in ("impressions", "length") if (value := arguments[name]) is not None}
     if method is None:
@@ -67,8 +67,8 @@ def _published(text: str, name: str, grades: str) -> ClickModel:
     if n_grades < 1 or (name != "random" and n_grades not in PUBLISHED_GRADES):
         allowed = "1 or more" if name == "random" else "2, 3 or 5"
         raise LtrValueError(
-            f"--clicks {name}:GRADES must give the number of grades, {allowed}, as in {name}:3. Got {text!r}. For other "
-            f"numbers, give one probability per grade, such as {EXAMPLE}."
+            f"--clicks {name}:GRADES must give the number of grades, {allowed}, as in {name}:3. Got {text!r}. "
+            f"For other numbers, give one probability per grade, such as {EXAMPLE}."
         )
     users: ClickModel = getattr(ClickModel, name)(grades=n_grades)
     return users

@@ -56,8 +56,8 @@ class Columns:
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Columns:
         """Return the columns that the command line names."""
-        names = {name: arguments.get(name) for name in ("qid", "label", "docid", "weight", "cluster")}
-        return cls(**names, by=tuple(dict.fromkeys(arguments.get("by", ()))))  # type: ignore[arg-type]
+        names: dict[str, Any] = {name: arguments.get(name) for name in ("qid", "label", "docid", "weight", "cluster")}
+        return cls(**names, by=tuple(dict.fromkeys(arguments.get("by", ()))))
 
     def optional(self) -> list[str]:
         """Return the columns that a table needs besides query ids and grades."""
@@ -71,7 +71,7 @@ class _Rows:
 
     queries: Queries
     features: Any  # what models score
-    column: Callable[[str], AnyArray | None]  # scores by the name of a column; None if there is no such column
+    column: Callable[[str], AnyArray | None]  # scores of a column; None if it does not exist
     columns_hint: str  # what --scores can name
     cluster: IntArray | None = None
 
@@ -118,27 +118,13 @@ def _refuse_columns(columns: Columns, kind: str) -> None:
         )
 
 
-# -- tables and LETOR files -----------------------------------------------------------------------------------------------
+# -- tables and LETOR files ------------------------------------------------------------------------
 
 
 def _read_tables(arguments: Mapping[str, Any], specs: ModelSpecs, columns: Columns) -> _Rows:
     if arguments["n_features"] is not None or arguments["zero_based"]:
         raise LtrValueError("--n-features and --zero-based are for LETOR files; tables have named columns.")
-    score_columns = [item for item in specs.scores.values() if not is_score_file(item)]
-    try:
-        frame = run_step(
-            "Reading",
-            lambda: read_table(
-                arguments["data"],
-                qid=columns.qid,
-                label=columns.label,
-                columns=[*score_columns, *columns.optional()],
-                text=() if columns.docid is None else (columns.docid,),
-            ),
-        )
-    except LtrKeyError as error:
-        absent = [item for item in score_columns if has_score_ending(item)]
-        raise LtrKeyError(f"{error} There is no file {absent[0]} either." if absent else str(error)) from None
+    frame = run_step("Reading", lambda: _read_frame(arguments["data"], specs, columns))
     for name in COUNT_SEGMENTS:
         if name in columns.by and name in frame.columns:
             raise LtrValueError(
@@ -159,6 +145,18 @@ def _read_tables(arguments: Mapping[str, Any], specs: ModelSpecs, columns: Colum
     )
     cluster = None if columns.cluster is None else labels_of(queries, "cluster", column(columns.cluster))[1]
     return _Rows(queries, features=frame, column=column, columns_hint="a column", cluster=cluster)
+
+
+def _read_frame(files: Sequence[Path], specs: ModelSpecs, columns: Columns) -> Any:
+    """Return a data frame; a score column that is absent can also be the name of an absent file."""
+    score_columns = [item for item in specs.scores.values() if not is_score_file(item)]
+    names = [*score_columns, *columns.optional()]
+    text = () if columns.docid is None else (columns.docid,)
+    try:
+        return read_table(files, qid=columns.qid, label=columns.label, columns=names, text=text)
+    except LtrKeyError as error:
+        absent = [item for item in score_columns if has_score_ending(item)]
+        raise LtrKeyError(f"{error} There is no file {absent[0]} either." if absent else str(error)) from None
 
 
 def _read_letor_files(arguments: Mapping[str, Any], _specs: ModelSpecs, columns: Columns) -> _Rows:
@@ -218,11 +216,12 @@ def _add_count_segments(queries: Queries, by: Sequence[str]) -> None:
         queries.segments = {name: segments[name] for name in by}
 
 
-# -- TREC -----------------------------------------------------------------------------------------------------------------
+# -- TREC ------------------------------------------------------------------------------------------
 
 EFFECT_OF_TOPICS = {
     "both": "topics that the qrels or a run lacks are left out of all runs",
-    "qrels": "topics that a run lacks are queries without retrieved documents, and topics without judgments are left out",
+    "qrels": "topics that a run lacks are queries without retrieved documents, and topics without judgments are left "
+    "out",
 }
 
 
@@ -235,6 +234,21 @@ def _read_runs(qrels: Path, files: Mapping[str, str], topics: Topics | None, by:
     runs = {
         name: read_trec(qrels, file, topics=topics or "both") for name, file in progress("Reading runs", files.items())
     }
+    _check_topics(runs, topics)
+    if topics == "both":
+        runs = _common_topics(runs)
+    queries = {
+        name: Queries(run.y_true, qid=run.qid, docid=run.docid, retrieved=run.retrieved, judged=run.judged)
+        for name, run in runs.items()
+    }
+    for run_queries in queries.values():
+        _add_count_segments(run_queries, by)
+    scores = {name: run.y_score for name, run in runs.items()}
+    return Source(queries=queries, scores=scores, description=str(qrels), origins=dict(files))
+
+
+def _check_topics(runs: Mapping[str, TrecData], topics: Topics | None) -> None:
+    """Refuse different topics of the qrels and the runs; with ``--topics``, warn about them."""
     differences = [sentence for name, run in runs.items() for sentence in _topic_differences(name, run)]
     if topics is None and differences:
         raise LtrValueError(
@@ -244,29 +258,19 @@ def _read_runs(qrels: Path, files: Mapping[str, str], topics: Topics | None, by:
         )
     for sentence in differences:
         warn(f"{sentence} With --topics {topics}, {EFFECT_OF_TOPICS[topics or 'both']}.")
-    if topics == "both":
-        runs = _common_topics(runs)
-    queries = {
-        name: Queries(run.y_true, qid=run.qid, docid=run.docid, retrieved=run.retrieved, judged=run.judged)
-        for name, run in runs.items()
-    }
-    for run_queries in queries.values():
-        _add_count_segments(run_queries, by)
-    return Source(
-        queries=queries,
-        scores={name: run.y_score for name, run in runs.items()},
-        description=str(qrels),
-        origins=dict(files),
-    )
 
 
 def _common_topics(runs: dict[str, TrecData]) -> dict[str, TrecData]:
-    """Return the rows of the topics that all runs have, so that their means are over the same topics."""
+    """Return the rows of the topics that all runs have."""
     common = set.intersection(*(set(run.qid.tolist()) for run in runs.values()))
     if not common:
         raise LtrValueError(f"The runs {', '.join(map(repr, runs))} must have topics in common. They have none.")
-    kept = {name: np.isin(run.qid, list(common)) for name, run in runs.items()}
-    return {name: replace(run, **{key: run[key][kept[name]] for key in run.keys()}) for name, run in runs.items()}  # type: ignore[arg-type]  # noqa: SIM118
+    kept_runs = {}
+    for name, run in runs.items():
+        is_kept = np.isin(run.qid, list(common))
+        columns: dict[str, Any] = {key: values[is_kept] for key, values in dict(run).items()}
+        kept_runs[name] = replace(run, **columns)
+    return kept_runs
 
 
 def _topic_differences(name: str, run: TrecData) -> list[str]:

@@ -12,13 +12,13 @@ def prepare_streams() -> None:
     """Make standard streams safe to use that were closed or unbuffered when the process started."""
     _open_closed_streams()
     if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
-        # Without a buffer (python -u), Python ignores the part of a write that a full disk did not take.
+        # Without a buffer (python -u), Python ignores the bytes that a full disk did not take.
         encoding, errors = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = os.fdopen(sys.stdout.fileno(), "w", encoding=encoding, errors=errors, closefd=False)
 
 
 def _open_closed_streams() -> None:
-    """Open the null device in place of each standard stream that was closed when the process started.
+    """Open the null device in place of each standard stream that was closed at the start.
 
     Otherwise a file that is opened later would get the number of the stream, and messages of
     libraries would be written into it.
@@ -29,7 +29,8 @@ def _open_closed_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, flags), True)  # it gets the lowest free number, which is this one
+            # The file gets the lowest free number, which is this one.
+            os.set_inheritable(os.open(os.devnull, flags), True)
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     if sys.stderr is None:
@@ -42,12 +43,12 @@ def drop_unwritten() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            with suppress(OSError, ValueError):  # an object that a program has put in its place has no number
+            with suppress(OSError, ValueError):  # a replacement by a program has no number
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def require_standard_output() -> os.stat_result | None:
-    """Return the status of standard output, None if unknown; refuse one that cannot take the result."""
+    """Refuse a standard output that cannot take the result; return its status, None if unknown."""
     try:
         number = sys.stdout.fileno()
     except OSError:  # a program has replaced it with an object of its own
