@@ -44,18 +44,18 @@ def test_facts_of_the_data(made: Data, draw: st.DataObject) -> None:
     docid = draw.draw(st.lists(st.sampled_from("abcd"), min_size=len(made.y), max_size=len(made.y)))
     expected = facts_by_loop(made, docid)
     order = draw.draw(st.permutations(range(len(made.y))))  # rows of a query need not stand together
-    found = audit(
+    result = audit(
         made.y[order],
         {"m": made.score[order]},
         qid=made.qid[order],
         docid=[docid[row] for row in order],
         metrics="p@1",
     ).data
-    repeated = found.repeated
+    repeated = result.repeated
     assert repeated is not None
     assert (repeated["n_rows"], repeated["n_queries"]) == expected.pop("repeated")
     for name, value in expected.items():
-        assert getattr(found, name) == value, name
+        assert getattr(result, name) == value, name
     if repeated["n_rows"]:
         ids = [one for one, query in zip(docid, made.qid, strict=True) if query == repeated["qid"]]
         assert ids.count(repeated["docid"]) > 1
@@ -67,27 +67,27 @@ def test_facts_of_the_data(made: Data, draw: st.DataObject) -> None:
 def test_each_model_is_that_of_tie_audit(made: Data, convention: str | None) -> None:
     metric = "ndcg@3"
     models = {"one": made.score, "other": -made.score, "none": np.zeros(len(made.y))}
-    found = audit(made.y, models, group=made.group, metrics=metric, convention=convention)
-    assert list(found.models) == list(models)
+    result = audit(made.y, models, group=made.group, metrics=metric, convention=convention)
+    assert list(result.models) == list(models)
     for name, scores in models.items():
         alone = ltr.tie_audit(made.y, scores, group=made.group, metrics=metric, convention=convention)
-        model = found.models[name]
+        model = result.models[name]
         assert str(model.ties) == str(alone)
         assert model.n_tied_queries == alone[metric].n_tied_queries
         assert model.n_constant_queries == alone.n_constant_queries
         assert model.judged is None
-    assert found.models["none"].n_constant_queries == found.models["none"].n_tied_queries == (made.group > 1).sum()
+    assert result.models["none"].n_constant_queries == result.models["none"].n_tied_queries == (made.group > 1).sum()
 
 
 def test_what_nobody_judged() -> None:
     made = random_data(1)
     judged = made.columns["judged"]
-    found = audit(made.y, {"m": made.score}, group=made.group, judged=judged, k=3, metrics="mrr")
+    result = audit(made.y, {"m": made.score}, group=made.group, judged=judged, k=3, metrics="mrr")
     expected = ltr.evaluate(made.y, made.score, group=made.group, judged=judged, metrics="judged@3")["judged@3"]
-    assert found.models["m"].judged == expected < 1
-    assert found.data.n_unjudged == (~judged).sum() > 0
-    assert f"judged@3 {expected:.4f}" in str(found)
-    assert "not judged" in str(found)
+    assert result.models["m"].judged == expected < 1
+    assert result.data.n_unjudged == (~judged).sum() > 0
+    assert f"judged@3 {expected:.4f}" in str(result)
+    assert "not judged" in str(result)
 
 
 def test_the_condensed_list_has_fewer_documents() -> None:
@@ -95,26 +95,26 @@ def test_the_condensed_list_has_fewer_documents() -> None:
     y = [1, 0, 0,         2, 0,     0]  # fmt: skip
     judged = [1, 1, 0,    1, 0,     0]  # fmt: skip
     options: dict[str, Any] = {"group": [3, 2, 1], "judged": judged, "metrics": "mrr"}
-    found = audit(y, {"m": range(6)}, unjudged="drop", **options).data
-    assert found.documents_a_query == {"min": 0, "median": 1, "max": 2}
-    assert (found.n_one_document, found.n_one_grade, found.n_no_relevant) == (1, 2, 1)
-    assert found.grades == {0: 1, 1: 1, 2: 1}
+    result = audit(y, {"m": range(6)}, unjudged="drop", **options).data
+    assert result.documents_a_query == {"min": 0, "median": 1, "max": 2}
+    assert (result.n_one_document, result.n_one_grade, result.n_no_relevant) == (1, 2, 1)
+    assert result.grades == {0: 1, 1: 1, 2: 1}
     whole = audit(y, {"m": range(6)}, **options).data
     assert (whole.n_one_document, whole.n_one_grade, whole.documents_a_query["max"]) == (1, 1, 3)
 
 
 def test_what_was_not_retrieved_has_no_rank() -> None:
-    found = audit([1, 0, 1, 0], {"m": [1, 1, 1, 1]}, group=[2, 2], retrieved=[1, 0, 1, 1], metrics="mrr")
-    assert found.data.documents_a_query == {"min": 1, "median": 1.5, "max": 2}
-    assert found.data.n_one_document == 1
-    assert found.models["m"].n_tied_queries == 1
+    result = audit([1, 0, 1, 0], {"m": [1, 1, 1, 1]}, group=[2, 2], retrieved=[1, 0, 1, 1], metrics="mrr")
+    assert result.data.documents_a_query == {"min": 1, "median": 1.5, "max": 2}
+    assert result.data.n_one_document == 1
+    assert result.models["m"].n_tied_queries == 1
 
 
 def test_repeated_documents_are_named() -> None:
     y, s = [1, 0, 0, 0, 1], {"m": [1, 2, 3, 4, 5]}
-    found = audit(y, s, qid=[7, 7, 8, 8, 8], docid=[1, 2, 3, 1, 3], metrics="mrr")
-    assert found.data.repeated == {"n_rows": 1, "n_queries": 1, "qid": 8, "docid": "3"}
-    assert "1 rows repeat a document of their query, in 1 queries: first 3 in query 8" in str(found)
+    result = audit(y, s, qid=[7, 7, 8, 8, 8], docid=[1, 2, 3, 1, 3], metrics="mrr")
+    assert result.data.repeated == {"n_rows": 1, "n_queries": 1, "qid": 8, "docid": "3"}
+    assert "1 rows repeat a document of their query, in 1 queries: first 3 in query 8" in str(result)
     without = audit(y, s, qid=[7, 7, 8, 8, 8], docid=[1, 2, 1, 2, 3], metrics="mrr")
     assert without.data.repeated is not None
     assert without.data.repeated["n_rows"] == 0
@@ -133,15 +133,15 @@ def test_tables_views_and_iterators() -> None:
 
 
 def test_as_table_dict_and_text() -> None:
-    found = audit([1, 0, 0, 0], {"a": [1, 1, 2, 3], "b": [1, 2, 1, 1]}, group=[2, 2], metrics=METRICS, no_relevant=0)
-    frame = found.to_pandas()
+    result = audit([1, 0, 0, 0], {"a": [1, 1, 2, 3], "b": [1, 2, 1, 1]}, group=[2, 2], metrics=METRICS, no_relevant=0)
+    frame = result.to_pandas()
     assert frame["model"].tolist() == ["a", "a", "b", "b"]
     assert frame.columns.tolist()[:4] == ["model", "metric", "worst", "mean"]
-    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["data"]["grades"] == {"0": 3, "1": 1}
     assert plain["models"]["a"]["ties"]["mrr"]["best"] == 0.5
     assert plain["models"]["b"]["judged"] is None
-    text = str(found).splitlines()
+    text = str(result).splitlines()
     assert text[0] == "2 queries of 2 to 2 ranked documents, median 2; 4 rows"
     assert text[2].split()[-3:] == ["1", "queries", "50.0%"]
     assert "a: ties in 50.0% of the queries, the same score for all documents in 50.0%" in text
@@ -183,19 +183,19 @@ def test_bad_types(options: dict[str, Any], message: str) -> None:
 def test_on_real_data(data: Path) -> None:
     """MQ2008: 220 of the 784 queries have no relevant document; BM25 (feature 25) is tied nearly everywhere."""
     read = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
-    found = audit(
+    result = audit(
         read.y, {"bm25": read.X[:, 24], "lmir": read.X[:, 39]}, qid=read.qid, docid=read.docid, metrics=METRICS
     )
-    assert (found.data.n_rows, found.data.n_queries, found.data.n_no_relevant) == (15211, 784, 220)
-    assert found.data.repeated is not None
-    assert found.data.repeated["n_rows"] == 0
+    assert (result.data.n_rows, result.data.n_queries, result.data.n_no_relevant) == (15211, 784, 220)
+    assert result.data.repeated is not None
+    assert result.data.repeated["n_rows"] == 0
     tied = {
         name: sum(
             len(np.unique(scores[read.qid == query])) < (read.qid == query).sum() for query in np.unique(read.qid)
         )
         for name, scores in (("bm25", read.X[:, 24]), ("lmir", read.X[:, 39]))
     }
-    assert {name: model.n_tied_queries for name, model in found.models.items()} == tied
+    assert {name: model.n_tied_queries for name, model in result.models.items()} == tied
     assert tied["bm25"] > 700 > tied["lmir"]
 
 

@@ -47,19 +47,19 @@ def has_tie(scores: np.ndarray, rows: list[int]) -> bool:
 def slow_churn(
     a: np.ndarray, b: np.ndarray, qid: np.ndarray, in_a: np.ndarray, in_b: np.ndarray, k: int, p: float
 ) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {name: [] for name in PER_QUERY}
+    result: dict[str, list[Any]] = {name: [] for name in PER_QUERY}
     for query in dict.fromkeys(qid.tolist()):
         rows = np.flatnonzero(qid == query).tolist()
         of_a, of_b = ranked(a, rows, in_a), ranked(b, rows, in_b)
         top_a, top_b = of_a[:k], of_b[:k]
         shown = max(len(top_a), len(top_b))
-        found["overlap"].append(len(set(top_a) & set(top_b)) / shown if shown else np.nan)
-        found["changed"].append(set(top_a) != set(top_b))
-        found["reordered"].append(top_a != top_b)
-        found["rbo"].append(rbo_by_definition(of_a, of_b, p))
-        found["tied"].append(has_tie(a, of_a) or has_tie(b, of_b))
-        found["tied_at_cutoff"].append(has_tie(a, of_a[k - 1 : k + 1]) or has_tie(b, of_b[k - 1 : k + 1]))
-    return found
+        result["overlap"].append(len(set(top_a) & set(top_b)) / shown if shown else np.nan)
+        result["changed"].append(set(top_a) != set(top_b))
+        result["reordered"].append(top_a != top_b)
+        result["rbo"].append(rbo_by_definition(of_a, of_b, p))
+        result["tied"].append(has_tie(a, of_a) or has_tie(b, of_b))
+        result["tied_at_cutoff"].append(has_tie(a, of_a[k - 1 : k + 1]) or has_tie(b, of_b[k - 1 : k + 1]))
+    return result
 
 
 @st.composite
@@ -72,9 +72,9 @@ def pairs(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
     return column(SCORES), column(SCORES), column(st.integers(0, 3)), in_a, in_b
 
 
-def assert_same(found: Any, expected: dict[str, list[Any]]) -> None:
+def assert_same(result: Any, expected: dict[str, list[Any]]) -> None:
     for name, values in expected.items():
-        np.testing.assert_allclose(getattr(found, name), values, rtol=0, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(getattr(result, name), values, rtol=0, atol=1e-12, err_msg=name)
 
 
 @given(pairs(), st.integers(1, 8), st.sampled_from([0.01, 0.5, 0.9, 0.999]))
@@ -82,34 +82,34 @@ def test_against_a_loop_over_depths(pair: tuple[np.ndarray, ...], k: int, p: flo
     a, b, qid, in_a, in_b = pair
     everything = np.ones(len(a), dtype=bool)
     assert_same(churn(a, b, qid=qid, k=k, p=p), slow_churn(a, b, qid, everything, everything, k, p))
-    found = churn(a, b, qid=qid, k=k, p=p, retrieved_a=in_a, retrieved_b=in_b)
-    assert_same(found, slow_churn(a, b, qid, in_a, in_b, k, p))
+    result = churn(a, b, qid=qid, k=k, p=p, retrieved_a=in_a, retrieved_b=in_b)
+    assert_same(result, slow_churn(a, b, qid, in_a, in_b, k, p))
     assert_same(churn(a, b, qid=qid, k=k, p=p, retrieved_b=in_b), slow_churn(a, b, qid, everything, in_b, k, p))
 
 
 @given(pairs(), st.integers(1, 8))
 def test_symmetric_and_within_bounds(pair: tuple[np.ndarray, ...], k: int) -> None:
     a, b, qid, in_a, in_b = pair
-    found = churn(a, b, qid=qid, k=k, retrieved_a=in_a, retrieved_b=in_b)
+    result = churn(a, b, qid=qid, k=k, retrieved_a=in_a, retrieved_b=in_b)
     assert_same(
-        churn(b, a, qid=qid, k=k, retrieved_a=in_b, retrieved_b=in_a), {n: getattr(found, n) for n in PER_QUERY}
+        churn(b, a, qid=qid, k=k, retrieved_a=in_b, retrieved_b=in_a), {n: getattr(result, n) for n in PER_QUERY}
     )
-    defined = ~np.isnan(found.rbo)
-    assert ((found.rbo[defined] >= 0) & (found.rbo[defined] <= 1)).all()
-    np.testing.assert_array_equal(found.changed[defined], found.overlap[defined] < 1)
-    assert not (found.changed & ~found.reordered).any()
-    assert found.n_undefined == (~defined).sum()
+    defined = ~np.isnan(result.rbo)
+    assert ((result.rbo[defined] >= 0) & (result.rbo[defined] <= 1)).all()
+    np.testing.assert_array_equal(result.changed[defined], result.overlap[defined] < 1)
+    assert not (result.changed & ~result.reordered).any()
+    assert result.n_undefined == (~defined).sum()
 
 
 @given(pairs(), st.integers(1, 8), st.floats(0.001, 0.999))
 def test_of_one_ranking_nothing_changes(pair: tuple[np.ndarray, ...], k: int, p: float) -> None:
     a, _, qid, in_a, _ = pair
     for mask in (None, in_a):
-        found = churn(a, np.arctan(a), qid=qid, k=k, p=p, retrieved_a=mask, retrieved_b=mask)
+        result = churn(a, np.arctan(a), qid=qid, k=k, p=p, retrieved_a=mask, retrieved_b=mask)
         if len(np.unique(a)) == len(np.unique(np.arctan(a))):  # else rounding has made ties
-            assert (found.rbo[~np.isnan(found.rbo)] == 1).all()
-            assert not found.reordered.any()
-            assert not found.changed.any()
+            assert (result.rbo[~np.isnan(result.rbo)] == 1).all()
+            assert not result.reordered.any()
+            assert not result.changed.any()
 
 
 def test_a_long_list_is_exactly_itself() -> None:
@@ -120,9 +120,9 @@ def test_a_long_list_is_exactly_itself() -> None:
 
 def test_a_reversed_list_by_hand() -> None:
     """Prefixes of 4 documents and of their reversal share 0, 0, 2 and 4."""
-    found = churn(a := np.array([4.0, 3, 2, 1]), -a, group=[4], k=2, p=0.5)
-    assert found.rbo[0] == pytest.approx(2 / 3 * 0.5**3 + 0.5**4 + 0.5**4)
-    assert (found.overlap[0], found.changed[0], found.reordered[0]) == (0, True, True)
+    result = churn(a := np.array([4.0, 3, 2, 1]), -a, group=[4], k=2, p=0.5)
+    assert result.rbo[0] == pytest.approx(2 / 3 * 0.5**3 + 0.5**4 + 0.5**4)
+    assert (result.overlap[0], result.changed[0], result.reordered[0]) == (0, True, True)
     assert churn(a, -a, group=[4], k=4).overlap[0] == 1
     assert not churn(a, -a, group=[4], k=4).changed[0]
 
@@ -131,40 +131,40 @@ def test_lists_of_other_lengths_by_hand() -> None:
     """The lists x y and y z x: X is 0, 1, 2, and s = 2, l = 3."""
     #            x  y  z
     a, b = [2, 1, 0], [1, 3, 2]
-    found = churn(a, b, group=[3], k=3, p=0.8, retrieved_a=[True, True, False])
+    result = churn(a, b, group=[3], k=3, p=0.8, retrieved_a=[True, True, False])
     expected = 0.25 * (1 / 2 * 0.64 + 2 / 3 * 0.512 + 1 * 1 / (2 * 3) * 0.512) + (1 / 3 + 1 / 2) * 0.512
-    assert found.rbo[0] == pytest.approx(expected, abs=1e-15)
-    assert found.overlap[0] == pytest.approx(2 / 3)
+    assert result.rbo[0] == pytest.approx(expected, abs=1e-15)
+    assert result.overlap[0] == pytest.approx(2 / 3)
 
 
 def test_nothing_in_common_and_nothing_at_all() -> None:
     #      disjoint | one empty | both empty
     in_a = [1, 0,     1, 1,       0, 0]  # fmt: skip
     in_b = [0, 1,     0, 0,       0, 0]  # fmt: skip
-    found = churn([1] * 6, [2] * 6, group=[2, 2, 2], retrieved_a=in_a, retrieved_b=in_b)
-    np.testing.assert_array_equal(found.overlap, [0, 0, np.nan])
-    np.testing.assert_array_equal(found.rbo, [0, 0, np.nan])
-    assert found.changed.tolist() == found.reordered.tolist() == [True, True, False]
-    assert found.n_undefined == 1
-    assert found.mean["changed"] == 1
+    result = churn([1] * 6, [2] * 6, group=[2, 2, 2], retrieved_a=in_a, retrieved_b=in_b)
+    np.testing.assert_array_equal(result.overlap, [0, 0, np.nan])
+    np.testing.assert_array_equal(result.rbo, [0, 0, np.nan])
+    assert result.changed.tolist() == result.reordered.tolist() == [True, True, False]
+    assert result.n_undefined == 1
+    assert result.mean["changed"] == 1
 
 
 def test_ties_stand_in_input_order_and_are_counted() -> None:
     #       none  | in the top | across the cutoff | below it
     a = [3, 2, 1,   3, 3, 1,     3, 2, 2,            3, 2, 1, 1]  # fmt: skip
     b = [3, 2, 1,   3, 2, 1,     3, 2, 1,            4, 3, 2, 1]  # fmt: skip
-    found = churn(a, b, group=[3, 3, 3, 4], k=2)
-    assert found.tied.tolist() == [False, True, True, True]
-    assert found.tied_at_cutoff.tolist() == [False, False, True, False]
-    assert (found.n_tied_queries, found.n_tied_at_cutoff) == (3, 1)
-    assert not found.reordered.any()
-    assert "3 queries have any, and in 1 a tie spans rank 2" in str(found)
+    result = churn(a, b, group=[3, 3, 3, 4], k=2)
+    assert result.tied.tolist() == [False, True, True, True]
+    assert result.tied_at_cutoff.tolist() == [False, False, True, False]
+    assert (result.n_tied_queries, result.n_tied_at_cutoff) == (3, 1)
+    assert not result.reordered.any()
+    assert "3 queries have any, and in 1 a tie spans rank 2" in str(result)
 
 
 def test_what_is_not_retrieved_is_not_read() -> None:
-    found = churn([2, np.nan, 1], [2, 1, np.nan], group=[3], retrieved_a=[1, 0, 1], retrieved_b=[1, 1, 0])
-    assert found.overlap.tolist() == [0.5]
-    assert found.tied.tolist() == [False]
+    result = churn([2, np.nan, 1], [2, 1, np.nan], group=[3], retrieved_a=[1, 0, 1], retrieved_b=[1, 1, 0])
+    assert result.overlap.tolist() == [0.5]
+    assert result.tied.tolist() == [False]
 
 
 def test_rows_that_are_grouped_already() -> None:
@@ -193,16 +193,16 @@ def test_weighted_means() -> None:
 
 
 def test_as_table_dict_and_text() -> None:
-    found = churn(
+    result = churn(
         [1, 2, 3, 4], [1, 2, 4, 3], qid=["y", "x", "y", "x"], k=3, retrieved_a=[1, 0, 1, 0], retrieved_b=[1, 0, 1, 0]
     )
-    frame = found.to_pandas()
+    frame = result.to_pandas()
     assert frame.columns.tolist() == ["qid", *PER_QUERY]
     assert frame["qid"].tolist() == ["y", "x"]
-    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["per_query"]["rbo"] == [1, None]
     assert (plain["n_queries"], plain["n_undefined"], plain["k"], plain["p"]) == (2, 1, 3, 0.9)
-    lines = str(found).splitlines()
+    lines = str(result).splitlines()
     assert lines[1].split() == ["overlap@3", "1.000000", "1", "1"]
     assert lines[4].split()[0] == "rbo(p=0.9)"
 
@@ -260,8 +260,8 @@ def test_on_real_rankings(data: Path) -> None:
     """BM25 (feature 25) and LMIR.JM (feature 40) on MQ2008: a loop over its queries says the same."""
     X, _, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
     a, b = X[:, 24], X[:, 39]
-    found = churn(a, b, qid=qid)
+    result = churn(a, b, qid=qid)
     everything = np.ones(len(a), dtype=bool)
-    assert_same(found, slow_churn(a, b, qid, everything, everything, 10, 0.9))
-    assert 0.4 < found.mean["rbo"] < 0.8
-    assert churn(a, -a, qid=qid).mean["rbo"] < found.mean["rbo"] < churn(a, a, qid=qid).mean["rbo"] == 1
+    assert_same(result, slow_churn(a, b, qid, everything, everything, 10, 0.9))
+    assert 0.4 < result.mean["rbo"] < 0.8
+    assert churn(a, -a, qid=qid).mean["rbo"] < result.mean["rbo"] < churn(a, a, qid=qid).mean["rbo"] == 1

@@ -194,10 +194,10 @@ def test_what_is_given_by_query_id_is_so_for_results_too(case: Case) -> None:
     labels, order = rng.integers(0, 10, 80), rng.permutation(80)
     shuffled = pd.Series(labels[order], index=pd.Index(results["base"].qid[order], name="qid"))
     for one in (shuffled, labels):
-        found = ltr.compare(results, by=one % 2, cluster=one, **FEW)
+        result = ltr.compare(results, by=one % 2, cluster=one, **FEW)
         expected = case.compare("base", "new", by=labels % 2, cluster=labels)
-        assert found.rows == expected.rows
-        assert found.by[1].rows == expected.by[1].rows
+        assert result.rows == expected.rows
+        assert result.by[1].rows == expected.by[1].rows
     summary = summarize(
         ltr.Queries(case.y, qid=case.qid),
         {name: case.models[name] for name in ("base", "new")},

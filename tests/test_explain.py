@@ -47,32 +47,32 @@ def by_hand(metric: ltr.Metric, choices: dict[str, object], data: dict[str, np.n
 def test_parts_are_the_average_over_all_orders_of_switching(metric: str, a: str, b: str) -> None:
     data = rows()
     data["query_weight"] = data["query_weight"][: len(np.unique(data["qid"]))]
-    found = ltr.explain_difference(**data, metric=metric, a=a, b=b)
-    assert found.value_a == ltr.evaluate(**data, metrics=metric, convention=a)[metric]
-    assert found.value_b == ltr.evaluate(**data, metrics=metric, convention=b)[metric]
-    assert found.difference == found.value_b - found.value_a != 0
-    assert math.fsum(found.parts.values()) == pytest.approx(found.difference, abs=1e-14)
-    assert list(found.parts) == list(found.toggles) == list(found.fields)
+    result = ltr.explain_difference(**data, metric=metric, a=a, b=b)
+    assert result.value_a == ltr.evaluate(**data, metrics=metric, convention=a)[metric]
+    assert result.value_b == ltr.evaluate(**data, metrics=metric, convention=b)[metric]
+    assert result.difference == result.value_b - result.value_a != 0
+    assert math.fsum(result.parts.values()) == pytest.approx(result.difference, abs=1e-14)
+    assert list(result.parts) == list(result.toggles) == list(result.fields)
 
-    in_a = ltr.metric(found.metric_a)
+    in_a = ltr.metric(result.metric_a)
     start = dataclasses.asdict(in_a) | {
         "ties": ltr.CONVENTIONS[a].ties,
-        "no_relevant": found.fields.get("no_relevant", [ltr.CONVENTIONS[a].no_relevant])[0],
+        "no_relevant": result.fields.get("no_relevant", [ltr.CONVENTIONS[a].no_relevant])[0],
     }
-    orders = list(itertools.permutations(found.fields))
-    shares = dict.fromkeys(found.fields, 0.0)
+    orders = list(itertools.permutations(result.fields))
+    shares = dict.fromkeys(result.fields, 0.0)
     for order in orders:
-        choices, before = dict(start), found.value_a
+        choices, before = dict(start), result.value_a
         for name in order:
-            choices[name] = found.fields[name][1]
+            choices[name] = result.fields[name][1]
             after = by_hand(in_a, choices, data)
             shares[name] += (after - before) / len(orders)
             before = after
-        assert before == pytest.approx(found.value_b, abs=1e-14)
-    assert shares == pytest.approx(found.parts, abs=1e-12)
-    for name, toggle in found.toggles.items():
-        alone = by_hand(in_a, start | {name: found.fields[name][1]}, data)
-        assert toggle == pytest.approx(alone - found.value_a, abs=1e-14)
+        assert before == pytest.approx(result.value_b, abs=1e-14)
+    assert shares == pytest.approx(result.parts, abs=1e-12)
+    for name, toggle in result.toggles.items():
+        alone = by_hand(in_a, start | {name: result.fields[name][1]}, data)
+        assert toggle == pytest.approx(alone - result.value_a, abs=1e-14)
 
 
 FOUR = {"letor": 0.1623, "trec_eval": 0.4052, "gdeval": 0.5540, "lightgbm": 0.6791}
@@ -82,15 +82,15 @@ FOUR = {"letor": 0.1623, "trec_eval": 0.4052, "gdeval": 0.5540, "lightgbm": 0.67
 def test_the_four_ndcg_at_10_of_one_ranking(data: Path, a: str, b: str) -> None:
     """BM25 (feature 25) on all of MQ2008, ties in file order."""
     X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
-    found = ltr.explain_difference(y, X[:, 24], qid=qid, metric="ndcg@10", a=a, b=b, ties="stable")
-    assert found.value_a == pytest.approx(FOUR[a], abs=5e-5)
-    assert found.value_b == pytest.approx(FOUR[b], abs=5e-5)
-    assert math.fsum(found.parts.values()) == pytest.approx(found.difference, abs=1e-14)
-    assert "ties" not in found.parts
+    result = ltr.explain_difference(y, X[:, 24], qid=qid, metric="ndcg@10", a=a, b=b, ties="stable")
+    assert result.value_a == pytest.approx(FOUR[a], abs=5e-5)
+    assert result.value_b == pytest.approx(FOUR[b], abs=5e-5)
+    assert math.fsum(result.parts.values()) == pytest.approx(result.difference, abs=1e-14)
+    assert "ties" not in result.parts
     if {a, b} == {"gdeval", "lightgbm"}:
-        assert list(found.parts) == ["no_relevant"]
+        assert list(result.parts) == ["no_relevant"]
     if "letor" in (a, b):
-        assert max(found.parts, key=lambda name: abs(found.parts[name])) == (
+        assert max(result.parts, key=lambda name: abs(result.parts[name])) == (
             "short" if b != "lightgbm" else "no_relevant"
         )
 
@@ -108,9 +108,9 @@ def test_without_ties_no_document_ids_are_needed() -> None:
 def test_a_convention_of_ones_own_and_a_metric_object() -> None:
     mine = dataclasses.replace(ltr.CONVENTIONS["lightgbm"], name="mine", no_relevant="skip")
     y, s, group = [1, 0, 0, 0], [1, 2, 3, 4], [2, 2]
-    found = ltr.explain_difference(y, s, group=group, metric="ndcg", a="lightgbm", b=mine)
-    assert (found.a, found.b) == ("lightgbm", "mine")
-    assert found.parts == {"no_relevant": found.difference}
+    result = ltr.explain_difference(y, s, group=group, metric="ndcg", a="lightgbm", b=mine)
+    assert (result.a, result.b) == ("lightgbm", "mine")
+    assert result.parts == {"no_relevant": result.difference}
     of_object = ltr.explain_difference(y, s, group=group, metric=ltr.NDCG(), a="lightgbm", b="sklearn")
     assert set(of_object.fields) == {"ties", "no_relevant"}
 
@@ -127,18 +127,18 @@ def test_where_nothing_differs_and_where_it_makes_no_difference() -> None:
 
 
 def test_as_table_dict_and_text() -> None:
-    found = ltr.explain_difference(
+    result = ltr.explain_difference(
         [2, 0, 1, 0, 0], [1, 2, 3, 4, 5], group=[3, 2], metric="ndcg@1", a="xgboost", b="sklearn"
     )
-    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert plain["difference"] == found.difference
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["difference"] == result.difference
     assert plain["fields"]["no_relevant"] == [1.0, 0.0]
-    frame = found.to_pandas()
-    assert frame["part"].sum() == pytest.approx(found.difference)
+    frame = result.to_pandas()
+    assert frame["part"].sum() == pytest.approx(result.difference)
     assert frame.columns.tolist() == ["field", "a", "b", "toggle", "part"]
-    assert "the largest of its parts" in str(found)
-    assert "is -0.5000, from no_relevant: 1 in xgboost, 0 in sklearn." in str(found)
-    assert repr(found) == str(found)
+    assert "the largest of its parts" in str(result)
+    assert "is -0.5000, from no_relevant: 1 in xgboost, 0 in sklearn." in str(result)
+    assert repr(result) == str(result)
 
 
 @pytest.mark.parametrize(
@@ -157,16 +157,16 @@ def test_what_cannot_be_explained(options: dict[str, object], message: str) -> N
 
 
 def test_what_a_choice_that_is_left_open_means_is_spelled_out() -> None:
-    found = ltr.explain_difference([1, 0, 0, 0], [1, 2, 3, 3], group=[2, 2], metric="map", a="letor", b="xgboost")
-    lines = {line.split()[0]: line.split()[1:3] for line in str(found).splitlines()[3:-1]}
+    result = ltr.explain_difference([1, 0, 0, 0], [1, 2, 3, 3], group=[2, 2], metric="map", a="letor", b="xgboost")
+    lines = {line.split()[0]: line.split()[1:3] for line in str(result).splitlines()[3:-1]}
     assert lines == {
         "k": ["whole", "list"],
         "rel": ["1", "binary"],
         "denominator": ["relevant", "min"],
         "no_relevant": ["0", "1"],
     }
-    assert "the whole difference of +0.5000 comes from no_relevant: 0 in letor, 1 in xgboost" in found.sentence
-    assert found.to_dict()["fields"]["rel"] == [None, "binary"]
+    assert "the whole difference of +0.5000 comes from no_relevant: 0 in letor, 1 in xgboost" in result.sentence
+    assert result.to_dict()["fields"]["rel"] == [None, "binary"]
 
 
 def first_is_relevant(ranking: ltr.Ranking) -> np.ndarray:
@@ -174,7 +174,7 @@ def first_is_relevant(ranking: ltr.Ranking) -> np.ndarray:
 
 
 def test_a_function_is_explained_too() -> None:
-    found = ltr.explain_difference([1, 0], [1, 1], group=[2], metric=first_is_relevant, a="lightgbm", b="sklearn")
-    assert found.metric == "first_is_relevant"
-    assert (found.value_a, found.value_b) == (1.0, 0.5)
-    assert list(found.parts) == ["ties", "no_relevant"]
+    result = ltr.explain_difference([1, 0], [1, 1], group=[2], metric=first_is_relevant, a="lightgbm", b="sklearn")
+    assert result.metric == "first_is_relevant"
+    assert (result.value_a, result.value_b) == (1.0, 0.5)
+    assert list(result.parts) == ["ties", "no_relevant"]

@@ -1,4 +1,4 @@
-"""The gate: rules are read or refused with the place of the fault; what passes is told from what only looks well."""
+"""The gate: rules are read or refused with the position of the error; a difference that only looks good does not pass."""
 
 from __future__ import annotations
 
@@ -264,11 +264,11 @@ def test_the_measured_rates_are_those_of_the_gate_and_of_the_rule_before() -> No
     family = Family("zeros", measured.beta_tails, 0.4)
     (draws,) = measured.drawn(family, 30, 40)
     moved = draws | {"differences": draws["differences"] + 0.025 * (draws["differences"] != 0)}
-    found = measured.rates(family, 30, 40)
+    result = measured.rates(family, 30, 40)
     for when, interval in (("now", "wider"), ("before", "bca")):
         shares = [measured.passes(**one, interval=interval).mean() for one in (draws, moved)]
-        assert list(found[when]) == shares
-    assert found["now"].power < found["before"].power
+        assert list(result[when]) == shares
+    assert result["now"].power < result["before"].power
     assert measured.rates(family, 20, 10)["now"] == measured.rates(family, 20, 10)["before"]
 
 
@@ -361,11 +361,11 @@ def test_each_segment_has_to_pass() -> None:
     ],
 )
 def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
-    (found,) = read_rules(rule, ["a", "a: b", "new", "x>y("])
-    of = found.share_of
-    shown = (found.model, found.metric, found.limit.sign, found.limit.number, of and (of.sign, of.number))
+    (result,) = read_rules(rule, ["a", "a: b", "new", "x>y("])
+    of = result.share_of
+    shown = (result.model, result.metric, result.limit.sign, result.limit.number, of and (of.sign, of.number))
     assert shown == read
-    assert found.text == rule.partition(f"{found.model}")[2].lstrip(" :").rstrip() if found.model else rule.strip()
+    assert result.text == rule.partition(f"{result.model}")[2].lstrip(" :").rstrip() if result.model else rule.strip()
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def test_names_that_mean_the_metric_will_do() -> None:
     """Under a convention a metric goes by several names; the one that was asked for, the complete one, and others."""
     rng = np.random.default_rng(0)
     y, qid, scores = rng.integers(0, 3, 200), np.repeat(np.arange(20), 10), rng.normal(size=(2, 200))
-    found = ltr.compare(
+    result = ltr.compare(
         {"a": scores[0], "b": scores[1]},
         y,
         qid=qid,
@@ -433,12 +433,12 @@ def test_names_that_mean_the_metric_will_do() -> None:
         convention="lightgbm",
         n_resamples=100,
     )
-    name = next(iter(found.metrics))
+    name = next(iter(result.metrics))
     assert name != "map@5"
     rules = ["map@5 > -1", f"{name} > -1", "ndcg_exp@3 > -1"]
-    assert gate(found, rules).passed
-    first, second = gate(found, rules[:2]).checks
-    assert first.value == second.value == found["map@5"].ci_low
+    assert gate(result, rules).passed
+    first, second = gate(result, rules[:2]).checks
+    assert first.value == second.value == result["map@5"].ci_low
 
 
 def test_what_it_says(noisy: ltr.Comparison) -> None:

@@ -38,18 +38,18 @@ def judged_pairs(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
 
 
 def assert_right(
-    found: RankChanges, y: np.ndarray, a: np.ndarray, b: np.ndarray, qid: np.ndarray, rel: float, k: int
+    result: RankChanges, y: np.ndarray, a: np.ndarray, b: np.ndarray, qid: np.ndarray, rel: float, k: int
 ) -> None:
     """``a`` and ``b`` are ranks, infinite where there is none."""
-    assert sorted(found.row.tolist()) == np.flatnonzero(y >= rel).tolist()
-    np.testing.assert_array_equal(found.rank_a, a[found.row])
-    np.testing.assert_array_equal(found.rank_b, b[found.row])
-    np.testing.assert_array_equal(found.grade, y[found.row])
-    np.testing.assert_array_equal(found.qid, qid[found.row])
-    size = [0 if one == other else abs(one - other) for one, other in zip(found.rank_a, found.rank_b, strict=True)]
-    assert list(zip(size, -found.row, strict=True)) == sorted(zip(size, -found.row, strict=True), reverse=True)
-    for grade, moves in [(None, found.moves), *found.by_grade.items()]:
-        pairs = [(a[row], b[row]) for row in found.row if grade is None or y[row] == grade]
+    assert sorted(result.row.tolist()) == np.flatnonzero(y >= rel).tolist()
+    np.testing.assert_array_equal(result.rank_a, a[result.row])
+    np.testing.assert_array_equal(result.rank_b, b[result.row])
+    np.testing.assert_array_equal(result.grade, y[result.row])
+    np.testing.assert_array_equal(result.qid, qid[result.row])
+    size = [0 if one == other else abs(one - other) for one, other in zip(result.rank_a, result.rank_b, strict=True)]
+    assert list(zip(size, -result.row, strict=True)) == sorted(zip(size, -result.row, strict=True), reverse=True)
+    for grade, moves in [(None, result.moves), *result.by_grade.items()]:
+        pairs = [(a[row], b[row]) for row in result.row if grade is None or y[row] == grade]
         assert moves.documents == len(pairs)
         assert moves.up == sum(after < before for before, after in pairs)
         assert moves.down == sum(after > before for before, after in pairs)
@@ -58,7 +58,7 @@ def assert_right(
         assert moves.out_of_top == sum(before <= k < after for before, after in pairs)
         finite = [pair for pair in pairs if np.isfinite(pair).all()] or [(np.nan, np.nan)]
         np.testing.assert_allclose([moves.mean_rank_a, moves.mean_rank_b], np.mean(finite, axis=0))
-    assert list(found.by_grade) == sorted(set(y[found.row].tolist()), reverse=True)
+    assert list(result.by_grade) == sorted(set(y[result.row].tolist()), reverse=True)
 
 
 @given(judged_pairs(), st.integers(1, 5), st.sampled_from([1, 2]))
@@ -67,8 +67,8 @@ def test_against_ranks_of_scipy(columns: tuple[np.ndarray, ...], k: int, rel: in
     everything = np.ones(len(y), dtype=bool)
     whole = [mean_ranks(scores, qid, everything) for scores in (a, b)]
     assert_right(rank_changes(y, a, b, qid=qid, k=k, rel=rel), y, *whole, qid, rel, k)
-    found = rank_changes(y, a, b, qid=qid, k=k, rel=rel, retrieved_a=in_a, retrieved_b=in_b)
-    assert_right(found, y, mean_ranks(a, qid, in_a), mean_ranks(b, qid, in_b), qid, rel, k)
+    result = rank_changes(y, a, b, qid=qid, k=k, rel=rel, retrieved_a=in_a, retrieved_b=in_b)
+    assert_right(result, y, mean_ranks(a, qid, in_a), mean_ranks(b, qid, in_b), qid, rel, k)
 
 
 @given(judged_pairs())
@@ -88,8 +88,8 @@ def test_the_other_way_round(columns: tuple[np.ndarray, ...]) -> None:
 def test_the_matrix_counts_every_document_once(columns: tuple[np.ndarray, ...], edges: list[int]) -> None:
     y, a, b, qid, in_a, in_b = columns
     for options in ({}, {"retrieved_a": in_a, "retrieved_b": in_b}):
-        found = rank_changes(y, a, b, qid=qid, **options)
-        matrix = found.matrix(edges)
+        result = rank_changes(y, a, b, qid=qid, **options)
+        matrix = result.matrix(edges)
         assert matrix.counts.shape == (len(matrix.buckets),) * 2
 
         def bucket(rank: float) -> str:
@@ -103,7 +103,7 @@ def test_the_matrix_counts_every_document_once(columns: tuple[np.ndarray, ...], 
             return f"{begin}+"
 
         expected = np.zeros_like(matrix.counts)
-        for before, after in zip(found.rank_a, found.rank_b, strict=True):
+        for before, after in zip(result.rank_a, result.rank_b, strict=True):
             expected[matrix.buckets.index(bucket(before)), matrix.buckets.index(bucket(after))] += 1
         np.testing.assert_array_equal(matrix.counts, expected)
 
@@ -113,27 +113,27 @@ def test_by_hand() -> None:
     y = [2, 0, 1, 1,                  1, 0]  # fmt: skip
     a = [1, 4, 3, 3,                  1, 2]  # fmt: skip
     b = [9, 1, 2, 3,                  1, 2]  # fmt: skip
-    found = rank_changes(y, a, b, qid=[*"xxxxyy"], docid=[*"ABCDEF"], k=2)
-    assert found.docid is not None
-    assert found.docid.tolist() == ["A", "C", "D", "E"]  # by -3, +0.5, -0.5 and 0
-    assert found.rank_a.tolist() == [4, 2.5, 2.5, 2]
-    assert found.rank_b.tolist() == [1, 3, 2, 2]
-    assert found.change.tolist() == [-3, 0.5, -0.5, 0]
-    assert found.moves == (4, 2.75, 2, 2, 1, 1, 2, 0)
-    assert found.by_grade[2.0] == (1, 4, 1, 1, 0, 0, 1, 0)
-    assert len(found) == 4
+    result = rank_changes(y, a, b, qid=[*"xxxxyy"], docid=[*"ABCDEF"], k=2)
+    assert result.docid is not None
+    assert result.docid.tolist() == ["A", "C", "D", "E"]  # by -3, +0.5, -0.5 and 0
+    assert result.rank_a.tolist() == [4, 2.5, 2.5, 2]
+    assert result.rank_b.tolist() == [1, 3, 2, 2]
+    assert result.change.tolist() == [-3, 0.5, -0.5, 0]
+    assert result.moves == (4, 2.75, 2, 2, 1, 1, 2, 0)
+    assert result.by_grade[2.0] == (1, 4, 1, 1, 0, 0, 1, 0)
+    assert len(result) == 4
 
 
 def test_a_document_that_one_ranking_lost() -> None:
     #                                both  | lost | won | in none
-    found = rank_changes(
+    result = rank_changes(
         [1, 1, 1, 1], [4, 3, 2, 1], [4, 3, 2, 1], group=[4], k=9, retrieved_a=[1, 1, 0, 0], retrieved_b=[1, 0, 1, 0]
     )
-    assert found.row.tolist() == [1, 2, 0, 3]
-    assert found.change.tolist() == [np.inf, -np.inf, 0, 0]
-    assert found.moves == (4, 1, 1, 1, 1, 2, 1, 1)
-    assert found.matrix((1,)).buckets == ["1", "2+", "no rank"]
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["rank_b"] == [None, 2, 1, None]
+    assert result.row.tolist() == [1, 2, 0, 3]
+    assert result.change.tolist() == [np.inf, -np.inf, 0, 0]
+    assert result.moves == (4, 1, 1, 1, 1, 2, 1, 1)
+    assert result.matrix((1,)).buckets == ["1", "2+", "no rank"]
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["rank_b"] == [None, 2, 1, None]
 
 
 def test_the_mean_rank_of_a_first_relevant_document_is_that_of_evaluate() -> None:
@@ -144,9 +144,9 @@ def test_the_mean_rank_of_a_first_relevant_document_is_that_of_evaluate() -> Non
     y = np.zeros(group.sum())
     y[first + rng.integers(0, group)] = 1
     a, b = rng.normal(size=(2, len(y)))
-    found = rank_changes(y, a, b, group=group)
-    by_row = np.argsort(found.row)
-    for scores, ranks in ((a, found.rank_a), (b, found.rank_b)):
+    result = rank_changes(y, a, b, group=group)
+    by_row = np.argsort(result.row)
+    for scores, ranks in ((a, result.rank_a), (b, result.rank_b)):
         mrr = ltr.evaluate(y, scores, group=group, metrics=["mrr"]).per_query["mrr"]
         np.testing.assert_allclose(1 / ranks[by_row], mrr)
 
@@ -169,35 +169,35 @@ def test_labels_that_are_laid_out_already() -> None:
 
 
 def test_no_relevant_document() -> None:
-    found = rank_changes([0, 0], [1, 2], [1, 2], group=[2])
-    assert len(found) == 0
-    assert np.isnan(found.moves.mean_rank_a)
-    assert found.by_grade == {}
-    assert found.matrix().counts.sum() == 0
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["moves"]["mean_rank_b"] is None
-    assert "nan" in str(found)
-    assert found.to_pandas().empty
+    result = rank_changes([0, 0], [1, 2], [1, 2], group=[2])
+    assert len(result) == 0
+    assert np.isnan(result.moves.mean_rank_a)
+    assert result.by_grade == {}
+    assert result.matrix().counts.sum() == 0
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["moves"]["mean_rank_b"] is None
+    assert "nan" in str(result)
+    assert result.to_pandas().empty
 
 
 def test_judged() -> None:
-    found = rank_changes([np.nan, 1], [1, 2], [2, 1], group=[2], judged=[False, True])
-    assert found.rank_b.tolist() == [2]
+    result = rank_changes([np.nan, 1], [1, 2], [2, 1], group=[2], judged=[False, True])
+    assert result.rank_b.tolist() == [2]
 
 
 def test_as_table_dict_and_text() -> None:
     made = random_data(0)
-    found = rank_changes(made.y, made.score, -made.score, group=made.group, docid=np.arange(len(made.y)))
-    frame = found.to_pandas()
+    result = rank_changes(made.y, made.score, -made.score, group=made.group, docid=np.arange(len(made.y)))
+    frame = result.to_pandas()
     assert frame.columns.tolist() == ["qid", "docid", "row", "grade", "rank_a", "rank_b", "change"]
     assert frame["change"].abs().is_monotonic_decreasing
-    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert plain["moves"]["up"] == found.moves.up
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["moves"]["up"] == result.moves.up
     assert [part["grade"] for part in plain["by_grade"]] == [4, 3, 2, 1]
     assert plain["docid"] == [str(row) for row in plain["row"]]
-    lines = str(found).splitlines()
+    lines = str(result).splitlines()
     assert lines[0].split()[:2] == ["grade", "documents"]
     assert [line.split()[0] for line in lines[1:]] == ["all", "4", "3", "2", "1"]
-    matrix = found.matrix((1, 3, 10))
+    matrix = result.matrix((1, 3, 10))
     table = matrix.to_pandas()
     assert table.index.tolist() == table.columns.tolist() == matrix.buckets == ["1", "2-3", "4-10", "11+"]
     assert table.loc["1", "4-10"] == matrix.counts[0, 2]
@@ -239,11 +239,11 @@ def test_on_real_rankings(data: Path) -> None:
     """BM25 (feature 25) and LMIR.JM (feature 40) on MQ2008; SciPy ranks."""
     read = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
     a, b = read.X[:, 24], read.X[:, 39]
-    found = rank_changes(read.y, a, b, qid=read.qid, docid=read.docid)
+    result = rank_changes(read.y, a, b, qid=read.qid, docid=read.docid)
     everything = np.ones(len(a), dtype=bool)
     ranks = [mean_ranks(scores, read.qid, everything) for scores in (a, b)]
-    assert_right(found, read.y, *ranks, read.qid, 1, 10)
-    assert found.docid is not None
-    assert found.docid.tolist() == [str(read.docid[row]) for row in found.row]
-    assert found.moves.documents == 2932
-    assert found.matrix().counts.sum() == 2932
+    assert_right(result, read.y, *ranks, read.qid, 1, 10)
+    assert result.docid is not None
+    assert result.docid.tolist() == [str(read.docid[row]) for row in result.row]
+    assert result.moves.documents == 2932
+    assert result.matrix().counts.sum() == 2932

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers, as_vector
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers
 from ltr_metrics._engine.per_query import refuse_bad_weights
 from ltr_metrics._engine.rounding import SAME
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import scaled_weights, standard_error
 
 MIN_RELATIVE_WEIGHT = 2.0**-52  # a smaller weight is lost when it is added to the largest
@@ -60,22 +60,21 @@ class Sample:
             NaN where a query is left out of a column.
         weight : array-like of shape (n_queries,), optional
             0 or more; a query of weight 0 does not count.
-        cluster : array-like of int of shape (n_queries,), optional
+        cluster : array-like of shape (n_queries,), optional
             The cluster of each query.
 
         Raises
         ------
         LtrValueError
-            An infinite difference; a weight that is negative, not finite, or too small beside the
-            largest; or wrong shapes.
-        LtrTypeError
-            Values that are not numbers, or clusters that are not whole numbers.
+            An infinite difference, or a weight that is negative, not finite, or too small beside
+            the largest.
         """
         columns = _as_columns(differences)
-        weights = ~np.isnan(columns) * (1.0 if weight is None else _as_weight(weight, columns.shape[1]))
+        weights = ~np.isnan(columns) * (1.0 if weight is None else _as_weight(weight))
         value = np.where(weights > 0, columns, 0.0)
         if cluster is not None:
-            code, n = _as_codes(cluster, columns.shape[1])
+            labels, code = np.unique(cluster, return_inverse=True)
+            n = len(labels)
             scaled, _ = scaled_weights(weights)
             totals, scaled = _sum_by_code(code, n, scaled * value), _sum_by_code(code, n, scaled)
             weights = _sum_by_code(code, n, weights)
@@ -167,15 +166,7 @@ class Sample:
 
 def _as_columns(differences: Any) -> FloatArray:
     """Return the transposed differences: a row for each column."""
-    try:
-        matrix = np.asarray(differences, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise LtrTypeError(f"differences must be numbers, a row a query and a column a metric: {error}") from None
-    if matrix.ndim != 2:
-        raise LtrValueError(
-            f"differences must have a row a query and a column a metric, got shape {matrix.shape}. Pass "
-            "values[:, np.newaxis] if there is one metric."
-        )
+    matrix = np.asarray(differences, dtype=np.float64)
     if np.isinf(matrix).any():
         query, column = np.argwhere(np.isinf(matrix))[0]
         raise LtrValueError(
@@ -185,36 +176,18 @@ def _as_columns(differences: Any) -> FloatArray:
     return np.array(matrix.T, order="C")  # each column is contiguous, see Sample.value
 
 
-def _as_weight(weight: Any, n_queries: int) -> FloatArray:
+def _as_weight(weight: Any) -> FloatArray:
     numbers = as_numbers(weight, "weight").astype(np.float64)
-    _require_one_per_query("weight", len(numbers), n_queries)
     refuse_bad_weights(numbers, "weight", lambda query: f"query {query}")
-    lost = (numbers > 0) & (numbers < MIN_RELATIVE_WEIGHT * numbers.max(initial=0.0))
-    if lost.any():
-        query = int(lost.argmax())
+    is_lost = (numbers > 0) & (numbers < MIN_RELATIVE_WEIGHT * numbers.max(initial=0.0))
+    if is_lost.any():
+        query = int(is_lost.argmax())
         raise LtrValueError(
             f"weight must not be too small to change the sum with the largest weight, {numbers.max():g}: got "
             f"{numbers[query]:g} at query {query}. Set it to 0, which leaves the query out, or make the weights more "
             "even."
         )
     return numbers
-
-
-def _as_codes(cluster: Any, n_queries: int) -> tuple[IntArray, int]:
-    """Return the clusters, numbered from 0 in sorted order, and their number."""
-    codes = as_vector(cluster, "cluster")
-    _require_one_per_query("cluster", len(codes), n_queries)
-    if codes.dtype.kind not in "iu":
-        raise LtrTypeError(f"cluster must be whole numbers, one a query: got dtype {codes.dtype}.")
-    distinct, code = np.unique(codes, return_inverse=True)
-    return code.astype(np.intp), len(distinct)
-
-
-def _require_one_per_query(name: str, n: int, n_queries: int) -> None:
-    if n != n_queries:
-        raise LtrValueError(
-            f"{name} must have one entry a query, like the rows of differences: got {n} for {n_queries} queries."
-        )
 
 
 def _sum_by_code(code: IntArray, n: int, rows: FloatArray) -> FloatArray:
