@@ -286,6 +286,6 @@ def _refuse_cut_queries(query_in_subset: IntArray, query_in_whole: IntArray) -> 
         raise LtrValueError(
             f"This subset holds {sizes_in_subset[query]} of the {sizes[query]} documents of query {query}, and "
             f"parts of {int(is_cut.sum())} queries in total. A ranking needs whole queries. lgb.cv cuts queries unless "
-            "params names a ranking objective: pass folds=sklearn.model_selection.GroupKFold(5), to which it passes the "
-            "queries. Pass all rows of a query to Dataset.subset."
+            "params names a ranking objective: pass folds=sklearn.model_selection.GroupKFold(5), to which it passes "
+            "the queries. Pass all rows of a query to Dataset.subset."
         )

@@ -382,7 +382,9 @@ class TestErrors:
     def test_boosters_that_cannot_be_stopped(self, host: str, settings: dict[str, str], rows: Rows) -> None:
         X, y, qid = rows
         made = QueryRanker(of_host(host, **settings), early_stopping_rounds=2)
-        with pytest.raises(ltr.LtrValueError, match=r"does not go with boost\w+='(dart|gblinear)'.*Use 'gb(dt|tree)'"):
+        with pytest.raises(
+            ltr.LtrValueError, match=r"does not work with boost\w+='(dart|gblinear)'.*Use 'gb(dt|tree)'"
+        ):
             made.fit(X, y, qid=qid)
 
     @pytest.mark.parametrize("host", HOSTS)

@@ -299,7 +299,7 @@ class TestErrors:
         inputs, n = frame(X_val, qid_val), len(y_val)
         for wrong, message in (
             ({"eval_set": [(inputs, y_val[1:])]}, rf"^eval_set\[0\]: .*got {n - 1} labels for {n} rows"),
-            ({"eval_set": [(inputs, y_val)], "eval_group": [[1, 2]]}, r"^eval_set\[0\]: eval_group does not fit"),
+            ({"eval_set": [(inputs, y_val)], "eval_group": [[1, 2]]}, r"^eval_set\[0\]: eval_group does not match"),
             ({"eval_set": [(inputs, y_val)], "eval_qid": [qid_val[::-1]]}, r"^eval_set\[0\]: .*two different sets of"),
             ({"eval_set": [(inputs, y_val)], "eval_qid": [qid_val] * 2}, "eval_qid must be a list.* 2 entries for 1"),
             ({"eval_X": (inputs,), "eval_y": (y_val, y_val)}, "eval_X is a tuple of 1 sets"),

@@ -159,7 +159,7 @@ class TestSearches:
         X, y, qid = rows
         made = QueryRanker(make_pipeline(StandardScaler(), Ridge()))
         cut = {"scoring": make_scorer("mrr"), "cv": KFold(3, shuffle=True, random_state=0), "error_score": "raise"}
-        with pytest.raises(ltr.LtrValueError, match="stands on both sides"):
+        with pytest.raises(ltr.LtrValueError, match="is on both sides of the split"):
             cross_validate(made, frame(X, qid), y, **cut)
 
 

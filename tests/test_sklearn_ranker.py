@@ -135,7 +135,7 @@ class TestScore:
         fitted = ranker().fit(X[:200], y[:200], qid=qid[:200])
         with pytest.raises(ltr.LtrTypeError, match="the scorer has no queries"):
             fitted.score(X, y)
-        with pytest.raises(ltr.LtrValueError, match="stands on both sides"):
+        with pytest.raises(ltr.LtrValueError, match="is on both sides of the split"):
             fitted.score(X[200:], y[200:], qid[200:])
         several = ranker(metric=["mrr", "map"]).fit(
             X, y, qid=qid

@@ -193,7 +193,7 @@ def test_nested_with_a_column(rows: Rows) -> None:
     inputs = frame(X, qid)
     search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=KFold(2), error_score="raise")
     whole = np.argsort(qid, kind="stable")  # queries together, and KFold cuts only the one in the middle
-    with pytest.raises(ltr.LtrValueError, match="stands on both sides"):
+    with pytest.raises(ltr.LtrValueError, match="is on both sides of the split"):
         cross_validate(search, inputs.iloc[whole], y[whole], cv=CV, groups=qid[whole], error_score="raise")
 
 
@@ -231,7 +231,7 @@ def test_routed_scores_to_start_from(rows: Rows) -> None:
 
 
 class TestFoldsThatCutQueries:
-    MESSAGE = r"Query \S+ stands on both sides, with \d+ documents.*GroupKFold\(\) with groups=qid"
+    MESSAGE = r"Query \S+ is on both sides of the split, with \d+ documents.*GroupKFold\(\) and groups=qid"
 
     @pytest.mark.parametrize("cv", [KFold(3, shuffle=True, random_state=0), KFold(2), ShuffleSplit(2, random_state=0)])
     def test_they_are_refused(self, cv: Any, rows: Rows) -> None:
@@ -296,7 +296,7 @@ class TestFoldsThatCutQueries:
     def test_queries_of_two_documents_cut_in_the_middle(self) -> None:
         X, qid = np.random.default_rng(0).random((40, 2)), np.tile(np.arange(20), 2)
         y = np.repeat([0, 1], 20)
-        with pytest.raises(ltr.LtrValueError, match="stands on both sides, with 1 documents"):
+        with pytest.raises(ltr.LtrValueError, match="is on both sides of the split, with 1 documents"):
             cross_validate(ranker(), frame(X, qid), y, scoring=make_scorer("p@1"), cv=KFold(2), error_score="raise")
 
     def test_whole_training_queries_may_be_scored(self, rows: Rows) -> None:

@@ -172,6 +172,6 @@ def refuse_undefined_means(result: Evaluation | Totals) -> None:
             raise UndefinedMeanError(
                 f"{name} is undefined for all {result.n_queries} queries of this data set (or the others have weight "
                 "0), so it has no mean. A metric is undefined where no document is relevant to it, an order metric "
-                "where all grades are equal, and a metric of your own where it returns NaN. Evaluate on other data, or set "
-                "no_relevant=0 or 1."
+                "where all grades are equal, and a metric of your own where it returns NaN. Evaluate on other data, or "
+                "set no_relevant=0 or 1."
             )

@@ -1,10 +1,11 @@
-"""scikit-learn: `make_scorer` for searches and cross-validation, `QueryRanker` to make rankers work there.
+"""scikit-learn: `make_scorer` for searches and cross-validation, `QueryRanker` for rankers in them.
 
-Folds must keep queries whole: ``cv=GroupKFold()`` with ``groups=qid``. The queries come from a column of X, or, with
-scikit-learn's metadata routing enabled, from ``qid=`` passed to ``fit``; scorer and ranker request it without being told.
+Folds must keep queries whole: use ``cv=GroupKFold()`` with ``groups=qid``. The queries come from a
+column of X. If scikit-learn's metadata routing is enabled, they may also come from ``qid=`` of
+``fit``. Scorer and ranker request it by default.
 
-``HalvingGridSearchCV`` needs ``resource="estimator__n_estimators"``: by default it draws rows, which cuts queries, and neither
-scorer nor ranker can see that.
+``HalvingGridSearchCV`` needs ``resource="estimator__n_estimators"``. By default it draws rows and
+cuts queries, which neither scorer nor ranker can detect.
 """
 
 from __future__ import annotations

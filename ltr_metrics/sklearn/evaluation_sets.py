@@ -12,21 +12,21 @@ from ltr_metrics._engine.grouping import Grouping, group_by_ids, group_by_sizes
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.sklearn.columns import as_labels, as_table, has_column, n_entries, queries_of, without_column
 from ltr_metrics.sklearn.steps import Steps
-from ltr_metrics.sklearn.training import QUERY_PARAMETERS, Training, mean_by_query
+from ltr_metrics.sklearn.training import QUERY_PARAMETERS, Training, mean_by_query, query_numbers
 
 SETS = ("eval_set", "eval_X", "eval_y")
 QUERIES = ("eval_qid", "eval_group")
-WEIGHTS_OF_XGBOOST = "sample_weight_eval_set"  # one a query where the estimator ranks
-PER_ROW = ("eval_sample_weight", "eval_init_score", WEIGHTS_OF_XGBOOST, "base_margin_eval_set")
+XGBOOST_WEIGHTS = "sample_weight_eval_set"  # one per query if the estimator is a ranker
+PER_ROW = ("eval_sample_weight", "eval_init_score", XGBOOST_WEIGHTS, "base_margin_eval_set")
 KINDS_OF_FEATURES = ("cat_features", "text_features", "embedding_features")  # of CatBoost's Pool
 
 
-class Given(NamedTuple):
-    """What ``fit`` was called with. By it an evaluation set is recognised as the training set."""
+class FitInput(NamedTuple):
+    """The training set as the user passed it to ``fit``. It may be an evaluation set too."""
 
     X: Any
     y: Any
-    column: str | int  # of X, with the queries
+    column: str | int  # of X that holds the queries
     grouping: Grouping  # of the rows of X
 
 
@@ -36,7 +36,7 @@ class EvaluationSet(NamedTuple):
     name: str  # as a user would write it: eval_set[0]
     X: Any  # without the column of queries
     y: Any
-    sizes: IntArray | None  # of its queries; None if they are not known
+    sizes: IntArray | None  # of its queries; None if they are unknown
     per_row: dict[str, Any]
     is_training: bool = False
     is_ready: bool = False  # X is a Pool of CatBoost, or a file
@@ -44,20 +44,20 @@ class EvaluationSet(NamedTuple):
     @property
     def query_numbers(self) -> IntArray | None:
         """The number of each row's query."""
-        return None if self.sizes is None else np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return None if self.sizes is None else query_numbers(self.sizes)
 
 
-def evaluation_sets(fit_params: dict[str, Any], given: Given) -> list[EvaluationSet]:
+def evaluation_sets(fit_params: dict[str, Any], fit_input: FitInput) -> list[EvaluationSet]:
     """Read the evaluation sets among the fit parameters."""
     pairs = _pairs(fit_params)
     for name in (*QUERIES, *PER_ROW):
-        n_given = n_entries(fit_params.get(name)) or 0
-        if pairs and n_given > len(pairs):
+        n_values = n_entries(fit_params.get(name)) or 0
+        if pairs and n_values > len(pairs):
             raise LtrValueError(
-                f"{name} must be a list with an entry for each evaluation set. Got {n_given} entries "
+                f"{name} must be a list with an entry for each evaluation set. Got {n_values} entries "
                 f"for {len(pairs)} set(s)."
             )
-    return [_read(name, pair, at, fit_params, given) for at, (name, pair) in enumerate(pairs)]
+    return [_read(name, pair, i, fit_params, fit_input) for i, (name, pair) in enumerate(pairs)]
 
 
 def host_parameters(
@@ -72,12 +72,14 @@ def host_parameters(
     accepted = inspect.signature(steps.last.fit).parameters
     if QUERY_PARAMETERS & accepted.keys():
         _refuse_without_queries(sets)
-    pairs = [_seen_by_last(one, steps, training) for one in sets]
-    sizes = [one.sizes for one in sets]
-    numbers = [one.query_numbers for one in sets]
+    pairs = [_seen_by_last(data, steps, training) for data in sets]
+    sizes = [data.sizes for data in sets]
+    numbers = [data.query_numbers for data in sets]
     kept = {name: value for name, value in fit_params.items() if name not in (*SETS, *QUERIES, *PER_ROW)}
     per_row = {
-        name: [_entries_of(name, one, accepted) for one in sets] for name in PER_ROW if fit_params.get(name) is not None
+        name: [_entries_of(name, data, accepted) for data in sets]
+        for name in PER_ROW
+        if fit_params.get(name) is not None
     }
     if "group_id" in accepted:
         return kept | per_row | {"eval_set": _pools(sets, pairs, kept, steps)}
@@ -85,7 +87,7 @@ def host_parameters(
         X, y = zip(*pairs, strict=True)
         kept |= {"eval_X": X, "eval_y": y}
     else:
-        kept["eval_set"] = [one.X if one.is_ready else pair for one, pair in zip(sets, pairs, strict=True)]
+        kept["eval_set"] = [data.X if data.is_ready else pair for data, pair in zip(sets, pairs, strict=True)]
     if "eval_qid" in accepted:
         kept["eval_qid"] = numbers
     elif "eval_group" in accepted:
@@ -97,41 +99,39 @@ def _pairs(fit_params: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return the name and the pair of each set."""
     sets, X, y = (fit_params.get(name) for name in SETS)
     if (X is None) != (y is None) or (sets is not None and X is not None):
-        given = ", ".join(name for name in SETS if fit_params.get(name) is not None)
-        raise LtrTypeError(f"Pass evaluation sets as eval_set, or as eval_X and eval_y. Got {given}.")
+        passed = ", ".join(name for name in SETS if fit_params.get(name) is not None)
+        raise LtrTypeError(f"Pass evaluation sets as eval_set, or as eval_X and eval_y. Got {passed}.")
     if X is not None and not isinstance(X, tuple):
         return [("eval_X", (X, y))]
     if X is not None:
         if not isinstance(y, tuple) or len(y) != len(X):
             raise LtrValueError(f"eval_X is a tuple of {len(X)} sets. eval_y must be a tuple of as many arrays.")
-        return [(f"eval_X[{at}]", pair) for at, pair in enumerate(zip(X, y, strict=True))]
+        return [(f"eval_X[{i}]", pair) for i, pair in enumerate(zip(X, y, strict=True))]
     if sets is None:
         return []
-    is_one_pair = isinstance(sets, tuple) and len(sets) == 2 and not all(isinstance(one, tuple) for one in sets)
+    is_one_pair = isinstance(sets, tuple) and len(sets) == 2 and not all(isinstance(data, tuple) for data in sets)
     if is_one_pair or not isinstance(sets, (list, tuple)):
         return [("eval_set", sets)]
-    return [(f"eval_set[{at}]", one) for at, one in enumerate(sets)]
+    return [(f"eval_set[{i}]", pair) for i, pair in enumerate(sets)]
 
 
-def _read(name: str, pair: Any, at: int, fit_params: dict[str, Any], given: Given) -> EvaluationSet:
-    per_row = {column: _entry(fit_params.get(column), at) for column in PER_ROW}
+def _read(name: str, pair: Any, index: int, fit_params: dict[str, Any], fit_input: FitInput) -> EvaluationSet:
+    per_row = {column: _entry(fit_params.get(column), index) for column in PER_ROW}
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         return EvaluationSet(name, pair, None, None, per_row, is_ready=True)
-    is_training = pair[0] is given.X and pair[1] is given.y
+    is_training = pair[0] is fit_input.X and pair[1] is fit_input.y
     with naming(name):
         refuse_different_indexes(X=pair[0], y=pair[1])
         X, y = as_table(pair[0]), as_labels(pair[1])
         n_rows = int(X.shape[0])
-        grouping = _queries(
-            X, n_rows, _entry(fit_params.get("eval_qid"), at), _entry(fit_params.get("eval_group"), at), given.column
-        )
+        ids, group = (_entry(fit_params.get(name), index) for name in QUERIES)
+        grouping = _queries(X, n_rows, ids, group, fit_input.column)
         if n_entries(y) != n_rows:
-            n_labels = n_entries(y)
-            raise LtrValueError(f"X and y must have one entry a row: got {n_labels} labels for {n_rows} rows.")
-        if is_training and grouping is not None and not np.array_equal(grouping.sizes, given.grouping.sizes):
+            raise LtrValueError(f"X and y must have one entry a row: got {n_entries(y)} labels for {n_rows} rows.")
+        if is_training and grouping is not None and not np.array_equal(grouping.sizes, fit_input.grouping.sizes):
             raise LtrValueError("This is the training set, but its queries differ from those of X.")
-    grouping = given.grouping if is_training else grouping
-    rows = {"X": without_column(X, given.column), "y": y} | per_row
+    grouping = fit_input.grouping if is_training else grouping
+    rows = {"X": without_column(X, fit_input.column), "y": y} | per_row
     if grouping is not None:
         rows = _ordered(rows, grouping)
     sizes = None if grouping is None else grouping.sizes
@@ -139,7 +139,7 @@ def _read(name: str, pair: Any, at: int, fit_params: dict[str, Any], given: Give
 
 
 def _queries(X: Any, n_rows: int, ids: Any, group: Any, column: str | int) -> Grouping | None:
-    """Return the queries of a set, from its column or from parameters of ``fit``, or None."""
+    """Return the queries of a set, from its column or from parameters of ``fit``, if it has any."""
     if ids is None and not has_column(X, column):
         return None if group is None else group_by_sizes(group, n_rows)
     ids = queries_of(X, ids, column, "The evaluation set")
@@ -148,21 +148,21 @@ def _queries(X: Any, n_rows: int, ids: Any, group: Any, column: str | int) -> Gr
     grouping = group_by_ids(ids)
     if group is not None and not (grouping.order is None and np.array_equal(group, grouping.sizes)):
         raise LtrValueError(
-            "eval_group does not fit the ids of the queries: it must hold their sizes, and their rows "
-            "must stand together. Leave eval_group out: QueryRanker makes it from the ids."
+            "eval_group does not match the ids of the queries: it must hold their sizes, and the rows of a query "
+            "must be together. Leave eval_group out: QueryRanker makes it from the ids."
         )
     return grouping
 
 
-def _entry(collection: Any, at: int) -> Any:
-    """Return what a list, or LightGBM's dict, has for one set."""
+def _entry(collection: Any, index: int) -> Any:
+    """Return the entry of one set in a list or in LightGBM's dict, or None."""
     if isinstance(collection, dict):
-        return collection.get(at)
-    return None if collection is None or at >= len(collection) else collection[at]
+        return collection.get(index)
+    return None if collection is None or index >= len(collection) else collection[index]
 
 
 def _ordered(columns: dict[str, Any], grouping: Grouping) -> dict[str, Any]:
-    """Bring the rows of each query together, in all columns that have an entry a row."""
+    """Bring the rows of each query together, in all columns with one entry a row."""
     if grouping.order is None:
         return columns
     n_rows = len(grouping.order)
@@ -173,48 +173,48 @@ def _ordered(columns: dict[str, Any], grouping: Grouping) -> dict[str, Any]:
 
 
 def _refuse_without_queries(sets: list[EvaluationSet]) -> None:
-    for one in sets:
-        if one.sizes is None and not one.is_ready:
+    for data in sets:
+        if data.sizes is None and not data.is_ready:
             raise LtrValueError(
-                f"{one.name} has no queries, which a ranker needs. Keep them in the same column as in the "
-                "X that you fit (QueryRanker removes it from both), or pass eval_qid, a list with one "
-                "array of ids for each evaluation set."
+                f"{data.name} has no queries, which a ranker needs. Keep them in the same column as in the X that you "
+                "fit (QueryRanker removes it from both), or pass eval_qid, a list with one array of ids for each "
+                "evaluation set."
             )
 
 
-def _seen_by_last(one: EvaluationSet, steps: Steps, training: Training) -> tuple[Any, Any]:
+def _seen_by_last(data: EvaluationSet, steps: Steps, training: Training) -> tuple[Any, Any]:
     """Return X and y of a set as the last step sees them.
 
-    The training set is returned as the same objects, by which LightGBM recognises it.
+    The training set is returned as the same objects, so that LightGBM recognises it.
     """
-    if one.is_training:
+    if data.is_training:
         return training.rows["X"], training.rows["y"]
-    if not one.is_ready:
-        return steps.transform(one.X), one.y
+    if not data.is_ready:
+        return steps.transform(data.X), data.y
     is_catboost = "catboost" in {kind.__module__.partition(".")[0] for kind in type(steps.last).__mro__}
     if steps.pipelines or not is_catboost:
-        raise LtrTypeError(f"{one.name} must be a pair (X, y). Got {type(one.X).__name__}.")
-    return one.X, None
+        raise LtrTypeError(f"{data.name} must be a pair (X, y). Got {type(data.X).__name__}.")
+    return data.X, None
 
 
-def _entries_of(name: str, one: EvaluationSet, accepted: Any) -> Any:
-    """Return the weights of a set, or its scores to start from. XGBoost's rankers get a weight a query."""
-    entries: AnyArray | None = one.per_row[name]
-    per_query = name == WEIGHTS_OF_XGBOOST and "qid" in accepted
-    if not per_query or entries is None or one.sizes is None or n_entries(entries) != one.sizes.sum():
+def _entries_of(name: str, data: EvaluationSet, accepted: Any) -> Any:
+    """Return the weights of a set, one per query for XGBoost's rankers, or its initial scores."""
+    entries: AnyArray | None = data.per_row[name]
+    per_query = name == XGBOOST_WEIGHTS and "qid" in accepted
+    if not per_query or entries is None or data.sizes is None or n_entries(entries) != data.sizes.sum():
         return entries
-    return mean_by_query(entries, one.sizes)
+    return mean_by_query(entries, data.sizes)
 
 
 def _pools(
     sets: list[EvaluationSet], pairs: list[tuple[Any, Any]], fit_params: dict[str, Any], steps: Steps
 ) -> list[Any]:
-    """Return CatBoost's data sets, since a pair has no place for the queries."""
+    """Return CatBoost's data sets, because a pair cannot hold the queries."""
     from catboost import Pool
 
     settings = steps.last.get_params() | fit_params
     kinds = {name: settings.get(name) for name in KINDS_OF_FEATURES}
     return [
-        X if one.is_ready else Pool(X, y, group_id=one.query_numbers, **kinds)
-        for one, (X, y) in zip(sets, pairs, strict=True)
+        X if data.is_ready else Pool(X, y, group_id=data.query_numbers, **kinds)
+        for data, (X, y) in zip(sets, pairs, strict=True)
     ]

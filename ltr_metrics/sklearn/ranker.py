@@ -1,4 +1,4 @@
-"""`QueryRanker`: a ranker that takes an id a row, and can therefore be cut into folds."""
+"""`QueryRanker`: a ranker that takes a query id per row, so that folds can split its data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import as_labels, as_table, as_weights, queries_of, without_column
 from ltr_metrics.sklearn.early_stopping import StopEarly
-from ltr_metrics.sklearn.evaluation_sets import Given, evaluation_sets, host_parameters
-from ltr_metrics.sklearn.fitted import of_the_fitted_estimator
+from ltr_metrics.sklearn.evaluation_sets import FitInput, evaluation_sets, host_parameters
+from ltr_metrics.sklearn.fitted import fitted_attribute
 from ltr_metrics.sklearn.guard import Extents
 from ltr_metrics.sklearn.scorer import QueryScorer, refuse_classifier
 from ltr_metrics.sklearn.steps import Steps
@@ -29,12 +29,13 @@ except ImportError:  # before 1.6 it was a method of BaseEstimator
 
 
 class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Make a ranker take an id a row, so that it can be cut into folds, and stop early inside each of them.
+    """Make a ranker take a query id per row, for cross-validation and for early stopping in folds.
 
-    ``LGBMRanker.fit`` wants sizes of queries, which no cross-validation can split. This wrapper takes ``qid``, one entry a
-    row in any order, brings the rows of a query together and hands the estimator what its ``fit`` has a parameter for:
-    ``group`` (LightGBM), ``qid`` (XGBoost) or ``group_id`` (CatBoost); an estimator with none of them is fitted on the rows
-    alone (a pointwise baseline).
+    ``LGBMRanker.fit`` takes sizes of queries, which no cross-validation can split. This wrapper
+    takes ``qid``, one entry a row in any order, and brings the rows of each query together. It
+    passes the queries as the parameter that the estimator's ``fit`` has: ``group`` (LightGBM),
+    ``qid`` (XGBoost) or ``group_id`` (CatBoost). An estimator with none of them is fitted on the
+    rows alone (a pointwise baseline).
 
     The estimator may be a `sklearn.pipeline.Pipeline`. Its steps never see the column of queries,
     and its last step gets the queries.
@@ -42,39 +43,41 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator : estimator
-        For example ``LGBMRanker()``, or ``make_pipeline(StandardScaler(), LGBMRanker())``.
-        It is cloned; its parameters are ``estimator__...``. The clone shares the estimator's
-        ``callbacks``, so that what they collect or report arrives. With early stopping they may read the metric of each
-        round, in XGBoost's log as ``evals_log["validation"]["ndcg_exp@10"]``.
+        For example ``LGBMRanker()``, or ``make_pipeline(StandardScaler(), LGBMRanker())``. It is
+        cloned, and its parameters are ``estimator__...``. The clone shares the estimator's
+        ``callbacks``, so you see what they collect or report. With early stopping they may read the
+        metric of each round, in XGBoost's log as ``evals_log["validation"]["ndcg_exp@10"]``.
     qid : str or int, default "qid"
-        Column of X that holds the queries, if there is one; it is not shown to the estimator.
+        Column of X that holds the queries, if there is one. The estimator does not see it.
     early_stopping_rounds : int, optional
-        Hold whole queries out of what ``fit`` gets, train on the others, stop when the metric on those held out has not risen
-        for this many rounds, and predict with the best round. For estimators of LightGBM and XGBoost; LightGBM's own metrics are
-        switched off in the clone (``metric="None"``). Default: train on all queries, for all rounds.
-        The steps of a pipeline are fitted on the queries that are not held out.
+        Hold out whole queries of the data that ``fit`` gets and train on the others. Stop when the
+        metric on the held-out queries has not risen for this many rounds, and predict with the best
+        round. This works for estimators of LightGBM and XGBoost. LightGBM's own metrics are
+        switched off in the clone (``metric="None"``). The steps of a pipeline are fitted on the
+        queries that are not held out. By default, all queries and all rounds are used.
     validation_fraction : float, default 0.2
-        Share of the queries to hold out for early stopping, at least one.
+        Share of the queries to hold out for early stopping, at least one query.
     metric : str or Metric, default "ndcg@10"
-        By which to stop, and what ``score`` returns; higher is better.
+        The metric to stop by, which ``score`` returns too. Higher is better.
     random_state : int, numpy.random.RandomState or None
-        Decides which queries are held out. Give a number in a search, so that all candidates get the same ones.
+        Selects the queries to hold out. Pass a number in a search, so that all candidates get the
+        same ones.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted clone.
     n_features_in_ : int
-        Columns of X, without the queries' one.
+        Number of columns of X, without the column of queries.
     feature_names_in_ : ndarray of str
-        Their names, if all are text.
+        Their names, if all of them are text.
     queries_ : dict
-        For each query that it was fitted on, held out or not, the number of its documents and the sum of their grades, by
-        which the scorer knows a query that a fold has cut in two.
+        For each query of the fit, held out or not, the number of its documents and the sum of their
+        grades. They tell the scorer whether a fold has cut a query in two.
     n_rounds_ : int
-        Boosting rounds that ``predict`` uses; only with early stopping.
+        Number of boosting rounds that ``predict`` uses. Exists only with early stopping.
     validation_qid_ : ndarray
-        Ids of the queries that were held out; only with early stopping.
+        Ids of the held-out queries. Exists only with early stopping.
     feature_importances_, coef_, intercept_ : ndarray
         Those of the fitted estimator, if it has them. They belong to the columns of X without the
         column of queries. Those of a pipeline's last step are available if the steps before it
@@ -94,15 +97,18 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     With early stopping, in a fold as well as here:
 
     >>> ranker = QueryRanker(
-    ...     lgb.LGBMRanker(n_estimators=500, n_jobs=1, verbose=-1), early_stopping_rounds=5, metric="err@10", random_state=0
+    ...     lgb.LGBMRanker(n_estimators=500, n_jobs=1, verbose=-1),
+    ...     early_stopping_rounds=5,
+    ...     metric="err@10",
+    ...     random_state=0,
     ... )
     >>> ranker = ranker.fit(X, y, qid=qid)
     >>> ranker.n_rounds_ < 100, len(ranker.validation_qid_)
     (True, 6)
     """
 
-    # scikit-learn reads these: fit and score ask for qid without being told; what it cannot see in fit's **fit_params
-    # becomes a parameter of set_fit_request.
+    # scikit-learn reads these. fit and score request qid by default. The parameters in fit's
+    # **fit_params, which scikit-learn cannot see, become parameters of set_fit_request.
     __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"qid": True} | dict.fromkeys(
         ("init_score", "base_margin", "eval_set", "eval_X", "eval_y", "eval_qid", "eval_group", "eval_metric")
     )
@@ -133,41 +139,43 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X : array, sparse matrix or data frame of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
         qid : array-like of shape (n_rows,), optional
-            Queries, if they are no column of X.
+            Query ids, if they are not a column of X.
         sample_weight : array-like of shape (n_rows,), optional
-            One a row; where the estimator takes ``qid`` and, as XGBoost does, one weight a query, their mean. Queries held out
-            for early stopping weigh the mean of theirs.
+            One weight a row. An estimator that takes ``qid`` and one weight per query, as XGBoost
+            does, gets the mean weight of each query. A query that is held out for early stopping
+            has the mean weight of its rows.
         **fit_params
-            Passed on to the estimator, brought into the same order, and cut into both parts, if they have an entry a row.
-            A pipeline's last step gets them, with its name as a prefix or without.
+            Passed on to the estimator. Parameters with one entry a row are reordered like X, and
+            split if queries are held out. A pipeline's last step gets them, with its name as a
+            prefix or without.
 
             Evaluation sets (``eval_set``, or ``eval_X`` and ``eval_y``) lose their column of
             queries, as X does, and are transformed by the steps of a pipeline. A ranker needs the
             queries of each set. They come from this column, or from ``eval_qid``, a list with one
             array of ids for each set. Pass one weight a row for evaluation sets: XGBoost's rankers
-            get the mean of each query.
+            get the mean weight of each query.
         """
-        _refuse_what_is_no_ranker(self.estimator)
+        _require_ranker(self.estimator)
         fit_params = Steps(self.estimator).parameters_of_last(_without_none(sample_weight=sample_weight) | fit_params)
         sample_weight = fit_params.pop("sample_weight", None)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        given, X, y = (X, y), as_table(X), as_labels(y)
+        fit_input, X, y = (X, y), as_table(X), as_labels(y)
         ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_column(X, self.qid)
-        self._look_at_features(features, reset=True)
+        self._check_features(features, reset=True)
         weights = None if sample_weight is None else as_weights(sample_weight)
         rows = {"X": features, "y": y} | _without_none(sample_weight=weights)
-        grouping, labels = group_by_ids(ids), _finite(y)
-        self._fit_clone(Training.of(rows, fit_params, grouping), Given(*given, self.qid, grouping))
+        grouping, labels = group_by_ids(ids), _finite_labels(y)
+        self._fit_clone(Training.of(rows, fit_params, grouping), FitInput(*fit_input, self.qid, grouping))
         self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
         return self
 
-    def _fit_clone(self, training: Training, given: Given) -> None:
+    def _fit_clone(self, training: Training, fit_input: FitInput) -> None:
         estimator = clone_sharing_callbacks(self.estimator)
         steps = Steps(estimator)
         for attribute in ("n_rounds_", "validation_qid_"):
             self.__dict__.pop(attribute, None)
         if self.early_stopping_rounds is None:
-            self._fit_on_all(steps, training, given)
+            self._fit_on_all(steps, training, fit_input)
         else:
             stop = StopEarly(
                 self.early_stopping_rounds, self.validation_fraction, self._scorer().metrics, self.random_state
@@ -175,28 +183,28 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.n_rounds_, self.validation_qid_ = stop.fit(steps, training)
         self.estimator_ = estimator
 
-    def _fit_on_all(self, steps: Steps, training: Training, given: Given) -> None:
-        sets = evaluation_sets(training.others, given)
-        for one in sets:
-            if not (one.is_training or one.is_ready):
-                with naming(one.name):
-                    self._look_at_features(one.X, reset=False)
+    def _fit_on_all(self, steps: Steps, training: Training, fit_input: FitInput) -> None:
+        sets = evaluation_sets(training.others, fit_input)
+        for data in sets:
+            if not (data.is_training or data.is_ready):
+                with naming(data.name):
+                    self._check_features(data.X, reset=False)
         training = steps.fit_transform(training)
         training = replace(training, others=host_parameters(sets, training.others, steps, training))
         training.fit(steps.last)
 
-    feature_importances_ = of_the_fitted_estimator("feature_importances_", of_columns=True)
-    coef_ = of_the_fitted_estimator("coef_", of_columns=True)
-    intercept_ = of_the_fitted_estimator("intercept_")
-    best_iteration_ = of_the_fitted_estimator("best_iteration_")
-    best_score_ = of_the_fitted_estimator("best_score_")
-    evals_result_ = of_the_fitted_estimator("evals_result_")
+    feature_importances_ = fitted_attribute("feature_importances_", per_column=True)
+    coef_ = fitted_attribute("coef_", per_column=True)
+    intercept_ = fitted_attribute("intercept_")
+    best_iteration_ = fitted_attribute("best_iteration_")
+    best_score_ = fitted_attribute("best_score_")
+    evals_result_ = fitted_attribute("evals_result_")
 
     def predict(self, X: Any) -> Any:
-        """Return a score a row; a column of queries is ignored."""
+        """Return one score a row. A column of queries is ignored."""
         check_is_fitted(self, "estimator_")
         features = without_column(as_table(X), self.qid)
-        self._look_at_features(features, reset=False)
+        self._check_features(features, reset=False)
         return self.estimator_.predict(features)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
@@ -207,17 +215,17 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X, y, qid
             As for ``fit``.
         sample_weight : array-like of shape (n_rows,), optional
-            One a row; a query's weight is their mean.
+            One weight a row. The weight of a query is their mean.
         """
         check_is_fitted(self, "estimator_")
         return float(self._scorer()(self, X, y, qid=qid, sample_weight=sample_weight))
 
-    def _look_at_features(self, features: Any, *, reset: bool) -> None:
-        """Take down the number and the names of the features, or compare them with those of the fit, as scikit-learn does."""
+    def _check_features(self, features: Any, *, reset: bool) -> None:
+        """Record the number and names of the features, or compare them with those of the fit."""
         if 0 in features.shape:
             raise LtrValueError(
-                f"X must have rows and, besides a column of queries, features: got {features.shape[0]} row(s) and {features.shape[1]} "
-                f"feature(s) (shape={tuple(features.shape)}) while a minimum of 1 is required."
+                f"X must have rows and, besides a column of queries, features: got {features.shape[0]} row(s) and "
+                f"{features.shape[1]} feature(s) (shape={tuple(features.shape)}) while a minimum of 1 is required."
             )
         try:
             if _validate_data is None:
@@ -231,7 +239,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         scorer = QueryScorer(self.metric, self.qid)
         if not scorer.is_single:
             raise LtrTypeError(
-                f"metric must be one metric, to stop and to score by. Got {self.metric!r}. For several pass scoring=make_scorer([...])."
+                f"metric must be one metric, to stop and to score by. Got {self.metric!r}. For several pass "
+                "scoring=make_scorer([...])."
             )
         return scorer
 
@@ -241,15 +250,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = tags.target_tags.positive_only = True  # grades
         if hasattr(self.estimator, "__sklearn_tags__"):
-            of_estimator = get_tags(self.estimator)
-            tags.input_tags = of_estimator.input_tags
-            tags.non_deterministic = of_estimator.non_deterministic
-            tags.estimator_type = of_estimator.estimator_type
-            tags.classifier_tags, tags.regressor_tags = of_estimator.classifier_tags, of_estimator.regressor_tags
+            estimator_tags = get_tags(self.estimator)
+            for name in ("input_tags", "non_deterministic", "estimator_type", "classifier_tags", "regressor_tags"):
+                setattr(tags, name, getattr(estimator_tags, name))
         return tags
 
 
-def _finite(y: Any) -> AnyArray:
+def _finite_labels(y: Any) -> AnyArray:
     labels = as_numbers(y, "y")
     bad = ~np.isfinite(labels)
     if bad.any():
@@ -258,7 +265,7 @@ def _finite(y: Any) -> AnyArray:
     return labels
 
 
-def _refuse_what_is_no_ranker(estimator: Any) -> None:
+def _require_ranker(estimator: Any) -> None:
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
         raise LtrTypeError(f"QueryRanker needs an estimator such as LGBMRanker(). Got {estimator!r}.")
     last = Steps(estimator).last

@@ -34,41 +34,50 @@ def make_scorer(
     log: PerQueryLog | None = None,
     names: Names = "canonical",
 ) -> QueryScorer:
-    """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``; higher is better.
+    """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``.
+
+    Higher values are better.
 
     Parameters
     ----------
     metrics : str, Metric, or several of them
-        One gives a float. A list gives a dict from one prediction, by the names that ``names`` chooses. A search's ``refit=``
-        must then be one of these names: by default ``"ndcg_exp@10"`` where ``"ndcg@10"`` was asked for.
+        One metric gives a float. A list gives a dict from one prediction, with the names that
+        ``names`` selects. A search's ``refit=`` must then be one of these names: by default
+        ``"ndcg_exp@10"`` if you asked for ``"ndcg@10"``.
     qid : str or int, default "qid"
-        Column of X that holds the queries: a name, or an index for arrays. Not needed where ``qid`` is routed.
+        Column of X that holds the queries: a name, or an index for arrays. It is not needed if
+        ``qid`` is routed.
     ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. A scorer does not follow the gain of the estimator's host (``label_gain``,
-        ``ndcg_exp_gain``), since a search compares all candidates by one metric. It warns where that differs.
+        As for `ltr_metrics.evaluate`. A scorer does not follow the gain of the estimator's host
+        (``label_gain``, ``ndcg_exp_gain``), since a search compares all candidates by one metric.
+        It warns if the gains differ.
     log : PerQueryLog, optional
-        With a folder, ``PerQueryLog(folder=...)``: gets the per-query values of every candidate and fold.
+        Records the values per query of every candidate and fold. It needs a folder:
+        ``PerQueryLog(folder=...)``.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in ``cv_results_``, and for ``refit=``. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
-        it, and ``"slug"`` is ``metric.slug``. A mapping gives names of your own: its keys are metrics as you asked for
-        them, or canonical names. The log is asked by these names too.
+        Names in ``cv_results_``, and for ``refit=``. ``"canonical"`` is ``str(metric)``,
+        ``"asked"`` is the name as you typed it, and ``"slug"`` is ``metric.slug``. A mapping gives
+        names of your own. Its keys are metrics as you asked for them, or canonical names. You can
+        look up values in the log by these names too.
 
     Returns
     -------
     QueryScorer
-        ``scorer(estimator, X, y, *, qid=None, sample_weight=None)``. It requests ``qid``; ``sample_weight`` (one a row) on
-        ``set_score_request(sample_weight=True)``.
+        ``scorer(estimator, X, y, *, qid=None, sample_weight=None)``. It requests ``qid``. It
+        requests ``sample_weight`` (one a row) after ``set_score_request(sample_weight=True)``.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        On scoring: no queries, or both a column and a routed ``qid`` that differ; a classifier, whose classes are no scores;
-        a metric that is undefined for all queries.
+        On scoring: if there are no queries, or a column and a routed ``qid`` that differ; for a
+        classifier, whose classes are not scores; for several predictions a row; for a metric that
+        is undefined for all queries.
 
     Warns
     -----
     LtrWarning
-        On scoring: the estimator is not in a `QueryRanker` and was trained on the column of queries.
+        On scoring: if the estimator is not in a `QueryRanker` and was trained on the column of
+        queries.
 
     Examples
     --------
@@ -150,7 +159,7 @@ class QueryScorer(MetricFunction):
         return f"make_scorer({metrics[0] if self.is_single else metrics!r}{options})"
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
-        """Change what is requested of metadata routing: ``qid`` (True from the start) and ``sample_weight``."""
+        """Change what metadata routing passes: ``qid`` (by default) and ``sample_weight``."""
         unknown = sorted(requests.keys() - self._requests.keys())
         if unknown:
             raise LtrTypeError(f"The scorer can request qid and sample_weight, not {', '.join(unknown)}.")
@@ -166,10 +175,10 @@ class QueryScorer(MetricFunction):
 
 
 def refuse_classifier(estimator: Any) -> None:
-    """Refuse what predicts classes."""
+    """Raise an error for an estimator that predicts classes."""
     knows_its_kind = hasattr(estimator, "__sklearn_tags__") or hasattr(estimator, "_estimator_type")
     if knows_its_kind and is_classifier(estimator):
         raise LtrTypeError(
-            f"predict of the classifier {type(estimator).__name__} gives classes, not scores: nearly all documents would tie. "
-            "Use a ranker or a regressor."
+            f"predict of the classifier {type(estimator).__name__} gives classes, not scores: nearly all documents "
+            "would tie. Use a ranker or a regressor."
         )

@@ -1,4 +1,4 @@
-"""Pipelines: the steps before the last one, which is the estimator that ranks."""
+"""Pipelines: the last step is the estimator that ranks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ltr_metrics.sklearn.training import Training
 class Steps:
     """The pipelines around an estimator, and the estimator itself.
 
-    ``last`` is the last step of the innermost pipeline. A fitted search stands for its best estimator.
+    ``last`` is the last step of the innermost pipeline. A fitted search is replaced by its best
+    estimator.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -37,24 +38,27 @@ class Steps:
         return [pipeline[:-1] for pipeline in self.pipelines]
 
     def parameters_of_last(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Return fit parameters without the last step's prefix, and refuse those of other steps."""
+        """Return fit parameters without the prefix of the last step.
+
+        Parameters of other steps are an error.
+        """
         pairs = list(fit_params.items())
         for pipeline in self.pipelines:
             prefix = f"{pipeline.steps[-1][0]}__"
             pairs = [(name.removeprefix(prefix), value) for name, value in pairs]
-        own = dict(pairs)
-        foreign = sorted(name for name in own if "__" in name) if self.pipelines else []
-        if foreign:
+        parameters = dict(pairs)
+        others = sorted(name for name in parameters if "__" in name) if self.pipelines else []
+        if others:
             raise LtrTypeError(
                 "QueryRanker passes fit parameters to the last step of a Pipeline alone. Got "
-                f"{foreign[0]}. Pass parameters of the last step with its name or without a prefix. "
+                f"{others[0]}. Pass parameters of the last step with its name or without a prefix. "
                 "With metadata routing enabled, other steps get what they request by set_fit_request."
             )
-        if len(own) < len(pairs):
+        if len(parameters) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
             raise LtrTypeError(f"{twice} is passed twice, with and without the name of the last step. Pass it once.")
-        return own
+        return parameters
 
     def fit_transform(self, training: Training) -> Training:
         """Fit the steps before the last one, and return the transformed training data."""
@@ -75,7 +79,7 @@ class Steps:
         return X
 
     def transform_training(self, training: Training) -> Training:
-        """Return rows that are held out, as the last step sees them."""
+        """Return training data as the last step sees them."""
         return _with_features(training, self.transform(training.rows["X"]))
 
     def names_seen_by_last(self, names: Iterable[str]) -> list[str] | None:

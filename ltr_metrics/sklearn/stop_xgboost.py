@@ -12,14 +12,15 @@ from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.sklearn.training import Training
 from ltr_metrics.xgboost import Monitor, early_stopping
 
-HELD_OUT = "validation"
+DATA_NAME = "validation"  # of the held-out queries, in XGBoost's log
 
 
 class InOrder(TrainingCallback):
-    """Callbacks that are called one after the other, each in every round.
+    """Call several callbacks one after the other, each in every round.
 
-    XGBoost before 3.2 calls callbacks in no order, and every version leaves out those that stand behind one which ends the
-    training. A callback of the user's reads the metric of the round (a tuner that prunes does), and ours must see every round.
+    XGBoost before 3.2 calls callbacks in no defined order. Every version skips those that come
+    after a callback that ends the training. A user's callback may read the metric of the round (a
+    tuner that prunes does), and ours must see every round.
     """
 
     def __init__(self, callbacks: Sequence[TrainingCallback]) -> None:
@@ -28,7 +29,8 @@ class InOrder(TrainingCallback):
         for callback in callbacks:
             if not isinstance(callback, TrainingCallback):
                 raise LtrTypeError(
-                    f"callbacks of XGBoost's estimators must be instances of xgboost.callback.TrainingCallback. Got {callback!r}."
+                    "callbacks of XGBoost's estimators must be instances of xgboost.callback.TrainingCallback. "
+                    f"Got {callback!r}."
                 )
 
     def before_training(self, model: Any) -> Any:
@@ -37,11 +39,11 @@ class InOrder(TrainingCallback):
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        stops = [callback.before_iteration(model, epoch, evals_log) for callback in self.callbacks]  # each is called
+        stops = [callback.before_iteration(model, epoch, evals_log) for callback in self.callbacks]  # calls each
         return any(stops)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        stops = [callback.after_iteration(model, epoch, evals_log) for callback in self.callbacks]  # each is called
+        stops = [callback.after_iteration(model, epoch, evals_log) for callback in self.callbacks]  # calls each
         return any(stops)
 
     def after_training(self, model: Any) -> Any:
@@ -50,25 +52,25 @@ class InOrder(TrainingCallback):
         return model
 
 
-def train(estimator: Any, rest: Training, held: Training, metrics: HostMetrics, rounds: int) -> int:
-    """Train on the rest, stop by the metric on what is held out, and return the best number of rounds."""
-    watched = metrics.request.metrics[0]
+def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:
+    """Train on the rest, stop by the held-out queries, and return the best number of rounds."""
+    metric = metrics.request.metrics[0]
     monitor = Monitor(
-        watched,
-        held.rows["X"],
-        held.rows["y"],
-        qid=held.qid,
-        name=HELD_OUT,
-        sample_weight=held.rows.get("sample_weight"),
-        base_margin=held.rows.get("base_margin"),
+        metric,
+        held_out.rows["X"],
+        held_out.rows["y"],
+        qid=held_out.qid,
+        name=DATA_NAME,
+        sample_weight=held_out.rows.get("sample_weight"),
+        base_margin=held_out.rows.get("base_margin"),
         missing=estimator.missing,
     )
-    # The rounds behind the best are cut off: Booster.predict, unlike XGBRanker.predict, would use them.
-    stopping = early_stopping(watched, rounds, data_name=HELD_OUT, save_best=True)
-    theirs = estimator.callbacks
-    estimator.callbacks = [InOrder([monitor, *(theirs or ()), stopping])]
+    # save_best removes later rounds: Booster.predict, unlike XGBRanker.predict, would use them.
+    stopping = early_stopping(metric, rounds, data_name=DATA_NAME, save_best=True)
+    user_callbacks = estimator.callbacks
+    estimator.callbacks = [InOrder([monitor, *(user_callbacks or ()), stopping])]
     try:
         rest.fit(estimator, verbose=rest.others.get("verbose", False))  # XGBRegressor would print every round
     finally:
-        estimator.callbacks = theirs  # or the fitted estimator would carry the data held out
+        estimator.callbacks = user_callbacks  # otherwise the fitted estimator would keep the held-out data
     return int(estimator.best_iteration) + 1

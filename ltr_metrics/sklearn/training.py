@@ -1,4 +1,4 @@
-"""What an estimator is fitted on: the rows of whole queries, and the form in which its ``fit`` takes the queries."""
+"""Training data: the rows of whole queries, in the form that an estimator's ``fit`` takes."""
 
 from __future__ import annotations
 
@@ -15,43 +15,49 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.sklearn.columns import n_entries
 
 QUERY_PARAMETERS = {"qid", "group", "group_id"}  # of a host's fit
-PER_FEATURE = {"feature_name", "feature_weights", "categorical_feature"}  # as many as rows by chance
+PER_FEATURE = {"feature_name", "feature_weights", "categorical_feature"}  # may have as many entries as rows by chance
 
 
-def is_of_evaluation(name: str) -> bool:
+def describes_evaluation_sets(name: str) -> bool:
     """Whether a fit parameter describes evaluation sets, whose rows are not those of X."""
     return name.startswith("eval_") or name.endswith("_eval_set")
 
 
+def query_numbers(sizes: IntArray) -> IntArray:
+    """Return the number of each row's query, for the rows of each query together."""
+    numbers: IntArray = np.repeat(np.arange(len(sizes)), sizes)
+    return numbers
+
+
 def mean_by_query(weights: Any, sizes: IntArray) -> AnyArray:
-    """Return one weight a query from one a row, rows of a query together."""
-    number = np.repeat(np.arange(len(sizes)), sizes)
-    return np.asarray(np.bincount(number, weights) / sizes)
+    """Return the mean weight of each query, for the rows of each query together."""
+    return np.asarray(np.bincount(query_numbers(sizes), weights) / sizes)
 
 
 @dataclass(frozen=True)
 class Training:
     """Arguments of ``fit``, with the rows of a query together."""
 
-    rows: dict[str, Any]  # X, y and whatever else has an entry a row
+    rows: dict[str, Any]  # X, y and everything else with one entry a row
     others: dict[str, Any]
     ids: AnyArray  # of the queries
     sizes: IntArray
 
     @classmethod
     def of(cls, rows: dict[str, Any], fit_params: dict[str, Any], grouping: Grouping) -> Training:
-        """Bring the rows of each query together, and those of the fit parameters that have an entry a row."""
+        """Bring the rows of each query together, in the fit parameters with one entry a row too."""
         n_rows = int(grouping.sizes.sum())
         for name, column in rows.items():
             if n_entries(column) != n_rows:
                 raise LtrValueError(
-                    f"X, y, qid and sample_weight must have one entry a row: got {n_entries(column)} of {name} for {n_rows} of qid."
+                    f"X, y, qid and sample_weight must have one entry a row: got {n_entries(column)} of {name} for "
+                    f"{n_rows} of qid."
                 )
-        made_here = sorted(QUERY_PARAMETERS & fit_params.keys())
-        if made_here:
-            raise LtrTypeError(f"QueryRanker makes {made_here[0]} for the estimator from qid: do not pass it.")
+        refused = sorted(QUERY_PARAMETERS & fit_params.keys())
+        if refused:
+            raise LtrTypeError(f"QueryRanker makes {refused[0]} for the estimator from qid: do not pass it.")
         for name, value in fit_params.items():
-            if name not in PER_FEATURE and not is_of_evaluation(name) and n_entries(value) == n_rows:
+            if name not in PER_FEATURE and not describes_evaluation_sets(name) and n_entries(value) == n_rows:
                 rows = rows | {name: value}
         others = {name: value for name, value in fit_params.items() if name not in rows}
         if grouping.order is not None:
@@ -60,32 +66,31 @@ class Training:
 
     @property
     def qid(self) -> AnyArray:
-        """The id of each row's query."""
+        """The query id of each row."""
         return np.repeat(self.ids, self.sizes)
 
-    def of_queries(self, chosen: BoolArray) -> Training:
+    def of_queries(self, mask: BoolArray) -> Training:
         """Return the rows of some of the queries."""
-        rows = _take(self.rows, np.flatnonzero(np.repeat(chosen, self.sizes)))
-        return Training(rows, self.others, self.ids[chosen], self.sizes[chosen])
+        rows = _take(self.rows, np.flatnonzero(np.repeat(mask, self.sizes)))
+        return Training(rows, self.others, self.ids[mask], self.sizes[mask])
 
     def fit(self, estimator: Any, **further: Any) -> None:
-        """Fit an estimator, with the queries in the form that it takes: one number a row, sizes, or not at all."""
+        """Fit an estimator, and pass the queries in the form that it takes, if any."""
         arguments = self.rows | self.others | further
         accepted = inspect.signature(estimator.fit).parameters
-        number = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        if "qid" in accepted:  # XGBoost, which also takes one weight a query and not a row
-            arguments["qid"] = number
+        if "qid" in accepted:  # XGBoost, which takes one weight per query
+            arguments["qid"] = query_numbers(self.sizes)
             if "sample_weight" in arguments:
                 arguments["sample_weight"] = mean_by_query(arguments["sample_weight"], self.sizes)
         elif "group" in accepted:  # LightGBM
             arguments["group"] = self.sizes
         elif "group_id" in accepted:  # CatBoost
-            arguments["group_id"] = number
+            arguments["group_id"] = query_numbers(self.sizes)
         estimator.fit(arguments.pop("X"), arguments.pop("y"), **arguments)
 
 
 def clone_sharing_callbacks(estimator: Any) -> Any:
-    """Clone an estimator, but not its callbacks: a copy of a tuner's callback would report to a copy of the study."""
+    """Clone an estimator, and share its callbacks: a tuner's callback reports to its study."""
     cloned = clone(estimator)
     parameters = estimator.get_params() if hasattr(estimator, "get_params") else {}
     callbacks = {name: value for name, value in parameters.items() if name.rpartition("__")[2] == "callbacks" and value}
