@@ -1,4 +1,4 @@
-"""Which round to keep, and which cannot be told from the best: against the formulas, written out query by query."""
+"""The round to keep and its plateau: against the formulas, written out query by query."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_by_hand() -> None:
     assert choose(values, confidence=0.999).plateau.tolist() == [0, 1, 2, 3, 4]
 
 
-def test_pairing_tells_rounds_apart_that_overlap() -> None:
+def test_paired_rounds_differ_although_their_errors_overlap() -> None:
     level = np.random.default_rng(0).random(50)
     better = level + 0.01 + 0.001 * np.sin(np.arange(50))
     found = choose([level, better])
@@ -108,11 +108,11 @@ def test_a_query_without_weight_or_value_counts_for_nothing() -> None:
     assert math.isnan(standard_error(values[:2], np.array([1.0, 0])))
 
 
-def test_a_round_that_shares_no_queries_with_the_best_is_not_told_from_it() -> None:
+def test_a_round_without_common_queries_does_not_differ_from_the_best() -> None:
     assert choose([[NAN, NAN, 0, 0.1], [1, 0.9, NAN, NAN], [0, 0.1, NAN, NAN]]).plateau.tolist() == [0, 1]
 
 
-def test_it_can_be_read_and_kept() -> None:
+def test_printed_text_and_dict() -> None:
     found = choose([[0, 0.5, 1], [1, 0.5, 1], [1, 0.5, 1]], rule="one_se")
     assert str(found) == repr(found)
     assert str(found).splitlines() == [
@@ -130,8 +130,8 @@ def test_it_can_be_read_and_kept() -> None:
     )
 
 
-def test_a_chosen_round_that_can_be_told_from_the_best_is_said_so() -> None:
-    """The rule goes by the spread between the queries, the plateau by their differences."""
+def test_the_text_of_a_chosen_round_that_differs_from_the_best() -> None:
+    """The rule uses the spread between queries, the plateau their differences."""
     level = np.array([0.1, 0.3, 0.6, 0.9])
     found = choose([level, level - 1, level + np.array([0.01, 0.02, 0.02, 0.01])], rule="one_se", confidence=0.999)
     assert (found.round, found.plateau.tolist()) == (0, [2])
@@ -143,7 +143,7 @@ def test_a_chosen_round_that_can_be_told_from_the_best_is_said_so() -> None:
     ]
 
 
-def test_what_cannot_be_answered() -> None:
+def test_arguments_that_are_refused() -> None:
     with pytest.raises(ltr.LtrValueError, match=r"rule must be one of 'max', 'one_se'; got 'first'"):
         choose([[0, 1]], rule="first")
     for confidence in (0, 1, 95, NAN, "high", True):

@@ -41,7 +41,7 @@ def test_values_are_those_of_every_round(trained: tuple) -> None:
         np.testing.assert_array_equal(values[round_], expected.per_query["ndcg@10"])
 
 
-def test_which_queries_improved_and_which_got_worse(trained: tuple) -> None:
+def test_changes_between_two_rounds(trained: tuple) -> None:
     _, log, (_, valid, _), _ = trained
     values = log.values(valid, "mrr")
     change = log.changes(valid, "mrr", before=1, after=7)
@@ -57,7 +57,7 @@ def test_which_queries_improved_and_which_got_worse(trained: tuple) -> None:
     assert len(gains) + len(losses) + len(change.unchanged) + undefined == 27
 
 
-def test_what_is_not_in_the_log_is_refused(trained: tuple) -> None:
+def test_unknown_names_metrics_and_rounds_are_refused(trained: tuple) -> None:
     _, log, (_, valid, _), _ = trained
     with pytest.raises(ltr.LtrError, match="no values of 'data_3'.*Did you mean 'data_"):
         log.values("data_3", "mrr")
@@ -91,7 +91,7 @@ def small(**options: object) -> tuple[lgb.Dataset, lgb.Dataset]:
     return train, lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train)
 
 
-def test_names_claim_nothing_that_the_host_does_not_tell() -> None:
+def test_default_names() -> None:
     train, valid = small()
     log = ltr.PerQueryLog()
     lgb.train(PARAMS, train, 2, [valid], feval=feval("err", log=log))
@@ -171,7 +171,7 @@ def test_segments_are_weighted_as_the_host_weights_queries() -> None:
 
 
 class Host:
-    """What a host hands over: something that can be weakly referenced."""
+    """An object of a host, which can be weakly referenced."""
 
 
 def record(

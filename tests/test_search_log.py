@@ -1,4 +1,4 @@
-"""PerQueryLog with a folder: scores from many processes, told apart, joined and compared."""
+"""PerQueryLog with a folder: scores from many processes, numbered, merged and compared."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def score(
     fitted: Any = "the rest of ids",
     **options: Any,
 ) -> ltr.Evaluation:
-    """Score one of three folds, and of the model that is one column of X; of part None, nobody knows what it was fitted on."""
+    """Score one of three folds by a model, which is one column of X.
+
+    With part None, the queries that it was fitted on are unknown.
+    """
     in_fold = fold == QID % 3
     chosen = np.flatnonzero(in_fold == ((side or part) != "train"))[rows]
     if isinstance(fitted, str):
@@ -72,12 +75,12 @@ def log(tmp_path: Path) -> ltr.PerQueryLog:
 
 
 def search(log: ltr.PerQueryLog, columns: Any = (0, 1, 2), **options: Any) -> dict[tuple[int, int], ltr.Evaluation]:
-    """Score each candidate on each fold, in an order that has no meaning."""
+    """Score each candidate on each fold, in an arbitrary order."""
     pairs = list(itertools.product(columns, range(3)))[::-1]
     return {(column, fold): score(log, column, fold, **options) for column, fold in pairs}
 
 
-def test_what_was_scored_comes_back(log: ltr.PerQueryLog) -> None:
+def test_scores_are_read_as_written(log: ltr.PerQueryLog) -> None:
     assert not log.folder.exists()
     results = search(log, weight=WEIGHT, convention="catboost", ties="mean", metrics=["ndcg@3", "mrr"])
     scores = log.scores()
@@ -99,13 +102,13 @@ def test_candidates_over_folds_and_over_queries(log: ltr.PerQueryLog) -> None:
     candidates = log.candidates("ndcg@3")
     assert [c.mean_over_folds for c in candidates] == sorted((c.mean_over_folds for c in candidates), reverse=True)
     for c in candidates:
-        mine = [results[c.number, fold] for fold in range(3)]
+        of_folds = [results[c.number, fold] for fold in range(3)]
         assert c.metric == "ndcg_exp@3"
         assert c.parameters == {"column": c.number}
         assert c.all_parameters == {"column": c.number, "seed": 7}
-        assert c.folds.tolist() == [result["ndcg@3"] for result in mine]
+        assert c.folds.tolist() == [result["ndcg@3"] for result in of_folds]
         assert c.mean_over_folds == np.mean(c.folds)
-        value = {q: v for r in mine for q, v in zip(r.qid.tolist(), r.per_query["ndcg@3"].tolist(), strict=True)}
+        value = {q: v for r in of_folds for q, v in zip(r.qid.tolist(), r.per_query["ndcg@3"].tolist(), strict=True)}
         assert c.qid == sorted(value)
         np.testing.assert_array_equal(c.values, [value[q] for q in c.qid])
         whole = ltr.evaluate(
@@ -141,18 +144,19 @@ def test_candidates_in_the_order_of_the_search(log: ltr.PerQueryLog) -> None:
         log.candidates("mrr", params={"column": 1})  # type: ignore[arg-type]
 
 
-def test_estimators_among_the_parameters_are_told_apart_by_theirs(log: ltr.PerQueryLog) -> None:
+def test_estimators_among_the_parameters_differ_by_their_parameters(log: ltr.PerQueryLog) -> None:
     models = [Ridge(alpha=2.0), Ridge(alpha=10.0), LinearRegression()]
     for column, model in enumerate(models):
         parameters = make_pipeline(StandardScaler(), "passthrough").set_params(passthrough=model).get_params(deep=True)
         assert parameters["passthrough"] is model
         score(log, column, 0, parameters=parameters)
-    found = log.candidates("mrr", params=[{"passthrough": model} for model in models])
-    assert [c.parameters["passthrough"] for c in found] == ["Ridge", "Ridge", "LinearRegression"]
-    assert [c.parameters.get("passthrough__alpha") for c in found] == [2.0, 10.0, None]
-    assert "passthrough__alpha" not in found[2].parameters
-    assert len(str(found[0].parameters)) > 100
-    assert str(found[0]).startswith(f"mrr of {str(found[0].parameters)[:100]}...: {found[0].mean_over_folds:.4f} over")
+    candidates = log.candidates("mrr", params=[{"passthrough": model} for model in models])
+    assert [c.parameters["passthrough"] for c in candidates] == ["Ridge", "Ridge", "LinearRegression"]
+    assert [c.parameters.get("passthrough__alpha") for c in candidates] == [2.0, 10.0, None]
+    assert "passthrough__alpha" not in candidates[2].parameters
+    first = candidates[0]
+    assert len(str(first.parameters)) > 100
+    assert str(first).startswith(f"mrr of {str(first.parameters)[:100]}...: {first.mean_over_folds:.4f} over")
     with pytest.raises(ltr.LtrKeyError, match="2 candidates"):
         log.candidates("mrr", params=[{"passthrough": Ridge}])
 
@@ -186,7 +190,7 @@ def test_the_table(log: ltr.PerQueryLog) -> None:
     assert table["documents"].sum() == 3 * len(Y)
 
 
-def test_a_table_of_lists_and_of_what_not_all_have(log: ltr.PerQueryLog) -> None:
+def test_a_table_of_lists_and_missing_values(log: ltr.PerQueryLog) -> None:
     score(log, 0, 0, parameters={"layers": (4, 2), "p": 1})
     score(log, 1, 0, parameters={"layers": None})
     score(log, 1, 1, parameters={"layers": None}, part=None, metrics="map")
@@ -199,7 +203,7 @@ def test_a_table_of_lists_and_of_what_not_all_have(log: ltr.PerQueryLog) -> None
     )
 
 
-def test_parts_are_apart(log: ltr.PerQueryLog) -> None:
+def test_parts_are_separate(log: ltr.PerQueryLog) -> None:
     results = {part: search(log, part=part, weight=WEIGHT) for part in ("test", "train")}
     assert [len(log.candidates("mrr", part)[0].values) for part in ("test", "train")] == [30, 30]
     train = {c.number: c for c in log.candidates("mrr", part="train")}
@@ -297,7 +301,7 @@ def test_two_searches_in_one_folder_are_refused(log: ltr.PerQueryLog, change: di
         ),
     ],
 )
-def test_what_cannot_be_compared_is_refused(log: ltr.PerQueryLog, options: dict[str, Any], message: str) -> None:
+def test_different_policies_are_refused(log: ltr.PerQueryLog, options: dict[str, Any], message: str) -> None:
     score(log, 0, 0)
     score(log, 1, 0, **options)
     with pytest.raises(ltr.LtrValueError, match=f"{message}.* in .*folder of its own"):
@@ -323,7 +327,7 @@ def test_a_query_that_was_cut_is_refused(log: ltr.PerQueryLog) -> None:
         log.candidates("mrr")
 
 
-def test_a_score_beside_the_search_is_none_of_its_folds(log: ltr.PerQueryLog) -> None:
+def test_a_score_on_other_data_is_not_a_fold(log: ltr.PerQueryLog) -> None:
     results = search(log, columns=[0, 1])
     held_out = QID + 1000
     score(log, 1, 0, ids=held_out, fitted=QID)  # search.score(X_test, y_test)
@@ -335,21 +339,21 @@ def test_a_score_beside_the_search_is_none_of_its_folds(log: ltr.PerQueryLog) ->
         assert max(c.qid) < 1000
 
 
-def test_a_model_that_is_scored_after_a_cross_validation_is_no_fold(log: ltr.PerQueryLog) -> None:
-    """One candidate, as cross_validate has it, then the final model on its training data and on others, then those of the folds."""
+def test_a_score_after_a_cross_validation_is_not_a_fold(log: ltr.PerQueryLog) -> None:
+    """After cross_validate, the final model and those of the folds are scored on other data."""
     results = search(log, columns=[1])
     trained = search(log, columns=[1], part="train")
 
-    def refuse_other_folds() -> None:
+    def assert_folds() -> None:
         (tested,), (fit,) = log.candidates("mrr"), log.candidates("mrr", part="train")
         assert tested.folds.tolist() == [results[1, fold]["mrr"] for fold in range(3)]
         assert sorted(fit.folds) == sorted(trained[1, fold]["mrr"] for fold in range(3))
 
     final = ltr.Queries(Y, qid=QID).evaluate_request(X[:, 1], resolve(METRICS))
     log.record_score({"column": 1, "seed": 7}, final, "train", fitted=QID)
-    refuse_other_folds()
+    assert_folds()
     score(log, 1, 0, ids=QID + 1000, fitted=QID)
-    refuse_other_folds()
+    assert_folds()
     assert [(s.search, s.part, s.fold) for s in log.scores()] == [
         *((0, "test", fold) for fold in range(3)),
         *((0, "train", fold) for fold in range(3)),
@@ -359,7 +363,7 @@ def test_a_model_that_is_scored_after_a_cross_validation_is_no_fold(log: ltr.Per
     for fold in range(3):  # cross_validate(return_estimator=True)
         for other in (1000, 2000, 3000):
             score(log, 1, 0, ids=QID + other, fitted=QID[fold != QID % 3])
-    refuse_other_folds()
+    assert_folds()
 
 
 def record(
@@ -372,8 +376,8 @@ def record(
     return result
 
 
-def test_several_searches_are_told_apart_and_not_mixed(log: ltr.PerQueryLog, tmp_path: Path) -> None:
-    """A nested cross-validation: two inner searches of three folds each; beside them, the scores of the outer folds."""
+def test_several_searches_are_not_mixed(log: ltr.PerQueryLog, tmp_path: Path) -> None:
+    """A nested cross-validation: two inner searches of three folds each, and the outer folds."""
     outer = [(np.arange(15, 30), np.arange(15)), (np.arange(15), np.arange(15, 30))]
     inner = [(np.setdiff1d(train, train[i::3]), train[i::3]) for train, _ in outer for i in range(3)]
     for fitted, scored in [*inner, *outer]:
@@ -408,7 +412,7 @@ def test_one_test_set_of_two_fits_is_two_folds_and_one_split_twice_is_one(log: l
 
 
 def test_splits_that_coincide_by_chance_are_refused(log: ltr.PerQueryLog) -> None:
-    """Each leaves some queries out, two of them the same ones: they would pass for the whole cross-validation."""
+    """Each leaves some queries out, and two leave out the same: these look like a whole search."""
     record(log, range(5), range(5, 25))
     record(log, range(5, 10), [*range(5), *range(10, 25)])
     record(log, range(3, 8), range(10, 30))
@@ -419,7 +423,7 @@ def test_splits_that_coincide_by_chance_are_refused(log: ltr.PerQueryLog) -> Non
 
 
 @pytest.mark.parametrize("ids", [QID.astype("datetime64[s]"), QID.astype("datetime64[ns]"), QID.astype(object)])
-def test_fitted_and_scored_ids_are_compared_as_python_has_them(log: ltr.PerQueryLog, ids: Any) -> None:
+def test_fitted_and_scored_ids_are_compared_as_python_objects(log: ltr.PerQueryLog, ids: Any) -> None:
     for fold in range(3):
         score(log, 0, fold, ids=ids, fitted=dict.fromkeys(ids[fold != QID % 3].tolist()))  # as QueryRanker has them
     assert {s.search for s in log.scores()} == {0}
@@ -429,7 +433,7 @@ def unknown(log: ltr.PerQueryLog, columns: Any = (0, 1), **options: Any) -> dict
     return search(log, columns, part=None, **options)
 
 
-def test_of_estimators_without_memory_test_and_training_parts_are_not_mixed(log: ltr.PerQueryLog) -> None:
+def test_without_memory_test_and_training_parts_are_not_mixed(log: ltr.PerQueryLog) -> None:
     results = unknown(log)
     assert [c.folds.tolist() for c in log.candidates("mrr", part=None, params=[{"column": 0}, {"column": 1}])] == [
         [results[column, fold]["mrr"] for fold in range(3)] for column in range(2)
@@ -443,7 +447,7 @@ def test_of_estimators_without_memory_test_and_training_parts_are_not_mixed(log:
         log.candidates("mrr", part=None)
 
 
-def test_of_two_folds_the_training_part_is_the_other_test_part(log: ltr.PerQueryLog) -> None:
+def test_without_memory_the_training_part_may_be_the_other_test_part(log: ltr.PerQueryLog) -> None:
     record(log, range(15), None, None)
     rows = QID < 15
     trained = ltr.Queries(Y[rows], qid=QID[rows]).evaluate_request(X[rows, 1], resolve("dcg"))
@@ -452,7 +456,7 @@ def test_of_two_folds_the_training_part_is_the_other_test_part(log: ltr.PerQuery
         log.candidates("dcg", part=None)
 
 
-def test_of_estimators_without_memory_a_missing_fold_is_not_explained(log: ltr.PerQueryLog) -> None:
+def test_without_memory_a_missing_fold_is_refused(log: ltr.PerQueryLog) -> None:
     unknown(log)
     score(log, 1, 0, part=None, ids=QID + 1000)  # search.score(X_test, y_test), or a fold that candidate 0 failed on
     with pytest.raises(
@@ -461,7 +465,7 @@ def test_of_estimators_without_memory_a_missing_fold_is_not_explained(log: ltr.P
         log.candidates("mrr", part=None)
 
 
-def test_of_estimators_without_memory_overlapping_folds_are_legal(log: ltr.PerQueryLog) -> None:
+def test_without_memory_folds_may_overlap(log: ltr.PerQueryLog) -> None:
     """ShuffleSplit: test parts share queries, and none contains another."""
     results = [record(log, queries, None, None) for queries in (range(10), range(5, 15), range(10, 20))]
     (one,) = log.candidates("dcg", part=None)
@@ -470,7 +474,7 @@ def test_of_estimators_without_memory_overlapping_folds_are_legal(log: ltr.PerQu
         log.candidates("dcg")
 
 
-def test_a_query_in_several_folds_has_the_mean_of_those_where_it_is_defined(log: ltr.PerQueryLog) -> None:
+def test_a_query_in_several_folds_has_the_mean_of_its_defined_values(log: ltr.PerQueryLog) -> None:
     def top(ranking: ltr.Ranking) -> Any:
         first = ranking.by_rank(ranking.queries.grades, 1)[:, 0]
         return np.where(first == 1, np.nan, first)
@@ -545,7 +549,7 @@ class Colour(Enum):
         (PurePosixPath("a/b"), PurePosixPath("a/c"), "a/b"),
     ],
 )
-def test_values_that_read_as_text_are_told_apart(one: Any, other: Any, text: str, log: ltr.PerQueryLog) -> None:
+def test_values_that_are_kept_as_text_differ(one: Any, other: Any, text: str, log: ltr.PerQueryLog) -> None:
     assert plain(one) == text
     for column, value in enumerate([one, other]):
         score(log, column, 0, parameters={"nested": [value]})
@@ -571,9 +575,9 @@ def test_parameters_are_plain_and_the_same_everywhere() -> None:
         "partial": functools.partial(as_text, 1),
         "callback": object(),
     }
-    found = json.loads(json.dumps(plain(given)))
-    assert np.isnan(found.pop("nan"))
-    assert found == {
+    read = json.loads(json.dumps(plain(given)))
+    assert np.isnan(read.pop("nan"))
+    assert read == {
         "none": None,
         "flag": True,
         "int": 3,

@@ -129,7 +129,7 @@ def _number_folds(ids: Mapping[Split, SortedIds]) -> dict[Split, int]:
 def scores_to_pandas(scores: Sequence[Score]) -> pandas.DataFrame:
     """Return a table with one row a score and query."""
     tables = [score.evaluation.to_pandas() for score in scores]
-    import pandas as pd  # there, since to_pandas needs it
+    import pandas as pd  # installed, or to_pandas had failed
 
     sizes = [len(table) for table in tables]
     table = pd.concat(tables, ignore_index=True)
