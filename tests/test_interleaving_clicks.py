@@ -197,7 +197,7 @@ def test_nothing_is_made_up_of_what_was_not_seen(grades: Any, clicks: Any, messa
 
 @pytest.mark.parametrize("n_grades", [0, -1, 2.5, True, None])
 def test_how_many_grades_is_a_count(n_grades: Any) -> None:
-    with pytest.raises(LtrValueError, match="n_grades must be the number of grades"):
+    with pytest.raises(LtrValueError, match="n_grades must be a whole number of at least 1"):
         ClickModel.fit([[0]], [[0]], n_grades=n_grades)
 
 

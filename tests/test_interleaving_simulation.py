@@ -266,7 +266,7 @@ GOOD: dict[str, Any] = {"qid": QID, "method": "ppm", "clicks": INFORMATIONAL, "i
         ({"clicks": "informational"}, r"clicks must be a ClickModel, such as ClickModel.informational\(grades=3\)"),
         ({"clicks": ClickModel.informational(grades=2)}, "grades 0 to 1, but there is a document of grade 2"),
         ({"clicks": ClickModel.position_based([0.1, 0.5, 1], [1, 0.5])}, "Got 2 for 3 slots"),
-        ({"impressions": 0}, "impressions must be a whole number, 1 or more. Got 0"),
+        ({"impressions": 0}, "impressions must be a whole number of at least 1. Got 0"),
         ({"impressions": 2.5}, "impressions must be a whole number"),
         ({"length": 0}, "length must be a whole number"),
         ({"rule": "wins"}, "rule must be one of 'own', 'clicks'"),

@@ -260,7 +260,7 @@ def test_a_subset_that_is_not_of_whole_queries_is_refused(parts: list[Part], row
         if rows == "in two steps":  # the second takes whole what the first has left of queries
             taken = len(range(0, int(ltr.qid_to_group(parts[0][2])[0]), 2))
             valid = valid.subset(np.arange(taken))
-    with pytest.raises(ltr.LtrValueError, match=r"holds \d+ of the \d+ documents of query 0.*pass all rows of a query"):
+    with pytest.raises(ltr.LtrValueError, match=r"holds \d+ of the \d+ documents of query 0.*Pass all rows of a query"):
         train(train_set, [valid])
 
 

@@ -199,7 +199,7 @@ MISUSES: dict[str, tuple[dict[str, Any], str]] = {
     "neither": ({}, "'method' and 'clicks' is missing"),
     "unknown option": ({"method": "ppm", "clicks": USERS, "impresions": 5}, "no option 'impresions'. Did you mean 'impressions'"),
     "no such method": ({"method": "ppn", "clicks": USERS}, "no method 'ppn'. Did you mean 'ppm'"),
-    "grades": ({"method": "ppm", "clicks": ClickModel.perfect(3)}, "for the grades 0 to 2, and there is a document of grade 3"),
+    "grades": ({"method": "ppm", "clicks": ClickModel.perfect(3)}, "for the grades 0 to 2, but there is a document of grade 3"),
     "no users": ({"method": "ppm", "clicks": "informational"}, "clicks must be a ClickModel"),
 }  # fmt: skip
 
@@ -499,9 +499,9 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "no number": ([*AB, "--interleave", "ppm", "--clicks", "0.1,x"], "must be NAME:GRADES.*Got '0.1,x'"),
     "nothing behind the slash": ([*AB, "--interleave", "ppm", "--clicks", "0.1,1/"], "must be NAME:GRADES.*Got '0.1,1/'"),
     "two slashes": ([*AB, "--interleave", "ppm", "--clicks", "0/1/1"], "must be NAME:GRADES.*Got '0/1/1'"),
-    "no probability": ([*AB, "--interleave", "ppm", "--clicks", "0.1,1.5"], r"--clicks 0.1,1.5: click must hold probabilities, 0 to 1: got 1.5 at 1"),
-    "NaN": ([*AB, "--interleave", "ppm", "--clicks", "0.1,nan"], "click must hold probabilities, 0 to 1: got nan at 1"),
-    "fewer to stop": ([*AB, "--interleave", "ppm", "--clicks", "0.1,0.2/0.3"], "stop must have one probability a grade, as click: got 1 for 2"),
+    "no probability": ([*AB, "--interleave", "ppm", "--clicks", "0.1,1.5"], r"--clicks 0.1,1.5: click must be probabilities, 0 to 1. Got 1.5 at index 1"),
+    "NaN": ([*AB, "--interleave", "ppm", "--clicks", "0.1,nan"], "click must be probabilities, 0 to 1. Got nan at index 1"),
+    "fewer to stop": ([*AB, "--interleave", "ppm", "--clicks", "0.1,0.2/0.3"], "stop must have one probability per grade, like click. Got 1 for 2"),
 }  # fmt: skip
 
 
@@ -518,7 +518,7 @@ def test_bad_calls_are_refused_before_the_data_are_read(run: Any, monkeypatch: p
 def test_grades_that_users_know_nothing_of(run: Any) -> None:
     done = run(*AB, "--interleave", "ppm", "--clicks", "perfect:2")
     assert (done.status, done.out) == (2, "")
-    assert "probabilities for the grades 0 to 1, and there is a document of grade 2" in done.err
+    assert "probabilities for the grades 0 to 1, but there is a document of grade 2" in done.err
 
 
 def test_all_published_users_have_a_name() -> None:
