@@ -27,6 +27,7 @@ SCRIPT = '<script>alert("1")</script> & </td>'
 NO_RESULTS = {
     "LtrKeyError": "an error",
     "Metric": "its name",
+    "HostMetrics": "the names of its metrics",
     "Limit": "a part of a rule's text",
     "Printed": "what results inherit",
 }
