@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from ltr_metrics._engine.words import (
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import (
+    CONVENTIONS,
     OF_ANY_RANKING,
     TIES,
     Convention,
@@ -100,7 +101,7 @@ def leaves_gain_open(metric: OneMetric) -> bool:
     if not isinstance(metric, str):
         return False
     parsed = parse(metric)
-    return any(field.name == "gain" for field in fields(parsed.cls)) and "gain" not in parsed.given
+    return "gain" in CONVENTIONS["default"].completing(parsed.cls) and "gain" not in parsed.given
 
 
 def name_of(metric: object) -> str:
