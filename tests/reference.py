@@ -96,6 +96,29 @@ def average_precision(
     return total / divisor
 
 
+def q_measure(
+    ranked: Ranked,
+    labels: Ranked,
+    k: int | None,
+    rel: Rel = None,
+    gain: str | tuple[float, ...] = "linear",
+    beta: float = 1,
+) -> float:
+    def cumulative_gain(shown: Ranked) -> float:
+        return math.fsum(gain_of(y, gain) for y in shown if is_relevant(y, rel))
+
+    relevant = count(labels, rel)
+    if not relevant:
+        return math.nan
+    ideal = sorted(labels, reverse=True)
+    total = math.fsum(
+        (count(ranked[:i], rel) + beta * cumulative_gain(ranked[:i])) / (i + beta * cumulative_gain(ideal[:i]))
+        for i, y in enumerate(ranked[:k], start=1)
+        if is_relevant(y, rel)
+    )
+    return total / (relevant if k is None else min(relevant, k))
+
+
 def reciprocal_rank(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None) -> float:
     if not count(labels, rel):
         return math.nan
@@ -160,6 +183,7 @@ METRICS = {
     "hit": hit,
     "rprec": r_precision,
     "map": average_precision,
+    "q": q_measure,
     "mrr": reciprocal_rank,
     "err": err,
     "rbp": rbp,

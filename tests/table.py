@@ -24,6 +24,7 @@ from ltr_metrics.metrics import (
     PairAccuracy,
     PFound,
     Precision,
+    QMeasure,
     Recall,
     RPrec,
     Spearman,
@@ -64,6 +65,7 @@ class Entry:
 
 
 ONE = {"perfect_is_one": True}
+GRADED_Q = {"perfect_is_one": True, "better_above_never_harms": False}  # 0, 3, 1 scores more than 1, 3, 0
 LONGER_IS_OTHER = {"padding_is_harmless": False}
 NOT_BY_GRADE = {"padding_is_harmless": False, "better_above_never_harms": False}
 
@@ -96,6 +98,12 @@ TABLE = (
     Entry(MAP, "map", {"denominator": "hits"}, better_above_never_harms=False, **ONE),
     Entry(MAP, "map", {"rel": 2}, **ONE),
     Entry(MAP, "map", {"rel": "binary"}, highest=1, **ONE),
+    Entry(QMeasure, "q", **GRADED_Q),
+    Entry(QMeasure, "q", {"rel": 2, "beta": 10}, **GRADED_Q),
+    Entry(QMeasure, "q", {"gain": "exp", "beta": 0.3}, **GRADED_Q),
+    Entry(QMeasure, "q", {"gain": (0.0, 0.5, 2.0, 2.0, 9.0)}, **GRADED_Q),
+    Entry(QMeasure, "q", {"rel": "binary"}, highest=1, **ONE),
+    Entry(QMeasure, "q", {"beta": 0}, **ONE),
     Entry(MRR, "mrr", **ONE),
     Entry(MRR, "mrr", {"rel": 3}, **ONE),
     Entry(ERR, "err"),

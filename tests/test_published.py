@@ -44,6 +44,15 @@ def test_err_of_three_lists() -> None:
     assert round(of_ranked([2, 4, 0, 1], "err")[0], 6) == 0.569153
 
 
+def test_q_measure_of_ntcireval() -> None:
+    """NTCIREVAL's sample.rel and sample.res with gains 1:2:3, as its README and pyNTCIREVAL's tests print them (4 digits)."""
+    labels = [0, 3, 0, 2, 3, 3, 2, 2, 1, 1, 1, 1]  # the third is not judged; those after the fourth are not retrieved
+    retrieved = np.arange(len(labels)) < 4
+    names = ["map", "q", "map@2", "q@2"]
+    result = ltr.evaluate(labels, -np.arange(len(labels)), group=[len(labels)], metrics=names, retrieved=retrieved)
+    assert [round(result[name], 4) for name in names] == [0.1, 0.0967, 0.25, 0.25]
+
+
 # -- reference/metrics_published.json: every entry is checked, or named here with the reason why it is not -----------------
 
 

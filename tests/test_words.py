@@ -35,7 +35,7 @@ from ltr_metrics.interleaving import (
     simulation,
 )
 from ltr_metrics.io import read_trec
-from ltr_metrics.metrics import conventions, gain
+from ltr_metrics.metrics import conventions, dcg, gains
 from ltr_metrics.report import html
 
 LITERALS = {name: kind for name, kind in vars(words).items() if get_origin(kind) is Literal}
@@ -49,8 +49,8 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "Unjudged": [queries.UNJUDGED],
     "ConventionName": [ltr.CONVENTIONS],
     "HostOfGain": [conventions.HOSTS],
-    "NamedGain": [gain.GAINS],
-    "NamedDiscount": [gain.DISCOUNTS],
+    "NamedGain": [gains.GAINS],
+    "NamedDiscount": [dcg.DISCOUNTS],
     "Test": [inference.TESTS, table.TESTS],
     "Correction": [inference.CORRECTIONS],
     "CorrectionOver": [settings.CORRECTION_OVER],

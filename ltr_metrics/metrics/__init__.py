@@ -4,11 +4,13 @@ from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.cascade import ERR, PFound
 from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
+from ltr_metrics.metrics.dcg import CG, DCG, NDCG
 from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.function import FunctionMetric
-from ltr_metrics.metrics.gain import CG, DCG, NDCG
+from ltr_metrics.metrics.ideal import ideal_by_rank
 from ltr_metrics.metrics.names import METRICS, MetricInfo, available_metrics, metric
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
+from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
 from ltr_metrics.metrics.shown import Judged, MeanOf
 
@@ -32,10 +34,12 @@ __all__ = [
     "PFound",
     "PairAccuracy",
     "Precision",
+    "QMeasure",
     "RPrec",
     "RankMetric",
     "Recall",
     "Spearman",
     "available_metrics",
+    "ideal_by_rank",
     "metric",
 ]

@@ -111,15 +111,47 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class RankMetric(Metric):
-    """A sum over the first k ranks of what each document adds, divided by what the labels decide.
+    """A sum over the first k ranks of what each document contributes, divided by a number that the labels decide.
 
-    To make a metric of your own, subclass it as a frozen dataclass, set ``NAME`` and write `contributions`, and `divisor`
-    if there is one; see ``docs/definitions.md``.
+    To write a metric of your own, subclass this class as a frozen dataclass.
+    Set ``NAME``, write `contributions`, and `divisor` if there is one.
+    Parameters of the metric are fields, and become part of its name.
+    The following helpers make it correct for all options of `evaluate`:
+
+    - ``ranking.queries.grades`` has the distinct grades in ascending order.
+      A value for each of them, such as a gain, is an array of the same length.
+    - ``ranking.expected(values, depth)`` gives such a value by rank, a tied document having its tie's mean.
+      That is enough for every metric that adds up values of documents.
+    - ``ltr_metrics.metrics.tie_expectation`` has the expectations for other metrics, and `OpenTies` to write a new one.
+    - ``ideal_by_rank(block, values, depth)`` gives the value by rank of the ideal ranking.
+    - Inherit `BinaryMetric` for ``rel``: `relevant`, `lowest` and `n_relevant` (R).
+    - Inherit `GainMetric` for ``gain``: `gains`.
 
     Parameters
     ----------
     k : int, optional
         Cutoff: only the first ``k`` ranks count. None, the default, is the whole list.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from typing import ClassVar
+    >>> import numpy as np
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.metrics import ideal_by_rank
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Kept(ltr.RankMetric):
+    ...     NAME: ClassVar[str] = "kept"
+    ...     power: float = 1
+    ...
+    ...     def contributions(self, ranking, depth):  # what each rank adds, (queries x depth)
+    ...         return ranking.expected(ranking.queries.grades**self.power, depth)
+    ...
+    ...     def divisor(self, block, k):  # one number a query; NaN where the metric is undefined
+    ...         ideal = ideal_by_rank(block, block.queries.grades**self.power, k or block.width).sum(axis=1)
+    ...         return np.where(ideal > 0, ideal, np.nan)
+    >>> ltr.evaluate([3, 0, 4], [3, 2, 1], group=[3], metrics=[Kept(k=1), Kept(k=2, power=2)]).mean
+    {'kept@1': 0.75, 'kept(power=2)@2': 0.36}
     """
 
     k: int | None = None

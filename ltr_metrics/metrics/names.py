@@ -14,10 +14,11 @@ from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.cascade import ERR, PFound
 from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
+from ltr_metrics.metrics.dcg import CG, DCG, NDCG
 from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.function import FunctionMetric
-from ltr_metrics.metrics.gain import CG, DCG, NDCG
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
+from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
 from ltr_metrics.metrics.shown import Judged, MeanOf
 
@@ -31,6 +32,7 @@ METRICS: tuple[type[Metric], ...] = (
     Hit,
     RPrec,
     MAP,
+    QMeasure,
     MRR,
     ERR,
     RBP,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -102,7 +102,7 @@ def leaves_gain_open(metric: OneMetric) -> bool:
     if not isinstance(metric, str):
         return False
     parsed = parse(metric)
-    return any(field.name == "gain" for field in fields(parsed.cls)) and "gain" not in parsed.given
+    return "gain" in CONVENTIONS["default"].completing(parsed.cls) and "gain" not in parsed.given
 
 
 def name_of(metric: object) -> str:

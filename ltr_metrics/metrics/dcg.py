@@ -12,14 +12,12 @@ from ltr_metrics._engine.blocks import Block, ideal_rankings
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, with_padding_value
-from ltr_metrics._engine.words import NamedDiscount, NamedGain, ShortOfNDCG
+from ltr_metrics._engine.words import NamedDiscount, ShortOfNDCG
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, require_parameter
-from ltr_metrics.metrics.tables import as_table, of_table
+from ltr_metrics.metrics.gains import GainMetric, refuse_falling, refuse_name_in_use, refuse_overflow
 
-GAINS: tuple[NamedGain, ...] = get_args(NamedGain)
 DISCOUNTS: tuple[NamedDiscount, ...] = get_args(NamedDiscount)
-Gain = NamedGain | tuple[float, ...] | Callable[[FloatArray], FloatArray]
 Discount = NamedDiscount | Callable[[FloatArray], FloatArray]
 
 
@@ -56,7 +54,7 @@ class CG(RankMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DCG(RankMetric):
+class DCG(GainMetric, RankMetric):
     r"""Discounted cumulative gain; higher is better, from 0 without an upper limit.
 
     .. math:: DCG@k = \sum_{i=1}^{\min(k, n)} gain(y_i) \, discount(i)
@@ -93,25 +91,13 @@ class DCG(RankMetric):
     COMPLETED_BY: ClassVar[str] = "ndcg"  # a system's gain is the same for both
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"dcg_exp": {"gain": "exp"}, "dcg_lin": {"gain": "linear"}}
 
-    gain: Gain = "exp"
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.gain, (list, tuple, np.ndarray)):
-            object.__setattr__(self, "gain", as_table(self.gain, "gain table", self.NAME))
-        if self.gain not in GAINS and not callable(self.gain) and not isinstance(self.gain, tuple):
-            raise LtrValueError(
-                f"The parameter gain of {self.NAME} must be one of 'exp', 'linear', a table or a function; got {self.gain!r}."
-            )
         if not callable(self.discount):
             require_parameter(self, "discount", DISCOUNTS)
-        for name, words in (("gain", GAINS), ("discount", DISCOUNTS)):
-            given = getattr(self, name)
-            if callable(given) and getattr(given, "__name__", "") in words:
-                raise LtrValueError(
-                    f"A {name} function named {given.__name__!r} would be logged as the {name} of that name. Rename it."
-                )
+        refuse_name_in_use("discount", self.discount, DISCOUNTS)
         str(self)  # a function without a name is refused here and not when the first log line is written
 
     def _spelled(self) -> tuple[str, dict[str, Any]]:
@@ -121,33 +107,8 @@ class DCG(RankMetric):
             parameters.pop("gain", None)
         return name + short, parameters
 
-    def check(self, queries: LabelledQueries) -> None:
-        self.gains(queries)
-
-    def gains(self, queries: LabelledQueries) -> FloatArray:
-        """Return the gain of each distinct grade."""
-        return queries.cached(("gains", self.gain), lambda: self._gains(queries))
-
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         return ranking.expected(self.gains(ranking.queries), depth) * self.discounts(ranking.queries, depth)
-
-    def _gains(self, queries: LabelledQueries) -> FloatArray:
-        grades = queries.grades
-        if self.gain == "exp":
-            gains = _exponential(grades)
-        elif self.gain == "linear":
-            gains = grades
-        elif isinstance(self.gain, tuple):
-            gains = of_table(queries, self.gain, f"gain table of {self}")
-        else:
-            gains = np.asarray(self.gain(grades.copy()), dtype=np.float64)
-            if gains.shape != grades.shape:
-                raise LtrValueError(
-                    f"The gain of {self} must give one gain a grade: got {gains.shape} for {grades.shape}."
-                )
-        remedy = f"Use the linear gain ({self.NAME}_lin) or a gain table for such grades."
-        refuse_overflow(self, queries, gains, remedy)
-        return gains
 
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return the discount of each rank."""
@@ -207,14 +168,8 @@ class NDCG(DCG):
         require_parameter(self, "short", get_args(ShortOfNDCG))
 
     def check(self, queries: LabelledQueries) -> None:
-        gains = self.gains(queries)
-        wrong = (gains < 0) | (np.diff(gains, prepend=0.0) < 0)
-        if wrong.any():
-            grade = queries.grades[int(wrong.argmax())]
-            raise LtrValueError(
-                f"The gain of {self} must not be negative nor fall as the grade rises, or the ideal ranking is not the best one: it "
-                f"does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. Use dcg for such a gain."
-            )
+        super().check(queries)
+        refuse_falling(self, queries, self.gains(queries), "Use dcg for such a gain.")
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         queries = block.queries
@@ -231,24 +186,3 @@ class NDCG(DCG):
             shown = grades[:, :k]
             ideal[members] = np.cumsum(gains[shown] * self.discounts(queries, shown.shape[1]), axis=1)[:, -1]
         return np.where(ideal > 0, ideal, np.nan)
-
-
-def _exponential(grades: FloatArray) -> FloatArray:
-    """2^y - 1, without losing the digits of small fractional grades, and exact for whole ones."""
-    whole = np.floor(grades)
-    with np.errstate(over="ignore"):
-        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64)) - 1  # exp2 need not be exact for whole numbers
-        small = np.expm1(np.minimum(grades, 1) * np.log(2))
-        return np.where(whole == grades, exact, np.where(grades < 1, small, np.exp2(grades) - 1))
-
-
-def refuse_overflow(metric: RankMetric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
-    """Raise an error if a gain is not finite, or its sum over a query might not be."""
-    with np.errstate(over="ignore"):
-        overflow = ~np.isfinite(gains * queries.sizes.max())
-    if overflow.any():
-        grade = queries.grades[int(overflow.argmax())]
-        raise LtrValueError(
-            f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} at "
-            f"{queries.first_row_of_grade(grade)}. {remedy}"
-        )

@@ -1,0 +1,109 @@
+"""Gains: numbers for grades, for every metric that adds them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import numpy as np
+
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.words import NamedGain
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.tables import as_table, of_table
+
+GAINS: tuple[NamedGain, ...] = get_args(NamedGain)
+Gain = NamedGain | tuple[float, ...] | Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainMetric(Metric):
+    """Base of the metrics that have a gain for each grade.
+
+    Parameters
+    ----------
+    gain : {"exp", "linear"}, sequence of float, or callable
+        As for `DCG`.
+    """
+
+    gain: Gain = "exp"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.gain, (list, tuple, np.ndarray)):
+            object.__setattr__(self, "gain", as_table(self.gain, "gain table", self.NAME))
+        if self.gain not in GAINS and not callable(self.gain) and not isinstance(self.gain, tuple):
+            raise LtrValueError(
+                f"The parameter gain of {self.NAME} must be one of 'exp', 'linear', a table or a function; got {self.gain!r}."
+            )
+        refuse_name_in_use("gain", self.gain, GAINS)
+
+    def check(self, queries: LabelledQueries) -> None:
+        super().check(queries)
+        self.gains(queries)
+
+    def gains(self, queries: LabelledQueries) -> FloatArray:
+        """Return the gain of each distinct grade."""
+        return queries.cached(("gains", self.gain), lambda: self._gains(queries))
+
+    def _gains(self, queries: LabelledQueries) -> FloatArray:
+        grades = queries.grades
+        if self.gain == "exp":
+            gains = _exponential(grades)
+        elif self.gain == "linear":
+            gains = grades
+        elif isinstance(self.gain, tuple):
+            gains = of_table(queries, self.gain, f"gain table of {self}")
+        else:
+            gains = np.asarray(self.gain(grades.copy()), dtype=np.float64)
+            if gains.shape != grades.shape:
+                raise LtrValueError(
+                    f"The gain of {self} must give one gain a grade: got {gains.shape} for {grades.shape}."
+                )
+        remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
+        refuse_overflow(self, queries, gains, remedy)
+        return gains
+
+
+def refuse_name_in_use(parameter: str, value: object, words: tuple[str, ...]) -> None:
+    """Raise an error if a function has the name of one of the parameter's words."""
+    name = getattr(value, "__name__", "")
+    if callable(value) and name in words:
+        raise LtrValueError(
+            f"A {parameter} function named {name!r} would be logged as the {parameter} of that name. Rename it."
+        )
+
+
+def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
+    """Raise an error if a gain is not finite, or its sum over a query might not be."""
+    with np.errstate(over="ignore"):
+        overflow = ~np.isfinite(gains * queries.sizes.max())
+    if overflow.any():
+        grade = queries.grades[int(overflow.argmax())]
+        raise LtrValueError(
+            f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} at "
+            f"{queries.first_row_of_grade(grade)}. {remedy}"
+        )
+
+
+def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
+    """Raise an error if the ranking by grade is not the best one, because a gain is negative or falls."""
+    wrong = (gains < 0) | (np.diff(gains, prepend=0.0) < 0)
+    if wrong.any():
+        grade = queries.grades[int(wrong.argmax())]
+        raise LtrValueError(
+            f"The gain of {metric} must not be negative nor fall as the grade rises, or the ideal ranking is not the best one: it "
+            f"does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
+        )
+
+
+def _exponential(grades: FloatArray) -> FloatArray:
+    """Return 2^y - 1 with all digits of small fractional grades, and exactly for whole ones."""
+    whole = np.floor(grades)
+    with np.errstate(over="ignore"):
+        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64)) - 1  # exp2 need not be exact for whole numbers
+        small = np.expm1(np.minimum(grades, 1) * np.log(2))
+        return np.where(whole == grades, exact, np.where(grades < 1, small, np.exp2(grades) - 1))

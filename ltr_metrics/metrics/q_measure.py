@@ -1,0 +1,87 @@
+"""Q-measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.metrics.base import RankMetric, is_number
+from ltr_metrics.metrics.gains import Gain, GainMetric, refuse_falling
+from ltr_metrics.metrics.ideal import ideal_by_rank
+from ltr_metrics.metrics.relevance import BinaryMetric
+from ltr_metrics.metrics.tie_expectation import relevant_cumulative_gain
+
+
+@dataclass(frozen=True, kw_only=True)
+class QMeasure(GainMetric, BinaryMetric, RankMetric):
+    r"""Q-measure: average precision for graded relevance; higher is better, from 0 to 1 (perfect).
+
+    .. math:: Q@k = \frac{1}{\min(R, k)} \sum_{i=1}^{\min(k, n)} [y_i \ge rel] \,
+        \frac{C(i) + \beta \, cg(i)}{i + \beta \, cg^*(i)}
+
+    C(i) is the number of relevant documents down to rank i and cg(i) the sum of their gains; a document that is not
+    relevant has no gain. :math:`cg^*(i)` is cg(i) of the ideal ranking, which has all documents of the query, ranked or
+    not. Undefined where R = 0. With :math:`\beta = 0` it is average precision.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+    rel : float or str, optional
+        Lowest grade of a relevant document; None means 1. See `Precision`.
+    gain : {"linear", "exp"}, sequence of float, or callable, default "linear"
+        As for `DCG`. It must not be negative, nor fall as the grade rises.
+    beta : float, default 1
+        Weight of the gains, at least 0. Large values make Q-measure insensitive to the rank.
+
+    References
+    ----------
+    Sakai, Ranking the NTCIR systems based on multigrade relevance, AIRS 2004. The divisor with a cutoff is that of NTCIREVAL.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> round(ltr.evaluate([0, 3, 0, 2], [9, 8, 7, 6], group=[4], metrics=["q"])["q"], 6)
+    0.674603
+    """
+
+    NAME: ClassVar[str] = "q"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"q_measure": {}}
+
+    gain: Gain = "linear"
+    beta: float = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (is_number(self.beta) and self.beta >= 0):
+            raise LtrValueError(f"The parameter beta of q must be a number of at least 0. Got {self.beta!r}.")
+
+    def check(self, queries: LabelledQueries) -> None:
+        super().check(queries)
+        refuse_falling(self, queries, self.relevant_gains(queries), "Choose a gain that rises with the grade.")
+
+    def relevant_gains(self, queries: LabelledQueries) -> FloatArray:
+        """Return the gain of each distinct grade, 0 for those that are not relevant."""
+        return np.where(self.relevant(queries), self.gains(queries), 0.0)
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        queries, block = ranking.queries, ranking.block
+        blended = np.where(self.relevant(queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
+        actual = relevant_cumulative_gain(ranking, self.lowest(queries), depth, blended)
+        return actual / block.cached(("ideal", self.family(), depth), lambda: self._ideal(block, depth))
+
+    def _ideal(self, block: Block, depth: int) -> FloatArray:
+        """Return i + beta cg*(i), (queries x depth)."""
+        gains = ideal_by_rank(block, self.relevant_gains(block.queries), depth)
+        return accumulate_ranks(np.add, 1 + self.beta * gains)
+
+    def divisor(self, block: Block, k: int | None) -> FloatArray:
+        n_relevant = self.n_relevant(block)
+        return n_relevant if k is None else np.minimum(n_relevant, k)
