@@ -74,7 +74,7 @@ class TrainingLog:
         return np.array(ByMetric(curves.rounds, curves.asked)[metric])  # type: ignore[index]
 
     def qid(self, data: Any) -> AnyArray:
-        """Return the query id of each column of `values`, positions if the host knows only sizes."""
+        """Return the query id of each column of `values`: positions if the host has only sizes."""
         return self._curves_of(data).qid
 
     def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
