@@ -43,7 +43,7 @@ BAD = {
     "nothing at all": (["evaluate"], "Name the DATA"),
     "no such file": (["evaluate", "absent.txt", *A], "does not exist"),
     "no such model": (["evaluate", "data.txt", "--model", "a=absent.txt"], "no model file absent.txt"),
-    "no model": (["evaluate", "data.txt", "--model", "a=data.csv"], "not a LightGBM model file"),
+    "no model": (["evaluate", "data.txt", "--model", "a=data.csv"], "not a LightGBM or XGBoost model file"),
     "no such feature": (["evaluate", "data.txt", "--scores", "a=9"], "by number, 1 to 6; or a file of scores that exists"),
     "a digit that is none": (["evaluate", "data.txt", "--scores", "a=²"], "by number, 1 to 6; or a file .* Got '²'"),
     "no such column": (["evaluate", "data.csv", "--scores", "a=flaat"], "no column 'flaat'. Did you mean 'flat'"),
@@ -165,7 +165,7 @@ OUT = {
         "must end in one of .txt, .json, .csv, .md, .tex, or say what it is to be: --format",
     ),
     "no name of evaluate": (["--out", "x.html"], "must end in"),
-    "a device": (["--out", "/dev/null", "--format", "json"], "is no regular file"),
+    "a device": (["--out", "/dev/null", "--format", "json"], "is not a regular file"),
     "no such format": (["--format", "xml"], "'xml' is not one of"),
 }
 

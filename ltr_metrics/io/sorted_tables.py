@@ -201,8 +201,9 @@ def _open_batches(path: Path, file: IO[bytes], needed: TableColumns, rows_at_onc
         return _open_text(file, TEXT_SEPARATORS[kind], needed)
     if path.suffix.lower() != kind or kind not in (".parquet", *ARROW):
         raise LtrValueError(
-            f"{path} cannot be read in batches. Files that can are .parquet, .arrow, .feather, .csv and .tsv; only .csv "
-            "and .tsv may be compressed as a whole (.gz, .xz, .bz2). Decompress or convert it, or evaluate in memory."
+            f"{path} cannot be read in batches. Files that can are .parquet, .arrow, .feather, .csv and .tsv; only "
+            ".csv and .tsv may be compressed as a whole (.gz, .xz, .bz2). Decompress or convert it, or evaluate in "
+            "memory."
         )
     if kind == ".parquet":
         # With pre_buffer, all that was read stays in memory until the file is closed.
