@@ -16,7 +16,7 @@ from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
 
-FIRST_RANKS = 32  # metrics with cutoffs up to here are computed from the first ranks of a batch of blocks
+FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 
 
 class Family(NamedTuple):
@@ -29,11 +29,11 @@ class Family(NamedTuple):
 def compute_values(
     queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: TiePolicy, n_threads: int
 ) -> dict[str, FloatArray]:
-    """Return one value per query for each metric, NaN where it is undefined, from one sort of the scores."""
+    """Return one value per query for each metric, NaN if undefined, from one sort of the scores."""
     scores = np.ascontiguousarray(scores)
     deep, shallow = _families(metrics)
     depth = max((metric.cutoff or 0 for family in shallow for metric in family.metrics), default=0)
-    by_block = np.empty((len(metrics), queries.n_queries))  # the queries are in the order of the blocks
+    by_block = np.empty((len(metrics), queries.n_queries))  # in the order of the blocks
 
     def compute_batch(batch: Batch) -> None:
         tops = []
@@ -51,7 +51,8 @@ def compute_values(
     except NaNScoreError:
         queries.refuse_nan_scores(scores)
         raise
-    position = queries.cached("position in blocks", lambda: _positions(queries, batches))  # the same for any batches
+    # The positions are the same however the blocks are batched.
+    position = queries.cached("position in blocks", lambda: _positions(queries, batches))
     values = by_block.take(position, axis=1)
     _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))
@@ -88,7 +89,7 @@ def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int
         for batch in batches:
             work(batch)
         return
-    from concurrent.futures import ThreadPoolExecutor  # a pool is not kept, because it would not survive a fork
+    from concurrent.futures import ThreadPoolExecutor  # not kept: a pool does not survive a fork
 
     with ThreadPoolExecutor(min(n_threads, len(batches))) as pool:
         list(pool.map(work, batches))

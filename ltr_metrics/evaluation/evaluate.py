@@ -87,7 +87,7 @@ class Queries(LabelledQueries):
         return f"Queries({self.n_queries:,} queries, {self.n_rows:,} rows)"
 
     def _with_retrieved(self, retrieved: BoolArray) -> Queries:
-        """Return the same queries, in which only documents that are retrieved here as well have a rank."""
+        """Return the same queries, in which only documents retrieved here as well have a rank."""
         if self.retrieved is not None:
             retrieved = retrieved & self.retrieved
         if not retrieved.any():

@@ -91,7 +91,7 @@ def mean_interval(values: FloatArray, weight: FloatArray | None, confidence: flo
 
 
 def t_quantile(n_queries: int, confidence: float) -> float:
-    """Return t, the half-width of a confidence interval in standard errors; NaN for fewer than two queries."""
+    """Return t, an interval's half-width in standard errors; NaN for fewer than two queries."""
     if not is_number(confidence) or not 0 < confidence < 1:
         raise LtrValueError(f"confidence must be a number between 0 and 1, such as 0.95. Got {confidence!r}.")
     t = import_extra("scipy.stats", "report").t

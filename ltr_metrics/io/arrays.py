@@ -1,4 +1,4 @@
-"""NumPy files: ``.npz`` with named columns; and files of scores, ``.npy`` or text with one score per row."""
+"""``.npz`` files with named columns, and files with one score per row (``.npy`` or text)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _INTEGER = re.compile(rb"[+-]?\d+")
 
 
 def read_columns(file: IO[bytes], path: Path) -> dict[str, AnyArray]:
-    """Return the arrays of an ``.npz`` file by name; each must be a column. Pickled objects are not read.
+    """Return the arrays of an ``.npz`` file by name; each must be a column.
+
+    Pickled objects are not read.
 
     Raises
     ------
@@ -81,7 +83,7 @@ def read_scores(path: str | os.PathLike[str]) -> FloatArray:
 
 
 def _column(array: Any, name: str) -> AnyArray:
-    if not isinstance(array, np.ndarray):  # NumPy returns bytes if the content does not begin like an array
+    if not isinstance(array, np.ndarray):  # NumPy returns bytes if there is no array header
         raise LtrValueError(f"{name} is damaged, or not a NumPy array.")
     if array.ndim != 1:
         raise LtrValueError(
@@ -126,7 +128,7 @@ def _is_inexact(digits: bytes) -> bool:
 
 
 def _parse_each(lines: list[bytes], lines_before: int, path: Path, blank: int) -> tuple[FloatArray, int]:
-    """Parse lines that are not all numbers, and name the wrong one; blank lines at the end are ignored."""
+    """Parse each line, and name a wrong one; blank lines at the end are ignored."""
     scores = []
     for at, line in enumerate(lines, start=lines_before + 1):
         word = line.strip()

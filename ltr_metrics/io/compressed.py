@@ -20,7 +20,7 @@ _OPEN: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open, 
 STANDARD_INPUT = Path("-")  # a CSV file
 
 BYTES_AT_ONCE = 1 << 22  # the words of a line take several times its bytes as Python objects
-DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)  # raised when a damaged or truncated file is read
+DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)  # raised for a damaged file
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -52,7 +52,7 @@ def blocks_of_lines(path: Path) -> Iterator[tuple[list[bytes], int]]:
 
 
 def fault_of(error: Exception) -> str:
-    """Return the message of an error that a damaged file caused, with the class name of an unusual error."""
+    """Return the message of an error from a damaged file, with the class of an unusual error."""
     return str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}"
 
 

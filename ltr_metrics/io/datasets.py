@@ -12,7 +12,8 @@ from ltr_metrics._engine.grouping import as_ids, group_by_ids
 from ltr_metrics.errors import LtrValueError
 
 if TYPE_CHECKING:
-    Seed = int | np.random.Generator | None  # NumPy imports numpy.random on first use, which is slow
+    # not at run time: NumPy imports numpy.random on first use, which is slow
+    Seed = int | np.random.Generator | None
 
 GRADE_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # grades 0 to 4, as in MSLR-WEB10K
 DOCUMENTS_SPREAD = 0.5  # standard deviation of the logarithm of the number of documents
@@ -80,7 +81,8 @@ def make_ranking(
     X[:, query_features] = rng.normal(size=(n_queries, n_informative))[query]
 
     weights = 1 / np.arange(1.0, n_informative + 1)
-    relevance = X[:, :n_informative] @ weights + 0.5 * np.abs(X[:, 0])  # both ends of the first feature are good
+    # The first feature is not linear: both its ends are good.
+    relevance = X[:, :n_informative] @ weights + 0.5 * np.abs(X[:, 0])
     relevance /= relevance.std() or 1.0
     relevance += noise * rng.normal(size=len(query)) + 0.5 * X[:, n_informative]
     thresholds = np.quantile(relevance, np.cumsum(GRADE_SHARES)[:-1])
@@ -92,7 +94,9 @@ def make_ranking(
 def train_test_split(
     X: Any, y: Any, qid: Any, *, test_size: float = 0.2, random_state: Seed = None
 ) -> tuple[Any, Any, Any, Any, AnyArray, AnyArray]:
-    """Split rows into a training and a test set, with all rows of a query in the same one; rows keep their order.
+    """Split rows into a training and a test set by whole queries.
+
+    All rows of a query are in the same set, and rows keep their order.
 
     Parameters
     ----------

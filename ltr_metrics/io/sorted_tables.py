@@ -1,4 +1,4 @@
-"""Parquet, Arrow, CSV and TSV files, read in batches of whole queries and with only the needed columns."""
+"""Parquet, Arrow, CSV and TSV files: the needed columns, in batches of whole queries."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _pieces(paths: tuple[Path, ...], needed: TableColumns, rows_at_once: int) ->
                     _refuse_inexact(table, needed, path, n_rows)
                 else:
                     with _errors_of(path, n_rows):
-                        table.validate(full=True)  # damaged offsets would otherwise crash the process
+                        table.validate(full=True)  # damaged offsets crash the process
                 yield TableRows(
                     paths=paths,
                     file=np.full(len(table), i),
@@ -216,7 +216,7 @@ def _open_batches(path: Path, file: IO[bytes], needed: TableColumns, rows_at_onc
 
 
 def _open_text(file: IO[bytes], separator: str, needed: TableColumns) -> tuple[Any, Iterator[Any]]:
-    """Parse one block after the other, because pyarrow's stream reader reads ahead in threads (see `native_file`)."""
+    """Parse block by block: pyarrow's stream reader reads ahead in threads (see `native_file`)."""
     csv = pyarrow_with("csv").csv
     types = dict.fromkeys(
         needed.numbers, pyarrow_with().float64()

@@ -1,4 +1,4 @@
-"""TREC text files: qrels, ``topic iteration docno grade``, and runs, ``topic Q0 docno rank score tag``."""
+"""TREC files: qrels, ``topic iteration docno grade``; runs, ``topic Q0 docno rank score tag``."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def _read_file(path: Path, form: _Format) -> _File:
 
 
 def _parse(lines: list[bytes], path: Path, lines_before: int, form: _Format, topics: dict[bytes, int]) -> _Lines:
-    """Parse lines; add new topics to ``topics``, which numbers them in order of first appearance."""
+    """Parse lines; add new topics to ``topics``, numbered in order of first appearance."""
     topic: list[int] = []
     docno: list[bytes] = []
     value: list[bytes] = []
@@ -269,7 +269,7 @@ def _decode(words: list[bytes], number: list[int], path: Path) -> list[str]:
 
 
 def _judgment_rows(ranking: _File, judgments: _File) -> IntArray:
-    """Return, for each row of the run, the row of the qrels with the same topic and docno, or -1."""
+    """Return the row of the qrels with the topic and docno of each row of the run, or -1."""
     judged = {
         topic: _rows_by_docno(judgments, rows) for topic, rows in zip(judgments.topics, judgments.rows, strict=True)
     }

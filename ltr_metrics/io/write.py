@@ -1,4 +1,4 @@
-"""Atomic writing: a file is written completely or not at all, and flushed to the disk before it replaces another."""
+"""Atomic writing: a complete file, flushed to the disk, replaces the target, or none does."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from ltr_metrics.errors import LtrValueError
 
-LONGEST_PREFIX = 40  # characters of the target's name in the temporary name: file systems limit names to 255 bytes
-CANNOT_SYNC = (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP)  # from folders that cannot be opened or flushed
+LONGEST_PREFIX = 40  # characters of the target in the temporary name: the limit is 255 bytes
+CANNOT_SYNC = (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP)  # from folders
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -20,16 +20,17 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     The content goes into a temporary file in the target's folder.
     That file is flushed to the disk and then renamed.
     If the path is a link, the file that it leads to is replaced, and the link stays.
-    An existing file keeps its permissions, and also its owner and group as far as the process may set them.
+    An existing file keeps its permissions, and its owner and group if the process may set them.
     A new file has the permissions that the process's umask leaves.
-    Text is written as UTF-8. Characters that UTF-8 cannot encode, as in some file names, are escaped.
+    Text is written as UTF-8. Characters that UTF-8 cannot encode are escaped.
 
     Raises
     ------
     LtrValueError
         If the path is a loop of links, or names something that is not a regular file.
     OSError
-        If the file cannot be written. The message names the file. An existing file is then left as it was.
+        If the file cannot be written. The message names the file. An existing file is then left
+        as it was.
     """
     target = find_target(path)
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
@@ -64,7 +65,7 @@ def find_target(path: str | os.PathLike[str]) -> Path:
 
 
 def _write_to_disk(path: Path, data: bytes, replaced: os.stat_result | None) -> None:
-    """Write a new file with the permissions of the file that it will replace, and flush it to the disk."""
+    """Write a new file with the permissions of the one it replaces, and flush it to the disk."""
     mode = 0o666 if replaced is None else 0o600  # the kernel subtracts the umask
     with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
         if replaced is not None:
@@ -89,7 +90,7 @@ def _copy_access(replaced: os.stat_result, path: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush a folder's list of names to the disk, so that a renamed file is found after a power failure."""
+    """Flush a folder to the disk, so that a renamed file exists after a power failure."""
     try:
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -101,7 +101,7 @@ def refuse_several(path: Path, n_scores: int) -> None:
 
 
 def refuse_categories(path: Path, what: str) -> None:
-    """Refuse a model whose features are category codes, which only the data frame of the training defines."""
+    """Refuse a model with category codes, which only the data frame of the training defines."""
     raise LtrValueError(
         f"The model {path} was trained on {what}, whose codes are not in a data file. Score the rows with "
         "predict(frame) where the model was trained, and pass the scores as a column."

@@ -15,7 +15,7 @@ BEGINS = (b"tree\n", b"tree\r\n")
 
 
 def load(path: Path, content: bytes) -> Model:
-    """Read a LightGBM model and use all its rounds: after early stopping, the host saves them up to the best one."""
+    """Read a LightGBM model with all its rounds: the host saves only those up to the best one."""
     lightgbm = import_extra("lightgbm", "lightgbm")
     try:
         file = read(content.replace(b"\r\n", b"\n"))  # git and editors may write CRLF

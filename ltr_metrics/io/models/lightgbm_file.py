@@ -1,6 +1,6 @@
 """Check the structure of LightGBM model files before LightGBM reads them.
 
-A file starts with a head of lines ``key=value``. Its line ``tree_sizes`` has the size of each tree in bytes.
+A file starts with a head of lines ``key=value``. The line ``tree_sizes`` has the bytes of each tree.
 The trees follow, each from a line such as ``Tree=0`` to an empty line. Feature importances,
 parameters and pandas categories come last.
 In a tree with n leaves, a child from 0 to n - 2 is a split, and the child -1 - i is leaf i.
@@ -28,7 +28,8 @@ HEAD_KEYS = frozenset(
     b"version num_class num_tree_per_iteration label_index max_feature_idx objective average_output feature_names "
     b"monotone_constraints feature_infos tree_sizes".split()
 )
-SPLIT_STATISTICS = b"split_gain internal_value internal_weight internal_count".split()  # scores do not depend on these
+# Scores do not depend on the statistics.
+SPLIT_STATISTICS = b"split_gain internal_value internal_weight internal_count".split()
 LEAF_STATISTICS = b"leaf_weight leaf_count".split()
 SPLITS = b"split_feature threshold decision_type left_child right_child".split()
 CATEGORIES = b"cat_boundaries cat_threshold".split()
@@ -47,7 +48,9 @@ TREE_KEYS = frozenset(
         *LEAF_STATISTICS,
     ]
 )
-CATEGORICAL = 1  # a bit of decision_type; bit 2: missing values go left; bits 4 and 8: the missing type, 0, 1 or 2
+# Bits of decision_type: 1 is categorical, 2 sends missing values left, 4 and 8 hold the missing
+# type, 0, 1 or 2.
+CATEGORICAL = 1
 HIGHEST_DECISION = 11
 SMALLEST_NORMAL = sys.float_info.min
 LONGEST_NUMBER = 40  # characters; LightGBM writes at most 24
@@ -64,7 +67,7 @@ class LightGBMFile:
 
 
 def read(content: bytes) -> LightGBMFile:
-    """Check the structure of a file whose lines end with a line feed; raise DamageError if it is damaged."""
+    """Check the structure of a file whose lines end with LF; raise DamageError if it is damaged."""
     if b"\0" in content or b"\r" in content:
         raise DamageError("it holds a NUL or a carriage return inside of a line")
     head_text, trees, tail = _parts(content)
@@ -125,7 +128,7 @@ def _check_head(head: Fields) -> int:
 
 
 def _host_text(head: Fields, trees: Sequence[bytes], n_features: int) -> str:
-    """Return the model with a minimal head. Raw scores do not depend on the objective, so it is left out."""
+    """Return the model with a minimal head, without the objective: scores are raw."""
     lines = [
         *(b"tree", b"version=v4", b"num_class=1", b"num_tree_per_iteration=1", b"label_index=0"),
         b"max_feature_idx=%d" % (n_features - 1),
@@ -139,7 +142,7 @@ def _host_text(head: Fields, trees: Sequence[bytes], n_features: int) -> str:
 
 
 def _has_pandas_categories(tail: bytes) -> bool:
-    """Whether the last line has pandas categories; only LightGBM's Python package writes this line."""
+    """Whether the last line has pandas categories; only the Python package writes it."""
     last = tail.strip().rpartition(b"\n")[2]
     if not last.startswith(b"pandas_categorical:"):
         return False
@@ -221,7 +224,7 @@ def _check_linear_leaves(tree: Fields, n_leaves: int, n_features: int) -> None:
 
 
 def _refuse_underflow(tree: Fields, key: bytes) -> None:
-    """Refuse subnormal numbers, on which LightGBM aborts the process if they are in linear models."""
+    """Refuse subnormal numbers: LightGBM aborts the process on them in linear models."""
     for word in tree[key].split():
         is_zero = not word.lower().partition(b"e")[0].strip(b"+-0.")
         if not is_zero and abs(float(word)) < SMALLEST_NORMAL:
@@ -231,7 +234,7 @@ def _refuse_underflow(tree: Fields, key: bytes) -> None:
 
 
 def _integers(fields: Fields, key: bytes, n: int | None, low: int, high: int) -> list[int]:
-    """Return the whole numbers of a line: digits and minus signs, since LightGBM stops at other characters."""
+    """Return the whole numbers of a line, without plus signs, at which LightGBM stops."""
     values: list[int] = _parsed(fields, key, b"-0123456789 ", int)
     require_range(_preview(key), values, low, high)
     require_length(_preview(key), len(values), len(values) if n is None else n)

@@ -1,4 +1,4 @@
-"""Read a model file of any host, which its content identifies; names are not specific (`.txt`, `.model`)."""
+"""Read a model file of any host, identified by its content: names are vague (`.txt`, `.model`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ltr_metrics.io.models.base import Model
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model file of LightGBM (``.txt``) or XGBoost (``.json``, ``.ubj``) for any number of predictions.
+    """Read a model file of LightGBM (``.txt``) or XGBoost (``.json``, ``.ubj``).
+
+    The model can then score any number of batches of rows.
 
     The structure of the file is checked before the host reads it: the lengths of all arrays, the
     indices of nodes, features and categories, that each tree is a tree, and that values are finite.

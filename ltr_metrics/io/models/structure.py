@@ -26,7 +26,7 @@ def damaged(path: Path, damage: object) -> LtrValueError:
 
 
 def reached_nodes(left: Sequence[int], right: Sequence[int], n_nodes: int) -> list[bool]:
-    """Return the mask of the nodes that the root (node 0) leads to; refuse a node that is reached twice.
+    """Return the mask of the nodes below the root (node 0); refuse a node that is reached twice.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ _WHOLE_NUMBERS = (b"i", b"U", b"I", b"l", b"L")
 
 
 def parse(content: bytes) -> Any:
-    """Return the value of a document, which must fill it completely; raise DamageError otherwise."""
+    """Return the value of a document; raise DamageError if it does not end with the document."""
     try:
         value, end = _value(content, 0)
     except RecursionError:

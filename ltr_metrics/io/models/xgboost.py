@@ -1,4 +1,4 @@
-"""XGBoost model files: JSON or UBJSON, from ``save_model("model.json")`` or ``save_model("model.ubj")``."""
+"""XGBoost model files: JSON or UBJSON, from ``save_model`` to ``.json`` or ``.ubj``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def load(path: Path, content: bytes) -> Model:
 
 
 def _damaged(path: Path, damage: object) -> LtrValueError:
-    """Return the error for a document that is not a complete model, since any JSON file is read here."""
+    """Return the error for a document that is not a complete model: it may be any JSON file."""
     return LtrValueError(
         f"{path} is damaged or not an XGBoost model, which save_model writes as .json or .ubj: {damage}. "
         "Save the model again."

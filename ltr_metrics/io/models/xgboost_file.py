@@ -38,7 +38,7 @@ class XGBoostFile:
     n_scores: int  # per row
     feature_names: tuple[str, ...] | None
     has_categories: bool
-    n_rounds: int | None  # up to the best round, 0 for all; None for a linear model, whose rounds cannot be selected
+    n_rounds: int | None  # to use, 0 for all; None for a linear model, which cannot select them
     document: str  # JSON of the parts that scores depend on
 
 
@@ -97,7 +97,7 @@ def _learner_parameters(fields: dict[str, Any]) -> tuple[int, int, dict[str, str
 
 
 def _objective(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the objective, which determines how base_score becomes a margin: a name and text parameters."""
+    """Return the objective, which determines how base_score becomes a margin."""
     _member(fields, "name", str, "objective")
     for key, value in fields.items():
         flat = list(value.values()) if isinstance(value, dict) else [value]
@@ -120,13 +120,13 @@ def _best_round(attributes: dict[str, Any], n_rounds: int) -> int:
 
 
 def _trees_of(booster: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a booster with its weights or trees; dart has it in an inner booster of trees."""
+    """Return the part of a booster with its weights or trees; dart has an inner booster."""
     inner = _member(booster, "gbtree", dict, "gradient_booster") if booster.get("name") == "dart" else booster
     return _member(inner, "model", dict, "gradient_booster")
 
 
 def _has_categories(booster: dict[str, Any]) -> bool:
-    """Whether a booster has the categories of a data frame; other boosters have empty lists, or no lists."""
+    """Whether a booster has the categories of a data frame; others have empty or no lists."""
     categories = _trees_of(booster).get("cats", {})
     if not isinstance(categories, dict):
         raise DamageError("gradient_booster.model.cats must be an object")
@@ -142,12 +142,13 @@ def _checked_booster(booster: dict[str, Any], n_features: int) -> tuple[int | No
         raise DamageError(f"the booster is {name[:40]!r}, and must be gbtree, dart or gblinear")
     n_rounds, trees = _trees(model, n_features)
     checked = {"name": "gbtree", "model": trees}
-    parent = booster if name == "dart" else model  # XGBoost 3.4 writes dart's weights next to the trees
+    parent = booster if name == "dart" else model  # XGBoost 3.4: next to the trees
     if name == "gbtree" and not model.get("weight_drop"):
         return n_rounds, checked
     weights = _numbers(parent, "weight_drop", len(trees["trees"]), "gradient_booster")
     require_finite("weight_drop", weights)
-    return n_rounds, {"name": "dart", "gbtree": checked, "weight_drop": weights}  # all versions read this form
+    # All versions read this form.
+    return n_rounds, {"name": "dart", "gbtree": checked, "weight_drop": weights}
 
 
 def _linear(model: dict[str, Any], n_features: int) -> dict[str, Any]:
