@@ -45,7 +45,7 @@ BAD = {
     "nothing at all": (["evaluate"], "Name the DATA"),
     "no such file": (["evaluate", "absent.txt", *A], "does not exist"),
     "no such model": (["evaluate", "data.txt", "--model", "a=absent.txt"], "no model file absent.txt"),
-    "no model": (["evaluate", "data.txt", "--model", "a=data.csv"], "not a LightGBM model file"),
+    "no model": (["evaluate", "data.txt", "--model", "a=data.csv"], "not a LightGBM or XGBoost model file"),
     "no such feature": (["evaluate", "data.txt", "--scores", "a=9"], "by number, 1 to 6, or an existing file of scores"),
     "a digit that is none": (["evaluate", "data.txt", "--scores", "a=²"], "by number, 1 to 6, or an existing file .* Got '²'"),
     "no such column": (["evaluate", "data.csv", "--scores", "a=flaat"], "no column 'flaat'. Did you mean 'flat'"),
@@ -167,7 +167,7 @@ OUT = {
         "must end in one of .txt, .json, .csv, .md, .tex. Or choose the format with --format",
     ),
     "no name of evaluate": (["--output", "x.html"], "must end in"),
-    "a device": (["--output", "/dev/null", "--format", "json"], "is no regular file"),
+    "a device": (["--output", "/dev/null", "--format", "json"], "is not a regular file"),
     "no such format": (["--format", "xml"], "'xml' is not one of"),
 }
 

@@ -189,7 +189,7 @@ def test_an_encrypted_npz_and_one_with_other_files(tmp_path: Path) -> None:
         read_table(path)
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("qid.npy", b"no array")
-    with pytest.raises(ltr.LtrValueError, match="the array 'qid' is damaged, or no array of NumPy"):
+    with pytest.raises(ltr.LtrValueError, match="the array 'qid' is damaged, or not a NumPy array"):
         read_table(path)
 
 

@@ -104,5 +104,5 @@ def test_split_refuses() -> None:
         ltr.train_test_split(frame, pd.Series([0, 1], index=[1, 0]), [1, 2])
     with pytest.raises(ltr.LtrValueError, match="at least 2 queries"):
         ltr.train_test_split([[1], [2]], [0, 1], [1, 1])
-    with pytest.raises(ltr.LtrValueError, match="one row an entry of qid: got 3 rows and 2 ids"):
+    with pytest.raises(ltr.LtrValueError, match="one row for each entry of qid: got 3 rows and 2 ids"):
         ltr.train_test_split([[1], [2], [3]], [0, 1], [1, 2])

@@ -311,9 +311,9 @@ def test_npz(tmp_path: Path) -> None:
 
 
 NPZ: dict[str, tuple[dict[str, object], str]] = {
-    "lengths": ({"label": [1, 2]}, r"one entry a row, of which there is one number: got .*2 in label"),
-    "matrix": ({"X": np.zeros((3, 2))}, r"the array 'X' must be one-dimensional, a column. Got shape \(3, 2\)"),
-    "number": ({"X": 1.0}, r"the array 'X' must be one-dimensional.*\(\)"),
+    "lengths": ({"label": [1, 2]}, r"must have the same length, with one entry a row: got .*2 in label"),
+    "matrix": ({"X": np.zeros((3, 2))}, r"the array 'X' must be a column, with one dimension. Got shape \(3, 2\)"),
+    "number": ({"X": 1.0}, r"the array 'X' must be a column.*\(\)"),
     "complex": ({"X": np.zeros(3, complex)}, r"'X' must hold numbers, text or times. Got dtype complex128"),
     "objects": ({"X": np.array([None, 1, "a"], object)}, r"cannot be read as npz: .*pickle"),
 }
@@ -391,8 +391,8 @@ SCORES: dict[str, tuple[str, str]] = {
     "two": ("1\n1,2\n", r"data.txt:2: .* Got '1,2'"),
     "two by space": ("1\n1 2\n", r"data.txt:2: .* Got '1 2'"),
     "underscore": ("1\n1_0\n", r"data.txt:2: .* Got '1_0'"),
-    "blank": ("1\n\n2\n", r"data.txt:2: a score must stand in every line. This one is blank"),
-    "blank at first": ("\n2\n", r"data.txt:1: a score must stand in every line"),
+    "blank": ("1\n\n2\n", r"data.txt:2: every line must have a score. This one is blank"),
+    "blank at first": ("\n2\n", r"data.txt:1: every line must have a score"),
     "inexact": (
         "1\n9007199254740993\n",
         r"data.txt:2: scores must not be integers beyond 2\*\*53.*Got 9007199254740993",
@@ -437,7 +437,7 @@ def test_npy_that_is_refused(tmp_path: Path) -> None:
         read_scores(path)
     with path.open("wb") as file:
         np.savez(file, a=[1.0])
-    with pytest.raises(ltr.LtrValueError, match=r"a.npy cannot be read as npy: it holds arrays by name"):
+    with pytest.raises(ltr.LtrValueError, match=r"a.npy cannot be read as npy: it holds named arrays"):
         read_scores(path)
     with pytest.raises(ltr.LtrValueError, match=r"must end in .npy, .txt or .csv"):
         read_scores(tmp_path / "a.parquet")
@@ -604,8 +604,8 @@ def test_what_cannot_be_replaced_is_refused(tmp_path: Path, monkeypatch: pytest.
     kept.write_text("before")
     for path, message in (
         (loop, "leads back to itself"),
-        (pipe, "is no regular file"),
-        (tmp_path, "is no regular file"),
+        (pipe, "is not a regular file"),
+        (tmp_path, "is not a regular file"),
     ):
         with pytest.raises(ltr.LtrValueError, match=message):
             write_whole(path, "text")

@@ -161,7 +161,7 @@ BAD_QRELS = {
     "digits of another script": ("7 0 A ١\n", r"a.qrels:1: a grade must be .* Got '١'"),
     "twice": (
         "7 0 A 1\n8 0 A 1\n\n7 0 B 1\n7 0 A 1\n7 0 B 1\n",
-        r"a.qrels:5: a docno must stand only once in a topic. Got 'A' again in topic '7', first in line 1. Drop one",
+        r"a.qrels:5: a docno must not be repeated in a topic. Got 'A' again in topic '7', first in line 1. Remove one",
     ),
     "twice in a topic that the run lacks": ("7 0 A 1\n8 0 A 1\n8 0 A 0\n", r"a.qrels:3: .* topic '8', first in line 2"),
     "empty": ("", r"a.qrels has no document: .* 'topic iteration docno grade'"),

@@ -213,10 +213,10 @@ def test_a_file_that_is_cut_off_or_lost_a_piece_is_refused(models: Path, tmp_pat
 
 
 FOREIGN: dict[str, tuple[str, str]] = {
-    "empty.txt": ("", "empty.txt is empty: booster.save_model writes"),
-    "data.csv": ("qid,label\n1,0\n", "data.csv is not a LightGBM model file, nor one of XGBoost"),
+    "empty.txt": ("", "empty.txt is empty. booster.save_model writes"),
+    "data.csv": ("qid,label\n1,0\n", "data.csv is not a LightGBM or XGBoost model file"),
     "other.json": (json.dumps({"trees": []}), "other.json is damaged or not an XGBoost model"),
-    "list.json": ("[1, 2]", "list.json is not a LightGBM model"),
+    "list.json": ("[1, 2]", "list.json is not a LightGBM or XGBoost model"),
     "head.txt": ("tree\nversion=v4\n", "head.txt is damaged or cut off"),
 }
 

@@ -143,7 +143,7 @@ class Nowhere(ltr.RankMetric):
     ("metric", "message"),
     [
         (one_for_all, r"one_for_all must return one number a query.*got shape \(\) for 1 queries"),
-        (without_limit, "without_limit must be finite.*not for query 0"),
+        (without_limit, "without_limit must be finite.*infinite for query 0"),
         (mrr, "own named 'mrr' would be taken for another one"),
         (documents, "own named 'documents' would be taken for another one, or for a column"),
         (words, "words must return numbers"),

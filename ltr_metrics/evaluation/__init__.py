@@ -1,1 +1,1 @@
-"""From scores to results: `evaluate`, `Evaluation`, saved results, parts, files larger than memory, and logs."""
+"""From scores to results: `evaluate`, saved results, parts, files larger than memory, logs."""

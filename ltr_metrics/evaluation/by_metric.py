@@ -46,6 +46,6 @@ class ByMetric(dict[str, V], Generic[V]):
     def canonical(self, key: object) -> str:
         """Return the canonical name of a metric or of a requested name, evaluated or not."""
         name = name_of(key)
-        if super().__contains__(name) or isinstance(key, Metric):  # no convention completes a metric object
+        if super().__contains__(name) or isinstance(key, Metric):  # which is complete
             return name
         return self.asked.get(name, name)

@@ -10,7 +10,7 @@ from ltr_metrics._engine.checks import AnyArray, FloatArray
 
 
 class Change(NamedTuple):
-    """The query ids by the sign of their change; a query that the metric leaves out is in no group."""
+    """The query ids by the sign of their change, without queries that the metric leaves out."""
 
     improved: AnyArray  # ids, largest gain first
     worsened: AnyArray  # ids, largest loss first

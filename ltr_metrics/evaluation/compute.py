@@ -16,7 +16,7 @@ from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
 
-FIRST_RANKS = 32  # metrics with cutoffs up to here are computed from the first ranks of a batch of blocks
+FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 
 
 class Family(NamedTuple):
@@ -30,7 +30,7 @@ class Family(NamedTuple):
 def compute_values(
     queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: TiePolicy, n_threads: int
 ) -> dict[str, FloatArray]:
-    """Return one value a query for each metric, NaN where it is undefined, from one sort."""
+    """Return one value per query for each metric, NaN if undefined, from one sort of the scores."""
     scores = np.ascontiguousarray(scores)
     whole, shallow, depth = _families(metrics)
     by_block = np.empty((len(metrics), queries.n_queries))  # queries block after block
@@ -88,7 +88,7 @@ def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int
         for batch in batches:
             work(batch)
         return
-    from concurrent.futures import ThreadPoolExecutor  # a pool is not kept, because it would not survive a fork
+    from concurrent.futures import ThreadPoolExecutor  # not kept: a pool does not survive a fork
 
     with ThreadPoolExecutor(min(n_threads, len(batches))) as pool:
         list(pool.map(work, batches))

@@ -1,4 +1,4 @@
-"""Fingerprints of the data: one number per query, which depends on its judged documents and not on their order."""
+"""Fingerprints of the data: one number per query, independent of the order of documents."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Fingerprint:
         return Fingerprint(lambda: self.of_query[chosen], self.unjudged)
 
     def of_all(self, ids: AnyArray) -> str:
-        """Return one short text for all queries, which does not depend on their order or the type of their ids."""
+        """Return one short text for all queries, independent of their order and their ids' type."""
         import hashlib  # only needed for files
 
         lines = sorted(f"{text!r} {number}" for text, number in zip(id_texts(ids), self.of_query.tolist(), strict=True))
@@ -83,7 +83,7 @@ def _hash(grades: AnyArray) -> AnyArray:
 
     This is the finalizer of splitmix64 (Steele et al. 2014).
     """
-    in_float32 = grades.astype(np.float32).astype(np.float64) + 0.0  # 0.7 equals a host's 0.7, and -0 is 0
+    in_float32 = grades.astype(np.float32).astype(np.float64) + 0.0  # as in hosts; -0 is 0
     bits = in_float32.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""What the evaluations of parts of the queries have in common, and how they add up to one of all queries.
+"""Evaluation in parts: how the results of parts of the queries add up to those of all queries.
 
 Batches of a large file, partitions of Dask and Spark, and XGBoost's workers each evaluate whole
 queries. `concat_evaluations` joins their values, `Totals` their means, and `LabelChecks` what the
@@ -175,7 +175,7 @@ class Totals:
         )
 
     def _rescaled(self, exponent: int) -> Totals:
-        """Return the same totals with another exponent, which is not smaller than the present one."""
+        """Return the same totals with another exponent, not smaller than the present one."""
         value, weight = (np.ldexp(sums, self.exponent - exponent) for sums in (self.value, self.weight))
         return replace(self, value=value, weight=weight, exponent=exponent)
 
@@ -220,7 +220,7 @@ def _add_exactly(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 class LabelChecks:
-    """What the metrics need to check the labels of all queries together: the grades and the longest query.
+    """The grades and the longest query of all parts, which the metrics check together.
 
     Each part is checked where it is evaluated, but without warnings, because a single part may
     lack the highest grade. `check` then warns, or raises, once for all parts.
@@ -254,13 +254,13 @@ class LabelChecks:
 
     def _update(self, grades: FloatArray, longest: int, columns: Iterable[str]) -> None:
         self.grades = np.union1d(self.grades, grades)
-        if len(self.grades) > GRADES_KEPT:  # each part was checked; beyond that only the extremes matter
+        if len(self.grades) > GRADES_KEPT:  # only the extremes matter beyond the parts
             self.grades = np.concatenate((self.grades[: GRADES_KEPT // 2], self.grades[-GRADES_KEPT // 2 :]))
         self.longest = max(self.longest, longest)
         self.columns = tuple(dict.fromkeys((*self.columns, *columns)))
 
     def check(self, request: Request) -> None:
-        """Have each metric check the labels, so that it warns or raises as it does for rows in memory."""
+        """Have each metric check the labels, and warn or raise as for rows in memory."""
         if not self.longest:
             return
         y = np.resize(self.grades, max(len(self.grades), self.longest))

@@ -77,7 +77,7 @@ class Evaluation(Printed, Mapping[str, float]):
     def of(
         cls, values: Mapping[str, FloatArray], asked: Mapping[str, str], *, weight: Any, **fields: Any
     ) -> Evaluation:
-        """Return the evaluation that has these values per query: compute means and count the NaN."""
+        """Return the evaluation with these values per query, their means and counts of NaN."""
         return cls(
             mean=ByMetric({name: mean(column, weight) for name, column in values.items()}, asked),
             per_query=ByMetric(values, asked),

@@ -114,7 +114,8 @@ def load_result(path: str | os.PathLike[str]) -> Evaluation:
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no saved result {path}.")
     try:
-        with pyarrow.OSFile(str(path)) as file:  # given the path, pyarrow reads a folder named a=1 as a column
+        # Given the path, pyarrow would read a folder named a=1 as a column.
+        with pyarrow.OSFile(str(path)) as file:
             table = parquet.read_table(file)
         table.validate(full=True)
         header = _header(table)
@@ -249,7 +250,7 @@ def _ids_from_column(table: Any, as_json: Any) -> AnyArray:
             return as_ids(ids, "qid")
         parsed = list(map(json.loads, ids))
         _require(all(map(_is_plain, parsed)), "an id is neither text nor a number")
-        return np.array([*parsed, None], dtype=object)[:-1]  # the None keeps NumPy from guessing a type
+        return np.array([*parsed, None], dtype=object)[:-1]  # without None, NumPy would guess a type
     _require(as_json is False, "its ids are not JSON")
     return _column(table, "qid", "biufmM")
 

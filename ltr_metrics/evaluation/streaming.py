@@ -159,7 +159,7 @@ def _check_sources(files: Sequence[Path], scores: Mapping[str, str], models: Map
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Whole queries: their rows, the options of `Queries`, and a function that returns the scores of each name."""
+    """Whole queries: rows, options of `Queries`, and a function that returns each name's scores."""
 
     rows: SortedRows
     y: Any
@@ -248,7 +248,7 @@ def _predict(model: Model, rows: LetorRows) -> AnyArray:
 
 
 def _feature_column(number: object, first: int, n_features: int | None) -> int:
-    """Return the column of a feature in X from its number in the files, where the first is ``first``."""
+    """Return the column of a feature in X from its number in the files, from ``first`` on."""
     feature = whole_number(str(number))
     if feature is None or feature < first or (n_features is not None and feature >= first + n_features):
         up_to = "on" if n_features is None else f"to {n_features - 1 + first}"
@@ -293,7 +293,7 @@ def _evaluate(
 
 
 def _evaluate_batch(queries: Queries, scores: Callable[[], AnyArray], request: Request, where: str) -> Evaluation:
-    """Evaluate a batch without warnings: after the last batch, the labels of all decide what is worth one."""
+    """Evaluate a batch without warnings: the labels of all batches decide on these."""
     with naming(where), warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)
         result = queries.evaluate_request(scores(), request)

@@ -1,4 +1,4 @@
-"""File formats: LETOR and svmlight text, TREC's qrels and runs, tables, scores alone; whole-file writing."""
+"""File formats: LETOR and svmlight, TREC, tables, files of scores, model files; atomic writing."""
 
 from ltr_metrics.io.arrays import read_scores
 from ltr_metrics.io.letor import LetorData, read_letor

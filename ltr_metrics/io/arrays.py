@@ -1,4 +1,4 @@
-"""NumPy's files, ``.npz`` with columns by name and ``.npy``; and scores alone, one a row."""
+"""``.npz`` files with named columns, and files with one score per row (``.npy`` or text)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ _INTEGER = re.compile(rb"[+-]?\d+")
 
 
 def read_columns(file: IO[bytes], path: Path) -> dict[str, AnyArray]:
-    """Return the arrays of an ``.npz`` file by name, each a column; Python objects (pickles) are not read.
+    """Return the arrays of an ``.npz`` file by name; each must be a column.
+
+    Pickled objects are not read.
 
     Raises
     ------
     LtrValueError
-        If an array is no column, or lengths differ.
+        If an array is not a column, or lengths differ.
     Exception
-        Of any kind, if the file is damaged, encrypted or no ``.npz`` file.
+        Of any kind, if the file is damaged, encrypted or not an ``.npz`` file.
     """
     loaded = np.load(file, allow_pickle=False)
     if not isinstance(loaded, np.lib.npyio.NpzFile):
@@ -35,29 +37,30 @@ def read_columns(file: IO[bytes], path: Path) -> dict[str, AnyArray]:
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise LtrValueError(
-            f"{path}: all arrays must have one entry a row, of which there is one number: got "
+            f"{path}: all arrays must have the same length, with one entry a row: got "
             f"{', '.join(f'{length} in {name}' for name, length in lengths.items())}."
         )
     return columns
 
 
 def read_scores(path: str | os.PathLike[str]) -> FloatArray:
-    r"""Read a file of scores alone, one a row, in the order of the rows that they are for.
+    r"""Read a file of scores, one per row of the data and in the same order.
 
     Parameters
     ----------
     path : path
-        ``.npy``, or text without a header (``.txt``, ``.csv``) with one number a line; compressed or not (``.gz``, ``.xz``, ``.bz2``).
+        ``.npy``, or text without a header (``.txt``, ``.csv``) with one number per line. The file
+        may be compressed (``.gz``, ``.xz``, ``.bz2``).
 
     Returns
     -------
     ndarray of float64 of shape (n_rows,)
-        Infinite ones and NaN too; `ltr_metrics.evaluate` says what becomes of these.
+        May include infinite scores and NaN, which `ltr_metrics.evaluate` checks.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        If the file is damaged, empty or of another form; of text with file and line.
+        If the file is damaged, empty or of another form; with file and line for text.
     FileNotFoundError
 
     Examples
@@ -80,11 +83,11 @@ def read_scores(path: str | os.PathLike[str]) -> FloatArray:
 
 
 def _column(array: Any, name: str) -> AnyArray:
-    if not isinstance(array, np.ndarray):  # NumPy gives the bytes of what begins like no array
-        raise LtrValueError(f"{name} is damaged, or no array of NumPy.")
+    if not isinstance(array, np.ndarray):  # NumPy returns bytes if there is no array header
+        raise LtrValueError(f"{name} is damaged, or not a NumPy array.")
     if array.ndim != 1:
         raise LtrValueError(
-            f"{name} must be one-dimensional, a column. Got shape {array.shape}. Save the columns one by one."
+            f"{name} must be a column, with one dimension. Got shape {array.shape}. Save the columns one by one."
         )
     if array.dtype.kind not in KINDS_OF_COLUMNS:
         raise LtrTypeError(f"{name} must hold numbers, text or times. Got dtype {array.dtype}.")
@@ -98,34 +101,34 @@ def _read_npy(path: Path) -> FloatArray:
             array = np.load(file, allow_pickle=False)
     except FileNotFoundError:
         raise
-    except Exception as error:  # whatever a damaged file leads NumPy to
+    except Exception as error:  # NumPy raises many kinds for damaged files
         raise LtrValueError(f"{path} cannot be read as npy: {fault_of(error)}.") from error
     if not isinstance(array, np.ndarray):
-        raise LtrValueError(f"{path} cannot be read as npy: it holds arrays by name, as .npz files do.")
+        raise LtrValueError(f"{path} cannot be read as npy: it holds named arrays, as .npz files do.")
     return as_numbers(array, f"The scores of {path}").astype(np.float64)
 
 
 def _read_numbers(path: Path) -> FloatArray:
     parts: list[FloatArray] = []
-    blank = 0  # number of a line that is blank: what comes after it would be paired with the wrong rows
+    blank = 0  # number of the first blank line: scores after it would belong to other rows
     for lines, lines_before in blocks_of_lines(path):
         try:
             part = None if blank else np.array(list(map(float, lines)))
         except ValueError:
             part = None
         if part is None or b"_" in b"".join(lines) or (np.abs(part) >= LARGEST_EXACT_INTEGER).any():
-            part, blank = _line_by_line(lines, lines_before, path, blank)
+            part, blank = _parse_each(lines, lines_before, path, blank)
         parts.append(part)
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def _is_inexact(digits: bytes) -> bool:
-    size = whole_number(digits.lstrip(b"+-0") or b"0")
-    return size is None or size > LARGEST_EXACT_INTEGER
+    magnitude = whole_number(digits.lstrip(b"+-0") or b"0")
+    return magnitude is None or magnitude > LARGEST_EXACT_INTEGER
 
 
-def _line_by_line(lines: list[bytes], lines_before: int, path: Path, blank: int) -> tuple[FloatArray, int]:
-    """Find the line that the fast path stumbled over; blank lines at the end are none of the rows."""
+def _parse_each(lines: list[bytes], lines_before: int, path: Path, blank: int) -> tuple[FloatArray, int]:
+    """Parse each line, and name a wrong one; blank lines at the end are ignored."""
     scores = []
     for at, line in enumerate(lines, start=lines_before + 1):
         word = line.strip()
@@ -133,9 +136,7 @@ def _line_by_line(lines: list[bytes], lines_before: int, path: Path, blank: int)
             blank = blank or at
             continue
         if blank:
-            raise LtrValueError(
-                f"{path}:{blank}: a score must stand in every line. This one is blank, and others follow."
-            )
+            raise LtrValueError(f"{path}:{blank}: every line must have a score. This one is blank, and others follow.")
         try:
             scores.append(float("" if b"_" in word else word))
         except ValueError:
@@ -145,7 +146,7 @@ def _line_by_line(lines: list[bytes], lines_before: int, path: Path, blank: int)
             ) from None
         if _INTEGER.fullmatch(word) and _is_inexact(word):
             raise LtrValueError(
-                f"{path}:{at}: scores must not be integers beyond 2**53, which float64 cannot keep apart. Got {word[:40].decode()}. Pass "
-                "their ranks instead."
+                f"{path}:{at}: scores must not be integers beyond 2**53, which float64 cannot keep apart. "
+                f"Got {word[:40].decode()}. Pass their ranks instead."
             )
     return np.array(scores, dtype=np.float64), blank

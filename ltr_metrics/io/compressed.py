@@ -1,4 +1,4 @@
-"""Files that may be compressed, told by their names."""
+"""Files that are compressed if their names say so."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ltr_metrics.errors import LtrValueError
 
 _OPEN: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
-STANDARD_INPUT = Path("-")  # which is a CSV
+STANDARD_INPUT = Path("-")  # a CSV file
 
-BYTES_AT_ONCE = 1 << 22  # the words of a line take several times its bytes while they are Python objects
-DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)  # what reading a damaged or cut-off file raises
+BYTES_AT_ONCE = 1 << 22  # the words of a line take several times its bytes as Python objects
+DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error)  # raised for a damaged file
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, or standard input as a whole, for reading bytes, decompressed."""
+    """Open a file for reading its decompressed bytes; standard input is read as a whole."""
     if path == STANDARD_INPUT:
         return io.BytesIO(sys.stdin.buffer.read())
     file: IO[bytes] = _OPEN.get(path.suffix.lower(), open)(path, "rb")
@@ -32,9 +32,10 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def blocks_of_lines(path: Path) -> Iterator[tuple[list[bytes], int]]:
-    """Yield a file's lines, many at a time, and how many came before them; a damaged file is an error.
+    """Yield blocks of a file's lines, each with the number of lines before it.
 
-    A byte order mark of UTF-8, as editors on Windows write it, is no part of the first line.
+    A byte order mark of UTF-8, which editors on Windows write, is removed. A damaged file raises
+    LtrValueError.
     """
     n_lines = 0
     try:
@@ -51,10 +52,10 @@ def blocks_of_lines(path: Path) -> Iterator[tuple[list[bytes], int]]:
 
 
 def fault_of(error: Exception) -> str:
-    """Return what an error says that a damaged file led a reader to; with its kind unless that is usual."""
+    """Return the message of an error from a damaged file, with the class of an unusual error."""
     return str(error) if isinstance(error, (ValueError, OSError)) else f"{type(error).__name__}: {error}"
 
 
 def without_compression(path: Path) -> Path:
-    """Return the name that the file has when decompressed."""
+    """Return the path without the ending of a compressed file."""
     return path.with_suffix("") if path.suffix.lower() in _OPEN else path

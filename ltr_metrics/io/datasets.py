@@ -1,4 +1,4 @@
-"""Data to try things on, and their split by whole queries."""
+"""Synthetic ranking data, and a train/test split by whole queries."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from ltr_metrics._engine.grouping import as_ids, group_by_ids
 from ltr_metrics.errors import LtrValueError
 
 if TYPE_CHECKING:
-    Seed = (
-        int | np.random.Generator | None
-    )  # NumPy imports its random numbers when they are first named, and takes its time
+    # not at run time: NumPy imports numpy.random on first use, which is slow
+    Seed = int | np.random.Generator | None
 
-GRADE_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # of grades 0 to 4, as in MSLR-WEB10K
-DOCUMENTS_SPREAD = 0.5  # of the logarithm of the number of documents
+GRADE_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)  # grades 0 to 4, as in MSLR-WEB10K
+DOCUMENTS_SPREAD = 0.5  # standard deviation of the logarithm of the number of documents
 
 
 def make_ranking(
@@ -38,11 +37,11 @@ def make_ranking(
     noise: float = 1.0,
     random_state: Seed = None,
 ) -> tuple[FloatArray, npt.NDArray[np.int64], IntArray]:
-    """Make synthetic learning-to-rank data with the shape of real ones.
+    """Return synthetic learning-to-rank data that resemble real data.
 
-    Query sizes are long-tailed (log-normal). Grades run from 0 to 4 and high ones are rare. A third of the features
-    explain the grade, each less than the one before, one of them not linearly; a third describe the query alone, and do
-    not help to rank within it; the rest are noise.
+    Query sizes are long-tailed (log-normal). Grades are 0 to 4, and high grades are rare. A third
+    of the features explain the grade, each less than the one before, and one of them not linearly.
+    A third describe only the query, and do not help to rank its documents. The rest are noise.
 
     Parameters
     ----------
@@ -52,11 +51,13 @@ def make_ranking(
     documents : float, default 40
         Median number of documents of a query, at least 1.
     no_relevant : float, default 0.1
-        Share of queries, between 0 and 1, whose documents all get grade 0. Small queries may add a few.
+        Share of queries, between 0 and 1, whose documents all get grade 0. Some small queries may
+        have only grade 0 as well.
     noise : float, default 1.0
-        Standard deviation of what no feature explains, relative to what the features explain.
+        Standard deviation of the part of the relevance that no feature explains, relative to the
+        part that the features explain.
     random_state : int, numpy.random.Generator or None
-        Seed; the same one gives the same data.
+        Random seed. The same seed gives the same data.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def make_ranking(
     y : ndarray of int64 of shape (n_rows,)
         Grades 0 to 4.
     qid : ndarray of int of shape (n_rows,)
-        Query ids from 1 on; rows stand query after query.
+        Query ids from 1 on, ascending.
 
     Examples
     --------
@@ -82,16 +83,17 @@ def make_ranking(
     sizes = np.maximum(1, rng.lognormal(np.log(documents), DOCUMENTS_SPREAD, n_queries)).astype(np.intp)
     query = np.repeat(np.arange(n_queries), sizes)
     X = rng.normal(size=(len(query), n_features))
-    telling = max(1, n_features // 3)
-    of_query = slice(telling, 2 * telling)
-    X[:, of_query] = rng.normal(size=(n_queries, telling))[query]
+    n_informative = max(1, n_features // 3)
+    query_features = slice(n_informative, 2 * n_informative)
+    X[:, query_features] = rng.normal(size=(n_queries, n_informative))[query]
 
-    worth = 1 / np.arange(1.0, telling + 1)
-    relevance = X[:, :telling] @ worth + 0.5 * np.abs(X[:, 0])  # not linear: both ends of the first feature are good
+    weights = 1 / np.arange(1.0, n_informative + 1)
+    # The first feature is not linear: both its ends are good.
+    relevance = X[:, :n_informative] @ weights + 0.5 * np.abs(X[:, 0])
     relevance /= relevance.std() or 1.0
-    relevance += noise * rng.normal(size=len(query)) + 0.5 * X[:, telling]
-    grade_from = np.quantile(relevance, np.cumsum(GRADE_SHARES)[:-1])
-    y = np.searchsorted(grade_from, relevance, side="right").astype(np.int64)
+    relevance += noise * rng.normal(size=len(query)) + 0.5 * X[:, n_informative]
+    thresholds = np.quantile(relevance, np.cumsum(GRADE_SHARES)[:-1])
+    y = np.searchsorted(thresholds, relevance, side="right").astype(np.int64)
     y[np.isin(query, rng.permutation(n_queries)[: round(no_relevant * n_queries)])] = 0
     return X, y, query + 1
 
@@ -99,14 +101,16 @@ def make_ranking(
 def train_test_split(
     X: Any, y: Any, qid: Any, *, test_size: float = 0.2, random_state: Seed = None
 ) -> tuple[Any, Any, Any, Any, AnyArray, AnyArray]:
-    """Split rows in two, each query whole on one side; rows keep their order.
+    """Split rows into a training and a test set by whole queries.
+
+    All rows of a query are in the same set, and rows keep their order.
 
     Parameters
     ----------
-    X : array, sparse matrix or data frame with one row a document
+    X : array, sparse matrix or data frame with one row per document
     y, qid : array-like of shape (n_rows,)
     test_size : float, default 0.2
-        Share of the *queries* on the test side, strictly between 0 and 1.
+        Share of the *queries* in the test set, strictly between 0 and 1.
     random_state : int, numpy.random.Generator or None
 
     Returns
@@ -127,7 +131,7 @@ def train_test_split(
     as_vector(y, "y", len(ids))
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if n_rows != len(ids):
-        raise LtrValueError(f"X must have one row an entry of qid: got {n_rows} rows and {len(ids)} ids.")
+        raise LtrValueError(f"X must have one row for each entry of qid: got {n_rows} rows and {len(ids)} ids.")
     grouping = group_by_ids(ids)
     n_queries = len(grouping.sizes)
     if n_queries < 2:
@@ -135,9 +139,9 @@ def train_test_split(
     n_test = min(max(1, round(test_size * n_queries)), n_queries - 1)
     in_test = np.zeros(n_queries, dtype=np.bool_)
     in_test[np.random.default_rng(random_state).permutation(n_queries)[:n_test]] = True
-    test = np.empty(len(ids), dtype=np.bool_)
-    test[slice(None) if grouping.order is None else grouping.order] = np.repeat(in_test, grouping.sizes)
-    sides = np.flatnonzero(~test), np.flatnonzero(test)
+    is_test = np.empty(len(ids), dtype=np.bool_)
+    is_test[slice(None) if grouping.order is None else grouping.order] = np.repeat(in_test, grouping.sizes)
+    sides = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     train_X, test_X, train_y, test_y = (take_rows(table, rows) for table in (X, y) for rows in sides)
     return train_X, test_X, train_y, test_y, ids[sides[0]], ids[sides[1]]
 

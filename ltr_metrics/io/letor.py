@@ -19,7 +19,7 @@ from ltr_metrics.io.compressed import blocks_of_lines, without_compression
 
 PathLike = str | os.PathLike[str]
 
-HIGHEST_FEATURE = 1_000_000  # X is dense, so a higher number is a damaged line or data of another kind
+HIGHEST_FEATURE = 1_000_000  # X is dense: a higher number is a fault or other data
 _DOCID = re.compile(rb"docid\s*=\s*(\S+)")
 _SPACE, _COLON = ord(" "), ord(":")
 
@@ -156,7 +156,7 @@ def require_same_form(has_qid: Sequence[bool]) -> None:
 
 
 def ids_of_text(text: AnyArray) -> AnyArray:
-    """Return the ids as integers if all of them are written as such; "007" is not 7 and stays text."""
+    """Return the ids as integers if all are written as such; "007" is not 7 and stays text."""
     is_digits = _are_ascii_digits(text) & ((np.char.str_len(text) == 1) | ~np.char.startswith(text, "0"))
     return text.astype(np.int64) if is_digits.all() and np.char.str_len(text).max() < 19 else text
 
@@ -205,7 +205,7 @@ def sizes_error(file: Path, sizes: IntArray, path: Path, n_rows: int | str) -> L
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The documents of some lines: an entry per document, and a (row, column, value) per feature."""
+    """The documents of some lines, with a (row, column, value) per feature."""
 
     y: FloatArray
     qid: AnyArray | None  # None if the lines have no qid:
@@ -272,7 +272,7 @@ def _parse(lines: list[bytes], path: Path, n_before: int, lowest: int, has_qid: 
 
 
 def _split(lines: list[bytes], path: Path, n_before: int, has_qid: bool | None) -> _Words:
-    """Return the words of the lines that are not blank; ``has_qid`` is None before the first of a file."""
+    """Return the words of the lines that are not blank; ``has_qid`` is None if not yet known."""
     words = _Words([], [], [], [], [])
     for number, line in enumerate(lines, start=n_before + 1):
         body, _, comment = line.partition(b"#")
@@ -300,7 +300,7 @@ def _split(lines: list[bytes], path: Path, n_before: int, has_qid: bool | None) 
 
 
 def _feature_pairs(features: list[bytes], n_pairs: int) -> tuple[FloatArray, FloatArray] | None:
-    """Return the numbers before and after the colons, or None if the words are not pairs of numbers."""
+    """Return the numbers before and after the colons, or None if a word is not such a pair."""
     text = b" ".join(filter(None, features))
     numbers = _numbers(text.replace(b":", b" "))
     separators = np.frombuffer(text, dtype=np.uint8)
@@ -342,7 +342,7 @@ def _is_text(word: bytes) -> bool:
 
 
 def _raise_for_bad_word(path: Path, lines: list[bytes], number: list[int], n_before: int, lowest: int) -> NoReturn:
-    """Find the word that `_parse` could not convert, and raise an error with its line and column."""
+    """Raise an error with line and column of the word that `_parse` could not convert."""
     for at in number:
         body = lines[at - n_before - 1].partition(b"#")[0]
         for i, match in enumerate(re.finditer(rb"\S+", body)):

@@ -1,4 +1,4 @@
-"""Files whose rows are sorted by query, read in batches of whole queries because they may not fit into memory."""
+"""Files sorted by query, read in batches of whole queries: they may not fit into memory."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def whole_queries(pieces: Iterable[R], rows_at_once: int) -> Iterator[R]:
     stay in memory, to detect a query that occurs again after it has ended.
     """
     pending: list[R] = []
-    n_pending = n_whole = 0  # rows in pending, and how many of them belong to queries that have ended
+    n_pending = n_whole = 0  # rows in pending, and those of them whose query has ended
     seen: set[Hashable] = set()
     last: object = None  # no id is None
     for piece in pieces:

@@ -79,7 +79,9 @@ class LetorRows(SortedRows):
 
 
 def sorted_letor(paths: tuple[Path, ...], *, zero_based: bool, rows_at_once: int) -> Iterator[LetorRows]:
-    """Yield the documents of LETOR files in batches of whole queries; `read_letor` describes the format.
+    """Yield the documents of LETOR files in batches of whole queries.
+
+    `read_letor` describes the format.
 
     Raises
     ------

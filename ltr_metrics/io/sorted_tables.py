@@ -1,4 +1,4 @@
-"""Parquet, Arrow, CSV and TSV files, read in batches of whole queries and with only the needed columns."""
+"""Parquet, Arrow, CSV and TSV files: the needed columns, in batches of whole queries."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _pieces(paths: tuple[Path, ...], needed: TableColumns, rows_at_once: int) ->
                     _refuse_inexact(table, needed, path, n_rows)
                 else:
                     with _errors_of(path, n_rows):
-                        table.validate(full=True)  # damaged offsets would otherwise crash the process
+                        table.validate(full=True)  # damaged offsets crash the process
                 yield TableRows(
                     paths=paths,
                     file=np.full(len(table), i),
@@ -201,8 +201,9 @@ def _open_batches(path: Path, file: IO[bytes], needed: TableColumns, rows_at_onc
         return _open_text(file, TEXT_SEPARATORS[kind], needed)
     if path.suffix.lower() != kind or kind not in (".parquet", *ARROW):
         raise LtrValueError(
-            f"{path} cannot be read in batches. Files that can are .parquet, .arrow, .feather, .csv and .tsv; only .csv "
-            "and .tsv may be compressed as a whole (.gz, .xz, .bz2). Decompress or convert it, or evaluate in memory."
+            f"{path} cannot be read in batches. Files that can are .parquet, .arrow, .feather, .csv and .tsv; only "
+            ".csv and .tsv may be compressed as a whole (.gz, .xz, .bz2). Decompress or convert it, or evaluate in "
+            "memory."
         )
     if kind == ".parquet":
         # With pre_buffer, all that was read stays in memory until the file is closed.
@@ -215,7 +216,7 @@ def _open_batches(path: Path, file: IO[bytes], needed: TableColumns, rows_at_onc
 
 
 def _open_text(file: IO[bytes], separator: str, needed: TableColumns) -> tuple[Any, Iterator[Any]]:
-    """Parse one block after the other, because pyarrow's stream reader reads ahead in threads (see `native_file`)."""
+    """Parse block by block: pyarrow's stream reader reads ahead in threads (see `native_file`)."""
     csv = pyarrow_with("csv").csv
     types = dict.fromkeys(
         needed.numbers, pyarrow_with().float64()

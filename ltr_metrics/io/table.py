@@ -28,7 +28,7 @@ END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 def is_table(path: PathLike) -> bool:
-    """Whether a file is a table by its name: .parquet, .arrow, .feather, .npz, .csv or .tsv, compressed or not."""
+    """Whether a file is a table by its name, compressed or not; `KINDS` has the endings."""
     return kind_of(path) in KINDS
 
 
@@ -40,7 +40,7 @@ def read_table(
     columns: Sequence[str] = (),
     text: Sequence[str] = (),
 ) -> pandas.DataFrame:
-    r"""Read Parquet, Arrow (Feather), NumPy's .npz, CSV or TSV files, one after the other, into one pandas data frame.
+    r"""Read Parquet, Arrow (Feather), NumPy's .npz, CSV or TSV files into one pandas data frame.
 
     Query ids in CSV and TSV stay text, so that ``007`` and ``7`` are two queries. The same id in
     two files is the same query. An ``.npz`` file holds its columns as named arrays:
@@ -97,7 +97,7 @@ def read_table(
 
 
 def kind_of(path: PathLike) -> str:
-    """Return the file type by name: the ending without compression. Standard input is a CSV file."""
+    """Return the file's ending without that of compression; standard input is a CSV file."""
     if Path(path) == STANDARD_INPUT:
         return ".csv"
     return without_compression(Path(path)).suffix.lower()
@@ -131,7 +131,7 @@ def _read(path: Path, text: Sequence[str]) -> pandas.DataFrame:
             table = _read_by_pyarrow(native_file(path, file), kind, text)
             require_columns(path, table.column_names, ())
             if kind not in TEXT_SEPARATORS:
-                table.validate(full=True)  # damaged offsets would otherwise crash the process
+                table.validate(full=True)  # damaged offsets crash the process
             return to_frame(table)
     except (FileNotFoundError, LtrError):
         raise
@@ -171,7 +171,7 @@ def _read_by_pyarrow(file: Any, kind: str, text: Sequence[str]) -> Any:
     if not integers or len(set(table.column_names)) < len(table.column_names) or not _has_hexadecimal(file):
         return table
     as_text = _read_text(file, separator, integers | dict.fromkeys(text, pyarrow.string()))
-    for name in integers:  # 0x10 stays text, because it is not a number in batches of a CSV or in LETOR either
+    for name in integers:  # 0x10 is not a number in batches of a CSV or in LETOR, so it is text
         if any(_HEXADECIMAL.match(word or "") for word in as_text.column(name).to_pylist()):
             table = table.set_column(table.column_names.index(name), name, as_text.column(name))
     return table
@@ -199,7 +199,7 @@ def _has_hexadecimal(file: Any) -> bool:
 
 
 def open_arrow(file: Any) -> Any:
-    """Open Arrow's file format, which is also Feather's, or its stream format; both are named .arrow."""
+    """Open Arrow's file format, which is Feather's, or its stream format; both are .arrow."""
     pyarrow = pyarrow_with("ipc")
     start = file.read(6)
     if start.startswith(b"FEA1"):
@@ -207,14 +207,14 @@ def open_arrow(file: Any) -> Any:
     if start == b"ARROW1":
         return pyarrow.ipc.open_file(file)
     file.seek(-min(len(END_OF_STREAM), file.size()), 2)
-    if file.read() != END_OF_STREAM:  # pyarrow does not detect a stream that is cut off between two batches
+    if file.read() != END_OF_STREAM:  # pyarrow does not detect a cut between two batches
         raise ValueError("it is not an Arrow file, or a stream that is cut off: it lacks the end-of-stream mark")
     file.seek(0)
     return pyarrow.ipc.open_stream(file)
 
 
 def native_file(path: Path, file: IO[bytes]) -> Any:
-    """Return a file for pyarrow that holds no Python objects: the file itself, or its decompressed bytes.
+    """Return a file for pyarrow without Python objects: itself, or its decompressed bytes.
 
     pyarrow's threads read ahead and release their buffers later. If a buffer is a Python object
     and the interpreter is shutting down, the interpreter aborts the process.

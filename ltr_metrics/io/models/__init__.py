@@ -1,4 +1,4 @@
-"""Model files to scores."""
+"""Scoring with model files of LightGBM and XGBoost."""
 
 from ltr_metrics.io.models.base import Model
 from ltr_metrics.io.models.load import load_model, predict

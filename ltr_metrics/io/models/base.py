@@ -1,4 +1,4 @@
-"""A model that was read from a file, whatever its host."""
+"""A model from a file of any host."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, FloatArray, as_array, has_named_columns, named_columns
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
-ROWS_AT_ONCE = 1 << 16  # a host's copy of so many rows is small beside X
+ROWS_AT_ONCE = 1 << 16  # a host's copy of this many rows is small compared with X
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model file, read once, to score many batches of rows.
+    """A model that was read from a file once, and scores any number of batches of rows.
 
     Attributes
     ----------
@@ -25,17 +25,17 @@ class Model:
     host : {"lightgbm", "xgboost"}
     n_features : int
     feature_names : tuple of str or None
-        In the order of the training; None if the file has none.
+        In the order of the training; None if the file has no names.
     """
 
     path: Path
     host: str
     n_features: int
     feature_names: tuple[str, ...] | None
-    score_rows: Callable[[Any], AnyArray] = field(repr=False)  # a matrix of features to raw scores
+    score_rows: Callable[[Any], AnyArray] = field(repr=False)  # from a feature matrix to raw scores
 
     def predict(self, X: Any) -> FloatArray:
-        """Score rows; see `predict` of this package."""
+        """Return the raw scores of rows; see `ltr_metrics.io.models.predict`."""
         columns = self._columns(X) if has_named_columns(X) else None
         n_rows = X.shape[0] if columns is None else len(columns[0])
         if columns is None:
@@ -43,8 +43,8 @@ class Model:
                 raise LtrValueError(f"X must have two dimensions, rows and features. Got shape {X.shape}.")
             self.require_features(X.shape[1])
         scores = np.empty(n_rows)
-        for first in range(0, n_rows, ROWS_AT_ONCE):
-            rows = slice(first, min(first + ROWS_AT_ONCE, n_rows))
+        for start in range(0, n_rows, ROWS_AT_ONCE):
+            rows = slice(start, min(start + ROWS_AT_ONCE, n_rows))
             scores[rows] = self.score_rows(X[rows] if columns is None else _matrix(columns, rows))
         return scores
 
@@ -52,33 +52,34 @@ class Model:
         """Refuse data with another number of features."""
         if n != self.n_features:
             raise LtrValueError(
-                f"The model {self.path} has {self.n_features} features, the data have {n}. If features at the end are absent from these "
-                "rows, pass their number to read_letor (n_features=, --n-features); if feature numbers start at 0, zero_based=True "
-                "(--zero-based)."
+                f"The model {self.path} has {self.n_features} features, the data have {n}. If the last features are "
+                "absent from these rows, pass the number of features to read_letor (n_features=, --n-features). If "
+                "feature numbers start at 0, pass zero_based=True (--zero-based)."
             )
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the features; that a file has none is an error."""
+        """Return the names of the features; raise an error if the file has no names."""
         if self.feature_names is None:
             raise LtrValueError(
-                f"The model {self.path} was saved without names of features, so columns of a table cannot be matched with them: pass an "
-                "array, its columns in the order of the training."
+                f"The model {self.path} was saved without names of features, so columns of a table cannot be matched "
+                "with them. Pass an array with its columns in the order of the training."
             )
         return self.feature_names
 
     def _columns(self, X: Any) -> list[AnyArray]:
-        """Return the features that the model knows by name, in its order."""
+        """Return the columns of the model's features by name, in the model's order."""
         names = self.names()
-        given = named_columns(X, "X")
-        missing = [name for name in names if name not in given]
+        columns = named_columns(X, "X")
+        missing = [name for name in names if name not in columns]
         if missing:
             raise LtrValueError(
-                f"The data lack the model's feature {missing[0]!r}, {len(missing)} in all ({self.path}).{did_you_mean(missing[0], given)}"
+                f"The data lack the model's feature {missing[0]!r}, {len(missing)} in all ({self.path})."
+                f"{did_you_mean(missing[0], columns)}"
             )
-        return [self._numbers(given[name], name) for name in names]
+        return [self._numbers(columns[name], name) for name in names]
 
     def _numbers(self, column: Any, name: str) -> AnyArray:
-        """Return a feature's numbers; what is missing is NaN, as for the hosts."""
+        """Return the numbers of a feature; a missing value is NaN, as in the hosts."""
         values = as_array(column, f"X[{name!r}]")
         if values.dtype.kind in "biuf":
             return values
@@ -88,21 +89,22 @@ class Model:
             except (TypeError, ValueError):
                 pass
         raise LtrTypeError(
-            f"The feature {name!r} of the model {self.path} must be a column of numbers. Got dtype {getattr(column, 'dtype', values.dtype)}."
+            f"The feature {name!r} of the model {self.path} must be a column of numbers. "
+            f"Got dtype {getattr(column, 'dtype', values.dtype)}."
         )
 
 
 def refuse_several(path: Path, n_scores: int) -> None:
-    """Refuse a model of several classes or targets."""
+    """Refuse a model with several classes or targets."""
     if n_scores > 1:
-        raise LtrValueError(f"The model {path} gives {n_scores} scores a row: a ranking needs one.")
+        raise LtrValueError(f"The model {path} gives {n_scores} scores a row, but a ranking needs one.")
 
 
 def refuse_categories(path: Path, what: str) -> None:
-    """Refuse a model whose features are codes of categories that only the training's data frame knows."""
+    """Refuse a model with category codes, which only the data frame of the training defines."""
     raise LtrValueError(
-        f"The model {path} was trained on {what}, whose codes a file of data does not keep. Score the rows where the model was trained "
-        "(predict(frame)), and pass the scores as a column."
+        f"The model {path} was trained on {what}, whose codes are not in a data file. Score the rows with "
+        "predict(frame) where the model was trained, and pass the scores as a column."
     )
 
 

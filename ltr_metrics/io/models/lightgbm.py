@@ -1,4 +1,4 @@
-"""LightGBM's model files: text, by ``booster.save_model("model.txt")``."""
+"""LightGBM model files: text, from ``booster.save_model("model.txt")``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_metrics._engine.checks import AnyArray
-from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.errors import import_extra
 from ltr_metrics.io.models.base import Model, refuse_categories, refuse_several
 from ltr_metrics.io.models.lightgbm_file import read
 from ltr_metrics.io.models.structure import DamageError, damaged
@@ -15,13 +15,10 @@ BEGINS = (b"tree\n", b"tree\r\n")
 
 
 def load(path: Path, content: bytes) -> Model:
-    """Read a LightGBM model. After early stopping the host writes the rounds up to the best one alone, so these are all."""
+    """Read a LightGBM model with all its rounds: the host saves only those up to the best one."""
+    lightgbm = import_extra("lightgbm", "lightgbm")
     try:
-        import lightgbm
-    except ImportError as error:
-        raise MissingExtraError("lightgbm", "lightgbm") from error
-    try:
-        file = read(content.replace(b"\r\n", b"\n"))  # as git and editors make them of text
+        file = read(content.replace(b"\r\n", b"\n"))  # git and editors may write CRLF
     except DamageError as damage:
         raise damaged(path, damage) from None
     refuse_several(path, file.n_scores)

@@ -1,4 +1,4 @@
-"""Which host's model a file holds: told by its content, for names say little (`.txt`, `.model`)."""
+"""Read a model file of any host, identified by its content: names are vague (`.txt`, `.model`)."""
 
 from __future__ import annotations
 
@@ -13,28 +13,30 @@ from ltr_metrics.io.models.base import Model
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model file of LightGBM (``.txt``) or XGBoost (``.json``, ``.ubj``), to score many batches of rows.
+    """Read a model file of LightGBM (``.txt``) or XGBoost (``.json``, ``.ubj``).
+
+    The model can then score any number of batches of rows.
 
     The structure of the file is checked before the host reads it: the lengths of all arrays, the
     indices of nodes, features and categories, that each tree is a tree, and that values are finite.
-    So a damaged file raises an error, and does not end or hang the process. A damaged number may
-    still make another valid model, whose scores differ: no check can tell.
+    So a damaged file raises an error, and does not crash or hang the process. A damaged number can
+    still result in another valid model with other scores, which no check can detect.
 
     Parameters
     ----------
     path : path
-        Its content counts, not its name.
+        The host is identified by the content, not by the name.
 
     Returns
     -------
     Model
-        ``model.predict(X)`` gives what ``predict(path, X)`` does.
+        ``model.predict(X)`` returns the same scores as ``predict(path, X)``.
 
     Raises
     ------
     LtrValueError
-        If the file is not a model, is damaged, gives several scores a row, or wants categories that only the data frame of the
-        training knows.
+        If the file is not a model, is damaged, gives several scores per row, or was trained on
+        categories, which only the data frame of the training defines.
     MissingExtraError
         If the host is not installed.
     FileNotFoundError
@@ -48,23 +50,25 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     if content.startswith(xgboost.BEGINS):
         return xgboost.load(path, content)
     raise LtrValueError(
-        f"{path} is {'empty' if not content else 'not a LightGBM model file, nor one of XGBoost'}: booster.save_model writes them, LightGBM's "
-        "as text, XGBoost's as .json or .ubj."
+        f"{path} is {'not a LightGBM or XGBoost model file' if content else 'empty'}. booster.save_model writes model "
+        "files: LightGBM's as text, XGBoost's as .json or .ubj."
     )
 
 
 def predict(path: str | os.PathLike[str], X: Any) -> FloatArray:
     """Score rows with a model file of LightGBM or XGBoost.
 
-    After early stopping the rounds up to the best one count, as in ``LGBMRanker.predict`` and ``XGBRanker.predict``.
+    After early stopping, only the rounds up to the best one are used, as in
+    ``LGBMRanker.predict`` and ``XGBRanker.predict``.
 
     Parameters
     ----------
     path : path
-        As for `load_model`, which reads a file once for many calls.
+        As for `load_model`. Use `load_model` to read a file once for several calls.
     X : array of shape (n_rows, n_features), or data frame
-        Of a data frame the columns that the model knows by name are taken. To XGBoost a feature that a line of LETOR data
-        leaves out is missing if XGBoost itself reads the file, and 0 if `ltr_metrics.io.read_letor` does: score as you trained.
+        The columns of a data frame are selected by the model's feature names. A feature that a
+        line of LETOR data omits is a missing value if XGBoost reads the file, and 0 if
+        `ltr_metrics.io.read_letor` does. Read the data as you did for the training.
 
     Returns
     -------

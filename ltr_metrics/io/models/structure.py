@@ -1,8 +1,8 @@
-"""What the model files of all hosts have in common: trees, numbers in ranges, and the error about a damaged file.
+"""Checks of model files for all hosts: trees, ranges of numbers, and the error for a damaged file.
 
-A host reads a model file without checking its indices. A damaged file makes it read memory that is not
-its own, loop for ever or abort, and Python can catch none of these. So the structure of a file is
-checked before the host sees it, and the host is given only what was checked.
+A host does not check the indices in a model file. A damaged file can make it read foreign memory,
+loop forever or abort, and Python can catch none of these. So the structure of a file is checked
+first, and the host receives only the checked parts.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ HIGHEST_INT32 = 2**31 - 1
 
 
 class DamageError(Exception):
-    """What is wrong with the content of a model file, and where: the text behind the name of the file."""
+    """A fault in the content of a model file; the message has no file name."""
 
 
 def damaged(path: Path, damage: object) -> LtrValueError:
-    """Return the error about a damaged file, with the remedy."""
+    """Return the error for a damaged file."""
     return LtrValueError(f"{path} is damaged or cut off: {damage}. Save the model again.")
 
 
 def reached_nodes(left: Sequence[int], right: Sequence[int], n_nodes: int) -> list[bool]:
-    """Return which nodes of a tree the root (node 0) leads to, and refuse a node that is reached twice.
+    """Return the mask of the nodes below the root (node 0); refuse a node that is reached twice.
 
     Parameters
     ----------
     left, right : sequence of int
-        The children of the first nodes. A node whose left child is -1, or that has no entry, is a leaf.
+        The children of the first nodes. A node is a leaf if its left child is -1 or it has no
+        entry.
     n_nodes : int
     """
     reached = [False] * n_nodes
@@ -48,14 +49,14 @@ def reached_nodes(left: Sequence[int], right: Sequence[int], n_nodes: int) -> li
     return reached
 
 
-def require_length(name: str, given: int, expected: int) -> None:
+def require_length(name: str, n: int, expected: int) -> None:
     """Refuse an array of another length."""
-    if given != expected:
-        raise DamageError(f"{name} has {given} entries, where {expected} are due")
+    if n != expected:
+        raise DamageError(f"{name} has {n} entries, expected {expected}")
 
 
 def require_range(name: str, values: Sequence[int], low: int, high: int) -> None:
-    """Refuse whole numbers outside of a range, whose ends belong to it."""
+    """Refuse whole numbers below ``low`` or above ``high``."""
     for value in (min(values), max(values)) if values else ():
         if not low <= value <= high:
             raise DamageError(f"entry {values.index(value)} of {name} is {value}, and must be {low} to {high}")

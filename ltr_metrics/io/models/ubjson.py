@@ -1,6 +1,6 @@
-"""UBJSON documents as plain values.
+"""A parser of UBJSON documents.
 
-XGBoost's own reader trusts the lengths in a document, and reads beyond its end.
+XGBoost's own parser trusts the lengths in a document, and can read beyond its end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from ltr_metrics.io.models.structure import DamageError
 
-KINDS: dict[bytes, np.dtype[Any]] = {  # of numbers, big-endian
+KINDS: dict[bytes, np.dtype[Any]] = {  # numbers, big-endian
     marker: np.dtype(kind)
     for marker, kind in zip(
         (b"i", b"U", b"C", b"I", b"l", b"L", b"d", b"D"),
@@ -24,7 +24,7 @@ _WHOLE_NUMBERS = (b"i", b"U", b"I", b"l", b"L")
 
 
 def parse(content: bytes) -> Any:
-    """Return the value of a document, which must end with its last byte; raise DamageError if there is none."""
+    """Return the value of a document; raise DamageError if it does not end with the document."""
     try:
         value, end = _value(content, 0)
     except RecursionError:
@@ -35,7 +35,7 @@ def parse(content: bytes) -> Any:
 
 
 def _value(content: bytes, at: int) -> tuple[Any, int]:
-    """Return the value that begins here and where it has ended."""
+    """Return the value that starts at this byte, and the byte after it."""
     marker, at = content[at : at + 1], at + 1
     if marker in WORDS:
         return WORDS[marker], at
@@ -48,22 +48,22 @@ def _value(content: bytes, at: int) -> tuple[Any, int]:
         return _members(content, at)
     if marker == b"[":
         return _entries(content, at)
-    raise DamageError(f"byte {at - 1} begins no value of a UBJSON document")
+    raise DamageError(f"no value of a UBJSON document starts at byte {at - 1}")
 
 
 def _entries(content: bytes, at: int) -> tuple[list[Any], int]:
-    """Return an array: of one kind with its length, with its length alone, or up to its closing bracket."""
+    """Return an array: with its type and length, with its length, or up to its closing bracket."""
     kind = None
     if content[at : at + 1] == b"$":
         kind, at = content[at + 1 : at + 2], at + 2
         if kind not in KINDS or content[at : at + 1] != b"#":
-            raise DamageError(f"the array at byte {at} has no kind or no length")
+            raise DamageError(f"the array at byte {at} has no type or no length")
     if content[at : at + 1] == b"#":
         n, at = _count(content, at + 1)
         if kind is not None:
             return _numbers(content, at, kind, n)
         values = []
-        for _ in range(n):  # as many as the document has bytes, at most
+        for _ in range(n):  # stops with an error at the end of the document
             value, at = _value(content, at)
             values.append(value)
         return values, at
@@ -95,22 +95,22 @@ def _text(content: bytes, at: int) -> tuple[str, int]:
 def _numbers(content: bytes, at: int, kind: bytes, n: int) -> tuple[list[Any], int]:
     end = _end(content, at, n * KINDS[kind].itemsize)
     numbers = np.frombuffer(content, KINDS[kind], n, at) if n else np.empty(0)
-    if kind == b"d":  # the shortest decimals that stand for a float32, as in XGBoost's JSON
+    if kind == b"d":  # the shortest decimals that round to the float32, as in XGBoost's JSON
         numbers = numbers.astype(np.float32).astype(str).astype(np.float64)
     return numbers.tolist(), end
 
 
 def _count(content: bytes, at: int) -> tuple[int, int]:
-    """Return a length and where it has ended."""
+    """Return a length, and the byte after it."""
     kind = content[at : at + 1]
     if kind not in _WHOLE_NUMBERS:
-        raise DamageError(f"a length must stand at byte {at}")
+        raise DamageError(f"there is no length at byte {at}")
     (n,), at = _numbers(content, at + 1, kind, 1)
     return n, at
 
 
 def _end(content: bytes, at: int, n: int) -> int:
-    """Return where so many bytes have ended, which is not behind the document."""
+    """Return the byte after the next n; refuse more bytes than the document has."""
     if not 0 <= n <= len(content) - at:
-        raise DamageError(f"{n} bytes are due at byte {at}, and {max(0, len(content) - at)} are there")
+        raise DamageError(f"{n} bytes are expected at byte {at}, but there are {max(0, len(content) - at)}")
     return at + n

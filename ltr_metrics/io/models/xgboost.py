@@ -1,4 +1,4 @@
-"""XGBoost's model files: JSON or UBJSON, by ``save_model("model.json")`` or ``save_model("model.ubj")``."""
+"""XGBoost model files: JSON or UBJSON, from ``save_model`` to ``.json`` or ``.ubj``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_metrics._engine.checks import AnyArray
-from ltr_metrics.errors import LtrValueError, MissingExtraError
+from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.io.models.base import Model, refuse_categories, refuse_several
 from ltr_metrics.io.models.structure import DamageError
 from ltr_metrics.io.models.xgboost_file import read
@@ -15,11 +15,12 @@ BEGINS = b"{"
 
 
 def load(path: Path, content: bytes) -> Model:
-    """Read an XGBoost model. All rounds are in the file, and the best one as an attribute: rounds up to it count, as for XGBRanker."""
-    try:
-        import xgboost
-    except ImportError as error:
-        raise MissingExtraError("xgboost", "xgboost") from error
+    """Read an XGBoost model.
+
+    The file has all rounds, and the best round as an attribute. Only the rounds up to the best
+    one are used, as in XGBRanker.
+    """
+    xgboost = import_extra("xgboost", "xgboost")
     try:
         file = read(content)
     except DamageError as damage:
@@ -35,7 +36,7 @@ def load(path: Path, content: bytes) -> Model:
         raise _damaged(path, f"XGBoost cannot read it ({reason[0]})") from None
 
     def score(X: Any) -> AnyArray:
-        if n_rounds is None:  # a linear model, which has no rounds to choose from
+        if n_rounds is None:  # a linear model: its rounds cannot be selected
             data = xgboost.DMatrix(X)
             scores: AnyArray = booster.predict(data, output_margin=True, validate_features=False)
         else:
@@ -46,7 +47,8 @@ def load(path: Path, content: bytes) -> Model:
 
 
 def _damaged(path: Path, damage: object) -> LtrValueError:
-    """Return the error about a document that is not a whole model: any JSON file may have got here."""
+    """Return the error for a document that is not a complete model: it may be any JSON file."""
     return LtrValueError(
-        f"{path} is damaged or not an XGBoost model, which save_model writes as .json or .ubj: {damage}. Save the model again."
+        f"{path} is damaged or not an XGBoost model, which save_model writes as .json or .ubj: {damage}. "
+        "Save the model again."
     )
