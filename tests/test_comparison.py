@@ -394,14 +394,14 @@ def other_ids(case: Case) -> ltr.Evaluation:
 
 UNLIKE: list[tuple[Callable[[Case], ltr.Evaluation], str]] = [
     (changed_grade, r"judged documents or their grades differ in query"),
-    (one_query_less, r"of other queries than the rest.*lacks query 8"),
-    (other_ids, r"lacks query 1 and has query 81 besides"),
-    (lambda case: case.evaluate("base", ties="stable"), r"ties='stable', the rest with ties='mean'"),
-    (lambda case: case.evaluate("base", no_relevant=0), r"no_relevant=0.0, the rest with no_relevant='skip'"),
+    (one_query_less, r"different queries from the other models.*lacks query 8"),
+    (other_ids, r"lacks query 1 and has query 81 in addition"),
+    (lambda case: case.evaluate("base", ties="stable"), r"ties='stable', the other models with ties='mean'"),
+    (lambda case: case.evaluate("base", no_relevant=0), r"no_relevant=0.0, the other models with no_relevant='skip'"),
     (lambda case: case.evaluate("base", metrics=["map", "mrr"]), r"lacks ndcg_exp@10; it has map, mrr"),
     (
         lambda case: case.evaluate("base", query_weight=np.arange(80)),
-        r"other query weights than the rest, which has none",
+        r"different query weights from the other models, which have none",
     ),
 ]
 

@@ -356,16 +356,18 @@ def test_the_command_saves_from_one_file_and_compares_on_another(
         (lambda ids: np.char.zfill(ids.astype(str), 4), "'0008' is not 8: write them the same way in both"),
         (lambda ids: np.char.add(ids.astype(str), ".0"), "'8.0' is not 8: write them the same way in both"),
         (lambda ids: np.char.add(" ", ids.astype(str)), "' 8' is not 8: write them"),
-        (lambda ids: ids + 1, r"lacks query 8 and has query 34 besides\. Evaluate both .*result.subset\(qids\)"),
+        (lambda ids: ids + 1, r"lacks query 8 and has query 34 in addition\. Evaluate all .*result.subset\(qids\)"),
         (
             lambda ids: ids + 100,
-            r"of 26 it lacks 26 queries: 8, 9, 10, .* besides\. Evaluate both on the same queries\.$",
+            r"of 26 it lacks 26 queries: 8, 9, 10, .* in addition\. Evaluate all models on the same queries\.$",
         ),
     ],
 )
 def test_ids_that_differ_are_named_with_a_remedy(ids: Callable[[Any], Any], message: str, data: Data) -> None:
     other = ltr.evaluate(data.y, data.old, qid=ids(data.qid), metrics=METRICS)
-    with pytest.raises(ltr.LtrValueError, match=f"The result of 'live' is of other queries than the rest.*{message}"):
+    with pytest.raises(
+        ltr.LtrValueError, match=f"The result of 'live' has different queries from the other models.*{message}"
+    ):
         ltr.compare({"new": data.evaluate("whole.parquet", "new"), "live": other})
 
 

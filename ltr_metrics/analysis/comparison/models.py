@@ -166,14 +166,16 @@ def _in_order(who: str, run: Evaluation, reference: Evaluation, names: list[str]
             raise LtrValueError(
                 f"{who} lacks {name}; it has {', '.join(run.per_query)}. Name metrics that all results have: metrics=."
             )
-        _refuse_other_options(who, run, reference, name)
+        _require_same(who, "ties", run.policy.ties, reference.policy.ties, f"in {name}")
+        no_relevant, expected = (result.policy.no_relevant_for(name) for result in (run, reference))
+        _require_same(who, "no_relevant", no_relevant, expected, f"in {name}")
     if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
         run = take_queries(run, _positions(who, run, reference))
     _refuse_other_data(who, run, reference)
     if not has_new_weights and not same_arrays(run.weight, reference.weight):
         raise LtrValueError(
-            f"{who} has other query weights than the rest, which has "
-            f"{'none' if reference.weight is None else 'its own'}. Pass weights for all models: query_weight=."
+            f"{who} has different query weights from the other models, which have "
+            f"{'none' if reference.weight is None else 'their own'}. Pass weights for all models: query_weight=."
         )
     for name in names:
         if np.isinf(run.per_query[name]).any():
@@ -181,69 +183,57 @@ def _in_order(who: str, run: Evaluation, reference: Evaluation, names: list[str]
     return run
 
 
-def _refuse_other_options(who: str, run: Evaluation, reference: Evaluation, name: str) -> None:
-    options = {
-        "ties": (run.policy.ties, reference.policy.ties),
-        "no_relevant": tuple(one.policy.no_relevant_for(name) for one in (run, reference)),
-    }
-    for option, (one, other) in options.items():
-        if one != other:
-            raise LtrValueError(
-                f"{who} was evaluated with {option}={one!r}, the rest with {option}={other!r} (in {name}): these "
-                "numbers are not comparable. Evaluate both with the same options."
-            )
+def _require_same(who: str, option: str, value: object, expected: object, note: str) -> None:
+    if value != expected:
+        raise LtrValueError(
+            f"{who} was evaluated with {option}={value!r}, the other models with {option}={expected!r} ({note}): these "
+            "numbers are not comparable. Evaluate all models with the same options."
+        )
 
 
 def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     """Return the positions in a run of the reference's queries, whatever type their ids have."""
-    positions, wanted = positions_by_text(run.qid, who), positions_by_text(reference.qid, "The rest")
-    ids, wanted_ids = run.qid.tolist(), reference.qid.tolist()
-    missing = [wanted_ids[at] for text, at in wanted.items() if text not in positions]
-    extra = [ids[at] for text, at in positions.items() if text not in wanted]
+    positions, expected = positions_by_text(run.qid, who), positions_by_text(reference.qid, "Another model")
+    ids, expected_ids = run.qid.tolist(), reference.qid.tolist()
+    missing = [expected_ids[at] for text, at in expected.items() if text not in positions]
+    extra = [ids[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
-        parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} besides"] * bool(extra)
+        parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
         remedy = spelling_hint(extra, missing)
         if not remedy:
-            remedy = " Evaluate both on the same queries" + (
-                "." if len(missing) == len(wanted) else ", or compare those that both have: result.subset(qids)."
+            remedy = " Evaluate all models on the same queries" + (
+                "." if len(missing) == len(expected) else ", or compare the queries that all have: result.subset(qids)."
             )
         raise LtrValueError(
-            f"{who} is of other queries than the rest: of {reference.n_queries:,} it {' and '.join(parts)}.{remedy}"
+            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(parts)}."
+            f"{remedy}"
         )
-    return np.array([positions[text] for text in wanted], dtype=np.intp)
+    return np.array([positions[text] for text in expected], dtype=np.intp)
 
 
 def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None:
+    is_same_size = run.n_documents == reference.n_documents
     if run.fingerprint is not None and reference.fingerprint is not None:
-        _refuse_other_unjudged(who, run, reference, run.fingerprint.unjudged, reference.fingerprint.unjudged)
+        unjudged, expected = run.fingerprint.unjudged, reference.fingerprint.unjudged
+        if None not in (unjudged, expected) or not is_same_size.all():  # None: judged was not given
+            _require_same(who, "unjudged", unjudged, expected, "None: judged was not given")
         other = np.flatnonzero(differing(run.fingerprint, reference.fingerprint))
     else:  # results from a search's log keep counts only
-        other = np.flatnonzero((run.n_documents != reference.n_documents) | (run.n_relevant != reference.n_relevant))
+        other = np.flatnonzero(~is_same_size | (run.n_relevant != reference.n_relevant))
     if len(other):
         query = int(other[0])
-        counts = [
-            f"{one.n_documents[query]:,} documents, {one.n_relevant[query]:,} relevant" for one in (run, reference)
-        ]
-        detail = "as many documents and relevant ones, but other grades"
-        if counts[0] != counts[1]:
-            detail = f"{counts[0]}, and not {counts[1]}"
-        raise LtrValueError(
-            f"{who} is of other data than the rest: the judged documents or their grades differ in "
-            f"{_some(reference.qid[other].tolist())} (query {reference.plain_qid[query]!r}: {detail}). "
-            "Evaluate both on the same data."
+        counts, expected_counts = (
+            f"{result.n_documents[query]:,} documents, {result.n_relevant[query]:,} relevant"
+            for result in (run, reference)
         )
-
-
-def _refuse_other_unjudged(
-    who: str, run: Evaluation, reference: Evaluation, one: str | None, other: str | None
-) -> None:
-    """Refuse another treatment of unjudged documents, unless there are none."""
-    if one == other or (None in (one, other) and (run.n_documents == reference.n_documents).all()):
-        return
-    raise LtrValueError(
-        f"{who} was evaluated with unjudged={one!r}, the rest with unjudged={other!r} (None: judged was not "
-        "given): these numbers are not comparable. Evaluate both with the same options."
-    )
+        detail = "as many documents and relevant ones, but other grades"
+        if counts != expected_counts:
+            detail = f"{counts}, and not {expected_counts}"
+        raise LtrValueError(
+            f"{who} has different data from the other models: the judged documents or their grades differ in "
+            f"{_some(reference.qid[other].tolist())} (query {reference.plain_qid[query]!r}: {detail}). "
+            "Evaluate all models on the same data."
+        )
 
 
 def _some(qids: list[Any]) -> str:
