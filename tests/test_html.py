@@ -21,7 +21,7 @@ import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison.table import p_shown, shown, signed
 from ltr_metrics.io import write_whole
 from ltr_metrics.report import Report, as_text, html, summarize
-from ltr_metrics.report.html import MOST_SEGMENTS_SHOWN, as_html
+from ltr_metrics.report.html import MAX_SEGMENTS, as_html
 from ltr_metrics.report.query_table import query_table
 
 pytestmark = pytest.mark.integration
@@ -310,11 +310,11 @@ def test_many_segments_are_cut_and_said_to_be() -> None:
     report, few = small_report(), 20
     parts = [
         {"model": "only", "name": "kind", "segment": f"s{i}", "n_queries": 1 if i < few else 2, "mean": {"mrr": 0.5}}
-        for i in range(MOST_SEGMENTS_SHOWN + few)
+        for i in range(MAX_SEGMENTS + few)
     ]
     page = Page(as_html(replace(report, summary=report.summary | {"segments": parts})))
     found = [cells[0].split()[0] for cells in page.rows if len(cells) == 1]
-    assert set(found) >= {f"s{i}" for i in range(few, MOST_SEGMENTS_SHOWN + few)}
+    assert set(found) >= {f"s{i}" for i in range(few, MAX_SEGMENTS + few)}
     assert not {f"s{i}" for i in range(few)} & set(found)
     assert "Shown are the 100 segments of most queries, of 120" in "".join(page.texts)
 

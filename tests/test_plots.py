@@ -32,8 +32,8 @@ from ltr_metrics.report.plots import (
     MetricOverKDisplay,
     SegmentsDisplay,
 )
-from ltr_metrics.report.plots.differences import MOST_DRAWN
-from ltr_metrics.report.plots.style import COLORS, columns, series, shown, told_apart, wrapped
+from ltr_metrics.report.plots.differences import MAX_BARS
+from ltr_metrics.report.plots.style import COLORS, distinct_labels, series_style, shorten, text_width, wrapped
 from ltr_metrics.report.plots.svg import svg_of
 
 pytestmark = pytest.mark.integration
@@ -235,7 +235,7 @@ def test_of_many_queries_no_more_is_drawn_than_can_be_seen() -> None:
     values = np.random.default_rng(0).normal(size=30_000).round(3)
     display = differences(values, n_undefined=1_234).plot()
     gains = display.gains_.get_paths()[0].vertices
-    assert len(gains) < 5 * MOST_DRAWN
+    assert len(gains) < 5 * MAX_BARS
     assert gains[:, 1].max() == values.max()
     assert gains[:, 0].max() == display.wins
     assert display.losses_.get_paths()[0].vertices[:, 1].min() == values.min()
@@ -383,7 +383,7 @@ def test_one_picture_has_one_metric() -> None:
     curve = log.learning_curve("valid", "ndcg@5")
     other = LearningCurve.from_dict(curve.to_dict() | {"confidence": 0.9})
     for curves in ({}, {"a": curve, "b": other}):
-        with pytest.raises(ltr.LtrValueError, match="One picture shows one metric at one confidence"):
+        with pytest.raises(ltr.LtrValueError, match="All curves of a figure must have the same metric"):
             LearningCurveDisplay(curves=curves)
 
 
@@ -481,7 +481,7 @@ def test_colours_are_seen_on_white_and_on_near_black(color: str) -> None:
 
 
 def test_series_differ_in_marker_and_dash_too() -> None:
-    looks = [series(i) for i in range(300)]
+    looks = [series_style(i) for i in range(300)]
     assert len({str(look) for look in looks}) == 300
     first = looks[:4]
     assert len({str(look.linestyle) for look in first}) == len({look.marker for look in first}) == 4
@@ -515,11 +515,11 @@ def test_the_baseline_is_the_first_of_a_reports_curves() -> None:
 
 
 def test_names_are_shortened_and_told_apart() -> None:
-    assert shown("short") == "short"
+    assert shorten("short") == "short"
     for name in ("a" * 100, "模" * 100, "é\u0301" * 60, "ab模" * 30):
-        assert columns(shown(name, 21)) <= 21
-        assert all(columns(line) <= 11 for line in wrapped(shown(name, 40), 11).split("\n"))
-    assert told_apart(["x" * 50, "x" * 51, "y"], 9) == ["xxxx…xxxx (1)", "xxxx…xxxx (2)", "y"]
+        assert text_width(shorten(name, 21)) <= 21
+        assert all(text_width(line) <= 11 for line in wrapped(shorten(name, 40), 11).split("\n"))
+    assert distinct_labels(["x" * 50, "x" * 51, "y"], 9) == ["xxxx…xxxx (1)", "xxxx…xxxx (2)", "y"]
     assert wrapped("one two three", 7) == "one two\nthree" or wrapped("one two three", 7) == "one\ntwo\nthree"
     assert "".join(wrapped("a-b_c" * 20, 10).split("\n")) == "a-b_c" * 20
 
@@ -645,7 +645,7 @@ def test_of_many_segments_the_largest_are_shown() -> None:
     comparison = compared(metrics=["precision@5"], by=label)
     found = {f.name: f for f in figures_of(report_of(comparison))}  # type: ignore[arg-type]
     for name in ("segments-1", "segments-2"):
-        assert found[name].caption.endswith("Shown are the 30 largest of 35 segments.")
+        assert found[name].caption.endswith("Only the 30 largest of 35 segments are shown.")
         lines = [
             "".join(e.itertext()) for e in ElementTree.fromstring(found[name].svg).iter() if e.tag.endswith("text")
         ]

@@ -22,8 +22,8 @@ from ltr_metrics.cli.simulated_users import click_model
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
 from ltr_metrics.interleaving.tally import Tally, checkpoints
 from ltr_metrics.report import Report, as_html, as_json, as_latex, as_markdown, as_text, summarize
-from ltr_metrics.report.html import DEEP, DEEPEST
-from ltr_metrics.report.online import Online
+from ltr_metrics.report.html import FULL_SHADE, MAX_SHADE
+from ltr_metrics.report.online import Simulation
 
 pytestmark = pytest.mark.integration
 
@@ -119,7 +119,7 @@ def test_offline_means_are_those_of_the_report(report: Report) -> None:
     assert offline["differences"] == expected
 
 
-def counted(*wins: int) -> Online:
+def counted(*wins: int) -> Simulation:
     """Models of which each wins so many impressions against all others."""
     credit = np.repeat(np.eye(len(wins)), wins, axis=1)
     models = list("abcd")[: len(wins)]
@@ -132,7 +132,7 @@ def counted(*wins: int) -> Online:
         "ties": "random",
         "random_state": 0,
     }
-    return Online(outcome, options)
+    return Simulation(outcome, options)
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_shades_follow_the_preference(report: Report) -> None:
         assert (cell["class"] or "").removesuffix(" even") == f"share{side}"
         if share != 0.5:
             depth = float((cell["style"] or "").removeprefix("--depth: ").removesuffix("%"))
-            assert depth == pytest.approx(min(abs(share - 0.5) / DEEP, 1) * DEEPEST, rel=0.01)
+            assert depth == pytest.approx(min(abs(share - 0.5) / FULL_SHADE, 1) * MAX_SHADE, rel=0.01)
 
 
 def test_numbers_are_told_from_the_deepest_shade() -> None:
@@ -397,7 +397,7 @@ def test_numbers_are_told_from_the_deepest_shade() -> None:
     for root in re.findall(r":root \{(.*?)\}", style, re.DOTALL)[:2]:
         scheme = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", root))
         for shade in ("higher", "lower"):
-            ground = luminance(mixed(scheme[shade], scheme["paper"], DEEPEST / 100))
+            ground = luminance(mixed(scheme[shade], scheme["paper"], MAX_SHADE / 100))
             light, dark = sorted((ground, luminance(scheme["ink"])), reverse=True)
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (shade, root)
 

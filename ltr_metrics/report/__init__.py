@@ -1,4 +1,4 @@
-"""The post-training report: one plain dict first (`summarize`), then its renderings; pictures in scikit-learn's form."""
+"""The report after training: `summarize` returns a plain dict, which the renderers display, and figures."""
 
 from ltr_metrics.report.csv import spreadsheet_safe
 from ltr_metrics.report.figures import Figure, figures_of

@@ -1,4 +1,4 @@
-"""CSV that readers take apart as it was put together, and that spreadsheets take for data alone."""
+"""CSV that is read back unchanged, and that spreadsheets do not interpret as formulas."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a cell begins with that a spreadsheet may take for a formula
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet may read a cell that begins with one as a formula
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def in_csv(table: pandas.DataFrame, *, header: bool = True) -> str:
-    """Return a table as CSV; text with a carriage return is quoted as text with a line feed is."""
+    """Return a table as CSV, in which text with a carriage return is quoted like text with a line feed."""
     text = str(table.to_csv(index=False, header=header))
-    if "\r" in text:  # which Python's csv module leaves without quotes before 3.13
+    if "\r" in text:  # Python's csv module does not quote it before 3.13
         text = str(table.to_csv(index=False, header=header, quoting=csv.QUOTE_NONNUMERIC))
     return text
 
 
 def spreadsheet_safe(text: str) -> str:
-    r"""Return CSV in which no cell is a formula for a spreadsheet: such a cell is quoted and begins with an apostrophe.
+    r"""Return CSV in which spreadsheets find no formulas.
 
-    These are cells that begin with ``=``, ``+``, ``-``, ``@``, a tab or a line break. Numbers stay numbers, negative ones too.
+    A cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break is quoted and begins with
+    an apostrophe. Numbers are unchanged, including negative ones.
 
     Parameters
     ----------
     text : str
-        CSV with commas, such as `as_per_query_csv` returns.
+        CSV with commas, as from `as_per_query_csv`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A metric at every cutoff up to the one that was asked for."""
+"""The mean of a metric at every cutoff up to the requested one."""
 
 from __future__ import annotations
 
@@ -14,35 +14,36 @@ from ltr_metrics.evaluation.means import mean_interval
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.requests import Request
 
-MOST_CUTOFFS = 20  # on one curve; beyond, cutoffs are spread evenly on a logarithmic scale
+MAX_CUTOFFS = 20  # on one curve; more cutoffs are spaced evenly on a logarithmic scale
 
 
-def curves(
+def metric_curves(
     queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, confidence: float
 ) -> list[dict[str, Any]]:
-    """Return, for each family of metrics that have a cutoff, its mean at each cutoff and an interval of the mean."""
-    found = []
-    for family in _deepest_of_each_family(request):
-        cutoffs = _cutoffs(family.k or 1)
-        one = _at_cutoffs(family, cutoffs, request)
-        of_model, n_queries = {}, 0
-        for name, of_rows in scores.items():
-            result = queries[name].evaluate_request(of_rows, one)
-            n_queries = result.n_queries - next(reversed(result.n_undefined.values()))
-            intervals = [mean_interval(values, result.weight, confidence) for values in result.per_query.values()]
-            of_model[name] = {
-                key: [none_if_nan(getattr(interval, key)) for interval in intervals] for key in ("mean", "low", "high")
-            }
-        found.append(
-            {
-                "metric": str(family).rpartition("@")[0],
-                "k": cutoffs,
-                "n_queries": n_queries,
-                "confidence": confidence,
-                "models": of_model,
-            }
-        )
-    return found
+    """Return the mean and its interval at each cutoff, for each family of metrics with a cutoff."""
+    return [_curve(family, queries, scores, request, confidence) for family in _deepest_of_each_family(request)]
+
+
+def _curve(
+    family: RankMetric, queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, confidence: float
+) -> dict[str, Any]:
+    cutoffs = _cutoffs(family.k or 1)
+    request = _at_cutoffs(family, cutoffs, request)
+    models, n_queries = {}, 0
+    for name, column in scores.items():
+        result = queries[name].evaluate_request(column, request)
+        n_queries = result.n_queries - next(reversed(result.n_undefined.values()))
+        intervals = [mean_interval(values, result.weight, confidence) for values in result.per_query.values()]
+        models[name] = {
+            key: [none_if_nan(getattr(interval, key)) for interval in intervals] for key in ("mean", "low", "high")
+        }
+    return {
+        "metric": str(family).rpartition("@")[0],
+        "k": cutoffs,
+        "n_queries": n_queries,
+        "confidence": confidence,
+        "models": models,
+    }
 
 
 def _deepest_of_each_family(request: Request) -> list[RankMetric]:
@@ -62,6 +63,6 @@ def _at_cutoffs(family: RankMetric, cutoffs: list[int], request: Request) -> Req
 
 
 def _cutoffs(deepest: int) -> list[int]:
-    if deepest <= MOST_CUTOFFS:
+    if deepest <= MAX_CUTOFFS:
         return list(range(1, deepest + 1))
-    return sorted({round(k) for k in np.geomspace(1, deepest, MOST_CUTOFFS).tolist()})
+    return sorted({round(k) for k in np.geomspace(1, deepest, MAX_CUTOFFS).tolist()})

@@ -1,4 +1,4 @@
-"""Where models differ: the queries that gain and lose most, relevant documents' ranks, what a user sees changed."""
+"""The queries that gain and lose most, and the changes in the rankings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.rank_changes import rank_changes_of
 from ltr_metrics.evaluation.evaluate import Queries
 
-MOST_QUERIES = 10  # named of those that gain, and of those that lose
+MAX_QUERIES = 10  # listed on each side
 
 
-def changes(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return, for each metric and model, the queries that gain and that lose most."""
+def largest_changes(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return, for each metric and model, the queries that gain and lose most."""
     return [
         {"metric": metric, "model": model, "baseline": comparison.baseline} | _largest(comparison, metric, model)
         for metric in comparison.metrics
@@ -26,11 +26,10 @@ def changes(comparison: Comparison) -> list[dict[str, Any]]:
 
 def _largest(comparison: Comparison, metric: str, model: str) -> dict[str, list[dict[str, Any]]]:
     difference = comparison.differences(metric, model)
-    by_gain = np.argsort(-difference, kind="stable")[: np.count_nonzero(~np.isnan(difference))]
-    first, last = by_gain[:MOST_QUERIES], by_gain[::-1][:MOST_QUERIES]
+    order = np.argsort(-difference, kind="stable")[: np.count_nonzero(~np.isnan(difference))]  # NaN is last
     base, other = (comparison.evaluations[name] for name in (comparison.baseline, model))
 
-    def line(query: int) -> dict[str, Any]:
+    def row(query: int) -> dict[str, Any]:
         return {
             "qid": base.plain_qid[query],
             "documents": int(base.n_documents[query]),
@@ -41,26 +40,25 @@ def _largest(comparison: Comparison, metric: str, model: str) -> dict[str, list[
         }
 
     return {
-        "improved": [line(query) for query in first.tolist() if difference[query] > 0],
-        "worsened": [line(query) for query in last.tolist() if difference[query] < 0],
+        "improved": [row(query) for query in order[:MAX_QUERIES].tolist() if difference[query] > 0],
+        "worsened": [row(query) for query in order[::-1][:MAX_QUERIES].tolist() if difference[query] < 0],
     }
 
 
-def shifts(
+def churn_and_rank_changes(
     queries: Mapping[str, Queries], scores: Mapping[str, Any], baseline: str, k: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return churn and rank changes of each model against the baseline; none of a model that ranked documents of its own."""
-    churned, moved = [], []
-    for name, of_rows in scores.items():
-        if name == baseline or queries[name] is not queries[baseline]:
+    """Return the churn and the rank changes of each model against the baseline.
+
+    Models that ranked documents of their own are left out.
+    """
+    churn_rows, rank_rows = [], []
+    for model, column in scores.items():
+        if model == baseline or queries[model] is not queries[baseline]:
             continue
-        of_both = {"model": name, "baseline": baseline, "k": k}
-        found = churn_of(queries[name], scores[baseline], of_rows, k=k)
-        churned.append(
-            of_both
-            | found.mean
-            | {"p": found.p, "n_tied_at_cutoff": found.n_tied_at_cutoff, "n_queries": found.n_queries}
-        )
-        moves = rank_changes_of(queries[name], scores[baseline], of_rows, k=k).moves
-        moved.append(of_both | moves.to_dict())
-    return churned, moved
+        pair = {"model": model, "baseline": baseline, "k": k}
+        churn = churn_of(queries[model], scores[baseline], column, k=k)
+        counts = {"p": churn.p, "n_tied_at_cutoff": churn.n_tied_at_cutoff, "n_queries": churn.n_queries}
+        churn_rows.append(pair | churn.mean | counts)
+        rank_rows.append(pair | rank_changes_of(queries[model], scores[baseline], column, k=k).moves.to_dict())
+    return churn_rows, rank_rows

@@ -1,8 +1,8 @@
-"""The pictures of a report: which there are, their titles and their captions."""
+"""The figures of a report, with their titles and captions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,27 +18,27 @@ from ltr_metrics.report.plots import (
     SegmentsDisplay,
 )
 from ltr_metrics.report.plots.display import Display
-from ltr_metrics.report.plots.style import counted
+from ltr_metrics.report.plots.style import n_queries_text
 from ltr_metrics.report.plots.svg import svg_of
 from ltr_metrics.report.summarize import Report
 
-MOST_SEGMENTS = 30
-MOST_LISTED = 3  # names in a title
-SCALE = 10  # metrics whose differences are so many times as large as others' get an axis of their own
+MAX_SEGMENTS = 30
+MAX_NAMES = 3  # names in a title
+SCALE_RATIO = 10  # metrics whose differences are this many times larger get axes of their own
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture of the report.
+    """A figure of the report.
 
     Attributes
     ----------
     name : str
-        Letters, digits and hyphens; its own in the report.
+        Letters, digits and hyphens, unique in the report.
     title, caption : str
         Plain text, with names as they were given.
     svg : str
-        An ``svg`` element, to stand in a page or in a file of its own.
+        An ``svg`` element, for a page or for a file of its own.
     """
 
     name: str
@@ -48,10 +48,10 @@ class Figure:
 
 
 def figures_of(report: Report) -> list[Figure]:
-    """Return the pictures that a report has something to show in.
+    """Return the figures for which a report has data.
 
-    The differences in all metrics; each metric over the cutoff; for each model the differences of the single queries in the first
-    metric; that metric by segment; the learning curves.
+    These are: the differences in all metrics; each metric over the cutoff; for each model, the
+    differences of the queries in the first metric; that metric by segment; the learning curves.
 
     Raises
     ------
@@ -60,11 +60,11 @@ def figures_of(report: Report) -> list[Figure]:
     """
     comparison = report.comparison
     return [
-        *(() if comparison is None else _compared(comparison)),
-        *_over_k(report),
-        *(() if comparison is None else _single_queries(comparison)),
-        *_segments(report),
-        *_learning(report),
+        *(() if comparison is None else _comparison_figures(comparison)),
+        *_cutoff_figures(report),
+        *(() if comparison is None else _query_figures(comparison)),
+        *_segment_figures(report),
+        *_learning_figures(report),
     ]
 
 
@@ -72,141 +72,141 @@ def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
     return Figure(name, title, caption, svg_of(display, name, title))
 
 
-def _compared(comparison: Comparison) -> Iterator[Figure]:
-    """Draw the metrics whose differences are of one order of magnitude on one axis."""
-    groups = _of_one_scale(comparison)
+def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
+    """Draw metrics whose differences have a similar scale on one axis."""
+    groups = _group_by_scale(comparison)
     for i, metrics in enumerate(groups, start=1):
         yield _figure(
             ComparisonDisplay.from_comparison(comparison, metrics),
             f"comparison-{i}",
-            f"Difference to {comparison.baseline}" + (f" in {_listed(metrics)}" if len(groups) > 1 else ""),
-            f"Right of the line a model is better than {comparison.baseline}. {_interval(comparison)} The intervals are not corrected "
-            "for the number of models and metrics.",
+            f"Difference to {comparison.baseline}" + (f" in {_join_names(metrics)}" if len(groups) > 1 else ""),
+            f"A model to the right of the line is better than {comparison.baseline}. {_describe_interval(comparison)} "
+            "The intervals are not corrected for the number of models and metrics.",
         )
 
 
-def _of_one_scale(comparison: Comparison) -> list[list[str]]:
-    """Group the metrics by how far their intervals reach."""
-    reach: dict[str, float] = dict.fromkeys(comparison.metrics, 0.0)
+def _group_by_scale(comparison: Comparison) -> list[list[str]]:
+    """Group the metrics by the largest absolute value of their intervals."""
+    largest: dict[str, float] = dict.fromkeys(comparison.metrics, 0.0)
     for row in comparison.rows:
-        far = [abs(v) for v in (row.difference, row.ci_low, row.ci_high) if not np.isnan(v)]
-        reach[row.metric] = max([reach[row.metric], *far])
+        values = [abs(v) for v in (row.difference, row.ci_low, row.ci_high) if not np.isnan(v)]
+        largest[row.metric] = max([largest[row.metric], *values])
     groups: list[list[str]] = []
-    for metric in sorted(reach, key=lambda one: reach[one]):
-        smallest = next((reach[one] for one in groups[-1] if reach[one] > 0), np.inf) if groups else 0
-        if reach[metric] > SCALE * smallest or not groups:
+    for metric in sorted(largest, key=lambda one: largest[one]):
+        smallest = next((largest[one] for one in groups[-1] if largest[one] > 0), np.inf) if groups else 0
+        if largest[metric] > SCALE_RATIO * smallest or not groups:
             groups.append([])
         groups[-1].append(metric)
     order = comparison.metrics.index
     return sorted((sorted(group, key=order) for group in groups), key=lambda group: order(group[0]))
 
 
-def _over_k(report: Report) -> Iterator[Figure]:
-    for i, found in enumerate(report.summary.get("curves") or [], start=1):
-        display = MetricOverKDisplay.from_dict(found)
-        first = (
-            None if report.comparison is None else report.comparison.baseline
-        )  # as in the pictures of the comparison
-        curves = {model: display.curves[model] for model in sorted(display.curves, key=lambda name: name != first)}
+def _cutoff_figures(report: Report) -> Iterator[Figure]:
+    baseline = None if report.comparison is None else report.comparison.baseline
+    for i, curve in enumerate(report.summary.get("curves") or [], start=1):
+        display = MetricOverKDisplay.from_dict(curve)
+        models = sorted(display.curves, key=lambda name: name != baseline)  # the baseline is first, as elsewhere
+        curves = {model: display.curves[model] for model in models}
         display = replace(display, curves=curves, weighted=report.summary["options"]["weighted"])
-        paired = (
-            ""
-            if report.comparison is None
-            else (
-                " All models are judged on the same queries: two whose bands overlap may well differ, which is for the comparison to say."
+        caption = (
+            f"The bands are {_percent(display.confidence)} intervals (Student's t) of the means over "
+            f"{n_queries_text(display.n_queries)}."
+        )
+        if baseline is not None:
+            caption += (
+                " All models have the same queries, so two models with overlapping bands can still differ "
+                "significantly: see the comparison."
             )
-        )
-        yield _figure(
-            display,
-            f"over-k-{i}",
-            f"{display.metric} over the cutoff",
-            f"Bands are {_percent(display.confidence)} intervals (Student's t) of the means over {counted(display.n_queries)}.{paired}",
-        )
+        yield _figure(display, f"over-k-{i}", f"{display.metric} by cutoff", caption)
 
 
-def _single_queries(comparison: Comparison) -> Iterator[Figure]:
+def _query_figures(comparison: Comparison) -> Iterator[Figure]:
     for i, model in enumerate(comparison.models, start=1):
         display = DifferencesDisplay.from_comparison(comparison, comparison.metrics[0], model)
         n = len(display.difference)
         yield _figure(
             display,
             f"differences-{i}",
-            f"{display.metric} query by query: {model} against {comparison.baseline}",
-            f"Each of {counted((n, n))} is a bar, from the largest gain to the largest loss: {display.wins:,} gain, {display.ties:,} are "
-            f"tied, {display.losses:,} lose. {_interval(comparison)}",
+            f"{display.metric} by query: {model} against {comparison.baseline}",
+            f"Each of {n_queries_text((n, n))} is a bar, sorted from the largest gain to the largest loss: {display.wins:,} gain, "
+            f"{display.ties:,} are tied and {display.losses:,} lose. {_describe_interval(comparison)}",
         )
 
 
-def _segments(report: Report) -> Iterator[Figure]:
+def _segment_figures(report: Report) -> Iterator[Figure]:
     if not report.summary.get("segments"):
         return
     comparison = report.comparison
     metric = next(iter(next(iter(report.evaluations.values())).mean))
-    confidence = {} if comparison is None else {"confidence": comparison.settings.confidence}
-    evaluations = (
-        report.evaluations if comparison is None else comparison.evaluations
-    )  # of which the baseline is the first
-    display, left_out = _largest(SegmentsDisplay.from_result(evaluations, metric, **confidence))
+    if comparison is None:
+        display = SegmentsDisplay.from_result(report.evaluations, metric)
+    else:  # its evaluations begin with the baseline
+        confidence = comparison.settings.confidence
+        display = SegmentsDisplay.from_result(comparison.evaluations, metric, confidence=confidence)
+    display, left_out = _limit_segments(display)
     yield _figure(
         display,
         "segments-1",
         f"{metric} by segment",
-        f"Bars are {_percent(display.confidence)} intervals of the means over the queries of a segment; one of a single query has none."
-        f"{left_out}",
+        f"The bars are {_percent(display.confidence)} intervals of the means over the queries of a segment. A segment of "
+        f"one query has no interval.{left_out}",
     )
     if comparison is not None:
-        display, left_out = _largest(SegmentsDisplay.from_comparison(comparison, metric))
+        display, left_out = _limit_segments(SegmentsDisplay.from_comparison(comparison, metric))
         yield _figure(
             display,
             "segments-2",
             f"Difference to {comparison.baseline} in {metric} by segment",
-            f"Right of the line a model is better than {comparison.baseline}. {_interval(comparison)} The intervals are not corrected "
-            f"for the number of segments: of twenty, one misses by chance.{left_out}",
+            f"A model to the right of the line is better than {comparison.baseline}. {_describe_interval(comparison)} "
+            "The intervals are not corrected for the number of segments: some of many miss the true value by chance."
+            f"{left_out}",
         )
 
 
-def _largest(display: SegmentsDisplay) -> tuple[SegmentsDisplay, str]:
-    """Leave the smallest segments out where there are too many to look at, and say so."""
+def _limit_segments(display: SegmentsDisplay) -> tuple[SegmentsDisplay, str]:
+    """Keep the largest segments if there are too many, and return a sentence that says so."""
     *rows, overall = display.rows
-    if len(rows) <= MOST_SEGMENTS:
+    if len(rows) <= MAX_SEGMENTS:
         return display, ""
-    least = sorted((row.n_queries[1] for row in rows), reverse=True)[MOST_SEGMENTS - 1]
-    above = sum(row.n_queries[1] > least for row in rows)
-    equal = [row for row in rows if row.n_queries[1] == least][: MOST_SEGMENTS - above]
-    kept = [row for row in rows if row.n_queries[1] > least or any(row is one for one in equal)]
-    return replace(display, rows=[*kept, overall]), f" Shown are the {MOST_SEGMENTS} largest of {len(rows):,} segments."
+    by_size = sorted(range(len(rows)), key=lambda i: -rows[i].n_queries[1])
+    kept = [rows[i] for i in sorted(by_size[:MAX_SEGMENTS])]
+    sentence = f" Only the {MAX_SEGMENTS} largest of {len(rows):,} segments are shown."
+    return replace(display, rows=[*kept, overall]), sentence
 
 
-def _learning(report: Report) -> Iterator[Figure]:
-    """Draw all data sets of one training in one picture."""
+def _learning_figures(report: Report) -> Iterator[Figure]:
+    """Draw all data sets of one training in one figure."""
     trainings: dict[tuple[str, str], dict[str, LearningCurve]] = {}
-    for found in report.summary.get("learning") or []:
-        curve = LearningCurve.from_dict(found)
-        trainings.setdefault((found["model"], curve.metric), {})[curve.data] = curve
+    for section in report.summary.get("learning") or []:
+        curve = LearningCurve.from_dict(section)
+        trainings.setdefault((section["model"], curve.metric), {})[curve.data] = curve
     for i, ((model, metric), curves) in enumerate(trainings.items(), start=1):
         yield _figure(
             LearningCurveDisplay(curves=curves),
             f"learning-{i}",
             f"Training of {model}: {metric} by round",
-            " ".join(_told(curve) for curve in curves.values())
-            + " The bars at the foot are the plateau: rounds that cannot be told from the best, compared query by query.",
+            " ".join(_describe_curve(curve) for curve in curves.values())
+            + " The bars at the bottom are the plateau: the rounds that do not differ significantly from the best round "
+            "in a paired comparison over queries.",
         )
 
 
-def _told(curve: LearningCurve) -> str:
-    lost = f", {len(curve.overfit):,} queries lose for good after it and {curve.n_lasting_gains:,} gain"
-    return (
-        f"{curve.data}, {counted((curve.n_queries,) * 2)}: the best of {curve.n_rounds} rounds is {curve.best}, counted from 0, with "
-        f"{curve.mean[curve.best]:.4f}{'' if curve.best == curve.n_rounds - 1 else lost}."
+def _describe_curve(curve: LearningCurve) -> str:
+    described = (
+        f"{curve.data}, {n_queries_text((curve.n_queries,) * 2)}: the best of {curve.n_rounds} rounds is {curve.best} (from 0), "
+        f"with a mean of {curve.mean[curve.best]:.4f}."
     )
+    if curve.best < curve.n_rounds - 1:
+        described += f" After it, {len(curve.overfit):,} queries lose permanently and {curve.n_lasting_gains:,} gain permanently."
+    return described
 
 
-def _interval(comparison: Comparison) -> str:
+def _describe_interval(comparison: Comparison) -> str:
     weighted = "weighted " if comparison.weight is not None else ""
     settings = comparison.settings
     return (
-        f"Intervals are of the {weighted}mean difference over queries, {_percent(settings.confidence)}, "
-        f"{INTERVALS[settings.interval]}."
+        f"Intervals are {_percent(settings.confidence)} intervals of the {weighted}mean difference over queries "
+        f"({INTERVALS[settings.interval]})."
     )
 
 
@@ -214,7 +214,6 @@ def _percent(confidence: float) -> str:
     return f"{100 * confidence:g}%"
 
 
-def _listed(names: Iterable[str]) -> str:
-    given = list(names)
-    more = f" and {len(given) - MOST_LISTED} more" if len(given) > MOST_LISTED else ""
-    return ", ".join(given[:MOST_LISTED]) + more
+def _join_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: no network, no other file."""
+"""A report as one self-contained HTML file: it loads nothing from the network or from other files."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from typing import TYPE_CHECKING, Any
 
 from ltr_metrics.analysis.comparison.table import INTERVALS, TESTS, effective, of_equal_size, p_shown, shown, signed
 from ltr_metrics.errors import MissingExtraError
-from ltr_metrics.report.online import agreement_told, told
+from ltr_metrics.report.online import describe_agreement, describe_simulation
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.summarize import Report
-from ltr_metrics.report.text import MOST_GRADES_SHOWN
+from ltr_metrics.report.text import MAX_GRADES
 
 if TYPE_CHECKING:
     import jinja2
 
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg"}
-LONG = 60  # text of more characters may be cut off in a table, and is shown whole where the mouse rests
-MOST_SEGMENTS_SHOWN = 100  # of one segmentation; a page of thousands helps nobody
-DEEPEST, DEEP = 32, 0.15  # shade of a preference, in percent of the colour, and how far from .5 one has it
-READINGS = {"higher": "▲", "lower": "▼", "unclear": "○"}  # told by shape and word, not by colour alone
+LONG = 60  # longer text may be truncated in a table, and is shown in full on hover
+MAX_SEGMENTS = 100  # of one segmentation
+MAX_SHADE = 32  # percent of the colour, for preferences that are at least FULL_SHADE from one half
+FULL_SHADE = 0.15
+READINGS = {"higher": "▲", "lower": "▼", "unclear": "○"}  # distinguished by shape and word, not only by colour
 
 
 def as_html(report: Report) -> str:
-    """Return a page to read, print and pass on: verdict, figures, tables, and every query in a table that sorts and filters.
+    """Return an HTML page: verdict, figures, tables, and a table of all queries that sorts and filters.
 
-    All text from outside (names of models, ids, labels, paths) is escaped. The page forbids itself every request.
+    All text from outside (names of models, ids, labels, paths) is escaped. The page's policy forbids
+    every request.
 
     Raises
     ------
@@ -43,20 +45,20 @@ def as_html(report: Report) -> str:
 
     summary = report.summary
     comparison = summary.get("comparison")
-    script = _source("table.js")
+    script = _read_source("table.js")
     queries = query_table(report)
     return page.render(
         summary=summary,
         comparison=comparison,
-        figures=[(figure, _markup(figure.svg)) for figure in figures_of(report)],
+        figures=[(figure, _trusted(figure.svg)) for figure in figures_of(report)],
         verdicts=_verdicts(comparison) if comparison else [],
-        groups=_by_metric(comparison["rows"]) if comparison else [],
+        groups=_group_by_metric(comparison["rows"]) if comparison else [],
         spreads=_spreads(summary["models"]),
         preferences=_preferences(summary["online"]) if summary.get("online") else [],
         segmentations=_segmentations(summary),
-        changes=_by_metric(summary.get("changes") or []),
-        ties=_ties(summary["audit"]["models"]) if summary.get("audit") else [],
-        style=_source("style.css"),
+        changes=_group_by_metric(summary.get("changes") or []),
+        ties=_open_ties(summary["audit"]["models"]) if summary.get("audit") else [],
+        style=_read_source("style.css"),
         script=script,
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         query_table=_as_data_block(queries),
@@ -84,8 +86,8 @@ def _environment() -> jinja2.Environment:
         "count": lambda number: f"{number:,.10g}",
         "percent": lambda share, digits=0: "-" if share is None else f"{share:.{digits}%}",
         "reading": _reading,
-        "told": told,
-        "agreement_told": agreement_told,
+        "describe_simulation": describe_simulation,
+        "describe_agreement": describe_agreement,
     }
     environment.globals |= {
         "TESTS": TESTS,
@@ -95,37 +97,35 @@ def _environment() -> jinja2.Environment:
         "CORRECTIONS": CORRECTIONS,
         "READINGS": READINGS,
         "LONG": LONG,
-        "MOST_GRADES_SHOWN": MOST_GRADES_SHOWN,
-        "MOST_SEGMENTS_SHOWN": MOST_SEGMENTS_SHOWN,
+        "MAX_GRADES": MAX_GRADES,
+        "MAX_SEGMENTS": MAX_SEGMENTS,
     }
     return environment
 
 
-def _source(name: str) -> Any:
-    """Return one of our own files as it is to stand in the page; browsers hash scripts with plain line ends."""
+def _read_source(name: str) -> Any:
+    """Return one of our own files, with the plain line ends that browsers use when they hash scripts."""
     environment = _environment()
     assert environment.loader is not None
-    return _markup(environment.loader.get_source(environment, name)[0].replace("\r\n", "\n"))
+    return _trusted(environment.loader.get_source(environment, name)[0].replace("\r\n", "\n"))
 
 
 def _as_data_block(data: dict[str, Any]) -> Any:
-    """Return JSON in which nothing can end or disturb the script element around it."""
-    from markupsafe import Markup
-
+    """Return JSON that cannot end or break the script element around it."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)  # ASCII, so no U+2028 either
-    return Markup(re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", text))
+    return _trusted(re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-def _markup(ours: str) -> Any:
-    """Return what is ours as it is to stand in the page, unescaped."""
+def _trusted(text: str) -> Any:
+    """Mark our own text as safe, so that it is not escaped."""
     from markupsafe import Markup
 
-    return Markup(ours)
+    return Markup(text)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Where values stand in the small drawings of a table."""
+    """The horizontal axis of the small drawings in a table."""
 
     low: float
     high: float
@@ -134,18 +134,18 @@ class Axis:
 
     @classmethod
     def over(cls, values: Iterable[float | None]) -> Axis:
-        """Return the axis that just holds the values."""
+        """Return the axis that spans the values."""
         known = [value for value in values if value is not None] or [0.0]
         return cls(min(known), max(known))
 
     def x(self, value: float) -> float:
-        """Return the place of a value in pixels."""
+        """Return the position of a value in pixels."""
         share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         return round(self.margin + share * (self.width - 2 * self.margin), 1)
 
 
 def _reading(row: dict[str, Any], comparison: dict[str, Any]) -> str | None:
-    """Return what a row says after the correction, or None where nothing could be tested."""
+    """Return the verdict on a row after correction, or None if it could not be tested."""
     if row["p_adjusted"] is None or row["difference"] is None:
         return None
     if row["p_adjusted"] > round(1 - comparison["settings"]["confidence"], 12):
@@ -154,7 +154,7 @@ def _reading(row: dict[str, Any], comparison: dict[str, Any]) -> str | None:
 
 
 def _verdicts(comparison: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return for each model the metrics of each reading, which reading is that of all if there is one, and its first row."""
+    """Return for each model: the metrics by reading, the reading that all of them share if any, and the first row."""
     verdicts = []
     for model in comparison["models"]:
         rows = [row for row in comparison["rows"] if row["model"] == model]
@@ -166,86 +166,88 @@ def _verdicts(comparison: dict[str, Any]) -> list[dict[str, Any]]:
     return verdicts
 
 
-def _by_metric(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Gather the rows of each metric, with an axis for their intervals if they have any."""
+def _group_by_metric(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Group rows by metric, with an axis for their intervals if they have any."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["metric"], []).append(row)
     return [
-        {"metric": metric, "rows": of_metric, "axis": Axis.over([0.0, *_ends(of_metric)])}
-        for metric, of_metric in groups.items()
+        {"metric": metric, "rows": group, "axis": Axis.over([0.0, *_interval_values(group)])}
+        for metric, group in groups.items()
     ]
 
 
-def _ends(rows: list[dict[str, Any]]) -> list[float | None]:
-    """Return the differences and the ends of their intervals, with and without weights."""
-    drawn = [*rows, *(row["plain"] for row in rows if row.get("plain"))]
-    return [row.get(field) for row in drawn for field in ("difference", "ci_low", "ci_high")]
+def _interval_values(rows: list[dict[str, Any]]) -> list[float | None]:
+    """Return the differences and the limits of their intervals, with and without weights."""
+    all_rows = [*rows, *(row["plain"] for row in rows if row.get("plain"))]
+    return [row.get(field) for row in all_rows for field in ("difference", "ci_low", "ci_high")]
 
 
 def _spreads(models: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Turn models by metric into metrics by model, with an axis for their quantiles."""
-    metrics = dict.fromkeys(metric for of_metric in models.values() for metric in of_metric)
+    """Regroup the distributions by metric, with an axis for their quantiles."""
     spreads = []
-    for metric in metrics:
-        lines = {model: of_metric[metric] for model, of_metric in models.items() if metric in of_metric}
+    for metric in dict.fromkeys(metric for metrics in models.values() for metric in metrics):
+        lines = {model: metrics[metric] for model, metrics in models.items() if metric in metrics}
         values = [value for line in lines.values() for value in (line["mean"], *line["quantiles"].values())]
         spreads.append({"metric": metric, "lines": lines, "axis": Axis.over(values)})
     return spreads
 
 
 def _preferences(online: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a line for each model, with what each cell shows and how it is shaded; None on the diagonal."""
+    """Return a row per model, with the text and the shade of each cell. The diagonal is None."""
+    rows = zip(online["models"], online["credit"], online["preference"], strict=True)
     return [
         {
             "model": model,
             "mean": online["offline"]["mean"][model],
             "credit": credit,
-            "cells": [None if i == j else _shaded(share) for j, share in enumerate(shares)],
+            "cells": [None if i == j else _shade(share) for j, share in enumerate(shares)],
         }
-        for i, (model, credit, shares) in enumerate(
-            zip(online["models"], online["credit"], online["preference"], strict=True)
-        )
+        for i, (model, credit, shares) in enumerate(rows)
     ]
 
 
-def _shaded(share: float) -> dict[str, Any]:
-    depth = min(abs(share - 0.5) / DEEP, 1) * DEEPEST
+def _shade(share: float) -> dict[str, Any]:
+    depth = min(abs(share - 0.5) / FULL_SHADE, 1) * MAX_SHADE
     side = "higher" if share > 0.5 else "lower" if share < 0.5 else "even"
     return {"share": share, "side": side, "depth": f"{depth:.3g}%"}
 
 
 def _segmentations(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Gather by segmentation and segment what is known of each model: its means, and its differences to the baseline."""
+    """Group the means and differences of the models by segmentation and segment."""
     comparison = summary.get("comparison") or {"segments": []}
     differences = {
         (part["name"], part["segment"], row["model"], row["metric"]): row
         for part in comparison["segments"]
         for row in part["rows"]
     }
-    found: dict[Any, dict[Any, list[dict[str, Any]]]] = {}
+    groups: dict[Any, dict[Any, list[dict[str, Any]]]] = {}
     for part in summary["segments"]:
         key = (part["name"], part["segment"], part["model"])
         line = {**part, "differences": {metric: differences.get((*key, metric)) for metric in part["mean"]}}
-        found.setdefault(part["name"], {}).setdefault(part["segment"], []).append(line)
+        groups.setdefault(part["name"], {}).setdefault(part["segment"], []).append(line)
     return [
         {
             "name": name,
-            "segments": dict(sorted(of_name.items(), key=lambda item: -item[1][0]["n_queries"])[:MOST_SEGMENTS_SHOWN])
-            if len(of_name) > MOST_SEGMENTS_SHOWN
-            else of_name,
-            "n_segments": len(of_name),
-            "metrics": list(next(iter(of_name.values()))[0]["mean"]),
+            "segments": _largest_segments(segments),
+            "n_segments": len(segments),
+            "metrics": list(next(iter(segments.values()))[0]["mean"]),
         }
-        for name, of_name in found.items()
+        for name, segments in groups.items()
     ]
 
 
-def _ties(models: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a line for each metric and model whose mean the order of equal scores can change."""
+def _largest_segments(segments: dict[Any, list[dict[str, Any]]]) -> dict[Any, list[dict[str, Any]]]:
+    if len(segments) <= MAX_SEGMENTS:
+        return segments
+    return dict(sorted(segments.items(), key=lambda item: -item[1][0]["n_queries"])[:MAX_SEGMENTS])
+
+
+def _open_ties(models: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each metric and model whose mean depends on the order of tied documents."""
     return [
-        {"metric": metric, "model": model, **found}
+        {"metric": metric, "model": model, **values}
         for model, audit in models.items()
-        for metric, found in audit["ties"].items()
-        if found["n_open_queries"]
+        for metric, values in audit["ties"].items()
+        if values["n_open_queries"]
     ]

@@ -1,4 +1,4 @@
-"""Which model simulated users would prefer, beside the offline metrics: the part of the summary, its tables, its words."""
+"""The predicted online preference between models: its part of the summary, its tables and its texts."""
 
 from __future__ import annotations
 
@@ -26,43 +26,52 @@ OPTIONS: dict[str, Any] = {
     if option.kind is option.KEYWORD_ONLY
 } | {"ties": "random"}  # the rows may list the relevant documents first
 AGREE, DISAGREE, ONE_TIED = "agree", "disagree", "one tied"
-CELLS = (
-    "Cells: share of the impressions that the row wins against the column, a tie counting one half; above .5 the row is preferred. "
-    "credit: mean of an impression, of which only differences mean something."
+PAIRS_HEADER = ("model", "other", "+/=/-", "win share", "interval", "p", "credit", "p credit")
+MATRIX_NOTE = (
+    "Cells: share of the impressions that the row wins against the column. A tie counts one half; above 0.5, users "
+    "prefer the row. credit: mean per impression. Only differences in credit are meaningful."
 )
-SURE = (
-    "+/=/-: impressions won, tied, lost. win share: of the impressions that one of the two wins; 95% interval by Clopper and Pearson. p: exact sign "
-    "test, two-sided, of each pair alone. credit: mean difference an impression, p credit: paired t-test. They say whether the simulation was long enough to order "
-    "the two, and nothing of other queries, other users or another order of tied documents."
+PAIRS_NOTE = (
+    "+/=/-: impressions won, tied, lost. win share: share of the impressions that are not tied, with its 95% "
+    "Clopper-Pearson interval. p: exact sign test, two-sided, not corrected for the number of pairs. credit: mean "
+    "difference per impression. p credit: paired t-test, not corrected either."
+)
+UNCERTAINTY_NOTE = (
+    "Intervals and p-values show whether the simulation was long enough to order the two models. They do not cover "
+    "other queries, other users or another order of tied documents."
+)
+PPM_NOTE = (
+    " With PPM, users without a preference give equal credit on average, but may give one model more wins. So the p-value "
+    "of the credit tests whether users have a preference, and that of the wins does not."
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Online:
-    """What was simulated, and how."""
+class Simulation:
+    """The outcome of a simulation, and its options."""
 
     outcome: Outcome
     options: dict[str, Any]
 
     @classmethod
-    def simulated(cls, queries: Mapping[str, Queries], scores: Mapping[str, Any], given: Mapping[str, Any]) -> Online:
-        """Simulate; options that are not given are those of `simulate`, but that the order of equal scores is drawn."""
-        options = _options(given)
+    def run(cls, queries: Mapping[str, Queries], scores: Mapping[str, Any], options: Any) -> Simulation:
+        """Simulate with the defaults of `simulate`, except that the order of tied documents is random."""
+        options = _check_options(options)
         if len(scores) < 2:
             raise LtrValueError(
-                f"online: two models or more are needed, whose rankings are mixed. There is {', '.join(map(repr, scores))} alone."
+                f"online: two or more models are needed to mix their rankings. Got only {', '.join(map(repr, scores))}."
             )
         first, *others = (queries[name] for name in scores)
         if any(other is not first for other in others):
             raise LtrValueError(
-                "online: rankings can be mixed where all models rank the same documents, of which the labels are known. Here each model has Queries "
-                "of its own, as TREC runs do. Pass scores of all models for the same rows, with one Queries."
+                "online: rankings can only be mixed if all models rank the same labelled documents. Here each model has "
+                "its own Queries, like TREC runs. Pass the scores of all models for the same rows, with one Queries."
             )
         options["random_state"] = seed_from(options["random_state"])
         return cls(simulate(first, scores, **options), options)
 
     def to_dict(self, metric: str, mean: dict[str, float | None]) -> dict[str, Any]:
-        """Return what a summary has of it, beside the means of a metric."""
+        """Return the section of the summary, with the means of a metric and their agreement with the outcome."""
         users, options = self.options["clicks"], self.options
         return self.outcome.to_dict() | {
             "clicks": {
@@ -80,43 +89,45 @@ class Online:
         }
 
     def _agreement(self, mean: dict[str, float | None]) -> dict[str, Any]:
-        """Return whether the means order the models as the clicks do: a word and the difference in the mean for each pair, in their order."""
-        wins, words, differences = self.outcome.wins, [], []
-        values = np.array([mean[model] for model in self.outcome.models], dtype=np.float64)  # NaN where it is undefined
+        """Return, for each pair, the difference in the mean and whether it has the same sign as the clicks' verdict."""
+        wins, agreement, differences = self.outcome.wins, [], []
+        values = np.array([mean[model] for model in self.outcome.models], dtype=np.float64)  # NaN if undefined
         for i, j in zip(*np.triu_indices(len(values), 1), strict=True):
             difference = float(difference_of(values[i], values[j]))
-            apart = abs(np.sign(wins[i, j] - wins[j, i]) - np.sign(difference))
-            words.append(None if np.isnan(apart) else (AGREE, ONE_TIED, DISAGREE)[int(apart)])
+            distance = abs(np.sign(wins[i, j] - wins[j, i]) - np.sign(difference))
+            agreement.append(None if np.isnan(distance) else (AGREE, ONE_TIED, DISAGREE)[int(distance)])
             differences.append(None if np.isnan(difference) else difference)
-        error = None if None in words else self.outcome.error(truth=dict(mean))  # type: ignore[arg-type]
-        return {"differences": differences, "agreement": words, "error": error}
+        error = None if None in agreement else self.outcome.error(truth=dict(mean))  # type: ignore[arg-type]
+        return {"differences": differences, "agreement": agreement, "error": error}
 
 
-def _options(given: Any) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
+def _check_options(options: Any) -> dict[str, Any]:
+    """Return the options with their defaults."""
+    if not isinstance(options, Mapping):
         raise LtrTypeError(
-            f'online must map options of simulate, as {{"method": "ppm", "clicks": ...}}. Got {given!r}.'
+            f'online must map options of simulate, as {{"method": "ppm", "clicks": ...}}. Got {options!r}.'
         )
-    for name in given:
+    for name in options:
         if name not in OPTIONS:
             raise LtrTypeError(
                 f"online has no option {name!r}.{did_you_mean(str(name), OPTIONS)} Options: {', '.join(OPTIONS)}."
             )
-    options = OPTIONS | dict(given)
-    missing = [name for name, value in options.items() if value is REQUIRED]
+    completed = OPTIONS | dict(options)
+    missing = [name for name, value in completed.items() if value is REQUIRED]
     if missing:
         raise LtrTypeError(
-            f"online must say by which method rankings are mixed, and how users click: {' and '.join(map(repr, missing))} is missing, as in "
+            "online must have a method that mixes the rankings and a click model: "
+            f"{' and '.join(map(repr, missing))} is missing. Pass for example "
             '{"method": "ppm", "clicks": ClickModel.informational(grades=3)}.'
         )
-    return options
+    return completed
 
 
-# -- what is shown --------------------------------------------------------------------------------------------------------
+# -- tables -----------------------------------------------------------------------------------------------------------
 
 
-def tables_of_online(summary: dict[str, Any]) -> list[Table]:
-    """Return the matrix and the pairs."""
+def online_tables(summary: dict[str, Any]) -> list[Table]:
+    """Return the matrix of preferences and the table of pairs."""
     online = summary["online"]
     offline = online["offline"]
     matrix = [
@@ -127,30 +138,22 @@ def tables_of_online(summary: dict[str, Any]) -> list[Table]:
         )
     ]
     header = ("model", offline["metric"], "credit", *online["models"])
+    pairs = zip(online["pairs"], offline["differences"], offline["agreement"], strict=True)
+    pairs_note = f"{PAIRS_NOTE}\n{offline['metric']}: difference in the mean. {describe_agreement(online)}"
     return [
-        Table("Online preference (simulated)", header, matrix, f"{CELLS}\n{told(summary)}", n_words=1),
         Table(
-            "Online preference, pair by pair",
-            (
-                "model",
-                "other",
-                "+/=/-",
-                "win share",
-                "interval",
-                "p",
-                "credit",
-                "p credit",
-                offline["metric"],
-                "agreement",
-            ),
-            [_cells(*row) for row in zip(online["pairs"], offline["differences"], offline["agreement"], strict=True)],
-            f"{SURE}\n{offline['metric']}: difference in the mean. {agreement_told(offline)}"
-            + OF_PPM * (online["method"] == "ppm"),
+            "Online preference (simulated)", header, matrix, f"{MATRIX_NOTE}\n{describe_simulation(summary)}", n_words=1
+        ),
+        Table(
+            "Online preference by pair",
+            (*PAIRS_HEADER, offline["metric"], "agreement"),
+            [_pair_cells(*pair) for pair in pairs],
+            pairs_note,
         ),
     ]
 
 
-def _cells(pair: dict[str, Any], difference: float | None, agreement: str | None) -> list[str]:
+def _pair_cells(pair: dict[str, Any], difference: float | None, agreement: str | None) -> list[str]:
     return [
         pair["model"],
         pair["other"],
@@ -165,49 +168,54 @@ def _cells(pair: dict[str, Any], difference: float | None, agreement: str | None
     ]
 
 
-OF_PPM = " Under PPM users without a preference give equal credit on average, and may give one model more wins: p credit tests it, p does not."
+# -- texts ------------------------------------------------------------------------------------------------------------
 
 
-def told(summary: dict[str, Any]) -> str:
-    """Return what was simulated, in two sentences."""
+def describe_simulation(summary: dict[str, Any]) -> str:
+    """Describe the impressions, the method and the users of the simulation."""
     online = summary["online"]
-    weighted = ", by weight" if summary["options"]["weighted"] else ""
+    n = online["impressions"]
+    queries = "queries drawn by weight" if summary["options"]["weighted"] else "randomly drawn queries"
     options = "".join(f", {name}={value}" for name, value in online["method_options"].items())
     rule = "" if online["rule"] == "own" else f" (credit by {online['rule']})"
     return (
-        f"This is predicted from the labels and a click model, not from clicks of users: {online['impressions']:,} "
-        f"impression{'s' * (online['impressions'] != 1)} of queries drawn at random{weighted}, mixed by {online['method']}{options}{rule}, "
-        f"up to {online['length']:,} documents shown, random state {online['seed']}. {_users(online['clicks'])}"
+        "This is a prediction from the labels and a click model, not from clicks of real users. It has "
+        f"{n:,} impression{'s' * (n != 1)} of {queries}, mixed by {online['method']}{options}{rule}, with up to "
+        f"{online['length']:,} documents per list and random seed {online['seed']}. {_describe_users(online['clicks'])}"
     )
 
 
-def _users(clicks: dict[str, Any]) -> str:
-    grades = ", ".join(map(str, range(len(clicks["click"]))))
-    looking = (
-        "look at the documents from the top"
+def _describe_users(clicks: dict[str, Any]) -> str:
+    examining = (
+        "examine the documents from the top"
         if clicks["examination"] is None
-        else f"look at the places from the first on with probability {_listed(clicks['examination'])}"
+        else f"examine the slots, from the first on, with probability {_join(clicks['examination'])}"
     )
+    stopping = "never stop"
     if any(clicks["stop"]):
-        where = "after a click" if clicks["stop_only_after_click"] else "after it, clicked or not,"
-        stopping = f"and stop {where} with probability {_listed(clicks['stop'])}"
-    else:
-        stopping = "and never stop"
-    return f"Users {looking}, click one of grade {grades} with probability {_listed(clicks['click'])}, {stopping}."
+        after = "click" if clicks["stop_only_after_click"] else "document, clicked or not,"
+        stopping = f"stop after a {after} with probability {_join(clicks['stop'])}"
+    grades = ", ".join(map(str, range(len(clicks["click"]))))
+    return (
+        f"Users {examining}, click a document of grade {grades} with probability {_join(clicks['click'])}, "
+        f"and {stopping}."
+    )
 
 
-def _listed(probabilities: list[float]) -> str:
+def _join(probabilities: list[float]) -> str:
     return ", ".join(f"{one:g}" for one in probabilities)
 
 
-def agreement_told(offline: dict[str, Any]) -> str:
-    """Return on how many pairs clicks and metric disagree."""
-    words, metric = offline["agreement"], offline["metric"]
-    unknown = sum(word is None for word in words)
-    tied = words.count(ONE_TIED)
-    return (
-        f"Clicks and {metric} disagree on the order of {words.count(DISAGREE):,} of {len(words):,} pair{'s' * (len(words) != 1)} of models"
-        + (f"; {tied:,} {'is' if tied == 1 else 'are'} tied in one of the two alone" if tied else "")
-        + (f"; of {unknown:,} nothing can be said, as {metric} is undefined" if unknown else "")
-        + "."
-    )
+def describe_agreement(online: dict[str, Any]) -> str:
+    """Describe on how many pairs of models the clicks and the metric disagree, and what the p-values mean."""
+    agreement, metric = online["offline"]["agreement"], online["offline"]["metric"]
+    n_undefined, n_tied = agreement.count(None), agreement.count(ONE_TIED)
+    pairs = f"pair{'s' * (len(agreement) != 1)} of models"
+    sentences = [
+        f"Clicks and {metric} disagree on the order of {agreement.count(DISAGREE):,} of {len(agreement):,} {pairs}."
+    ]
+    if n_tied:
+        sentences.append(f"{n_tied:,} {'is' if n_tied == 1 else 'are'} tied in only one of the two.")
+    if n_undefined:
+        sentences.append(f"{n_undefined:,} cannot be compared, since {metric} is undefined.")
+    return " ".join([*sentences, UNCERTAINTY_NOTE]) + (PPM_NOTE if online["method"] == "ppm" else "")

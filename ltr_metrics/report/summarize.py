@@ -1,4 +1,4 @@
-"""From labels and the scores of some models to one plain dict, which the renderers only render."""
+"""From labels and the scores of some models to one plain dict, which the renderers display."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from ltr_metrics.evaluation.log.learning import LearningCurve
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.metrics.requests import Metrics, Request, resolve
-from ltr_metrics.report.curves import curves
-from ltr_metrics.report.differences import changes, shifts
-from ltr_metrics.report.online import Online
+from ltr_metrics.metrics.requests import Metrics, Policy, Request, resolve
+from ltr_metrics.report.curves import metric_curves
+from ltr_metrics.report.differences import churn_and_rank_changes, largest_changes
+from ltr_metrics.report.online import Simulation
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-CONFIDENCE = 0.95  # of intervals where no comparison has one
+CONFIDENCE = 0.95  # of intervals in a report without a comparison
+NO_FULL_SECTIONS: dict[str, Any] = {"changes": [], "curves": [], "churn": [], "rank_changes": [], "audit": None}
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What the renderers need: a plain, JSON-ready summary, and the evaluations with their per-query values."""
+    """The input of the renderers: a plain, JSON-ready summary, and the evaluations with their per-query values."""
 
     summary: dict[str, Any]
     evaluations: dict[str, Evaluation]
@@ -57,46 +58,49 @@ def summarize(
     origins: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Report:
-    """Evaluate models, each on the same queries, and say how they differ.
+    """Evaluate models on the same queries, and describe how they differ.
 
     Parameters
     ----------
     queries : Queries or mapping of str to Queries
-        One for all models, or one for each where they ranked documents of their own, as TREC runs do.
+        One for all models, or one per model if they ranked documents of their own, like TREC runs.
     scores : mapping of str to array-like
-        One score vector a model.
+        One score vector per model.
     metrics : str, Metric, or several of them, optional
-        As for `ltr_metrics.evaluate`.
+        See `ltr_metrics.evaluate`.
     baseline : str, optional
-        Compare the others with this model; `ltr_metrics.compare` says how. Default: no comparison.
+        The model that the others are compared with, as by `ltr_metrics.compare`. Default: no
+        comparison.
     comparing : mapping, optional
         Options of `ltr_metrics.compare`: ``test``, ``correction``, ``confidence``, ``cluster``, ...
     rules, each_segment
-        As for `ltr_metrics.gate`; the comparison is held against them.
+        Rules that the comparison is checked against. See `ltr_metrics.gate`.
     complete : bool, default False
-        Add what a report has beyond the numbers: the metrics at every cutoff, the queries that gain and lose most, the ranks of relevant
-        documents, churn, and the audit.
+        Add the sections of a full report: the metrics at every cutoff, the queries that gain and lose
+        most, the rank changes of relevant documents, churn, and the audit.
     learning : mapping of str to list of LearningCurve, optional
-        Of a model's training, as `PerQueryLog.learning_curve` gives them.
+        The learning curves of each model's training, from `PerQueryLog.learning_curve`.
     online : mapping, optional
-        Predict which model users prefer: options of `ltr_metrics.interleaving.simulate`, ``method`` and ``clicks`` at least, in which ``ties`` is
-        ``"random"`` by default. For two models or more that rank the same rows.
+        Predict by simulation which model users prefer. The mapping has options of
+        `ltr_metrics.interleaving.simulate`, at least ``method`` and ``clicks``. ``ties`` defaults to
+        ``"random"``. This needs two or more models that rank the same rows.
     k : int, default 10
-        Cutoff of churn, rank changes and the share that is judged.
+        Cutoff of churn, rank changes and the share of judged documents.
     source : str, optional
-        What the data are, for the heading.
+        Description of the data, for the heading.
     origins : mapping of str to str, optional
-        What each model is: a file, a column.
+        Where each model comes from: a file or a column.
     **options
-        ``ties``, ``no_relevant``, ``convention``, as for `ltr_metrics.evaluate`.
+        ``ties``, ``no_relevant``, ``convention``. See `ltr_metrics.evaluate`.
 
     Returns
     -------
     Report
-        ``summary`` has ``data``, ``options`` and, under ``models``, for each model and metric ``mean``, ``quantiles`` over
-        queries, ``n_queries`` and ``n_undefined`` (left out); ``comparison`` is that of `ltr_metrics.Comparison.to_dict`; ``online``
-        that of `ltr_metrics.interleaving.Outcome.to_dict`, with what was simulated and whether the first metric agrees. What was not asked
-        for is None or empty.
+        ``summary`` has ``data``, ``options`` and, under ``models``, for each model and metric:
+        ``mean``, ``quantiles`` over queries, ``n_queries`` and ``n_undefined`` (left out).
+        ``comparison`` is that of `ltr_metrics.Comparison.to_dict`. ``online`` is that of
+        `ltr_metrics.interleaving.Outcome.to_dict`, with the options of the simulation and the
+        agreement with the first metric. Sections that were not requested are None or empty.
 
     Examples
     --------
@@ -109,76 +113,36 @@ def summarize(
     """
     if not scores:
         raise LtrValueError("A report needs at least one model or column of scores. Got none.")
+    rules = list(rules)
+    if rules and baseline is None:
+        raise LtrValueError(f"The rule {rules[0]!r} is about a difference, which needs a baseline: name the baseline.")
     request = resolve(metrics, **options)
-    of_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
-    simulated = (
-        None if online is None else Online.simulated(of_model, scores, online)
-    )  # first: it is what may be refused
-    evaluations = {name: _evaluate(of_model[name], name, column, request) for name, column in scores.items()}
-    described, policy = of_model[next(iter(scores))], request.policy
-    settings = dict(comparing or {})
-    if settings.get("cluster") is not None:  # also one a row, which results know nothing of
-        settings["cluster"] = labels_of(described, "cluster", settings["cluster"])[1]
-    comparison = None if baseline is None else compare(evaluations, baseline=baseline, **settings)
-    held = _held_against(list(rules), comparison, each_segment)
+    by_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
+    first = by_model[next(iter(scores))]
+    # The simulation goes first, since it can still reject its options and the grades.
+    simulation = None if online is None else Simulation.run(by_model, scores, online)
+    evaluations = {name: _evaluate(by_model[name], name, column, request) for name, column in scores.items()}
+    comparison = None if baseline is None else _compare(evaluations, baseline, comparing, first)
+    gate_result = gate(comparison, rules, each_segment=each_segment) if comparison is not None and rules else None
     summary = {
-        "data": _describe(described, source),
-        "options": {
-            "ties": policy.ties,
-            "no_relevant": policy.no_relevant,
-            "no_relevant_of": dict(policy.no_relevant_of),
-            "convention": policy.convention,
-            "weighted": described.weight is not None,
-        },
+        "data": _data_section(first, source),
+        "options": _options_section(request.policy, is_weighted=first.weight is not None),
         "origins": dict(origins or {}),
-        "models": {
-            name: {metric: _of_metric(values, result.mean[metric]) for metric, values in result.per_query.items()}
-            for name, result in evaluations.items()
-        },
+        "models": _models_section(evaluations),
         "segments": [
             {"model": name} | part for name, result in evaluations.items() for part in result.segments_to_dicts()
         ],
         "comparison": None if comparison is None else comparison.to_dict(),
-        "gate": None if held is None else held.to_dict(),
-        "online": None if simulated is None else _beside_means(simulated, evaluations),
-        "learning": [
-            {"model": name} | curve.to_dict() for name, of_model in (learning or {}).items() for curve in of_model
-        ],
+        "gate": None if gate_result is None else gate_result.to_dict(),
+        "online": None if simulation is None else _online_section(simulation, evaluations),
+        "learning": [{"model": name} | curve.to_dict() for name, of in (learning or {}).items() for curve in of],
         "versions": versions(),
     }
-    further = _further(of_model, scores, request, comparison, k) if complete else NOTHING_FURTHER
-    return Report(summary | further, evaluations, comparison, held, None if simulated is None else simulated.outcome)
+    summary |= _full_sections(by_model, scores, request, comparison, k) if complete else NO_FULL_SECTIONS
+    return Report(summary, evaluations, comparison, gate_result, None if simulation is None else simulation.outcome)
 
 
-NOTHING_FURTHER: dict[str, Any] = {"changes": [], "curves": [], "churn": [], "rank_changes": [], "audit": None}
-
-
-def _held_against(rules: list[str], comparison: Comparison | None, each_segment: bool) -> GateResult | None:
-    if not rules:
-        return None
-    if comparison is None:
-        raise LtrValueError(f"The rule {rules[0]!r} is about a difference: name the baseline that it is to.")
-    return gate(comparison, rules, each_segment=each_segment)
-
-
-def _beside_means(online: Online, evaluations: dict[str, Evaluation]) -> dict[str, Any]:
-    metric = next(iter(next(iter(evaluations.values())).mean))
-    return online.to_dict(metric, {name: none_if_nan(result.mean[metric]) for name, result in evaluations.items()})
-
-
-def _further(
-    queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, comparison: Comparison | None, k: int
-) -> dict[str, Any]:
-    """Return what a report has beyond the numbers."""
-    confidence = CONFIDENCE if comparison is None else comparison.settings.confidence
-    churned, moved = ([], []) if comparison is None else shifts(queries, scores, comparison.baseline, k)
-    return {
-        "changes": [] if comparison is None else changes(comparison),
-        "curves": curves(queries, scores, request, confidence),
-        "churn": churned,
-        "rank_changes": moved,
-        "audit": audit_of(queries, scores, request, k).to_dict(),
-    }
+# -- computation ------------------------------------------------------------------------------------------------------
 
 
 def _evaluate(queries: Queries, name: str, scores: Any, request: Request) -> Evaluation:
@@ -186,8 +150,20 @@ def _evaluate(queries: Queries, name: str, scores: Any, request: Request) -> Eva
         return queries.evaluate_request(scores, request)
 
 
-def _describe(queries: Queries, source: str) -> dict[str, Any]:
-    ranked = queries.n_retrieved
+def _compare(
+    evaluations: dict[str, Evaluation], baseline: str, options: Mapping[str, Any] | None, queries: Queries
+) -> Comparison:
+    settings = dict(options or {})
+    if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
+        settings["cluster"] = labels_of(queries, "cluster", settings["cluster"])[1]
+    return compare(evaluations, baseline=baseline, **settings)
+
+
+# -- sections of the summary ------------------------------------------------------------------------------------------
+
+
+def _data_section(queries: Queries, source: str) -> dict[str, Any]:
+    n_documents = queries.n_retrieved
     counts = np.bincount(queries.grade_index, minlength=len(queries.grades) + 1)[1:]
     return {
         "source": source,
@@ -195,9 +171,9 @@ def _describe(queries: Queries, source: str) -> dict[str, Any]:
         "queries": queries.n_queries,
         "queries_without_relevant": int((queries.count_by_query(queries.grades > 0) == 0).sum()),
         "documents_a_query": {
-            "min": int(ranked.min()),
-            "median": float(np.median(ranked)),
-            "max": int(ranked.max()),
+            "min": int(n_documents.min()),
+            "median": float(np.median(n_documents)),
+            "max": int(n_documents.max()),
         },
         "grades": {
             repr(grade).removesuffix(".0"): int(count)
@@ -206,12 +182,50 @@ def _describe(queries: Queries, source: str) -> dict[str, Any]:
     }
 
 
-def _of_metric(values: AnyArray, mean: float) -> dict[str, Any]:
+def _options_section(policy: Policy, *, is_weighted: bool) -> dict[str, Any]:
+    return {
+        "ties": policy.ties,
+        "no_relevant": policy.no_relevant,
+        "no_relevant_of": dict(policy.no_relevant_of),
+        "convention": policy.convention,
+        "weighted": is_weighted,
+    }
+
+
+def _models_section(evaluations: dict[str, Evaluation]) -> dict[str, Any]:
+    return {
+        name: {metric: _distribution(values, result.mean[metric]) for metric, values in result.per_query.items()}
+        for name, result in evaluations.items()
+    }
+
+
+def _distribution(values: AnyArray, mean: float) -> dict[str, Any]:
     defined = values[~np.isnan(values)]
-    levels = np.quantile(defined, QUANTILES).tolist() if defined.size else [None] * len(QUANTILES)
+    quantiles = np.quantile(defined, QUANTILES).tolist() if defined.size else [None] * len(QUANTILES)
     return {
         "mean": None if np.isnan(mean) else mean,
-        "quantiles": {f"{level:g}": value for level, value in zip(QUANTILES, levels, strict=True)},
+        "quantiles": {f"{level:g}": value for level, value in zip(QUANTILES, quantiles, strict=True)},
         "n_queries": len(defined),
         "n_undefined": len(values) - len(defined),
+    }
+
+
+def _online_section(simulation: Simulation, evaluations: dict[str, Evaluation]) -> dict[str, Any]:
+    metric = next(iter(next(iter(evaluations.values())).mean))
+    return simulation.to_dict(metric, {name: none_if_nan(result.mean[metric]) for name, result in evaluations.items()})
+
+
+def _full_sections(
+    queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, comparison: Comparison | None, k: int
+) -> dict[str, Any]:
+    confidence = CONFIDENCE if comparison is None else comparison.settings.confidence
+    churn, rank_changes = (
+        ([], []) if comparison is None else churn_and_rank_changes(queries, scores, comparison.baseline, k)
+    )
+    return {
+        "changes": [] if comparison is None else largest_changes(comparison),
+        "curves": metric_curves(queries, scores, request, confidence),
+        "churn": churn,
+        "rank_changes": rank_changes,
+        "audit": audit_of(queries, scores, request, k).to_dict(),
     }

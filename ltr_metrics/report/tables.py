@@ -13,13 +13,13 @@ from ltr_metrics.errors import MissingExtraError, one_line, printable
 
 
 class Table(NamedTuple):
-    """A table, what stands above it, and what below."""
+    """A table with a title above it and notes below."""
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     foot: str = ""
-    n_words: int = 2  # columns of words, before those of numbers
+    n_words: int = 2  # number of text columns, which are left of the number columns
 
 
 def in_text(table: Table) -> str:
@@ -28,7 +28,7 @@ def in_text(table: Table) -> str:
 
 
 def in_markdown(table: Table) -> str:
-    """Return the table in Markdown, in which names mean nothing but themselves."""
+    """Return the table in Markdown, with all names escaped."""
     title = f"## {markdown_text(table.title)}" if table.title else ""
     header, *rows = [[markdown_text(cell) for cell in row] for row in (table.header, *table.rows)]
     escaped = table._replace(header=header, rows=rows)
@@ -37,31 +37,30 @@ def in_markdown(table: Table) -> str:
 
 
 def in_latex(table: Table) -> str:
-    """Return the table in LaTeX, for the package booktabs, with comments above that say what it is."""
+    """Return the table in LaTeX, for the package booktabs, with title and notes as comments above."""
     above = [latex_comment(text) for text in (table.title, table.foot) if text]
     return "\n".join([*above, _rendered(table, "latex_booktabs")])
 
 
 def markdown_text(text: str) -> str:
-    """Return text whose signs mean nothing in Markdown or in HTML."""
+    """Escape the characters that have a meaning in Markdown or HTML."""
     escaped = html.escape(printable(" ".join(text.split())), quote=False)
     return "".join(f"\\{sign}" if sign in "\\`*_[]|~$#" else sign for sign in escaped)
 
 
 def latex_comment(text: str) -> str:
-    """Return text of one or more lines as comments."""
+    """Return the lines of a text as LaTeX comments."""
     return "\n".join(f"% {printable(line)}" for line in text.splitlines())
 
 
 def tables_of_comparison(comparison: dict[str, Any], title: str = "") -> list[Table]:
-    """Return the differences over all queries, and in each segment."""
-    made = [Table(title, HEADER, list(map(cells, comparison["rows"])), foot(comparison))]
+    """Return a table of the differences over all queries, and one per segment."""
+    tables = [Table(title, HEADER, list(map(cells, comparison["rows"])), foot(comparison))]
     for part in comparison["segments"]:
-        heading = (
-            f"{title} in {segment_title(part['name'], part['segment'])}".strip() + f", {part['n_queries']:,} queries"
-        )
-        made.append(Table(heading if title else heading.removeprefix("in "), HEADER, list(map(cells, part["rows"]))))
-    return made
+        segment = f"{segment_title(part['name'], part['segment'])}, {part['n_queries']:,} queries"
+        heading = f"{title} in {segment}" if title else segment
+        tables.append(Table(heading, HEADER, list(map(cells, part["rows"]))))
+    return tables
 
 
 def _rendered(table: Table, form: str) -> str:

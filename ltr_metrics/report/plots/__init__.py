@@ -1,4 +1,4 @@
-"""Pictures in scikit-learn's form: made by ``from_...``, drawn by ``plot``; Matplotlib is imported by ``plot`` alone."""
+"""Figures with scikit-learn's interface: ``from_...`` collects the data, and ``plot`` draws them with Matplotlib."""
 
 from ltr_metrics.report.plots.comparison import ComparisonDisplay
 from ltr_metrics.report.plots.differences import DifferencesDisplay

@@ -1,4 +1,4 @@
-"""The differences of the single queries."""
+"""The differences of the queries, sorted."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import (
     BAND,
     COLORS,
-    counted,
     grid,
-    ink_of,
     label_axes,
     legend,
-    shown,
+    n_queries_text,
+    shorten,
+    text_color,
     whole_numbers,
 )
 
-MOST_DRAWN = 1_000  # queries; of more, evenly spaced ones and all ends, which no eye tells from all
+MAX_BARS = 1_000  # of more queries, evenly spaced ones are drawn, which looks the same
 
 
 @dataclass(eq=False, kw_only=True)
 class DifferencesDisplay(Display):
-    """The difference of each query, from the largest gain to the largest loss, and their mean with its interval.
+    """The difference of each query, from the largest gain to the largest loss, and the mean with its interval.
 
-    Make it with `from_comparison`.
+    Create it with `from_comparison`.
 
     Parameters
     ----------
     difference : ndarray of float64
-        Of each query that both models have a value for, model - baseline, in any order.
+        Model - baseline for each query for which both have a value, in any order.
     mean, low, high : float
-        (Weighted) mean of the differences and its interval.
+        The (weighted) mean of the differences and its interval.
     metric, model, baseline : str
     confidence : float
-        Of the interval.
+        Confidence level of the interval.
     n_undefined : int, default 0
-        Queries that are left out.
+        Number of queries that are left out.
     weighted : bool, default False
         Whether the mean is weighted.
 
@@ -51,22 +51,22 @@ class DifferencesDisplay(Display):
     ax_, figure_ : matplotlib Axes and Figure
     gains_, losses_ : PolyCollection
     line_ : Line2D
-        Of the mean.
+        The mean.
     band_ : Polygon or Rectangle
-        Of its interval.
+        The interval of the mean.
     legend_ : Legend
 
     Examples
     --------
     >>> import numpy as np
     >>> from ltr_metrics.report import DifferencesDisplay
-    >>> shown = DifferencesDisplay(
+    >>> display = DifferencesDisplay(
     ...     difference=np.array([0.5, 0, 0, -0.1]), mean=0.1, low=-0.05, high=0.3,
     ...     metric="mrr", model="new", baseline="base", confidence=0.95,
     ... )
-    >>> shown.wins, shown.ties, shown.losses
+    >>> display.wins, display.ties, display.losses
     (1, 2, 1)
-    >>> shown.plot().figure_.savefig("differences.svg")  # doctest: +SKIP
+    >>> display.plot().figure_.savefig("differences.svg")  # doctest: +SKIP
     """
 
     difference: FloatArray
@@ -84,7 +84,7 @@ class DifferencesDisplay(Display):
     def from_comparison(
         cls, comparison: Comparison, metric: str | Metric, model: str | None = None
     ) -> DifferencesDisplay:
-        """Take the queries of one metric and, where there are several, one model."""
+        """Collect the queries of one metric and one model. The model can be omitted if there is only one."""
         row = comparison[metric] if model is None else comparison[metric, model]
         difference = comparison.differences(row.metric, row.model)
         return cls(
@@ -102,56 +102,56 @@ class DifferencesDisplay(Display):
 
     @property
     def wins(self) -> int:
-        """Queries that gain."""
+        """Number of queries that gain."""
         return int((self.difference > 0).sum())
 
     @property
     def ties(self) -> int:
-        """Queries that stay as they are."""
+        """Number of queries that are tied."""
         return int((self.difference == 0).sum())
 
     @property
     def losses(self) -> int:
-        """Queries that lose."""
+        """Number of queries that lose."""
         return int((self.difference < 0).sum())
 
     def plot(self, ax: Any = None, *, bar_kw: dict[str, Any] | None = None) -> DifferencesDisplay:
-        """Draw.
+        """Draw the figure.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Default: those of a new figure.
+            Default: the axes of a new figure.
         bar_kw : dict, optional
-            Passed on to ``Axes.fill_between`` for gains and losses.
+            Passed to ``Axes.fill_between`` for gains and losses.
 
         Returns
         -------
         DifferencesDisplay
-            Itself.
+            The display itself.
 
         Raises
         ------
         MissingExtraError
             If Matplotlib is not installed.
         """
-        ax = self._take(ax)
-        ink, sorted_ = ink_of(ax), np.sort(self.difference)[::-1]
+        ax = self._keep_axes(ax)
+        ink, sorted_ = text_color(ax), np.sort(self.difference)[::-1]
+        n, losses_start = len(sorted_), self.wins + self.ties
         self.gains_ = _bars(ax, sorted_, 0, self.wins, {"color": COLORS[0]} | (bar_kw or {}))
-        lost = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "////", "linewidth": 0.8}
-        self.losses_ = _bars(ax, sorted_, self.wins + self.ties, len(sorted_), lost | (bar_kw or {}))
+        hatched = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "////", "linewidth": 0.8}
+        self.losses_ = _bars(ax, sorted_, losses_start, n, hatched | (bar_kw or {}))
         zero = ax.axhline(0, color=ink, linewidth=0.9)
         self.line_ = ax.axhline(self.mean, color=ink, linewidth=1.4, linestyle=(0, (5, 1.5)))
         self.band_ = ax.axhspan(self.low, self.high, color=ink, alpha=BAND, linewidth=0)
-        ax.set_xlim(0, max(1, len(sorted_)))
+        ax.set_xlim(0, max(1, n))
         whole_numbers(ax.xaxis)
         grid(ax, "y")
         left_out = f"; {self.n_undefined:,} left out" if self.n_undefined else ""
-        n = len(sorted_)
         label_axes(
             ax,
-            f"{counted((n, n))}, largest gain to largest loss{left_out}",
-            f"difference in {self.metric},\n{shown(self.model, 18)} - {shown(self.baseline, 18)}",
+            f"{n_queries_text((n, n))}, largest gain to largest loss{left_out}",
+            f"difference in {self.metric},\n{shorten(self.model, 18)} - {shorten(self.baseline, 18)}",
         )
         self.legend_ = legend(ax, [self.gains_, zero, self.losses_, self.line_, self.band_], self._names())
         return self
@@ -166,16 +166,16 @@ class DifferencesDisplay(Display):
         ]
 
 
-def _bars(ax: Any, values: FloatArray, first: int, last: int, look: dict[str, Any]) -> Any:
-    """Draw one outline around neighbouring bars, each a query wide."""
-    at = _drawn(first, last)
-    left = np.append(at, last)  # where each of them begins, and the last ends
-    heights = np.append(values[at], values[last - 1] if last > first else 0)
-    return ax.fill_between(left, 0, heights, step="post", **look)
+def _bars(ax: Any, values: FloatArray, start: int, stop: int, style: dict[str, Any]) -> Any:
+    """Draw one outline around adjacent bars, each one query wide."""
+    indices = _bar_indices(start, stop)
+    edges = np.append(indices, stop)
+    heights = np.append(values[indices], values[stop - 1] if stop > start else 0)
+    return ax.fill_between(edges, 0, heights, step="post", **style)
 
 
-def _drawn(first: int, last: int) -> IntArray:
-    """Return the positions from first to last, both ends among them, or as many as can be told apart."""
-    if last - first <= MOST_DRAWN:
-        return np.arange(first, last)
-    return np.unique(np.linspace(first, last - 1, MOST_DRAWN).round().astype(np.intp))
+def _bar_indices(start: int, stop: int) -> IntArray:
+    """Return all indices from start to stop - 1, or at most MAX_BARS of them with both ends."""
+    if stop - start <= MAX_BARS:
+        return np.arange(start, stop)
+    return np.unique(np.linspace(start, stop - 1, MAX_BARS).round().astype(np.intp))

@@ -1,4 +1,4 @@
-"""What all displays share: data as fields, axes given or made, a drawing that is kept."""
+"""The base classes of all displays: they hold data as fields, draw into axes, and keep the artists."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ltr_metrics.report.plots.forest import Drawn, Row, size_of
-from ltr_metrics.report.plots.style import HEIGHT, WIDTH, axes_of, legend_height
+from ltr_metrics.report.plots.forest import ForestArtists, Row, size_of
+from ltr_metrics.report.plots.style import HEIGHT, WIDTH, ensure_axes, legend_height
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # of typing from Python 3.11 on
 
 
 class Display(ABC):
-    """A picture of numbers that it holds, by default with a legend above."""
+    """A figure of the numbers that it holds, by default with a legend above."""
 
     ax_: Any
     figure_: Any
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height in inches that fit, taken where no axes are given."""
+        """Width and height in inches of a new figure."""
         return WIDTH, HEIGHT + legend_height(self._names())
 
     @abstractmethod
     def plot(self, ax: Any = None) -> Any:
-        """Draw into axes, by default those of a new figure, and return itself."""
+        """Draw into axes, by default those of a new figure, and return the display."""
 
     def _names(self) -> list[str]:
         """Return the lines of the legend."""
         return []
 
-    def _take(self, ax: Any) -> Any:
-        """Keep the axes, or make some."""
-        self.ax_ = axes_of(ax, self.size)
+    def _keep_axes(self, ax: Any) -> Any:
+        """Keep the given axes, or create some."""
+        self.ax_ = ensure_axes(ax, self.size)
         self.figure_ = self.ax_.figure
         return self.ax_
 
@@ -45,26 +45,26 @@ class LinesDisplay(Display):
     def plot(
         self, ax: Any = None, *, line_kw: Mapping[str, Any] | None = None, band_kw: Mapping[str, Any] | None = None
     ) -> Self:
-        """Draw.
+        """Draw the figure.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Default: those of a new figure.
+            Default: the axes of a new figure.
         line_kw, band_kw : dict, optional
-            Passed on to ``Axes.plot`` and ``Axes.fill_between``.
+            Passed to ``Axes.plot`` and ``Axes.fill_between``.
 
         Returns
         -------
         LinesDisplay
-            Itself.
+            The display itself.
 
         Raises
         ------
         MissingExtraError
             If Matplotlib is not installed.
         """
-        self._draw(self._take(ax), dict(line_kw or {}), dict(band_kw or {}))
+        self._draw(self._keep_axes(ax), dict(line_kw or {}), dict(band_kw or {}))
         return self
 
     @abstractmethod
@@ -72,7 +72,7 @@ class LinesDisplay(Display):
 
 
 class ForestDisplay(Display):
-    """Points with intervals, row below row."""
+    """Points with intervals, one row below the other."""
 
     rows: list[Row]
 
@@ -81,26 +81,26 @@ class ForestDisplay(Display):
         return size_of(self.rows)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the figure.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Default: those of a new figure.
+            Default: the axes of a new figure.
 
         Returns
         -------
         ForestDisplay
-            Itself.
+            The display itself.
 
         Raises
         ------
         MissingExtraError
             If Matplotlib is not installed.
         """
-        drawn = self._draw(self._take(ax))
-        self.points_, self.intervals_, self.legend_ = drawn.points, drawn.intervals, drawn.legend
+        artists = self._draw(self._keep_axes(ax))
+        self.points_, self.intervals_, self.legend_ = artists.points, artists.intervals, artists.legend
         return self
 
     @abstractmethod
-    def _draw(self, ax: Any) -> Drawn: ...
+    def _draw(self, ax: Any) -> ForestArtists: ...

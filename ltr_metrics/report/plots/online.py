@@ -1,4 +1,4 @@
-"""How soon clicks order models as an offline metric does."""
+"""The error of online evaluation over the number of impressions."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ltr_metrics.report.plots.display import LinesDisplay
 from ltr_metrics.report.plots.style import (
     BAND,
     grid,
-    ink_of,
     label_axes,
     legend,
-    series,
-    shown,
+    series_style,
+    shorten,
+    text_color,
 )
 
-MARKED = 12  # of the points of a line
-CROWD = 3  # lines; the bands of more are fainter
-FEW = 100  # impressions up to which a tick a decade is too few
-MOST_TICKS = 6  # among decades, so that 100,000 and 1,000,000 do not touch
+MAX_MARKERS = 12  # about as many points of a line have a marker
+FULL_OPACITY = 3  # the bands of more lines than this are fainter
+FEW = 100  # up to so many impressions, one tick per decade is not enough
+MAX_TICKS = 6  # so that labels such as 100,000 and 1,000,000 do not overlap
 
 
 class ErrorCurve(NamedTuple):
-    """Mean and standard error of the error over the runs, after each number of impressions."""
+    """Mean and standard error of the error over runs, by number of impressions."""
 
     impressions: AnyArray
     mean: FloatArray
@@ -42,23 +42,23 @@ class ErrorCurve(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class OnlineErrorDisplay(LinesDisplay):
-    """The share of pairs of models that clicks order otherwise than an offline metric, against the number of impressions.
+    """The share of pairs of models on which clicks and an offline metric disagree, by number of impressions.
 
-    The line is the mean over runs, the band one standard error to either side. Make it with `from_outcomes`.
+    The line is the mean over runs. The band is one standard error on both sides. Create it with `from_outcomes`.
 
     Parameters
     ----------
     curves : dict of str to ErrorCurve
-        ``impressions``, ``mean``, ``standard_error`` (NaN for one run) and ``n_runs`` of each line.
+        ``impressions``, ``mean``, ``standard_error`` (NaN for one run) and ``n_runs`` by name of the line.
     offline : str
-        What the clicks are compared with.
+        Name of the offline metric.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
     lines_ : dict of str to Line2D
     bands_ : dict of str to PolyCollection
-        Of lines that are of two runs or more.
+        For lines of two or more runs.
     legend_ : Legend
 
     Examples
@@ -72,10 +72,10 @@ class OnlineErrorDisplay(LinesDisplay):
     >>> for _ in range(5):
     ...     credit = rng.normal([[0.2], [0.1], [0.0]], 1, (3, 1000))
     ...     runs.append(Outcome(models=["a", "b", "c"], method="ppm", tally=Tally.from_credit(credit, checkpoints(1000))))
-    >>> shown = OnlineErrorDisplay.from_outcomes({"PPM": runs}, truth={"a": 0.5, "b": 0.4, "c": 0.3})
-    >>> int(shown.curves["PPM"].impressions[-1]), shown.curves["PPM"].n_runs
+    >>> display = OnlineErrorDisplay.from_outcomes({"PPM": runs}, truth={"a": 0.5, "b": 0.4, "c": 0.3})
+    >>> int(display.curves["PPM"].impressions[-1]), display.curves["PPM"].n_runs
     (1000, 5)
-    >>> shown.plot().figure_.savefig("online_error.svg")  # doctest: +SKIP
+    >>> display.plot().figure_.savefig("online_error.svg")  # doctest: +SKIP
     """
 
     curves: dict[str, ErrorCurve]
@@ -90,21 +90,22 @@ class OnlineErrorDisplay(LinesDisplay):
         truth: Mapping[str, float] | None = None,
         by: OutcomeBy = "wins",
     ) -> OnlineErrorDisplay:
-        """Take the errors of one run or several of each line.
+        """Collect the errors of one or more runs for each line.
 
         Parameters
         ----------
         outcomes : mapping of str to Outcome, or to several
-            By name of the line, for example of the method. The runs of a line have one number of impressions.
+            By name of the line, for example the method. All runs of a line must have the same number of
+            impressions.
         metric, truth, by
-            Those of `Outcome.error`.
+            See `Outcome.error`.
         """
         if not isinstance(outcomes, Mapping):
             raise LtrTypeError(
                 f'outcomes must map names of lines to outcomes, such as {{"PPM": outcome}}. Got {outcomes!r}.'
             )
         if not outcomes:
-            raise LtrValueError("There is no outcome to draw. Pass one or several runs of a line by its name.")
+            raise LtrValueError("There is no outcome to draw. Pass one or more runs by the name of their line.")
         curves = {
             str(name): _curve(str(name), [runs] if isinstance(runs, Outcome) else list(runs), metric, truth, by)
             for name, runs in outcomes.items()
@@ -113,19 +114,19 @@ class OnlineErrorDisplay(LinesDisplay):
 
     def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None:
         self.lines_, self.bands_ = {}, {}
-        opacity = BAND * min(1, CROWD / len(self.curves))
+        opacity = BAND * min(1, FULL_OPACITY / len(self.curves))
         for i, (name, curve) in enumerate(self.curves.items()):
-            look = series(i)
+            style = series_style(i)
             if curve.n_runs > 1:
                 limits = (curve.mean - curve.standard_error, curve.mean + curve.standard_error)
-                of_band = {"color": look.color, "alpha": opacity, "linewidth": 0} | band_kw
-                self.bands_[name] = ax.fill_between(curve.impressions, *limits, **of_band)
-            of_line = look._asdict() | {"markersize": 4.5, "markevery": max(1, len(curve.mean) // MARKED)}
-            (self.lines_[name],) = ax.plot(curve.impressions, curve.mean, label=shown(name), **of_line | line_kw)
+                band = {"color": style.color, "alpha": opacity, "linewidth": 0} | band_kw
+                self.bands_[name] = ax.fill_between(curve.impressions, *limits, **band)
+            line = style._asdict() | {"markersize": 4.5, "markevery": max(1, len(curve.mean) // MAX_MARKERS)}
+            (self.lines_[name],) = ax.plot(curve.impressions, curve.mean, label=shorten(name), **line | line_kw)
         self._scale(ax)
         grid(ax)
         label_axes(ax, "impressions", self._label())
-        patches = [ax.fill_between([], [], [], color=ink_of(ax), alpha=BAND, linewidth=0)] if self.bands_ else []
+        patches = [ax.fill_between([], [], [], color=text_color(ax), alpha=BAND, linewidth=0)] if self.bands_ else []
         self.legend_ = legend(ax, [*self.lines_.values(), *patches], self._names())
 
     def _names(self) -> list[str]:
@@ -135,16 +136,15 @@ class OnlineErrorDisplay(LinesDisplay):
         counts = {curve.n_runs for curve in self.curves.values()}
         fewest, most = min(counts), max(counts)
         runs = f"mean of {most:,} runs" if fewest == most else f"mean of {fewest:,} to {most:,} runs"
-        return f"share of pairs of models\nordered otherwise than by {shown(self.offline, 24)}" + f",\n{runs}" * (
-            most > 1
-        )
+        label = f"share of pairs of models\nwith another order by {shorten(self.offline, 24)}"
+        return label + f",\n{runs}" * (most > 1)
 
     def _scale(self, ax: Any) -> None:
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
         ax.set_xscale("log")
         last = max(int(curve.impressions[-1]) for curve in self.curves.values())
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if last <= FEW else (1,), numticks=MOST_TICKS))
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if last <= FEW else (1,), numticks=MAX_TICKS))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}" if number >= 1 else ""))
         ax.xaxis.set_minor_formatter(NullFormatter())
         ax.set_ylim(bottom=0)
@@ -152,13 +152,13 @@ class OnlineErrorDisplay(LinesDisplay):
 
 def _curve(name: str, runs: list[Outcome], metric: Any, truth: Any, by: OutcomeBy) -> ErrorCurve:
     if not runs or not all(isinstance(run, Outcome) for run in runs):
-        raise LtrTypeError(f"A line needs an Outcome, or several. {name!r} has {runs!r}.")
+        raise LtrTypeError(f"A line needs one or more objects of the class Outcome. {name!r} has {runs!r}.")
     lengths = sorted({run.n_impressions for run in runs})
     if len(lengths) > 1:
         raise LtrValueError(
-            f"The runs of a line must have one number of impressions, or its mean would jump where a run ends. {name!r} has runs of "
-            f"{lengths[0]:,} and of {lengths[-1]:,}."
+            f"All runs of a line must have the same number of impressions, but {name!r} has runs of {lengths[0]:,} and of "
+            f"{lengths[-1]:,}. Draw them as different lines."
         )
     errors = np.array([run.errors(metric, truth=truth, by=by)[1] for run in runs])
-    spread = np.array([standard_error(of_runs, None) for of_runs in errors.T])
-    return ErrorCurve(runs[0].checkpoints, errors.mean(axis=0), spread, len(runs))
+    standard_errors = np.array([standard_error(values, None) for values in errors.T])
+    return ErrorCurve(runs[0].checkpoints, errors.mean(axis=0), standard_errors, len(runs))

@@ -1,7 +1,8 @@
-"""What all pictures share: series that differ in colour, marker and dash; text that is never read as mathematics; room for it.
+"""The common style of all figures: series, text and legends.
 
-Each colour has a contrast of at least 3 both with white and with #121212. The first four, and all but the ochre and the light blue, are
-those of Okabe and Ito (Color Universal Design, 2008) that have; with marker and dash the series differ in grey too.
+Each colour has a contrast of at least 3 with white and with #121212. All but the ochre and the light
+blue are from Okabe and Ito (Color Universal Design, 2008). Series also differ in marker and dash, so
+that they can be distinguished in greyscale. Text is never interpreted as mathematics.
 """
 
 from __future__ import annotations
@@ -12,25 +13,27 @@ from typing import Any, NamedTuple
 
 from ltr_metrics.errors import MissingExtraError
 
-WIDTH = 5.2  # inches, of a picture that makes its own axes: text stays readable where it is shrunk to a phone
+WIDTH = 5.2  # inches of a new figure: its text is still readable when it is scaled down to a phone
 HEIGHT = 3.5
-FONT = 10  # points, of the text that these sizes are for; larger text makes a larger picture
+FONT = 10  # points of text at these sizes; a larger font gives a larger figure
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B07D00", "#3A97D4", "#808080")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h")
-PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}  # for all text: a "$" in a name is a "$"
+PLAIN: dict[str, Any] = {"parse_math": False, "usetex": False}  # for all text, so that a "$" in a name stays a "$"
 BAND = 0.25  # opacity
-LONGEST_IN_LEGEND, LONGEST_IN_LABEL = 30, 40  # columns
-LINE_OF_LABEL = 22
-NARROW = 22  # columns of text of which two stand beside each other
-MANY, SHORT = 6, 18  # lines of a legend, from which on names are shortened to so many columns
-LEGEND_LINE = 0.23  # inches
+LEGEND_WIDTH, LABEL_WIDTH = 30, 40  # characters
+LABEL_LINE_WIDTH = 22
+NARROW_WIDTH = 22  # a legend with lines up to this width has two columns
+MAX_LONG_LINES, SHORT_WIDTH = 6, 18  # a legend with more lines has shorter names
+LEGEND_LINE_HEIGHT = 0.23  # inches
 
 
-class Series(NamedTuple):
-    """How one of several series looks; the numbers of colours, dashes and markers share no factor, so that 308 of them differ.
+class SeriesStyle(NamedTuple):
+    """The style of one of several series.
 
-    Of a comparison the baseline is the first, so that a model looks the same among means and among differences.
+    The numbers of colours, dashes and markers have no common factor, so that 308 styles differ. The
+    baseline of a comparison comes first, so that a model has the same style among means and among
+    differences.
     """
 
     color: str
@@ -38,13 +41,13 @@ class Series(NamedTuple):
     marker: str
 
 
-def series(i: int) -> Series:
-    """Return the look of the i-th series."""
-    return Series(COLORS[i % len(COLORS)], DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)])
+def series_style(i: int) -> SeriesStyle:
+    """Return the style of the i-th series."""
+    return SeriesStyle(COLORS[i % len(COLORS)], DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)])
 
 
-def axes_of(ax: Any, size: tuple[float, float]) -> Any:
-    """Return the axes to draw into: those given, or those of a new figure of pyplot's."""
+def ensure_axes(ax: Any, size: tuple[float, float]) -> Any:
+    """Return the given axes, or those of a new pyplot figure."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -53,55 +56,55 @@ def axes_of(ax: Any, size: tuple[float, float]) -> Any:
         return ax
     from matplotlib import pyplot
 
-    larger = mpl.rcParams["font.size"] / FONT
-    return pyplot.subplots(figsize=(size[0] * larger, size[1] * larger), layout="constrained")[1]
+    scale = mpl.rcParams["font.size"] / FONT
+    return pyplot.subplots(figsize=(size[0] * scale, size[1] * scale), layout="constrained")[1]
 
 
-def ink_of(ax: Any) -> Any:
-    """Return the colour in which these axes are labelled, dark on light or light on dark."""
+def text_color(ax: Any) -> Any:
+    """Return the colour of the axis labels, which suits the background."""
     return ax.xaxis.label.get_color()
 
 
-def shown(text: object, longest: int = LONGEST_IN_LEGEND) -> str:
-    r"""Return one line of what can be shown and written: control characters replaced, too long ones shortened in the middle.
+def shorten(text: object, longest: int = LEGEND_WIDTH) -> str:
+    r"""Return text as one line, without control characters, and shortened in the middle if it is too long.
 
-    >>> shown("first line\nsecond\x00")
+    >>> shorten("first line\nsecond\x00")
     'first line second�'
-    >>> shown("lambdarank_with_a_very_long_name_2024-05-01", 20)
+    >>> shorten("lambdarank_with_a_very_long_name_2024-05-01", 20)
     'lambdarank…024-05-01'
     """
     line = "".join(
         "\ufffd" if unicodedata.category(character) in ("Cc", "Cs", "Cn") else character
         for character in " ".join(str(text).split())
     )
-    if columns(line) <= longest:
+    if text_width(line) <= longest:
         return line
     head, tail = "", ""
     for before, after in zip(line, reversed(line), strict=True):
-        if columns(head + before) > longest // 2:
+        if text_width(head + before) > longest // 2:
             break
         head += before
-        if columns(head + after + tail) > longest - 1:
+        if text_width(head + after + tail) > longest - 1:
             break
         tail = after + tail
     return f"{head}…{tail}"
 
 
-def told_apart(names: Sequence[object], longest: int = LONGEST_IN_LEGEND) -> list[str]:
-    """Return names as they are shown, numbered where shortening makes two of them one."""
-    lines = [shown(name, longest) for name in names]
+def distinct_labels(names: Sequence[object], longest: int = LEGEND_WIDTH) -> list[str]:
+    """Return shortened names, numbered if shortening makes two of them equal."""
+    lines = [shorten(name, longest) for name in names]
     return [f"{line} ({i})" if lines.count(line) > 1 else line for i, line in enumerate(lines, start=1)]
 
 
-def wrapped(line: str, longest: int = LINE_OF_LABEL) -> str:
-    r"""Return a line broken into lines, behind a space or another separator where there is one.
+def wrapped(line: str, longest: int = LABEL_LINE_WIDTH) -> str:
+    r"""Break a line into lines, if possible after a space or another separator.
 
     >>> wrapped("lambdarank_without_features", 16)
     'lambdarank_\nwithout_features'
     """
     lines, rest = [], line
-    while columns(rest) > longest:
-        end = next(i for i in range(len(rest), 0, -1) if columns(rest[:i]) <= longest)
+    while text_width(rest) > longest:
+        end = next(i for i in range(len(rest), 0, -1) if text_width(rest[:i]) <= longest)
         at = max((i + 1 for i, c in enumerate(rest[:end]) if c in " _-/=,;:.@"), default=end)
         at = at if at > end // 3 else end
         lines.append(rest[:at].rstrip(" "))
@@ -109,18 +112,18 @@ def wrapped(line: str, longest: int = LINE_OF_LABEL) -> str:
     return "\n".join([*lines, rest])
 
 
-def columns(text: str) -> int:
-    """Return how wide a text is: wide characters, as in Chinese, count twice, and those that combine not at all."""
+def text_width(text: str) -> int:
+    """Return the width of text: wide characters (such as Chinese) count twice, combining characters zero."""
     return sum(
         2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 1
         for c in text
     )
 
 
-def counted(n_queries: tuple[int, int]) -> str:
-    """Return the number of queries, or the fewest and the most.
+def n_queries_text(n_queries: tuple[int, int]) -> str:
+    """Return the number of queries as text, or the smallest and the largest.
 
-    >>> counted((1234, 1234)), counted((9, 10)), counted((1, 1))
+    >>> n_queries_text((1234, 1234)), n_queries_text((9, 10)), n_queries_text((1, 1))
     ('1,234 queries', '9 to 10 queries', '1 query')
     """
     fewest, most = n_queries
@@ -130,55 +133,53 @@ def counted(n_queries: tuple[int, int]) -> str:
 
 
 def legend(ax: Any, handles: Sequence[Any], names: Sequence[object]) -> Any:
-    """Put a legend above the axes, where it covers nothing."""
+    """Put a legend above the axes, where it does not cover anything."""
     lines = _lines(names)
-    made = ax.legend(
+    box = ax.legend(
         handles,
-        [
-            str(i) for i in range(len(lines))
-        ],  # put right below: labels with "_" in front would be left out, "$" be parsed
+        list(map(str, range(len(lines)))),  # set below: Matplotlib omits labels that begin with "_" and parses "$"
         loc="lower right",
-        bbox_to_anchor=(1, 1),  # so that a wide one reaches over the labels of the y axis
+        bbox_to_anchor=(1, 1),  # a wide legend extends over the labels of the y axis
         ncols=_columns(lines),
         frameon=False,
         borderaxespad=0.2,
         columnspacing=1.2,
         handlelength=2.4,
     )
-    for text, line in zip(made.get_texts(), lines, strict=True):
+    for text, line in zip(box.get_texts(), lines, strict=True):
         text.set(text=line, **PLAIN)
-    return made
+    return box
 
 
 def legend_height(names: Sequence[object]) -> float:
-    """Return the inches that a legend takes."""
+    """Return the height of a legend in inches."""
     lines = _lines(names)
-    return LEGEND_LINE * -(-len(lines) // _columns(lines)) if lines else 0.0
+    return LEGEND_LINE_HEIGHT * -(-len(lines) // _columns(lines)) if lines else 0.0
 
 
 def _lines(names: Sequence[object]) -> list[str]:
-    return told_apart(names, LONGEST_IN_LEGEND if len(names) <= MANY else SHORT)
+    return distinct_labels(names, LEGEND_WIDTH if len(names) <= MAX_LONG_LINES else SHORT_WIDTH)
 
 
 def _columns(lines: Sequence[str]) -> int:
-    return 2 if max(map(columns, lines)) <= NARROW else 1
+    return 2 if max(map(text_width, lines)) <= NARROW_WIDTH else 1
 
 
 def label_axes(ax: Any, x: str, y: str) -> None:
-    """Label both axes, on several lines where they are long."""
+    """Label both axes, with line breaks in long labels."""
     for set_label, text, longest in ((ax.set_xlabel, x, 62), (ax.set_ylabel, y, 40)):
         set_label("\n".join(wrapped(line, longest) for line in text.split("\n")), **PLAIN)
 
 
 def grid(ax: Any, axis: str = "both") -> None:
-    """Draw a faint grid below everything, and leave the frame's upper and right side out."""
-    ax.grid(axis=axis, color=ink_of(ax), alpha=0.15, linewidth=0.7)
+    """Draw a faint grid in the background, and remove the upper and right sides of the frame."""
+    ax.grid(axis=axis, color=text_color(ax), alpha=0.15, linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def whole_numbers(axis: Any) -> None:
-    """Mark round whole numbers alone."""
+    """Put ticks at round whole numbers only."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))

@@ -1,6 +1,6 @@
-"""A display as SVG that stands in a page: its text is text, its ink the page's, its ids its own.
+"""Displays as SVG for a page, with the page's text colour and ids that are unique in the page.
 
-Metadata and dates are left out: equal input gives equal bytes.
+Text stays text. Metadata and dates are removed, so that equal input gives equal bytes.
 """
 
 from __future__ import annotations
@@ -12,65 +12,63 @@ from xml.etree import ElementTree
 
 from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.report.plots.display import Display
-from ltr_metrics.report.plots.style import shown
+from ltr_metrics.report.plots.style import shorten
 
-INK = "#010203"  # what is drawn in it becomes the page's colour of text
+TEXT_COLOR = "#010203"  # replaced by the text colour of the page
 STYLE = {
     "svg.fonttype": "none",
-    "font.sans-serif": [
-        "DejaVu Sans"
-    ],  # comes with Matplotlib, so that all machines measure alike; the page may show another
+    "font.sans-serif": ["DejaVu Sans"],  # comes with Matplotlib, so that all machines measure text equally
     "font.size": 10,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
-} | dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
-WIDEST = 1.5  # pixels of a page for each point of the drawing: beyond, its text would be larger than that around it
+} | dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), TEXT_COLOR)
+MAX_SCALE = 1.5  # pixels of the page per point; beyond it, text would be larger than that of the page
 SVG = "{http://www.w3.org/2000/svg}"
 XLINK = "{http://www.w3.org/1999/xlink}href"
 
 
 def svg_of(display: Display, name: str, title: str = "") -> str:
-    """Draw a display as an SVG element: transparent, in the page's colour of text, as wide as there is room for."""
+    """Draw a display as an SVG element that is transparent and scales with the page."""
     try:
         import matplotlib.style
         from matplotlib.figure import Figure as Canvas
     except ImportError as error:
         raise MissingExtraError("matplotlib", "report") from error
-    drawn = BytesIO()
+    buffer = BytesIO()
     with matplotlib.style.context(["default", STYLE | {"svg.hashsalt": name}]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a browser has more fonts
         figure = Canvas(figsize=display.size, layout="constrained")
         display.plot(ax=figure.subplots())
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
-    return _for_a_page(drawn.getvalue(), name, title)
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return _adapt_to_page(buffer.getvalue(), name, title)
 
 
-def _for_a_page(svg: bytes, name: str, title: str) -> str:
+def _adapt_to_page(svg: bytes, name: str, title: str) -> str:
     root = ElementTree.fromstring(svg)
     for metadata in root.findall(f"{SVG}metadata"):
         root.remove(metadata)
-    for definitions in root.findall(f"{SVG}defs"):  # a style element would speak for the whole page
+    for definitions in root.findall(f"{SVG}defs"):  # a style element would apply to the whole page
         for style in definitions.findall(f"{SVG}style"):
             definitions.remove(style)
-    referred = {found for element in root.iter() for text in element.attrib.values() for found in _references(text)}
+    referenced = {one for element in root.iter() for text in element.attrib.values() for one in _references(text)}
     for element in root.iter():
         element.tag = element.tag.removeprefix(SVG)
         element.attrib = {
-            key.replace(XLINK, "href"): _own(key, value, name)
+            key.replace(XLINK, "href"): _adapt_attribute(key, value, name)
             for key, value in element.attrib.items()
-            if key != "id" or value in referred
+            if key != "id" or value in referenced
         }
     width = float(root.attrib.pop("width").removesuffix("pt"))
     del root.attrib["height"], root.attrib["version"]
     root.attrib |= {
         "xmlns": SVG.strip("{}"),
         "role": "img",
-        "style": f"stroke-linejoin: round; stroke-linecap: butt; width: 100%; max-width: {width * WIDEST:.0f}px; height: auto",
+        "style": f"stroke-linejoin: round; stroke-linecap: butt; width: 100%; max-width: {width * MAX_SCALE:.0f}px; height: auto",
     }
     if title:
         heading = ElementTree.Element("title")
-        heading.text = shown(title, longest=len(title) * 2)
+        heading.text = shorten(title, longest=len(title) * 2)
         root.insert(0, heading)
     return ElementTree.tostring(root, encoding="unicode")
 
@@ -79,10 +77,10 @@ def _references(text: str) -> list[str]:
     return re.findall(r"url\(#([^)]+)\)", text) + ([text[1:]] if text.startswith("#") else [])
 
 
-def _own(key: str, value: str, name: str) -> str:
-    """Return an attribute with ids that no other figure of the page has, and in the page's ink."""
+def _adapt_attribute(key: str, value: str, name: str) -> str:
+    """Return an attribute with unique ids and the page's text colour."""
     if key == "id":
         return f"{name}-{value}"
     if key == XLINK:
         return f"#{name}-{value.removeprefix('#')}"
-    return value.replace("url(#", f"url(#{name}-").replace(INK, "currentColor")
+    return value.replace("url(#", f"url(#{name}-").replace(TEXT_COLOR, "currentColor")
