@@ -22,10 +22,11 @@ def as_json(results: dict[str, Any]) -> str:
 
 
 def block_of(page: Path, results: dict[str, Any]) -> str:
-    """Return what a page has between the comments: the README the rows with a target, other pages every row."""
-    picture = "benchmarks/results.png" if page.parent == ROOT else "../benchmarks/results.png"
-    table = as_short_markdown(results) if page.parent == ROOT else as_markdown(results)
-    return f"{BEGIN}\n![Ratios to peers and to limits, with what is to be reached]({picture})\n\n{table}\n{END}"
+    """Return what a page has between the comments: the README one row for each peer, other pages a picture and every row."""
+    if page.parent == ROOT:
+        return f"{BEGIN}\n{as_short_markdown(results)}\n{END}"
+    picture = "![Ratios to peers and to limits, with the targets](../benchmarks/results.png)"
+    return f"{BEGIN}\n{picture}\n\n{as_markdown(results)}\n{END}"
 
 
 def with_block(text: str, block: str) -> str:
