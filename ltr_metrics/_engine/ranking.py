@@ -136,9 +136,10 @@ class Ranking(Cache):
         if ties is not None and len(ties.query):
             query = self.queries.qid[self.block.members[ties.query[0]]]
             raise LtrValueError(
-                f'ties="mean" leaves the order of equal scores open, so there is no single ranking to read: query {query} '
-                f"has {ties.size[0]} documents of equal score from rank {ties.n_above[0] + 1} on. Use ranking.expected for "
-                'what adds up over ranks, or evaluate with ties="stable", "worst" or "best".'
+                'ties="mean" leaves the order of equal scores open, so there is no single ranking to read: '
+                f"query {query} has {ties.size[0]} documents of equal score from rank {ties.n_above[0] + 1} on. "
+                "Use ranking.expected for what adds up over ranks, or evaluate with "
+                'ties="stable", "worst" or "best".'
             )
         return self.in_some_order(values, depth)
 
@@ -182,7 +183,8 @@ class Ranking(Cache):
         """The sorted documents, which know their rows and scores."""
         if self._documents is None:
             raise LtrTypeError(
-                "A metric with a cutoff that reads rows or all documents must say so: set OF_GRADES_ALONE = False in its class."
+                "A metric with a cutoff that reads rows or all documents must say so: "
+                "set OF_GRADES_ALONE = False in its class."
             )
         return self._documents
 

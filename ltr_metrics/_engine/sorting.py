@@ -158,7 +158,10 @@ def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
 
 
 def _order_of_ties(values: AnyArray, is_document: BoolArray) -> tuple[AnyArray, IntArray]:
-    """Return the cell of each tie rank and the tie rank of each cell: ascending values, input order among equals, padding last."""
+    """Return the cell of each tie rank and the tie rank of each cell.
+
+    Documents stand in ascending order of their values, equal ones in input order, padding last.
+    """
     width = values.shape[1]
     cell_bits = max(1, (width - 1).bit_length())
     cell_of = values.astype(np.int64)
@@ -261,7 +264,10 @@ def _same_prefix_as_next(keys: KeyArray, low_bits: int) -> BoolArray:
 
 
 def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_keys: KeyArray) -> BoolArray:
-    """Sort documents again whose scores differ only in the overwritten bits; return which cells tie with the next one."""
+    """Sort documents again whose scores differ only in the overwritten bits.
+
+    Return which cells tie with the next one.
+    """
     cells = np.flatnonzero(same_prefix)
     if len(cells) * CELLS_A_LOOK_UP < same_prefix.size:  # few: look their scores up
         is_tie = _same_score_as_next(documents, cells)

@@ -78,7 +78,10 @@ class TiedDocuments(NamedTuple):
 
     @classmethod
     def of(cls, ties: Ties, grades: AnyArray, depth: int) -> TiedDocuments:
-        """List the documents of the ties that begin above ``depth``; ``grades`` are those that ``ties.offset`` refers to."""
+        """List the documents of the ties that begin above ``depth``.
+
+        ``grades`` are the grade indices that ``ties.offset`` refers to.
+        """
         ties = ties.above(depth)
         tie, starts = np.repeat(np.arange(len(ties.size)), ties.size), ties.starts
         rank_in_tie = np.arange(len(tie)) - np.repeat(starts, ties.size)

@@ -59,7 +59,10 @@ def compute_values(
 
 
 def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family], int]:
-    """Return the families that need whole rankings, those that need only the first ranks, and how many ranks these need."""
+    """Return the families that need whole rankings, and those that need only the first ranks.
+
+    The third value is the number of ranks that the latter need.
+    """
     whole: dict[object, Family] = {}
     shallow: dict[object, Family] = {}
     depth = 0
