@@ -70,5 +70,5 @@ def test_labels_that_are_no_probabilities_or_have_no_lowest_relevant_grade_are_r
         ltr.LtrValueError, match=r"labels between 0 and 1.*got 2 at row 0.*p_rel=yandex.*p_rel=exp.*p_rel=\["
     ):
         ltr.evaluate([2, 0, 1], [3, 2, 1], group=[3], metrics="pfound@10")
-    with pytest.raises(ltr.LtrValueError, match=r"from which label on.*mrr\(rel=0.5\)"):
+    with pytest.raises(ltr.LtrValueError, match=r"which labels are relevant.*mrr\(rel=0.5\)"):
         ltr.evaluate(y, score, qid=qid, metrics="mrr")

@@ -1,4 +1,4 @@
-"""Average precision, with the four denominators that are in use."""
+"""Average precision, with the four denominators in use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class MAP(BinaryMetric, RankMetric):
 
     .. math:: AP@k = \frac{1}{D} \sum_{i=1}^{\min(k, n)} [y_i \ge rel] \, \frac{\#\{j \le i : y_j \ge rel\}}{i}
 
-    Undefined where R = 0. D is one of four in use (see ``denominator``); without a cutoff min and relevant are the same.
+    R is the number of relevant documents of the query, including those that were not retrieved.
+    Undefined where R = 0.
 
     Parameters
     ----------
@@ -34,9 +35,9 @@ class MAP(BinaryMetric, RankMetric):
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
     denominator : {"min", "relevant", "cutoff", "hits"}, default "min"
-        D is min(R, k) (LightGBM, XGBoost, CatBoost), R (trec_eval), k (needs a cutoff), or the number of relevant documents
-        among the first k (0 when there is none), where R counts all relevant documents of the query, also those that were
-        not retrieved.
+        The denominator D: min(R, k) (LightGBM, XGBoost, CatBoost), R (trec_eval), k (needs a cutoff), or
+        the number of relevant documents among the first k, with value 0 if there is none.
+        Without a cutoff, "min" and "relevant" are the same.
 
     Examples
     --------
@@ -54,7 +55,7 @@ class MAP(BinaryMetric, RankMetric):
         super().__post_init__()
         require_parameter(self, "denominator", get_args(Denominator))
         if self.denominator == "cutoff" and self.k is None:
-            raise LtrValueError("map(denominator=cutoff) needs a cutoff: write map(denominator=cutoff)@10.")
+            raise LtrValueError("map(denominator=cutoff) needs a cutoff. Write map(denominator=cutoff)@10.")
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         n_relevant = relevant_cumulative_gain(ranking, self.lowest(ranking.queries), depth)

@@ -1,8 +1,6 @@
-"""What a metric is: an immutable value that gives one number a query.
+"""The base classes of metrics. A metric is an immutable value that gives one number for each query.
 
-Most rank metrics are a sum over ranks of what each document adds, divided by something that only the labels (and the
-cutoff) decide. A subclass of `RankMetric` writes these two; under ``ties="mean"`` what a tied document adds is its
-expectation over the orders of its tie. Means over queries, weights and leaving out are in `evaluation.py`, once.
+Means over queries, weights and undefined values are no part of a metric: see `ltr_metrics.evaluation`.
 """
 
 from __future__ import annotations
@@ -25,23 +23,36 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """Base of all metrics: a frozen dataclass whose fields are its parameters and become part of its name.
+    """Base of all metrics: a frozen dataclass whose fields are parameters, and part of its name.
 
-    Here, classes that add no field go without the decorator, each of which costs half a millisecond of the import.
+    In this package, a class that adds no field has no decorator.
+    Each decorator would add half a millisecond to the import.
+
+    Attributes
+    ----------
+    NAME : str
+        The canonical name without parameters.
+    COMPLETED_BY : str
+        Prefix of the fields of a convention that complete this metric's names, if it is not ``NAME``.
+    ALIASES : dict
+        Further names that `metric` reads, with the parameters that each fixes.
+    POSITIONAL : str or None
+        The parameter that is written without its name, as in ``mean_of(margin)``.
+    OF_GRADES_ALONE : bool
+        Whether the metric needs no more than the grades of the first ranks and the ties, if it has a cutoff.
+        A metric that looks at rows sets it to False.
     """
 
-    NAME: ClassVar[str]  # of the canonical name
-    COMPLETED_BY: ClassVar[str] = ""  # prefix of a convention's fields that complete a name, if it is not the name
-    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {}  # further names that are parsed, with the parameters each fixes
-    POSITIONAL: ClassVar[str | None] = None  # the parameter that stands in brackets without its name
-    OF_GRADES_ALONE: ClassVar[bool] = (
-        True  # with a cutoff: it asks for the grades of the first k ranks and for ties, not for rows
-    )
+    NAME: ClassVar[str]
+    COMPLETED_BY: ClassVar[str] = ""
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {}
+    POSITIONAL: ClassVar[str | None] = None
+    OF_GRADES_ALONE: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, np.generic):  # np.float32(0.7) is another number than 0.7, but hashes alike as neither
+            if isinstance(value, np.generic):  # np.float32(0.7) differs from 0.7
                 object.__setattr__(self, field.name, value.item())
 
     def __str__(self) -> str:
@@ -75,13 +86,13 @@ class Metric:
         return re.sub(r"[^\w.]+", "-", spelled).replace("-_", "_").strip("-")
 
     def family(self) -> tuple[Any, ...]:
-        """Equal for metrics that are computed together: of one class, and `RankMetric` leaves out the cutoff."""
+        """Return a key that is equal for metrics that are computed together: all but the cutoff is equal."""
         return self._family
 
     @cached_property
     def _family(self) -> tuple[Any, ...]:
-        together = "k" if isinstance(self, RankMetric) else None
-        return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != together))
+        cutoff = "k" if isinstance(self, RankMetric) else None
+        return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != cutoff))
 
     def check(self, queries: LabelledQueries) -> None:
         """Raise an error if the labels are not what this metric is defined on."""
@@ -91,15 +102,15 @@ class Metric:
         queries.cached(("checked", self.family()), lambda: self.check(queries))
 
     def values(self, ranking: Ranking) -> FloatArray:
-        """Return one value a query of the block; NaN where the metric is undefined."""
+        """Return one value for each query of the ranking, NaN where the metric is undefined."""
         raise NotImplementedError
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
-        """Return `values` for each cutoff, in place of this metric's own."""
+        """Return `values` for each of these cutoffs instead of this metric's own."""
         return [self.values(ranking) for _ in cutoffs]
 
     def _spelled(self) -> tuple[str, dict[str, Any]]:
-        """Name and the parameters that stand in brackets: those that differ from their defaults."""
+        """Return the name and the parameters in brackets, which are those that differ from their defaults."""
         changed = {
             f.name: getattr(self, f.name)
             for f in fields(self)
@@ -111,7 +122,7 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class RankMetric(Metric):
-    """A sum over the first k ranks of what each document contributes, divided by a number that the labels decide.
+    """A sum of contributions of the first k ranks, divided by a number that depends on labels only.
 
     To write a metric of your own, subclass this class as a frozen dataclass.
     Set ``NAME``, write `contributions`, and `divisor` if there is one.
@@ -120,9 +131,9 @@ class RankMetric(Metric):
 
     - ``ranking.queries.grades`` has the distinct grades in ascending order.
       A value for each of them, such as a gain, is an array of the same length.
-    - ``ranking.expected(values, depth)`` gives such a value by rank, a tied document having its tie's mean.
-      That is enough for every metric that adds up values of documents.
-    - ``ltr_metrics.metrics.tie_expectation`` has the expectations for other metrics, and `OpenTies` to write a new one.
+    - ``ranking.expected(values, depth)`` gives such a value by rank; tied documents have the mean of their tie.
+      This is all you need for a metric that adds up values of documents.
+    - `ltr_metrics.metrics.tie_expectation` has expectations for other metrics, and `OpenTies` for a new one.
     - ``ideal_by_rank(block, values, depth)`` gives the value by rank of the ideal ranking.
     - Inherit `BinaryMetric` for ``rel``: `relevant`, `lowest` and `n_relevant` (R).
     - Inherit `GainMetric` for ``gain``: `gains`.
@@ -166,18 +177,18 @@ class RankMetric(Metric):
             raise LtrValueError(f"The cutoff k of {self.NAME} must be at most 2**53. Got {self.k!r}.")
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        """Return what the document at each rank adds to the sum, (queries x depth)."""
+        """Return the contribution of each rank to the sum, (queries x depth)."""
         raise NotImplementedError
 
     def divisor(self, block: Block, k: int | None) -> FloatArray | float:
-        """Return what the sum is divided by; NaN for a query for which the metric is undefined."""
+        """Return the divisor of each query, NaN where the metric is undefined."""
         return 1.0
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         sums = accumulate_ranks(np.add, self.contributions(ranking, max(depths)))
         block, family = ranking.block, self.family()
-        # A metric of one's own may divide by 0: 0 / 0 is undefined, and x / 0 is refused by whoever evaluates.
+        # A user's own metric may divide by 0: 0 / 0 is undefined, and the evaluation refuses x / 0.
         with np.errstate(divide="ignore", invalid="ignore"):
             return [
                 sums[:, depth - 1] / block.cached((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
@@ -186,7 +197,7 @@ class RankMetric(Metric):
 
 
 def require_parameter(metric: Metric, name: str, allowed: Sequence[str]) -> None:
-    """Raise an error unless the parameter is one of the allowed words."""
+    """Raise an error unless the parameter has one of the allowed values."""
     require_option(f"The parameter {name} of {metric.NAME}", getattr(metric, name), allowed)
 
 
@@ -201,7 +212,7 @@ def is_number(value: object) -> bool:
 
 
 def spell(value: Any) -> str:
-    """Return a parameter's value as it stands in a name."""
+    """Return a parameter's value as it is written in a name."""
     if callable(value):
         name = getattr(value, "__name__", "")
         if not name.isidentifier():

@@ -1,4 +1,7 @@
-"""Metrics of the cascade model, in which a user walks down the list and stops at each document with some probability: ERR, PFound."""
+"""ERR and PFound, the metrics of the cascade model.
+
+A user walks down the list and stops at each document with a probability that depends on its grade.
+"""
 
 from __future__ import annotations
 
@@ -64,11 +67,12 @@ class ERR(CascadeMetric):
     k : int, optional
         Cutoff; None is the whole list.
     max_grade : float, default 4
-        The highest grade of the scale (not of the data). A label above it is an error. Much lower labels are warned
-        about, since they make every value small: 0/1 labels on a scale to 4 give a perfect query .0625.
+        The highest grade of the scale (not of the data). A label above it is an error.
+        If all labels are much lower, every value is small, so a warning says so: 0/1 labels on a scale
+        to 4 give a perfect query .0625.
     p : {"exp", "label"}, default "exp"
-        How a label becomes the probability to stop: the mapping above, which wants whole grades, or the label itself,
-        which must then lie between 0 and 1.
+        How a label becomes the probability to stop: by the mapping above, which needs whole grades, or as
+        the label itself, which must then be between 0 and 1.
 
     References
     ----------
@@ -102,29 +106,31 @@ class ERR(CascadeMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class PFound(CascadeMetric):
-    r"""PFound: the probability that a user finds what was sought; higher is better, from 0 to 1.
+    r"""PFound: the probability that the user finds a relevant document; higher is better, from 0 to 1.
 
     .. math:: pFound@k = \sum_{i=1}^{\min(k, n)} (1 - p_{break})^{i-1} \, pRel_i \prod_{j<i} (1 - pRel_j)
 
     which is :math:`\sum pLook_i \, pRel_i` with :math:`pLook_1 = 1` and
-    :math:`pLook_i = pLook_{i-1} (1 - pRel_{i-1}) (1 - p_{break})`. Always defined: 0 for a query without a relevant document.
+    :math:`pLook_i = pLook_{i-1} (1 - pRel_{i-1}) (1 - p_{break})`.
+    Always defined: 0 for a query without a relevant document.
 
     Parameters
     ----------
     k : int, optional
         Cutoff; None is the whole list.
     p_break : float, default 0.15
-        Probability to give up after a document, from 0 to below 1.
+        Probability that the user gives up after a document, from 0 to below 1.
     p_rel : {"label", "yandex", "exp"} or sequence of float, default "label"
-        How a label becomes the probability that the document is what was sought: the label itself, which must lie between 0 and
-        1; Yandex's table 0, .07, .14, .41, .61 for the grades 0 to 4; ERR's mapping; or a table by whole grades.
+        How a label becomes the probability that the document is relevant to the user: the label itself,
+        which must be between 0 and 1; Yandex's table 0, .07, .14, .41, .61 for the grades 0 to 4; the mapping
+        of ERR; or a table by whole grades.
     max_grade : float, default 4
         The highest grade of the scale, for ``p_rel="exp"``.
 
     References
     ----------
-    Gulin, Karpovich, Raskovalov & Segalovich, Yandex at ROMIP'2009: optimization of ranking algorithms by machine
-    learning methods, ROMIP 2009.
+    Gulin, Karpovich, Raskovalov & Segalovich, Yandex at ROMIP'2009: optimization of ranking algorithms
+    by machine learning methods, ROMIP 2009.
 
     Examples
     --------
@@ -158,7 +164,7 @@ class PFound(CascadeMetric):
         _require_max_grade(self)
         if self.p_rel != "exp" and self.max_grade != 4:
             raise LtrValueError(
-                "The parameter max_grade of pfound is for p_rel=exp: write pfound(p_rel=exp,max_grade=2)."
+                "The parameter max_grade of pfound is for p_rel=exp. Write pfound(p_rel=exp,max_grade=2)."
             )
 
     def utility_at_rank(self, depth: int) -> FloatArray:
@@ -170,14 +176,14 @@ class PFound(CascadeMetric):
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
         if self.p_rel == "label":
             remedy = (
-                "Say how grades become probabilities: pfound(p_rel=yandex) for grades 0 to 4, pfound(p_rel=exp), or a table, "
+                "Choose how grades become probabilities: pfound(p_rel=yandex) for grades 0 to 4, pfound(p_rel=exp), or a table, "
                 "pfound(p_rel=[0,0.5,1])."
             )
             p = _labels_as_probabilities(queries, "pfound", remedy)
             if queries.grades[-1] == 1 and set(queries.grades) <= {0.0, 1.0}:
                 warn(
-                    "pfound takes the labels 0 and 1 as probabilities, so that every relevant document ends the search and the rest "
-                    "of the list counts nothing. If 1 is only the upper of two grades, write for example pfound(p_rel=[0,0.5])."
+                    "pfound takes the labels 0 and 1 as probabilities, so every relevant document ends the search and the rest "
+                    "of the list does not count. If 1 is only the higher of two grades, write for example pfound(p_rel=[0,0.5])."
                 )
             return p
         if self.p_rel == "exp":
@@ -204,13 +210,13 @@ def _labels_as_probabilities(queries: LabelledQueries, name: str, remedy: str) -
 
 
 def _exponential(metric: ERR | PFound, queries: LabelledQueries, *, of_labels: ERR | PFound) -> FloatArray:
-    """Chapelle's (2^y - 1) / 2^max_grade."""
+    """Return (2^y - 1) / 2^max_grade for each distinct grade, the mapping of Chapelle et al."""
     grades, name, max_grade = queries.grades, metric.NAME, metric.max_grade
     highest = grades[-1]
     if highest > max_grade:
-        remedy = "Labels like this are no grades of a scale."
+        remedy = "Such a label is not a grade of a scale."
         if highest <= HIGHEST_GRADE:
-            remedy = f"Name the scale's highest grade, for example {replace(metric, max_grade=highest)}."
+            remedy = f"Give the scale's highest grade, for example {replace(metric, max_grade=highest)}."
         raise LtrValueError(
             f"{name} must have no label above max_grade={max_grade:g}: got {highest:g} at "
             f"{queries.first_row_of_grade(highest)}. {remedy}"
@@ -219,11 +225,11 @@ def _exponential(metric: ERR | PFound, queries: LabelledQueries, *, of_labels: E
     if fractional.size:
         raise LtrValueError(
             f"{metric} must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
-            f"Labels that are probabilities go with {of_labels}."
+            f"For labels that are probabilities, use {of_labels}."
         )
     if 0 < highest <= max_grade / 2:
         warn(
             f"{name} counts grades on a scale to max_grade={max_grade:g} and the highest label is {highest:g}, so all "
-            f"values will be small. If {highest:g} is the scale's highest grade, write {replace(metric, max_grade=highest)}."
+            f"values are small. If {highest:g} is the scale's highest grade, write {replace(metric, max_grade=highest)}."
         )
     return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-max_grade)

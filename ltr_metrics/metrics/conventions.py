@@ -1,6 +1,7 @@
-"""Other systems' choices as values, every field of each stated.
+"""Conventions: the choices of other systems as values, with every field stated.
 
-A convention completes *names* in the fields that they leave open. A metric object is complete and never changed.
+A convention completes metric *names* in the fields that they leave open.
+A metric object is complete and never changed.
 """
 
 from __future__ import annotations
@@ -26,20 +27,14 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.shown import Judged, MeanOf
 
-OF_ANY_RANKING = (Judged, MeanOf)  # they ask nothing that systems answer differently
-
-
+OF_ANY_RANKING = (Judged, MeanOf)  # metrics that go with every convention
 NO_RELEVANT: tuple[NoRelevant, ...] = get_args(NoRelevant)
-
-
-HOSTS: tuple[HostOfGain, ...] = get_args(HostOfGain)  # their trainings may have a gain of their own
-
-
+HOSTS: tuple[HostOfGain, ...] = get_args(HostOfGain)  # training libraries with a setting for the gain
 TIES: tuple[TiePolicy, ...] = get_args(TiePolicy)
 
 
 def checked_no_relevant(value: object) -> NoRelevant | float:
-    """Return one of the words, or a finite number as a float; refuse anything else."""
+    """Return a valid value of ``no_relevant``, a number as a float; raise an error for any other."""
     if isinstance(value, str):
         if value in NO_RELEVANT:
             return value
@@ -51,28 +46,28 @@ def checked_no_relevant(value: object) -> NoRelevant | float:
 
 @dataclass(frozen=True, kw_only=True)
 class Convention:
-    """What a system means by a metric's bare name; make your own with `dataclasses.replace`.
+    """The meaning of a metric's bare name in a system; make your own with `dataclasses.replace`.
 
-    No field has a default: a fact about another system must not change when our own choices do.
-
+    No field has a default, so that facts about other systems do not change with our own choices.
     Fields named after a metric (``ndcg_gain``, ``precision_short``) complete that metric's names.
 
     Attributes
     ----------
     name : str
     ties, no_relevant
-        As for `evaluate`. ``ndcg_no_relevant`` and ``recall_no_relevant`` are those of one metric, None as of the others.
+        As for `evaluate`.
+        ``ndcg_no_relevant`` and ``recall_no_relevant`` are for one metric; None is as for all metrics.
     cutoff : int or None
-        What a name without ``@k`` means; None is the whole list.
+        Cutoff of a name without ``@k``; None is the whole list.
     metrics : frozenset of str or None
-        What the system has, by name without parameters; another name is an error. None is everything.
+        Metrics of the system, by name without parameters; other names are an error. None is all metrics.
     uncut : frozenset of str
-        Of these, what it has without a cutoff alone.
+        Those of its metrics that have no cutoff.
     rel
-        As for `Precision`, of all metrics that ask whether a document is relevant.
+        As for `Precision`, for all metrics that ask whether a document is relevant.
     host : {"lightgbm", "xgboost"} or None
-        The training library whose own gain (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``) takes the place of
-        ``ndcg_gain`` in its trainings. This is so only while ``ndcg_gain`` is ``"exp"``, which is the default of both.
+        Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``) replaces
+        ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the default of both.
 
     Examples
     --------
@@ -111,7 +106,7 @@ class Convention:
         known = {cls.NAME for cls in METRICS}
         for name in {*(self.metrics or ()), *self.uncut} - known:
             raise LtrValueError(f"The convention {self.name!r} has no metric {name!r}.{did_you_mean(name, known)}")
-        for cls in METRICS:  # which refuse what they cannot be made of
+        for cls in METRICS:  # each class checks its parameters
             if issubclass(cls, RankMetric) and cls is not MeanOf:
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
 
@@ -147,8 +142,8 @@ CONVENTIONS: dict[str, Convention] = {
             host=None,
         ),
         Convention(
-            # Under query weights LightGBM's own NDCG differs from this one: a query without a relevant document adds 1 to its
-            # sum, and not 1 x weight (docs/hosts.md; tests/test_conformance_lightgbm.py).
+            # With query weights, LightGBM's own NDCG differs: a query without a relevant document adds 1 to
+            # its sum, and not 1 x weight (docs/hosts.md; tests/test_conformance_lightgbm.py).
             name="lightgbm",
             ties="stable",
             no_relevant=1,
@@ -286,7 +281,7 @@ CONVENTIONS: dict[str, Convention] = {
 
 
 def convention_of(convention: ConventionName | Convention | None) -> Convention:
-    """Return the convention of a name; None is the default one."""
+    """Return the convention with this name; None is the default convention."""
     if convention is None:
         return CONVENTIONS["default"]
     if isinstance(convention, Convention):

@@ -1,4 +1,4 @@
-"""Metrics that count relevant documents: precision, recall, F1, R-precision."""
+"""Precision, recall, F1 and R-precision, which count relevant documents."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ class Precision(BinaryMetric, RankMetric):
     Parameters
     ----------
     k : int, optional
-        Cutoff; None is the whole list, and divides by its length.
+        Cutoff; None is the whole list, whose length is then the divisor.
     rel : float or str, optional
-        Lowest grade of a relevant document. None, the default, means 1, and refuses labels strictly between 0 and 1.
-        ``">0.5"`` means above that number; ``"binary"`` means 1, and refuses labels other than 0 and 1.
+        Lowest grade of a relevant document.
+        None, the default, means 1; labels strictly between 0 and 1 are then an error.
+        ``">0.5"`` means above that number.
+        ``"binary"`` means 1; labels other than 0 and 1 are then an error.
     short : {"pad", "cut"}, default "pad"
-        What divides when fewer than ``k`` documents are ranked: ``k``, or their number.
+        The divisor if fewer than ``k`` documents are ranked: ``k``, or their number.
 
     Examples
     --------
@@ -58,11 +60,12 @@ class Precision(BinaryMetric, RankMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class Recall(BinaryMetric, RankMetric):
-    r"""Recall: the share of the relevant documents that stand among the first k; higher is better, from 0 to 1.
+    r"""Recall: the share of the relevant documents that are among the first k; higher is better, from 0 to 1.
 
     .. math:: R@k = \frac{1}{R} \sum_{i=1}^{\min(k, n)} [y_i \ge rel]
 
-    R counts all relevant documents of the query, also those that were not retrieved. Undefined where R = 0.
+    R is the number of relevant documents of the query, including those that were not retrieved.
+    Undefined where R = 0.
 
     Parameters
     ----------
@@ -90,12 +93,13 @@ class F1(BinaryMetric, RankMetric):
 
     .. math:: F1@k = \frac{2}{k + R} \sum_{i=1}^{\min(k, n)} [y_i \ge rel]
 
-    R counts all relevant documents of the query, also those that were not retrieved. Undefined where R = 0.
+    R is the number of relevant documents of the query, including those that were not retrieved.
+    Undefined where R = 0.
 
     Parameters
     ----------
     k : int, optional
-        Cutoff; None is the whole list, whose length then stands for k.
+        Cutoff; None is the whole list, whose length is then k.
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
 
@@ -121,8 +125,8 @@ class RPrec(BinaryMetric):
 
     .. math:: \frac{1}{R} \sum_{i=1}^{\min(R, n)} [y_i \ge rel]
 
-    R counts all relevant documents of the query, also those that were not retrieved, and takes the place of a cutoff.
-    Undefined where R = 0.
+    R is the number of relevant documents of the query, including those that were not retrieved.
+    It takes the place of a cutoff. Undefined where R = 0.
 
     Parameters
     ----------
@@ -141,5 +145,5 @@ class RPrec(BinaryMetric):
     def values(self, ranking: Ranking) -> FloatArray:
         n_relevant = self.n_relevant(ranking.block)
         last = np.clip(np.nan_to_num(n_relevant), 1, ranking.width).astype(np.intp)
-        found = accumulate_ranks(np.add, self.contributions(ranking, int(last.max())))
-        return np.asarray(found[np.arange(len(last)), last - 1] / n_relevant)
+        sums = accumulate_ranks(np.add, self.contributions(ranking, int(last.max())))
+        return np.asarray(sums[np.arange(len(last)), last - 1] / n_relevant)

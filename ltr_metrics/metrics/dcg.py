@@ -1,4 +1,4 @@
-"""Metrics that add up gains: CG, DCG and NDCG."""
+"""CG, DCG and NDCG, which add up gains."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ class DCG(GainMetric, RankMetric):
     k : int, optional
         Cutoff; None is the whole list.
     gain : {"exp", "linear"}, sequence of float, or callable, default "exp"
-        ``"exp"`` is :math:`2^y - 1` (Burges et al., Learning to rank using gradient descent, ICML 2005), ``"linear"`` is
-        :math:`y` (Jarvelin & Kekalainen, Cumulated gain-based evaluation of IR techniques, TOIS 2002). A sequence is a
-        table, indexed by whole grades (LightGBM's ``label_gain``). A callable gets the grades as float64 and returns
-        as many gains; it must have a name.
+        ``"exp"`` is :math:`2^y - 1` (Burges et al., Learning to rank using gradient descent, ICML 2005).
+        ``"linear"`` is :math:`y` (Jarvelin & Kekalainen, Cumulated gain-based evaluation of IR techniques,
+        TOIS 2002). A sequence is a table, indexed by whole grades (LightGBM's ``label_gain``).
+        A callable gets the grades as float64 and returns as many gains; it must have a name.
     discount : {"log2", "jarvelin"} or callable, default "log2"
-        ``"log2"`` is :math:`1 / \log_2(i + 1)`; ``"jarvelin"`` is 1 for the first rank and :math:`1 / \log_2 i` from the
-        second on. A callable gets the ranks 1, 2, ... as float64.
+        ``"log2"`` is :math:`1 / \log_2(i + 1)`; ``"jarvelin"`` is 1 for the first rank and
+        :math:`1 / \log_2 i` from the second on. A callable gets the ranks 1, 2, ... as float64.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class DCG(GainMetric, RankMetric):
         if not callable(self.discount):
             require_parameter(self, "discount", DISCOUNTS)
         refuse_name_in_use("discount", self.discount, DISCOUNTS)
-        str(self)  # a function without a name is refused here and not when the first log line is written
+        str(self)  # refuses a function without a name here, and not in the first line of a log
 
     def _spelled(self) -> tuple[str, dict[str, Any]]:
         name, parameters = super()._spelled()
@@ -135,20 +135,21 @@ class NDCG(DCG):
 
     .. math:: NDCG@k = DCG@k / IDCG@k
 
-    where IDCG@k is the DCG@k of all the query's documents, ranked by grade. Undefined where IDCG@k is 0. ``ndcg@k`` is
-    parsed as the convention's own gain; the canonical names are ``ndcg_exp@k`` and ``ndcg_lin@k``.
+    where IDCG@k is the DCG@k of all the query's documents, ranked by grade. Undefined where IDCG@k is 0.
+    ``ndcg@k`` has the gain of the convention; the canonical names are ``ndcg_exp@k`` and ``ndcg_lin@k``.
 
     Parameters
     ----------
     k, gain, discount
         As for `DCG`.
     short : {"pad", "zero"}, default "pad"
-        What a list shorter than ``k`` scores: as if padded with documents of gain 0, or 0 (LETOR's script).
+        Value of a list shorter than ``k``: as if padded with documents of gain 0, or 0 (LETOR's script).
 
     References
     ----------
-    Jarvelin & Kekalainen, TOIS 2002 (linear gain); Burges et al., ICML 2005 (exponential gain). Ties: McSherry & Najork,
-    Computing information retrieval performance measures efficiently in the presence of tied scores, ECIR 2008.
+    Jarvelin & Kekalainen, TOIS 2002 (linear gain); Burges et al., ICML 2005 (exponential gain).
+    Ties: McSherry & Najork, Computing information retrieval performance measures efficiently in the
+    presence of tied scores, ECIR 2008.
 
     Examples
     --------
@@ -183,6 +184,6 @@ class NDCG(DCG):
         gains = with_padding_value(self.gains(queries))
         ideal = np.empty(queries.n_queries)
         for members, grades in ideal_rankings(queries):
-            shown = grades[:, :k]
-            ideal[members] = np.cumsum(gains[shown] * self.discounts(queries, shown.shape[1]), axis=1)[:, -1]
+            first = grades[:, :k]
+            ideal[members] = np.cumsum(gains[first] * self.discounts(queries, first.shape[1]), axis=1)[:, -1]
         return np.where(ideal > 0, ideal, np.nan)

@@ -1,4 +1,4 @@
-"""Metrics of the first relevant document: MRR and hit."""
+"""MRR and hit, the metrics of the first relevant document."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class MRR(FirstRelevant):
 
     .. math:: RR@k = 1 / \min \{ i \le k : y_i \ge rel \}
 
-    and 0 when no relevant document stands among the first k. Undefined where R = 0.
+    and 0 if no relevant document is among the first k. Undefined where R = 0.
 
     Parameters
     ----------
@@ -89,7 +89,8 @@ class Hit(FirstRelevant):
 
     .. math:: hit@k = [\exists\, i \le k : y_i \ge rel]
 
-    Always defined: 0 for a query without a relevant document. Under ``ties="mean"`` it is a probability.
+    Always defined: 0 for a query without a relevant document.
+    Under ``ties="mean"`` it is a probability.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A function of a `Ranking` as a metric: the shortest way to a metric of one's own."""
+"""A function of a `Ranking` as a metric, the shortest way to your own metric."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from ltr_metrics.metrics.base import Metric, spell
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionMetric(Metric):
-    """A function that gives one number a query of a `Ranking`; its name is the metric's name.
+    """A metric made from a function of a `Ranking`; the function's name is the metric's name.
 
     Parameters
     ----------
     function : callable
-        Gets a `Ranking`, which holds some of the queries at a time, and returns one float64 a query of it, NaN where the metric
-        is undefined. Higher must be better, since that is what hosts are told. To get to worker processes it has to be
-        picklable, as a function in a module is.
+        Gets a `Ranking`, which holds some of the queries at a time.
+        Returns one float64 for each of its queries, NaN where the metric is undefined.
+        Higher must be better, because training libraries maximise it.
+        For worker processes it must be picklable, as a function in a module is.
     """
 
     NAME: ClassVar[str] = "function"
@@ -34,7 +35,7 @@ class FunctionMetric(Metric):
         super().__post_init__()
         if not callable(self.function):
             raise LtrTypeError(f"FunctionMetric needs a function of a Ranking. Got {self.function!r}.")
-        str(self)  # a function without a name is refused here and not when the first log line is written
+        str(self)  # refuses a function without a name here, and not in the first line of a log
 
     def _spelled(self) -> tuple[str, dict[str, Any]]:
         return spell(self.function), {}

@@ -1,4 +1,4 @@
-"""Gains: numbers for grades, for every metric that adds them up."""
+"""Gains of grades, for all metrics that add up gains."""
 
 from __future__ import annotations
 
@@ -104,6 +104,6 @@ def _exponential(grades: FloatArray) -> FloatArray:
     """Return 2^y - 1 with all digits of small fractional grades, and exactly for whole ones."""
     whole = np.floor(grades)
     with np.errstate(over="ignore"):
-        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64)) - 1  # exp2 need not be exact for whole numbers
+        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64)) - 1  # exp2 may be inexact for whole numbers
         small = np.expm1(np.minimum(grades, 1) * np.log(2))
         return np.where(whole == grades, exact, np.where(grades < 1, small, np.exp2(grades) - 1))

@@ -1,4 +1,7 @@
-"""Names to metrics and back: ``metric("map(rel=2)@10") == MAP(k=10, rel=2)``, and ``str`` of it is the name."""
+"""The register of metrics, and the parser of their names.
+
+``metric("map(rel=2)@10") == MAP(k=10, rel=2)``, and ``str`` of this metric is the name.
+"""
 
 from __future__ import annotations
 
@@ -54,32 +57,32 @@ _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
 
 @dataclass(frozen=True)
 class ParsedName:
-    """A name taken apart: the metric's class and the parameters that the name gives."""
+    """A parsed name: the metric's class and the parameters that the name gives."""
 
     cls: type[Metric]
     given: dict[str, Any]
 
     def make(self, name: str, completed: dict[str, Any] | None = None) -> Metric:
-        """Make the metric; what the name leaves open has the given value, or its default."""
+        """Make the metric; a parameter that the name leaves open has its completed value, or its default."""
         parameters = {**(completed or {}), **self.given}
         missing = [f.name for f in fields(self.cls) if f.default is MISSING and f.name not in parameters]
         if missing:
-            raise LtrValueError(f"{name!r} must say which {missing[0]}: write {self.cls.NAME}({missing[0]})@10.")
+            raise LtrValueError(f"{name!r} must give the {missing[0]}: write {self.cls.NAME}({missing[0]})@10.")
         return self.cls(**parameters)
 
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """What there is to know of a metric before one uses it."""
+    """Name, summary and parameters of a metric."""
 
     name: str
-    aliases: tuple[str, ...]  # further names that are read
+    aliases: tuple[str, ...]  # further names that `metric` reads
     summary: str
     parameters: dict[str, Any]  # name -> default; a parameter without a default has `...`
 
 
 def available_metrics() -> list[MetricInfo]:
-    """Return what metrics there are, with their further names and parameters.
+    """Return all metrics, with their further names and parameters.
 
     Examples
     --------
@@ -99,18 +102,18 @@ def available_metrics() -> list[MetricInfo]:
 
 
 def metric(name: str | Metric | Callable[[Ranking], Any]) -> Metric:
-    """Return the metric of a name; a metric is returned as it is.
+    """Return the metric with this name; a metric is returned unchanged.
 
     Parameters
     ----------
     name : str, Metric or callable
-        ``name``, ``name@k`` or ``name(parameter=value,...)@k``; what it leaves open has the default value. A function of a
-        `Ranking` becomes a metric of the function's name.
+        ``name``, ``name@k`` or ``name(parameter=value,...)@k``; other parameters have their defaults.
+        A function of a `Ranking` becomes a metric with the function's name.
 
     Raises
     ------
     LtrValueError
-        If there is no such metric or parameter; the message offers near names.
+        If there is no such metric or parameter; the message suggests similar names.
 
     Examples
     --------
@@ -139,7 +142,7 @@ def of_function(function: Callable[[Ranking], Any]) -> FunctionMetric:
 
 
 def _refuse_unusable(metric: Metric) -> None:
-    """Refuse a metric of one's own that would be logged as another one, or that is no value."""
+    """Refuse a user's metric that would be logged as another metric, or that is not a value."""
     try:
         hash(metric)
     except TypeError as error:
@@ -154,9 +157,7 @@ def _refuse_unusable(metric: Metric) -> None:
         _refuse_unfinished(type(metric))
         name = metric.NAME
     if name in _BY_NAME.keys() | _RESERVED:
-        raise LtrValueError(
-            f"A metric of your own named {name!r} would be taken for another one, or for a column. Rename it."
-        )
+        raise LtrValueError(f"Your metric {name!r} has the name of another metric, or of a column. Rename it.")
 
 
 def _refuse_unfinished(cls: type[Metric]) -> None:
@@ -167,11 +168,11 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
         raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
     written = (cls.values, cls.at_cutoffs, getattr(cls, "contributions", None))
     if written == (Metric.values, RankMetric.at_cutoffs, RankMetric.contributions):
-        raise LtrTypeError(f"{cls.__name__} must have a method contributions: what the document at each rank adds.")
+        raise LtrTypeError(f"{cls.__name__} must have a method contributions: the contribution of each rank.")
 
 
 def parse(name: str) -> ParsedName:
-    """Take a name apart, without filling in what it leaves open."""
+    """Parse a name without completing it."""
     if not isinstance(name, str):
         raise LtrTypeError(f"A metric must be given by name or as a metric object. Got {name!r}.")
     return _parse(name)
@@ -184,7 +185,7 @@ def _parse(name: str) -> ParsedName:
     if form is None:
         hint = " XGBoost's suffix '-' is no_relevant=0 here." if name.endswith("-") else ""
         raise LtrValueError(
-            f"A metric's name has the form name, name@10 or name(parameter=value)@10. Got {name!r}.{hint}"
+            f"A metric's name must have the form name, name@10 or name(parameter=value)@10. Got {name!r}.{hint}"
         )
     if form["name"] not in _BY_NAME:
         raise LtrValueError(
@@ -196,11 +197,11 @@ def _parse(name: str) -> ParsedName:
     given = _parameters(cls, form["inside"], name)
     twice = given.keys() & fixed.keys()
     if twice:
-        raise LtrValueError(f"{name!r} gives {twice.pop()} twice: the name {form['name']!r} stands for one already.")
+        raise LtrValueError(f"{name!r} gives {twice.pop()} twice: the name {form['name']!r} fixes it already.")
     given |= fixed
     if form["k"] is not None:
         if not issubclass(cls, RankMetric):
-            raise LtrValueError(f"{cls.NAME} has no cutoff: it looks at the whole list. Got {name!r}.")
+            raise LtrValueError(f"{cls.NAME} has no cutoff: it uses the whole list. Got {name!r}.")
         given["k"] = int(form["k"])
     return ParsedName(cls, given)
 
@@ -213,7 +214,7 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
         if not equals and cls.POSITIONAL is not None:
             key, equals, text = cls.POSITIONAL, "=", item
         if key == "k" and issubclass(cls, RankMetric):
-            raise LtrValueError(f"A cutoff stands behind the name: write {cls.NAME}@{text or 10} for {name!r}.")
+            raise LtrValueError(f"A cutoff follows the name: write {cls.NAME}@{text or 10} for {name!r}.")
         if not equals and key in known:
             raise LtrValueError(f"The parameter {key} in {name!r} has no value: write {key}=....")
         if not equals or key not in known:
@@ -227,14 +228,14 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
 
 
 def refuse_several(name: str) -> None:
-    """Refuse several names in one string, and show the list that was meant."""
+    """Refuse several names in one string, and suggest the list."""
     several = [one for part in split_names(name) if (one := part.strip())]
     if len(several) > 1:
         raise LtrValueError(f"{name!r} holds the names of several metrics. Pass them as a list: {several}.")
 
 
 def split_names(text: str) -> list[str]:
-    """Split at commas, but not at those within brackets."""
+    """Split at the commas outside of brackets."""
     parts, depth, part = [], 0, ""
     for character in text:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(character, 0)

@@ -1,4 +1,7 @@
-"""Metrics of order: pair accuracy, Kendall's tau-b, Spearman's rho. Equal scores count by their own definitions, whatever ``ties``."""
+"""The metrics of order: pair accuracy, Kendall's tau-b and Spearman's rho.
+
+They treat equal scores by their own definitions, so the option ``ties`` does not apply to them.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ from ltr_metrics.metrics.base import Metric
 
 
 class PairAccuracy(Metric):
-    r"""Share of the pairs of different grade that the scores order rightly; higher is better, from 0 to 1 (random: 0.5).
+    r"""Share of the pairs of different grade in the right order; higher is better, from 0 to 1 (random: 0.5).
 
     .. math:: \frac{\#\{y_a > y_b, s_a > s_b\} + \frac12 \#\{y_a > y_b, s_a = s_b\}}{\#\{y_a > y_b\}}
 
-    over the pairs of ranked documents of a query. With two grades this is the area under the query's ROC curve. Undefined
-    where all grades are equal. ``ties`` has no say: a tied pair counts one half.
+    over the pairs of ranked documents of a query.
+    With two grades this is the area under the query's ROC curve. Undefined where all grades are equal.
+    A tied pair counts one half; the option ``ties`` does not apply.
 
     Examples
     --------
@@ -41,9 +45,10 @@ class Kendall(Metric):
 
     .. math:: \tau_b = \frac{C - D}{\sqrt{(n_0 - n_1)(n_0 - n_2)}}
 
-    over the ranked documents of a query: C pairs are ordered rightly and D wrongly, of :math:`n_0 = n(n-1)/2` pairs
-    :math:`n_1` have equal grades and :math:`n_2` equal scores. As SciPy's ``kendalltau``, but 0 where all scores are equal.
-    Undefined where all grades are equal. ``ties`` has no say.
+    over the ranked documents of a query: C pairs are in the right order and D in the wrong one.
+    Of :math:`n_0 = n(n-1)/2` pairs, :math:`n_1` have equal grades and :math:`n_2` equal scores.
+    It is SciPy's ``kendalltau``, but 0 where all scores are equal. Undefined where all grades are equal.
+    The option ``ties`` does not apply.
 
     References
     ----------
@@ -63,7 +68,7 @@ class Kendall(Metric):
         pairs = _pairs_of(ranking)
         of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
         of_different_score = np.maximum(pairs.all - pairs.equal_score, 1)  # without any, C - D is 0
-        # One root of the product: where both are equal it is exact, and a perfect ranking exactly 1.
+        # One root of the product is exact if both are equal, so a perfect ranking is exactly 1.
         tau = (pairs.right - pairs.wrong) / np.sqrt(of_different_grade * of_different_score)
         return np.asarray(np.clip(tau, -1, 1))
 
@@ -73,12 +78,14 @@ class Spearman(Metric):
 
     .. math:: \rho = \frac{\operatorname{cov}(r(y), r(s))}{\sigma_{r(y)}\, \sigma_{r(s)}}
 
-    over the ranked documents of a query, where equal values share the mean of their ranks. As SciPy's ``spearmanr``, but 0
-    where all scores are equal. Undefined where all grades are equal. ``ties`` has no say.
+    over the ranked documents of a query, where equal values share the mean of their ranks.
+    It is SciPy's ``spearmanr``, but 0 where all scores are equal. Undefined where all grades are equal.
+    The option ``ties`` does not apply.
 
     References
     ----------
-    Spearman, The proof and measurement of association between two things, American Journal of Psychology 1904.
+    Spearman, The proof and measurement of association between two things, American Journal of
+    Psychology 1904.
 
     Examples
     --------
@@ -116,7 +123,7 @@ def _documents_of(ranking: Ranking) -> tuple[IntArray, IntArray, AnyArray]:
 
 
 class Pairs(NamedTuple):
-    """Pairs of ranked documents, counted a query."""
+    """Numbers of pairs of ranked documents of each query."""
 
     all: IntArray
     equal_grade: IntArray
@@ -130,11 +137,11 @@ def _pairs_of(ranking: Ranking) -> Pairs:
 
 
 def _count_pairs(ranking: Ranking) -> Pairs:
-    """Count pairs in a pass over the documents a bit of the grade's index, as a radix sort would go.
+    """Count pairs in one pass over the documents for each bit of the grade index, as in a radix sort.
 
-    Two documents of different grade part at one bit: above it their bits agree, so they are in one group, and the better one
-    has a 1 there. In each group, by rank, a 0 counts the ones that stand above it in an earlier run of equal scores (right
-    pairs), and a 1 the zeros (wrong pairs).
+    Two documents of different grade differ at one highest bit. Their bits above it agree, so they are in
+    one group, and the better one has a 1 there. In each group, by rank, a 0 counts the ones above it in an
+    earlier run of equal scores (right pairs), and a 1 counts the zeros (wrong pairs).
     """
     query, run, grade = documents = _documents_of(ranking)
     n = ranking.n_ranked.astype(np.int64)
@@ -157,21 +164,21 @@ def _count_pairs(ranking: Ranking) -> Pairs:
 
 
 def _pairs_within(query: IntArray, label: IntArray, n_queries: int) -> IntArray:
-    """Pairs of neighbours that have one label, a query; equal labels stand together."""
+    """Count the pairs of one label of each query, whose equal labels are neighbours."""
     size = np.bincount(_runs(query, label))
     of_run = query[np.cumsum(size) - size]
     return np.bincount(of_run, weights=size * (size - 1.0) / 2, minlength=n_queries).astype(np.int64)
 
 
 def _middles(query: IntArray, run: IntArray, n: IntArray) -> FloatArray:
-    """Twice the mean rank of each run, less the query's mean rank, so that all are whole numbers."""
+    """Return twice the mean rank of each run less the query's mean rank, so that all are whole numbers."""
     size = np.bincount(run)
     above = _first_of(np.arange(len(query)), run) - _first_of(np.arange(len(query)), query)
     return np.asarray(n[query] - 2.0 * above - size[run])
 
 
 def _sums(query: IntArray, values: FloatArray, n_queries: int) -> FloatArray:
-    """Sum over each query; by reduceat, which sums pairwise, since bincount loses digits over a million documents."""
+    """Sum over each query, pairwise with reduceat: bincount loses digits over a million documents."""
     sums = np.zeros(n_queries)
     begins = np.flatnonzero(np.diff(query, prepend=-1))
     if begins.size:

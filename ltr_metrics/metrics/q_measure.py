@@ -26,9 +26,11 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     .. math:: Q@k = \frac{1}{\min(R, k)} \sum_{i=1}^{\min(k, n)} [y_i \ge rel] \,
         \frac{C(i) + \beta \, cg(i)}{i + \beta \, cg^*(i)}
 
-    C(i) is the number of relevant documents down to rank i and cg(i) the sum of their gains; a document that is not
-    relevant has no gain. :math:`cg^*(i)` is cg(i) of the ideal ranking, which has all documents of the query, ranked or
-    not. Undefined where R = 0. With :math:`\beta = 0` it is average precision.
+    C(i) is the number of relevant documents down to rank i, and cg(i) is the sum of their gains.
+    A document that is not relevant has no gain.
+    :math:`cg^*(i)` is cg(i) of the ideal ranking, which has all documents of the query, ranked or not.
+    R is the number of its relevant documents. Undefined where R = 0.
+    With :math:`\beta = 0` it is average precision.
 
     Parameters
     ----------
@@ -39,11 +41,12 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     gain : {"linear", "exp"}, sequence of float, or callable, default "linear"
         As for `DCG`. It must not be negative, nor fall as the grade rises.
     beta : float, default 1
-        Weight of the gains, at least 0. Large values make Q-measure insensitive to the rank.
+        Weight of the gains, at least 0. With large values the rank counts less.
 
     References
     ----------
-    Sakai, Ranking the NTCIR systems based on multigrade relevance, AIRS 2004. The divisor with a cutoff is that of NTCIREVAL.
+    Sakai, Ranking the NTCIR systems based on multigrade relevance, AIRS 2004.
+    The divisor with a cutoff is that of NTCIREVAL.
 
     Examples
     --------

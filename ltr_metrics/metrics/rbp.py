@@ -22,17 +22,17 @@ class RBP(BinaryMetric, RankMetric):
 
     .. math:: RBP@k = (1 - p) \sum_{i=1}^{\min(k, n)} rel_i \, p^{i-1}
 
-    where :math:`rel_i` is 1 for a relevant document and 0 for another, or :math:`y_i / max\_grade`. Always defined: 0 for a query
-    without a relevant document.
+    where :math:`rel_i` is 1 for a relevant document and 0 for another, or :math:`y_i / max\_grade`.
+    Always defined: 0 for a query without a relevant document.
 
     Parameters
     ----------
     k : int, optional
         Cutoff; None is the whole list.
     p : float, default 0.8
-        Persistence: the probability to go on to the next document, between 0 and 1.
+        Persistence: the probability that the user continues to the next document, between 0 and 1.
     graded : {None, "max"}, optional
-        ``"max"`` takes the grade as a share of ``max_grade`` instead of a relevance of 0 or 1.
+        ``"max"`` takes the grade as a share of ``max_grade``, instead of a relevance of 0 or 1.
     max_grade : float, default 4
         The highest grade of the scale, for ``graded="max"``. A label above it is an error.
     rel : float or str, optional
@@ -65,10 +65,10 @@ class RBP(BinaryMetric, RankMetric):
             raise LtrValueError(f"The parameter max_grade of rbp must be a number above 0. Got {self.max_grade!r}.")
         if self.graded and self.rel is not None:
             raise LtrValueError(
-                "rbp(graded=max) takes grades as they are: rel has nothing to say there. Leave one out."
+                "rbp(graded=max) takes grades as they are, so rel has no effect. Leave one of them out."
             )
         if not self.graded and self.max_grade != 4:
-            raise LtrValueError("The parameter max_grade of rbp is for graded=max: write rbp(graded=max,max_grade=2).")
+            raise LtrValueError("The parameter max_grade of rbp is for graded=max. Write rbp(graded=max,max_grade=2).")
 
     def check(self, queries: LabelledQueries) -> None:
         if not self.graded:
@@ -76,7 +76,7 @@ class RBP(BinaryMetric, RankMetric):
         elif queries.grades[-1] > self.max_grade:
             raise LtrValueError(
                 f"rbp(graded=max) must have no label above max_grade={self.max_grade:g}: got {queries.grades[-1]:g} at "
-                f"{queries.first_row_of_grade(queries.grades[-1])}. Name the scale's highest grade, for example "
+                f"{queries.first_row_of_grade(queries.grades[-1])}. Give the scale's highest grade, for example "
                 f"{replace(self, max_grade=queries.grades[-1])}."
             )
 

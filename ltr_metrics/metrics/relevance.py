@@ -1,4 +1,4 @@
-"""Which documents are relevant: what all metrics share that ask no more than that."""
+"""Which documents are relevant: the parameter ``rel`` and what follows from it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from ltr_metrics.metrics.base import Metric, is_number, spell
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryMetric(Metric):
-    """A metric that only asks whether a document is relevant.
+    """Base of the metrics that ask whether a document is relevant.
 
     Parameters
     ----------
     rel : float or str, optional
-        Lowest grade of a relevant document. None, the default, means 1, and refuses labels strictly between 0 and 1.
-        ``">0.5"`` means above that number; ``"binary"`` means 1, and refuses labels other than 0 and 1.
+        Lowest grade of a relevant document.
+        None, the default, means 1; labels strictly between 0 and 1 are then an error.
+        ``">0.5"`` means above that number.
+        ``"binary"`` means 1; labels other than 0 and 1 are then an error.
     """
 
     rel: float | str | None = None
@@ -40,38 +42,38 @@ class BinaryMetric(Metric):
             between = grades[(grades > 0) & (grades < 1)]
             if between.size:
                 raise LtrValueError(
-                    f"{self.NAME} must know from which label on a document is relevant when labels lie between 0 and 1: got "
+                    f"{self.NAME} must know which labels are relevant if some are between 0 and 1: got "
                     f"{between[0]:g} at {queries.first_row_of_grade(between[0])}. Write for example {replace(self, rel=0.5)}."
                 )
         elif self.rel == "binary":
             other = grades[(grades != 0) & (grades != 1)]
             if other.size:
                 raise LtrValueError(
-                    f"{self.NAME}(rel=binary) must have labels 0 and 1, as XGBoost's: got {other[0]:g} at "
-                    f"{queries.first_row_of_grade(other[0])}. Name the lowest relevant grade, for example {replace(self, rel=1)}."
+                    f"{self.NAME}(rel=binary) must have labels 0 and 1, as XGBoost requires: got {other[0]:g} at "
+                    f"{queries.first_row_of_grade(other[0])}. Give the lowest relevant grade, for example {replace(self, rel=1)}."
                 )
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:
-        """Return one flag for each distinct grade."""
+        """Return whether a document of each distinct grade is relevant."""
         return np.arange(1, len(queries.grades) + 1) >= self.lowest(queries)
 
     def lowest(self, queries: LabelledQueries) -> int:
-        """Return the grade index from which on a document is relevant; one more than there are if none is."""
+        """Return the lowest grade index of a relevant document; one above the highest if no grade is."""
         return queries.cached(("lowest", self.rel), lambda: self._lowest(queries))
 
     def _lowest(self, queries: LabelledQueries) -> int:
         above = isinstance(self.rel, str) and self.rel != "binary"
         limit = float(str(self.rel)[1:]) if above else 1.0 if self.rel in (None, "binary") else float(self.rel)
-        if queries.has_float32_labels:  # hosts keep labels as float32: a label .7 is to reach rel=0.7 there as well
+        if queries.has_float32_labels:  # hosts keep labels as float32, so .7 must reach rel=0.7
             limit = float(np.float32(limit))
         return int(np.searchsorted(queries.grades, limit, side="right" if above else "left")) + 1
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        """Return 1 for a relevant document and 0 for another, by rank; of a tie, the share that is relevant."""
+        """Return whether each rank has a relevant document, as 1 or 0; in a tie, its share of these."""
         return ranking.expected(self.relevant(ranking.queries).astype(np.float64), depth)
 
     def n_relevant(self, block: Block) -> FloatArray:
-        """R: the relevant documents of each query, ranked or not; NaN where there is none."""
+        """Return R, the number of relevant documents of each query, ranked or not; NaN instead of 0."""
         return block.cached(("n_relevant", self.rel), lambda: self._n_relevant(block))
 
     def _n_relevant(self, block: Block) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Complete the names and options of a call: to metrics that carry every field, and one policy."""
+"""Requests: the names and options of a call, completed to metrics with all fields and one policy."""
 
 from __future__ import annotations
 
@@ -41,24 +41,22 @@ class Policy:
 
     ties: TiePolicy
     no_relevant: NoRelevant | float
-    convention: str  # whose choices these are, as far as no option said otherwise
-    no_relevant_of: Mapping[str, NoRelevant | float] = field(
-        default_factory=dict
-    )  # canonical name -> where it is another one
+    convention: str  # its name; explicit options win over it
+    no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # by canonical name, if different
 
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
-        """Return what takes the place of a metric's undefined values."""
+        """Return the value, or the rule, for undefined values of a metric."""
         return self.no_relevant_of.get(metric, self.no_relevant)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be computed: complete metrics, the name that each was asked for by, and one policy."""
+    """What to compute: complete metrics, the names that they were asked for by, and one policy."""
 
     metrics: tuple[Metric, ...]
     asked: dict[str, str]  # name as asked for -> canonical name
     policy: Policy
-    by_default: bool = False  # whether nobody named the metrics
+    by_default: bool = False  # whether these are the default metrics
 
 
 def resolve(
@@ -68,7 +66,7 @@ def resolve(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
 ) -> Request:
-    """Complete names and options: an explicit value wins, then the convention's, then the default."""
+    """Complete names and options: an explicit value wins over the convention, and this over the default."""
     chosen = CONVENTIONS["default"] if convention is None else convention_of(convention)
     by_default = metrics is None
     if metrics is None:
@@ -83,7 +81,7 @@ def resolve(
             )
         asked[name_of(item)] = str(made)
     if not complete:
-        raise LtrValueError("metrics must name at least one metric: got none.")
+        raise LtrValueError("metrics must have at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
     return Request(tuple(complete.values()), asked, policy, by_default)
 
@@ -98,7 +96,7 @@ def listed(metrics: Metrics) -> list[OneMetric]:
 
 
 def leaves_gain_open(metric: OneMetric) -> bool:
-    """Whether a metric is given by a name that leaves its gain to a convention, as ``"ndcg@10"`` does."""
+    """Whether a metric is given by a name that leaves the gain to the convention, such as ``"ndcg@10"``."""
     if not isinstance(metric, str):
         return False
     parsed = parse(metric)
@@ -106,7 +104,7 @@ def leaves_gain_open(metric: OneMetric) -> bool:
 
 
 def name_of(metric: object) -> str:
-    """Return the name that a metric, its name or its function goes by."""
+    """Return the name of a metric, of a function, or the name itself."""
     return getattr(metric, "__name__", str(metric)) if callable(metric) else str(metric)
 
 
@@ -132,7 +130,7 @@ def _has(convention: Convention, cls: type[Metric]) -> bool:
 
 
 def _completed(name: str, convention: Convention) -> Metric:
-    """Complete a name, which loops ask for again and again."""
+    """Complete a name; results are kept, because training loops ask for the same names."""
     try:
         return _known_complete(name, convention)
     except TypeError:  # a convention whose gain is a list has no hash

@@ -1,4 +1,4 @@
-"""What the first k documents are, besides relevant: judged, or of some value in a further column."""
+"""Means over the first k documents of something other than relevance: judged@k and mean_of(column)@k."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ltr_metrics.errors import LtrValueError, did_you_mean
 from ltr_metrics.metrics.base import RankMetric
 
 
-class ShareOfShown(RankMetric):
-    """A mean over the documents that are shown: the first min(k, n). Undefined where no document has a rank."""
+class MeanOverTop(RankMetric):
+    """Base of the means over the first min(k, n) documents. Undefined where no document has a rank."""
 
     OF_GRADES_ALONE: ClassVar[bool] = False
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
-        shown = block.n_ranked if k is None else np.minimum(block.n_ranked, k)
-        return np.where(shown > 0, shown, np.nan)
+        n = block.n_ranked if k is None else np.minimum(block.n_ranked, k)
+        return np.where(n > 0, n, np.nan)
 
 
-class Judged(ShareOfShown):
-    r"""Share of the first k documents that is judged; from 0 to 1, and low values make the other metrics doubtful.
+class Judged(MeanOverTop):
+    r"""Share of the first k documents that are judged, from 0 to 1; if it is low, do not trust the other metrics.
 
     .. math:: judged@k = \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} [\text{document } i \text{ is judged}]
 
-    Undefined where no document has a rank. The judgements are the option ``judged`` of `ltr_metrics.evaluate`; without it, all
-    documents are judged.
+    Undefined where no document has a rank.
+    The judgments are the option ``judged`` of `ltr_metrics.evaluate`; without it, all documents are judged.
 
     Parameters
     ----------
@@ -56,12 +56,13 @@ class Judged(ShareOfShown):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanOf(ShareOfShown):
-    r"""Mean of a further column over the first k documents: what the shop window holds, in the column's own unit.
+class MeanOf(MeanOverTop):
+    r"""Mean of a further column over the first k documents, such as their margin, in the column's own unit.
 
     .. math:: \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} c_i
 
-    Undefined where no document has a rank. The columns are the option ``columns`` of `ltr_metrics.evaluate`.
+    Undefined where no document has a rank.
+    The columns are the option ``columns`` of `ltr_metrics.evaluate`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Parameters that are tables, indexed by whole grades: gains, probabilities."""
+"""Parameters that are tables by whole grades, of gains or probabilities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltr_metrics.errors import LtrValueError
 
 
 def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:
-    """Return a table that was given as a sequence of finite numbers."""
+    """Return a table, given as a sequence of finite numbers, as a tuple."""
     try:
         table = np.asarray(values)
     except ValueError:  # rows of different lengths
@@ -25,11 +25,11 @@ def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:
 
 
 def of_table(queries: LabelledQueries, table: tuple[float, ...], what: str) -> FloatArray:
-    """Return the entry of each distinct grade."""
+    """Return the entry for each distinct grade."""
     outside = (queries.grades != np.floor(queries.grades)) | (queries.grades >= len(table))
     if outside.any():
         grade = queries.grades[int(outside.argmax())]
-        remedy = "Extend the table." if grade == np.floor(grade) else "A table is looked up by whole grades alone."
+        remedy = "Extend the table." if grade == np.floor(grade) else "A table has entries for whole grades only."
         raise LtrValueError(
             f"The {what} has entries for the whole grades 0 to {len(table) - 1}: got {grade:g} at "
             f"{queries.first_row_of_grade(grade)}. {remedy}"
