@@ -173,7 +173,7 @@ def annotations(thing: Any) -> dict[str, Any]:
 def literal_words(annotation: Any, module: Any) -> tuple[str, ...]:
     """Words of all Literals in an annotation; empty if there are none."""
     if isinstance(annotation, str):
-        annotation = eval(annotation, vars(module) | vars(words))
+        annotation = eval(annotation, vars(gains) | vars(module) | vars(words))
     if get_origin(annotation) is Literal:
         return get_args(annotation)
     return tuple(word for part in get_args(annotation) for word in literal_words(part, module))

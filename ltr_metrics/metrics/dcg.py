@@ -15,7 +15,7 @@ from ltr_metrics._engine.ranking import Ranking, with_padding_value
 from ltr_metrics._engine.words import NamedDiscount, ShortOfNDCG
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, require_parameter
-from ltr_metrics.metrics.gains import GainMetric, refuse_falling, refuse_name_in_use, refuse_overflow
+from ltr_metrics.metrics.gains import GainMetric, overflows, refuse_falling, refuse_name_in_use, refuse_overflow
 
 DISCOUNTS: tuple[NamedDiscount, ...] = get_args(NamedDiscount)
 Discount = NamedDiscount | Callable[[FloatArray], FloatArray]
@@ -47,7 +47,8 @@ class CG(RankMetric):
     NAME: ClassVar[str] = "cg"
 
     def check(self, queries: LabelledQueries) -> None:
-        refuse_overflow(self, queries, queries.grades, "Scale such grades down.")
+        if overflows(queries, queries.grades):
+            refuse_overflow(self, queries, queries.grades, "Scale such grades down.")
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         return ranking.expected(ranking.queries.grades, depth)
@@ -169,7 +170,6 @@ class NDCG(DCG):
         require_parameter(self, "short", get_args(ShortOfNDCG))
 
     def check(self, queries: LabelledQueries) -> None:
-        super().check(queries)
         refuse_falling(self, queries, self.gains(queries), "Use dcg for such a gain.")
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:

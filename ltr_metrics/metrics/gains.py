@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import NoReturn, get_args
 
 import numpy as np
 
@@ -63,8 +63,9 @@ class GainMetric(Metric):
                 raise LtrValueError(
                     f"The gain of {self} must give one gain a grade: got {gains.shape} for {grades.shape}."
                 )
-        remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
-        refuse_overflow(self, queries, gains, remedy)
+        if overflows(queries, gains):
+            remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
+            refuse_overflow(self, queries, gains, remedy)
         return gains
 
 
@@ -77,16 +78,20 @@ def refuse_name_in_use(parameter: str, value: object, words: tuple[str, ...]) ->
         )
 
 
-def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
-    """Raise an error if a gain is not finite, or its sum over a query might not be."""
+def overflows(queries: LabelledQueries, gains: FloatArray) -> bool:
+    """Return whether a gain is not finite, or its sum over a query might not be."""
     with np.errstate(over="ignore"):
-        overflow = ~np.isfinite(gains * queries.sizes.max())
-    if overflow.any():
-        grade = queries.grades[int(overflow.argmax())]
-        raise LtrValueError(
-            f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} at "
-            f"{queries.first_row_of_grade(grade)}. {remedy}"
-        )
+        return not np.isfinite(gains * queries.sizes.max()).all()
+
+
+def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> NoReturn:
+    """Raise the error for gains of which one `overflows`."""
+    with np.errstate(over="ignore"):
+        grade = queries.grades[int(np.isfinite(gains * queries.sizes.max()).argmin())]
+    raise LtrValueError(
+        f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} "
+        f"at {queries.first_row_of_grade(grade)}. {remedy}"
+    )
 
 
 def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:

@@ -114,15 +114,15 @@ def _policy(
     ties: TiePolicy | None,
     no_relevant: NoRelevant | float | None,
 ) -> Policy:
-    ties = require_option("ties", convention.ties if ties is None else ties, TIES)
+    ties = convention.ties if ties is None else require_option("ties", ties, TIES)
     if no_relevant is not None:
         return Policy(ties, checked_no_relevant(no_relevant), convention.name)
     exceptions = {
         name: "skip" if isinstance(metric, OF_ANY_RANKING) else getattr(convention, f"{metric.NAME}_no_relevant", None)
         for name, metric in metrics.items()
     }
-    of_metric = {n: checked_no_relevant(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
-    return Policy(ties, checked_no_relevant(convention.no_relevant), convention.name, of_metric)
+    of_metric: dict[str, Any] = {n: v for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
+    return Policy(ties, convention.no_relevant, convention.name, of_metric)
 
 
 def _has(convention: Convention, cls: type[Metric]) -> bool:
