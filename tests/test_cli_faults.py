@@ -1,4 +1,6 @@
-"""What the command cannot do: it says so with status 2 and one message, and leaves every file as it was; also when it is killed."""
+"""What the command cannot do: it says so with status 2 and one message, and leaves every file as it
+was; also when it is killed.
+"""
 
 from __future__ import annotations
 
@@ -44,17 +46,22 @@ BAD = {
     "no such file": (["evaluate", "absent.txt", *A], "does not exist"),
     "no such model": (["evaluate", "data.txt", "--model", "a=absent.txt"], "no model file absent.txt"),
     "no model": (["evaluate", "data.txt", "--model", "a=data.csv"], "not a LightGBM model file"),
-    "no such feature": (["evaluate", "data.txt", "--scores", "a=9"], "by number, 1 to 6; or a file of scores that exists"),
+    "no such feature": (["evaluate", "data.txt", "--scores", "a=9"],
+        "by number, 1 to 6; or a file of scores that exists"),
     "a digit that is none": (["evaluate", "data.txt", "--scores", "a=²"], "by number, 1 to 6; or a file .* Got '²'"),
     "no such column": (["evaluate", "data.csv", "--scores", "a=flaat"], "no column 'flaat'. Did you mean 'flat'"),
-    "no such scores": (["evaluate", "data.csv", "--scores", "a=s.npy"], "no column 's.npy'.* Nor is there a file s.npy"),
-    "short scores": (["evaluate", "data.csv", "--scores", "a=short.npy"], r"one score a row .* it has 3\d\d for 3\d\d rows"),
+    "no such scores": (["evaluate", "data.csv", "--scores", "a=s.npy"],
+        "no column 's.npy'.* Nor is there a file s.npy"),
+    "short scores": (["evaluate", "data.csv", "--scores", "a=short.npy"],
+        r"one score a row .* it has 3\d\d for 3\d\d rows"),
     "form": (["evaluate", "data.csv", "--scores", "flat="], "form NAME=VALUE. Got 'flat='"),
     "no name": (["evaluate", "data.csv", "--scores", "=flat"], "form NAME=VALUE. Got '=flat'"),
     "a name twice": (["evaluate", *CSV, "--scores", "a=flat"], "--scores is given twice for the name 'a'"),
-    "a name for both": (["evaluate", *TXT, "--model", "a=model.txt"], "'a' is given to --scores and to --model; names must differ"),
+    "a name for both": (["evaluate", *TXT, "--model", "a=model.txt"],
+        "'a' is given to --scores and to --model; names must differ"),
     "text scores": (["evaluate", *CSV, "--scores", "b=words"], "b: y_score must be numbers"),
-    "other features": (["evaluate", "data.txt", "--n-features", "7", "--model", "a=model.txt"], "has 6 features, the data have 7"),
+    "other features": (["evaluate", "data.txt", "--n-features", "7", "--model", "a=model.txt"],
+        "has 6 features, the data have 7"),
     # data
     "cut off, compressed": (["evaluate", "part.txt.gz", "--scores", "a=1"], "part.txt.gz is damaged or cut off"),
     "cut off, Parquet": (["evaluate", "part.parquet", *A], "part.parquet cannot be read as parquet"),
@@ -62,9 +69,12 @@ BAD = {
     "empty CSV": (["evaluate", "empty.csv", "--scores", "a=s"], "empty.csv cannot be read as csv.*The file is empty"),
     "no rows": (["evaluate", "no_rows.csv", "--scores", "a=s"], "no_rows.csv has no row"),
     "NaN": (["evaluate", "nan.csv", "--scores", "a=s"], r"a: y_score must not be NaN: got nan at row 1 \(query 1\)"),
-    "a bad line": (["evaluate", "bad.txt", "--scores", "a=1"], "bad.txt:2:9: a feature must have the form number:value. Got '1:x'"),
-    "documents twice, LETOR": (["evaluate", "again.txt", "--scores", "a=1"], r"'A' stands at row 0 \(query 1\) and again at row 2 \(query 1\)"),
-    "documents twice, table": (["evaluate", *CSV, "--docid", "twice"], r"'d\d' stands at row \d+ \(query \w+\) and again at row \d+"),
+    "a bad line": (["evaluate", "bad.txt", "--scores", "a=1"],
+        "bad.txt:2:9: a feature must have the form number:value. Got '1:x'"),
+    "documents twice, LETOR": (["evaluate", "again.txt", "--scores", "a=1"],
+        r"'A' stands at row 0 \(query 1\) and again at row 2 \(query 1\)"),
+    "documents twice, table": (["evaluate", *CSV, "--docid", "twice"],
+        r"'d\d' stands at row \d+ \(query \w+\) and again at row \d+"),
     "mixed files": (["evaluate", "data.txt", "data.csv", *A], "tables or LETOR files, not both"),
     "no such label": (["evaluate", *CSV, "--label", "labell"], "no column 'labell'. Did you mean 'label'"),
     "no such qid": (["evaluate", *CSV, "--qid", "id"], "no column 'id'"),
@@ -74,7 +84,8 @@ BAD = {
     "no such cluster": (["compare", *AB, "--cluster", "usr"], "no column 'usr'. Did you mean 'user'"),
     "counts or column": (["evaluate", "counted.csv", *A, "--by", "n_documents"], "rename the column"),
     "columns of LETOR": (["evaluate", *TXT, "--docid", "id"], "LETOR files have none"),
-    "segments of LETOR": (["evaluate", *TXT, "--by", "device"], "LETOR files have none .but --by n_documents and --by n_relevant"),
+    "segments of LETOR": (["evaluate", *TXT, "--by", "device"],
+        "LETOR files have none .but --by n_documents and --by n_relevant"),
     "options of LETOR": (["evaluate", *CSV, "--zero-based"], "are for LETOR files"),
     "segments that change": (["evaluate", *CSV, "--by", "doc"], r"by\['doc'\] must be one label a query"),
     # metrics and options
@@ -108,12 +119,16 @@ BAD = {
     "result cut off": (["compare", "--result", "a=part.parquet", *SAVED], "no readable result.*cut off"),
     "other options": (["compare", "--result", "a=worst.parquet", *SAVED], "ties='mean', the rest with ties='worst'"),
     "other queries": (["compare", "--result", "a=fewer.parquet", *SAVED], "of other queries than the rest"),
-    "result of other data": (["compare", "data.txt", "--scores", "a=1", "--zero-based", "--result", "r=fewer.parquet"], "of other queries"),
+    "result of other data": (["compare", "data.txt", "--scores", "a=1", "--zero-based", "--result", "r=fewer.parquet"],
+        "of other queries"),
     "lacks the metric": (["compare", *TXT, *SAVED, "--metrics", "mrr"], "lacks mrr; it has"),
-    "data without a part": (["compare", "data.txt", *SAVED, "--result", "b=saved.parquet"], "the DATA have no part in this"),
-    "option without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--weight", "w"], "--weight is about DATA"),
+    "data without a part": (["compare", "data.txt", *SAVED, "--result", "b=saved.parquet"],
+        "the DATA have no part in this"),
+    "option without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--weight", "w"],
+        "--weight is about DATA"),
     "ties without a part": (["compare", *SAVED, "--result", "b=saved.parquet", "--ties", "best"], "ties has no part"),
-    "segments not kept": (["compare", *SAVED, "--result", "b=saved.parquet", "--by", "device"], "no segments 'device'.* It has n_documents, n_relevant"),
+    "segments not kept": (["compare", *SAVED, "--result", "b=saved.parquet", "--by", "device"],
+        "no segments 'device'.* It has n_documents, n_relevant"),
     # TREC
     "qrels alone": (["evaluate", "--qrels", "qrels"], "--qrels FILE and --run NAME=FILE"),
     "run alone": (["evaluate", "--run", "a=a.run"], "--qrels FILE and --run NAME=FILE"),
@@ -125,17 +140,21 @@ BAD = {
     "no such run": (["evaluate", "--qrels", "qrels", "--run", "a=absent.run"], "absent.run"),
     "qrels as run": (["evaluate", "--qrels", "qrels", "--run", "a=qrels"], "qrels:1: a line must have 6 fields"),
     # explain
-    "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--a", "lightgbm", "--b", "trec_eval"], "needs docid"),
-    "explain no metric of": (["explain", *CSV, "--metric", "err", "--a", "lightgbm", "--b", "gdeval"], "not a metric of"),
+    "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--a", "lightgbm", "--b",
+        "trec_eval"], "needs docid"),
+    "explain no metric of": (["explain", *CSV, "--metric", "err", "--a", "lightgbm", "--b", "gdeval"],
+        "not a metric of"),
     "explain what": (["explain", *CSV, "--metric", "ndcg", "--a", "lightgbm"], "Missing option '--b'"),
     # sorted
     "sorted TREC": (["evaluate", *TREC, "--sorted"], "TREC files are read whole"),
     "sorted nothing": (["evaluate", "data.txt", "--sorted"], "at least one model or column"),
     "sorted counts": (["evaluate", *TXT, "--sorted", "--by", "n_documents"], "from columns alone"),
     # output
-    "save whose": (["evaluate", *AB[:5], "--save", "x.parquet"], "--save must have the form NAME=FILE, NAME being one of a, b"),
+    "save whose": (["evaluate", *AB[:5], "--save", "x.parquet"],
+        "--save must have the form NAME=FILE, NAME being one of a, b"),
     "save twice": (["evaluate", *CSV, "--save", "x.parquet", "--save", "a=y.parquet"], "--save is given twice for 'a'"),
-    "save in one": (["evaluate", *AB[:5], "--save", "a=x.parquet", "--save", "b=./x.parquet"], "is to be written twice"),
+    "save in one": (["evaluate", *AB[:5], "--save", "a=x.parquet", "--save", "b=./x.parquet"],
+        "is to be written twice"),
     "save nowhere": (["evaluate", *CSV, "--save", "absent/x.parquet"], "no folder absent to write x.parquet into"),
 }  # fmt: skip
 
@@ -222,7 +241,7 @@ def test_a_link_stays_a_link(capsys: pytest.CaptureFixture[str], folder: Path, t
     assert json.loads((tmp_path / "real" / "x.json").read_text())["models"]["a"]
 
 
-# -- help -----------------------------------------------------------------------------------------------------------------
+# -- help ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", [None, *cli.commands])
@@ -270,7 +289,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert in_process(capsys, "--version").out == f"ltr-metrics, version {ltr.__version__}\n"
 
 
-# -- as a process ---------------------------------------------------------------------------------------------------------
+# -- as a process ----------------------------------------------------------------------------------
 
 
 def test_the_status_is_the_process_s(folder: Path) -> None:

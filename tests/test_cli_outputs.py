@@ -1,4 +1,6 @@
-"""Where the command writes: never over its inputs, with the permissions that a file has; and what its status says when it cannot write."""
+"""Where the command writes: never over its inputs, with the permissions that a file has; and what
+its status says when it cannot write.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-# -- outputs that are inputs ----------------------------------------------------------------------------------------------
+# -- outputs that are inputs -----------------------------------------------------------------------
 
 READ = {
     "the data": ("data.csv", ["evaluate", "data.csv", *A, *JSON, "--out"]),
@@ -63,11 +65,13 @@ READ = {
     "scores": ("scores.txt", ["evaluate", "data.csv", "--scores", "a=scores.txt", "--out"]),
     "scores, saved": ("scores.npy", ["evaluate", "data.csv", "--scores", "scores.npy", "--save"]),
     "a result": ("saved.parquet", ["compare", *AB, "--result", "old=saved.parquet", *JSON, "--out"]),
-    "results alone": ("worst.parquet", ["compare", "--result", "saved.parquet", "--result", "worst.parquet", *JSON, "--out"]),
+    "results alone": ("worst.parquet",
+        ["compare", "--result", "saved.parquet", "--result", "worst.parquet", *JSON, "--out"]),
     "qrels": ("qrels", ["evaluate", "--qrels", "qrels", "--run", "a=a.run", *JSON, "--out"]),
     "a run": ("b.run", ["compare", "--qrels", "qrels", "--run", "a.run", "--run", "b.run", *JSON, "--out"]),
     "a report": ("data.csv", ["report", *AB, "--format", "html", "--out"]),
-    "an explanation": ("data.csv", ["explain", "data.csv", *A, "--metric", "ndcg", "--a", "lightgbm", "--b", "letor", *JSON, "--out"]),
+    "an explanation": ("data.csv",
+        ["explain", "data.csv", *A, "--metric", "ndcg", "--a", "lightgbm", "--b", "letor", *JSON, "--out"]),
 }  # fmt: skip
 
 
@@ -161,7 +165,7 @@ def test_files_that_are_no_inputs_are_replaced(capsys: pytest.CaptureFixture[str
     assert in_process(capsys, *sized, "sizes.txt").status == 0
 
 
-# -- what is replaced -----------------------------------------------------------------------------------------------------
+# -- what is replaced ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("option", ["--out", "--save"])
@@ -235,7 +239,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(
     assert sorted(Path().iterdir()) == files
 
 
-# -- standard streams -----------------------------------------------------------------------------------------------------
+# -- standard streams ------------------------------------------------------------------------------
 
 GATE = {"passes": "map > -1", "fails": "map > 1", "error": "mapp > 1"}
 STREAMS = {"open": "/dev/null", "full": "/dev/full", "closed": "&-"}

@@ -63,7 +63,8 @@ def _plant_small_change(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(  # of which one metric alone has no name
         QueryScorer,
         "__call__",
-        lambda self, *given, **routed: score(self, *given, **routed) if not self.single else higher(score(self, *given, **routed)),
+        lambda self, *given,
+            **routed: score(self, *given, **routed) if not self.single else higher(score(self, *given, **routed)),
     )  # fmt: skip
 
 

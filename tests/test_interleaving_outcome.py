@@ -68,7 +68,8 @@ def outcome_of(credit: object, method: str = "ppm", **options: object) -> Outcom
     credit = np.array(credit, dtype=float)
     n = credit.shape[1]
     models = ["a", "b", "c", "d", "e"][: len(credit)]
-    return Outcome(models=models, method=method, tally=Tally.of(credit, checkpoints(n)), **options)  # type: ignore[arg-type]
+    tally = Tally.of(credit, checkpoints(n))
+    return Outcome(models=models, method=method, tally=tally, **options)  # type: ignore[arg-type]
 
 
 def known(n_impressions: int, n_rankers: int = 2, seed: int = 0) -> np.ndarray:

@@ -22,7 +22,9 @@ def of_ranked(labels: list[float], *metrics: str | ltr.Metric) -> list[float]:
 
 
 def test_two_definitions_of_ndcg() -> None:
-    """szdr, "NDCG no 2 tsu no teigi to tokucho no hikaku" (a blog article): its NDCG1 is Jarvelin's, its NDCG2 Burges's."""
+    """szdr, "NDCG no 2 tsu no teigi to tokucho no hikaku" (a blog article): its NDCG1 is
+    Jarvelin's, its NDCG2 Burges's.
+    """
     rankings = [[5, 3, 3, 3, 3, 3, 0, 0, 0, 0], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5], [5, 0, 0, 0, 0, 3, 3, 3, 3, 3]]
     got = [of_ranked(labels, "ndcg_lin(discount=jarvelin)", "ndcg_exp") for labels in rankings]
     np.testing.assert_allclose(got, [[1, 1], [0.880436, 0.628019], [0.727944, 0.894617]], atol=5e-7)
@@ -44,7 +46,7 @@ def test_err_of_three_lists() -> None:
     assert round(of_ranked([2, 4, 0, 1], "err")[0], 6) == 0.569153
 
 
-# -- reference/metrics_published.json: every entry is checked, or named here with the reason why it is not -----------------
+# -- reference/metrics_published.json: every entry is checked, or named here with the reason why it is not --
 
 
 def jarvelin_dcg(entry: dict[str, Any]) -> None:

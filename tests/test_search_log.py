@@ -53,7 +53,9 @@ def score(
     fitted: Any = "the rest of ids",
     **options: Any,
 ) -> ltr.Evaluation:
-    """Score one of three folds, and of the model that is one column of X; of part None, nobody knows what it was fitted on."""
+    """Score one of three folds, and of the model that is one column of X; of part None, nobody
+    knows what it was fitted on.
+    """
     in_fold = fold == QID % 3
     chosen = np.flatnonzero(in_fold == ((side or part) != "train"))[rows]
     if isinstance(fitted, str):
@@ -322,7 +324,9 @@ def test_a_score_beside_the_search_is_none_of_its_folds(log: ltr.PerQueryLog) ->
 
 
 def test_a_model_that_is_scored_after_a_cross_validation_is_no_fold(log: ltr.PerQueryLog) -> None:
-    """One candidate, as cross_validate has it, then the final model on its training data and on others, then those of the folds."""
+    """One candidate, as cross_validate has it, then the final model on its training data and on
+    others, then those of the folds.
+    """
     results = search(log, columns=[1])
     trained = search(log, columns=[1], part="train")
 
