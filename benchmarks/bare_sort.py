@@ -1,7 +1,8 @@
-"""The limit: `np.sort` of as many 64-bit words as there are rows, in blocks of queries of like length, and nothing else.
+"""The limit: `np.sort` of as many 64-bit words as there are rows, and nothing else.
 
-Whoever ranks by score has to sort, so no evaluation by NumPy takes less. Defined here by itself: what the package does inside may
-change, the limit does not.
+The words are sorted in blocks of queries of similar length. Whoever ranks by score has to sort, so
+no evaluation by NumPy takes less. Defined here by itself: what the package does inside may change,
+the limit does not.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ class BareSort:
 def blocks(sizes: IntArray) -> list[tuple[int, int]]:
     """Return the shapes of the matrices: queries by length, as many together as the words of a block allow.
 
-    A matrix is as wide as its queries are long on average, so that there are as many words as rows, and none for padding.
+    A matrix is as wide as its queries are long on average, so that there are as many words as rows,
+    and none for padding.
     """
     ordered = np.sort(sizes)
     shapes: list[tuple[int, int]] = []

@@ -25,7 +25,8 @@ class Pace:
     at_least, at_most : int
         Rounds.
     warm : bool
-        Whether each contender runs once uncounted before it is counted, so that none starts with caches which another has filled.
+        Whether each contender runs once uncounted before it is counted, so that none starts with
+        caches which another has filled.
     """
 
     seconds: float
@@ -39,7 +40,8 @@ def side_by_side(
 ) -> Times:
     """Return the seconds of each contender in each round.
 
-    A round runs each of them once, every other round in the opposite order. One round before the first warms up and is not counted.
+    A round runs each of them once, every other round in the opposite order. One round before the
+    first warms up and is not counted.
 
     Parameters
     ----------

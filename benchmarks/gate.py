@@ -1,8 +1,9 @@
 """How often the gate passes a model that is no better, and one that is better: `python -m benchmarks.gate`.
 
-Each draw is a sample of n queries from a family of differences whose true mean is known. The draws go through
-`ltr_metrics.compare` and `ltr_metrics.gate` themselves, with the rule "metric > 0", so that the rates are those of the
-library. An earlier rule is measured beside it in brackets: BCa alone from 30 queries on, and the wider interval below 30.
+Each draw is a sample of n queries from a family of differences whose true mean is known. The draws
+go through `ltr_metrics.compare` and `ltr_metrics.gate` themselves, with the rule "metric > 0", so
+that the rates are those of the library. An earlier rule is measured beside it in brackets: BCa
+alone from 30 queries on, and the wider interval below 30.
 """
 
 from __future__ import annotations

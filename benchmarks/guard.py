@@ -1,7 +1,8 @@
 """The regression guard: exit status 1 if ours has become slow or large, on any machine and however noisy it is.
 
-No seconds are compared with yesterday's: times are ratios to the bare sort of the same run, minima of interleaved repeats, and memory
-does not depend on time at all. About ten seconds; no peer is needed.
+No seconds are compared with yesterday's: times are ratios to the bare sort of the same run, minima
+of interleaved repeats, and memory does not depend on time at all. About ten seconds; no peer is
+needed.
 
     python -m benchmarks.guard
 """
@@ -29,8 +30,8 @@ class Limit(NamedTuple):
     unit: str
 
 
-# What was measured (4.5, 17 and 23) with room for other machines and the noise that is left in minima. Raise one only with the reason
-# in the commit.
+# What was measured (4.5, 17 and 23) with room for other machines and the noise that is left in
+# minima. Raise one only with the reason in the commit.
 LIMITS = {
     "all five": Limit(6, "x np.sort"),
     "heavy ties, ties=mean": Limit(22, "x np.sort"),

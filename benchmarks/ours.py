@@ -22,6 +22,9 @@ def evaluation(
 
 
 def first_result(data: Data, **rows: Any) -> Callable[[], ltr.Evaluation]:
-    """Return an evaluation from arrays, preparation included; queries are given by size unless ``qid`` is among the rows."""
+    """Return an evaluation from arrays, preparation included.
+
+    Queries are given by size unless ``qid`` is among the rows.
+    """
     given = rows or {"group": data.sizes}
     return lambda: ltr.evaluate(data.y, data.scores, metrics=FIVE, n_threads=1, **given)

@@ -1,4 +1,7 @@
-"""The results as JSON, and between two comments of the README and of the documentation, so that no figure is written by hand."""
+"""The results as JSON, and between two comments of the README and of the documentation.
+
+So no figure is written by hand.
+"""
 
 from __future__ import annotations
 

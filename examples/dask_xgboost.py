@@ -1,6 +1,6 @@
 """XGBoost on Dask, stopped by the ERR@10 of all workers together; then the test queries, where Dask has them.
 
-python examples/dask_xgboost.py                                              # synthetic data, no download, two workers here
+python examples/dask_xgboost.py                                              # synthetic data, two workers
 python examples/dask_xgboost.py --letor train.txt --valid vali.txt --test test.txt
 python examples/dask_xgboost.py --scheduler tcp://10.0.0.1:8786              # a cluster of yours
 """
@@ -31,7 +31,10 @@ def cluster_of(address):
 
 
 def on_cluster(part):
-    """Rows in partitions, queries whole in each. Data too large for here would be read by dask.dataframe.read_parquet."""
+    """Return rows in partitions of whole queries.
+
+    Data too large for one machine would be read by dask.dataframe.read_parquet.
+    """
     X, y, qid = part
     rows = dd.from_pandas(with_qid_column(X, qid).assign(label=y), npartitions=PARTITIONS, sort=False)
     return ltr_metrics.dask.whole_queries(rows, "qid").persist()

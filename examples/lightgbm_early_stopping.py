@@ -1,4 +1,6 @@
-"""LightGBM from training to report: early stopping on ERR@10, a grid search on NDCG@10, both models compared on test queries.
+"""LightGBM from training to report: early stopping, a grid search, and a comparison of both models.
+
+Early stopping is on ERR@10, the grid search on NDCG@10, and the comparison on test queries.
 
 python examples/lightgbm_early_stopping.py                                   # synthetic data, no download
 python examples/lightgbm_early_stopping.py --letor train.txt --valid vali.txt --test test.txt
@@ -56,7 +58,8 @@ def main():
     best = stopped.best_iteration - 1
     change = log.changes("valid_0", "err@10", before=0, after=best)
     print(
-        f"\nStopped at round {stopped.best_iteration}: err@10 = {stopped.best_score['valid_0']['err@10']:.6f} on validation."
+        f"\nStopped at round {stopped.best_iteration}: "
+        f"err@10 = {stopped.best_score['valid_0']['err@10']:.6f} on validation."
     )
     print(f"Since the first round {len(change.improved)} queries improved, {len(change.worsened)} got worse.")
 

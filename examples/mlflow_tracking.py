@@ -1,10 +1,10 @@
 """LightGBM and XGBoost with MLflow's autolog: all metrics of every round arrive.
 
-MLflow refuses "(", ")" and "=" in the name of a metric, and its autolog then drops all metrics of the round. The names that
-``names="slug"`` writes into the hosts' logs hold none of them.
+MLflow refuses "(", ")" and "=" in the name of a metric, and its autolog then drops all metrics of
+the round. The names that ``names="slug"`` writes into the hosts' logs hold none of them.
 
 python examples/mlflow_tracking.py                                           # synthetic data, no download
-python examples/mlflow_tracking.py --letor train.txt --valid vali.txt --test test.txt --tracking-uri http://localhost:5000
+python examples/mlflow_tracking.py --letor train.txt --valid vali.txt --test test.txt --tracking-uri URL
 """
 
 from __future__ import annotations

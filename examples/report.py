@@ -1,4 +1,6 @@
-"""After the training: LightGBM and XGBoost against today's ranking, from data to one HTML file, with a gate for the release.
+"""After the training: LightGBM and XGBoost against today's ranking, from data to one HTML file.
+
+A gate decides on the release.
 
 python examples/report.py                                                    # synthetic data, no download
 python examples/report.py --letor train.txt --valid vali.txt --test test.txt --today 25

@@ -1,4 +1,6 @@
-"""LGBMRanker in GridSearchCV: whole queries in each fold, early stopping within each, every query of every candidate kept.
+"""LGBMRanker in GridSearchCV: whole queries in each fold, and early stopping within each.
+
+The values of every query of every candidate are kept.
 
 python examples/sklearn_grid_search.py                                       # synthetic data, no download
 python examples/sklearn_grid_search.py --letor train.txt --test test.txt

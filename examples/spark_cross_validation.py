@@ -1,4 +1,6 @@
-"""SparkXGBRanker in Spark's CrossValidator: whole queries in each fold, on this machine (local[2]) or, by another master, on a cluster.
+"""SparkXGBRanker in Spark's CrossValidator: whole queries in each fold.
+
+It runs on this machine (local[2]) or, with another master, on a cluster.
 
 python examples/spark_cross_validation.py                                    # synthetic data, no download
 python examples/spark_cross_validation.py --letor train.txt --test test.txt

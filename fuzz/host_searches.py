@@ -108,7 +108,7 @@ def draw_search(draw: Draw, subject: str) -> Search:
     )
 
 
-# -- with scikit-learn --------------------------------------------------------------------------------------------------
+# -- with scikit-learn -----------------------------------------------------------------------------
 
 
 def search(case: Search, folder: Path) -> Found:
@@ -208,7 +208,7 @@ SEARCHES: dict[str, Callable[[Search, Any, Any], Found]] = {
 }
 
 
-# -- without it ---------------------------------------------------------------------------------------------------------
+# -- without it ------------------------------------------------------------------------------------
 
 
 def _fit(case: Search, params: dict[str, Any], rows: Array) -> Any:

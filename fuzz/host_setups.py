@@ -15,12 +15,16 @@ Draw = np.random.Generator
 Array = np.ndarray[Any, Any]
 
 METRICS = (
-    *("ndcg", "ndcg@1", "ndcg@3", "ndcg@10", "ndcg_lin@5", "ndcg_exp@4", "ndcg(gain=[0,1,3,4,9])@4", "ndcg(short=zero)@6"),
+    *("ndcg", "ndcg@1", "ndcg@3", "ndcg@10", "ndcg_lin@5", "ndcg_exp@4", "ndcg(gain=[0,1,3,4,9])@4",
+        "ndcg(short=zero)@6"),
     *("ndcg(discount=jarvelin)@5", "dcg@5", "dcg_lin", "dcg(discount=jarvelin)@3", "cg@3", "precision@1", "p@5"),
-    *("precision(short=cut)@7", "p(rel=2)@3", "recall@3", "recall(rel=>0.5)@4", "f1@3", "hit@2", "rprec", "rprec(rel=2)"),
-    *("map", "map@5", "map(rel=2)@3", "map(denominator=relevant)", "map(denominator=hits)@8", "map(rel=binary)@9", "mrr"),
+    *("precision(short=cut)@7", "p(rel=2)@3", "recall@3", "recall(rel=>0.5)@4", "f1@3", "hit@2", "rprec",
+        "rprec(rel=2)"),
+    *("map", "map@5", "map(rel=2)@3", "map(denominator=relevant)", "map(denominator=hits)@8", "map(rel=binary)@9",
+        "mrr"),
     *("mrr@3", "mrr(rel=3)", "err", "err@3", "err(max_grade=5)@4", "err(p=label)@3", "rbp", "rbp(p=0.95)@10"),
-    *("rbp(graded=max)@6", "pfound@5", "pfound(p_rel=exp)@5", "pfound(p_rel=yandex,p_break=0.4)", "judged@3", "pair_accuracy"),
+    *("rbp(graded=max)@6", "pfound@5", "pfound(p_rel=exp)@5", "pfound(p_rel=yandex,p_break=0.4)", "judged@3",
+        "pair_accuracy"),
     *("kendall", "spearman"),
 )  # fmt: skip
 CONVENTIONS = ("default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor")
@@ -64,7 +68,7 @@ def unequal_values(what: str, values: Any, expected: Any) -> str:
     return f"{what} is {values[at]!r}, expected {expected[at]!r}, at {tuple(map(int, at))}"
 
 
-# -- data ---------------------------------------------------------------------------------------------------------------
+# -- data ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +163,7 @@ class Style:
         return weights
 
 
-# -- questions ----------------------------------------------------------------------------------------------------------
+# -- questions -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

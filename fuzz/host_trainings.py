@@ -60,7 +60,10 @@ class Training:
         return self.has_metric_of_host and not self.subject.endswith("Monitor")
 
     def describe(self) -> str:
-        return f"{self.params}, {self.rounds} rounds, {self.stop}, {self.question}, {self.style}, queries by {self.queries}"
+        return (
+            f"{self.params}, {self.rounds} rounds, {self.stop}, {self.question}, {self.style}, "
+            f"queries by {self.queries}"
+        )
 
 
 @dataclass(eq=False)

@@ -90,7 +90,8 @@ def _monitor(case: Training, run: Run, part: Part, name: str) -> Monitor:
 
 
 def _train_with_monitors(case: Training, adapt: bool) -> Run:
-    run, history = Run(ltr.PerQueryLog(), data=[f"set{i}" for i in range(len(case.sets))]), {}  # type: ignore[var-annotated]
+    run = Run(ltr.PerQueryLog(), data=[f"set{i}" for i in range(len(case.sets))])
+    history = {}  # type: ignore[var-annotated]
     train = _dmatrix(case, case.train)
     monitors = _monitors(case, run) if adapt else []
     booster = xgb.train(

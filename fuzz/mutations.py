@@ -10,7 +10,8 @@ from typing import Any
 
 Mutation = Callable[[Random, bytes], bytes]
 WEIRD_TOKENS = (
-    *b'} { [ ] ( - = , : # " nan NaN inf -inf -Infinity 1e309 1e-400 0x10 1_0 01 +1 1.5 -0 true null None Tree=0'.split(),
+    *b'} { [ ] ( - = , : # " nan NaN inf -inf -Infinity 1e309 1e-400 0x10'.split(),
+    *b"1_0 01 +1 1.5 -0 true null None Tree=0".split(),
     *b"-1 0 1 2 3 -5 7 255 4294967295 4294967296 2147483647 -2147483648 1000000000000".split(),
     *(b"", b" ", b"\t", b"\n", b"\r", b"\x00", b"\xff", b"\xef\xbb\xbf", b"9" * 25, b"9" * 5000, b"[" * 3000),
     *(b"qid:", b"docid =", b"\\u0000", b"\\ud800", b"PAR1", b"ARROW1", b"\x93NUMPY", b"PK"),

@@ -104,7 +104,7 @@ def _forms(rng: np.random.Generator) -> list[str]:
     return list(dict.fromkeys(forms))
 
 
-# -- comparisons ----------------------------------------------------------------------------------------------------------
+# -- comparisons -----------------------------------------------------------------------------------
 
 
 def _require_equal(one: ltr.Evaluation, other: ltr.Evaluation, order: Array | None = None, *, rtol: float = 0) -> None:
@@ -119,7 +119,7 @@ def _require_means(one: ltr.Evaluation, other: ltr.Evaluation, rtol: float = 1e-
     np.testing.assert_allclose(list(other.values()), list(one.values()), rtol=rtol)
 
 
-# -- relations ------------------------------------------------------------------------------------------------------------
+# -- relations -------------------------------------------------------------------------------------
 
 
 def monotone_transforms_change_nothing(case: Case) -> None:

@@ -45,7 +45,9 @@ def made_rows() -> dict[str, Any]:
 
 
 def write_files(path: Path, rows: dict[str, Any]) -> None:
-    """Write the same rows as LETOR and as tables, TREC files, a model, scores, saved results, and files that are damaged."""
+    """Write the same rows as LETOR and as tables, TREC files, a model, scores, saved results, and
+    files that are damaged.
+    """
     X, y, qid = rows["X"], rows["y"], rows["qid"]
     lines = [
         f"{label} qid:{query} " + " ".join(f"{j}:{value!r}" for j, value in enumerate(row.tolist(), start=1))
@@ -55,7 +57,8 @@ def write_files(path: Path, rows: dict[str, Any]) -> None:
     (path / "data.txt").write_text(text)
     (path / "part.txt.gz").write_bytes(gzip.compress(text.encode())[:-500])
     frame = pd.DataFrame(X, columns=[f"Column_{j}" for j in range(6)]).assign(
-        qid=qid, label=y, flat=0.0, words="x", user=qid % 13, device=np.where(qid % 3 == 0, "ph|one", "desk"), traffic=1.0 + qid % 2
+        qid=qid, label=y, flat=0.0, words="x", user=qid % 13, device=np.where(qid % 3 == 0, "ph|one", "desk"),
+        traffic=1.0 + qid % 2
     )  # fmt: skip
     frame = frame.assign(doc=[f"d{i}" for i in range(len(y))], twice=[f"d{i % 7}" for i in range(len(y))])
     frame.to_parquet(path / "data.parquet")

@@ -1,6 +1,7 @@
 """Slow, obvious interleaving, written from the published descriptions, to hold the package against.
 
-Nothing here is shared with the package: every course of the mixing is walked, in exact fractions. A list is a tuple of documents, best first.
+Nothing here is shared with the package: every course of the mixing is walked, in exact fractions. A
+list is a tuple of documents, best first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def n_shown(rankings: Rankings, length: int | None) -> int:
     return min(longest if length is None else length, len(set().union(*rankings)))
 
 
-# -- mixing ---------------------------------------------------------------------------------------------------------------
+# -- mixing ----------------------------------------------------------------------------------------
 
 
 def team_draft_lists(rankings: Rankings, length: int | None = None) -> dict[tuple[Documents, Teams], Fraction]:
@@ -82,7 +83,7 @@ def _reachable(rankings: Rankings, place: int) -> set[Hashable]:
     return {document for ranking in rankings for document in ranking[:place]}
 
 
-# -- what clicks say ------------------------------------------------------------------------------------------------------
+# -- what clicks say -------------------------------------------------------------------------------
 
 
 def click_pairs(n: int, clicks: Collection[int], pairs: str = "joachims") -> list[tuple[int, int]]:
@@ -155,7 +156,7 @@ def shared_click_credit(rankings: Rankings, documents: Documents, clicks: Collec
     return credit
 
 
-# -- fidelity -------------------------------------------------------------------------------------------------------------
+# -- fidelity --------------------------------------------------------------------------------------
 
 
 def click_patterns(chances: Sequence[Fraction]) -> list[tuple[list[int], Fraction]]:

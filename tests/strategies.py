@@ -56,7 +56,9 @@ def data(
 def random_data(
     seed: int, grades: ArrayLike = (0, 1, 2, 3, 4), *, levels: int = 6, n_queries: int = 40, max_documents: int = 14
 ) -> Data:
-    """Draw what peers are compared on: few score levels (float32 can hold them), one-document queries, and some without a relevant one."""
+    """Draw what peers are compared on: few score levels (float32 can hold them), one-document
+    queries, and some without a relevant one.
+    """
     rng = np.random.default_rng(seed)
     group = rng.integers(1, max_documents + 1, n_queries)
     group[::10] = 1

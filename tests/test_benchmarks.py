@@ -1,4 +1,6 @@
-"""benchmarks/: the data are what they say, results are rendered, nothing missing is passed over. No time is asserted."""
+"""benchmarks/: the data are what they say, results are rendered, nothing missing is passed over. No
+time is asserted.
+"""
 
 from __future__ import annotations
 

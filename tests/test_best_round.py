@@ -77,7 +77,8 @@ def test_by_hand() -> None:
     assert (found.best, found.round, found.n_rounds) == (2, 1, 2)  # .625 +- .239, and .5
     assert found.standard_error[2] == pytest.approx(math.sqrt(((0.375**2) * 2 + 0.625**2 + 0.125**2) / 3) / 2)
     assert choose(values).n_rounds == 3
-    # Round 0: differences 1, 1, 0, .5 have mean .625 and standard error .239, 2.6 of them; round 4: 1, .1, 0, .5, .4 and .227.
+    # Round 0: differences 1, 1, 0, .5 have mean .625 and standard error .239, 2.6 of them; round 4:
+    # 1, .1, 0, .5, .4 and .227.
     assert found.plateau.tolist() == [1, 2, 3, 4]
     assert choose(values, confidence=0.999).plateau.tolist() == [0, 1, 2, 3, 4]
 

@@ -1,4 +1,6 @@
-"""The HTML report in Chromium: it renders, asks for nothing, sorts, filters, prints, and shows markup in names as text."""
+"""The HTML report in Chromium: it renders, asks for nothing, sorts, filters, prints, and shows
+markup in names as text.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Any]) -> Pa
     return path
 
 
-# -- evaluate -------------------------------------------------------------------------------------------------------------
+# -- evaluate --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", ["data.txt", "data.parquet", "data.csv"])
@@ -238,7 +238,7 @@ def test_sorted_gives_the_same_numbers(run: Run, folder: Path, tmp_path: Path, d
     assert run(*command, "--sorted", "--format", "markdown").status == 2
 
 
-# -- compare --------------------------------------------------------------------------------------------------------------
+# -- compare ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("data", ["data.txt", "data.parquet"])
@@ -274,7 +274,8 @@ def test_weights_clusters_and_segments_of_columns(run: Run, folder: Path, rows: 
     command = ["compare", folder / "data.parquet", "--scores", "a=Column_0", "--scores", "b=Column_1", *FAST]
     done = run(*command, "--weight", "traffic", "--cluster", "user", "--segment", "device", "--format", "json")
     expected = ltr.compare(
-        {"a": rows["X"][:, 0], "b": rows["X"][:, 1]}, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"], n_resamples=200,
+        {"a": rows["X"][:, 0], "b": rows["X"][:, 1]}, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"],
+        n_resamples=200,
         sample_weight=frame["traffic"], cluster=frame["user"], by={"device": frame["device"]},
     ).to_dict()  # fmt: skip
     found = json.loads(done.out)
@@ -375,7 +376,7 @@ def test_names_are_escaped_in_every_format(run: Run, folder: Path) -> None:
     assert json.loads(run(*command, "--format", "json").out)["models"] == [name]
 
 
-# -- report ---------------------------------------------------------------------------------------------------------------
+# -- report ----------------------------------------------------------------------------------------
 
 
 def test_a_report_is_html_by_its_name(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -407,7 +408,7 @@ def test_the_name_says_the_format(run: Run, folder: Path, tmp_path: Path, name: 
     assert json.loads((tmp_path / name).read_text())["models"]["a"]
 
 
-# -- TREC -----------------------------------------------------------------------------------------------------------------
+# -- TREC ------------------------------------------------------------------------------------------
 
 
 def test_trec_files(run: Run, data: Path) -> None:
@@ -480,7 +481,7 @@ def test_runs_are_compared_over_the_same_topics(run: Run, folder: Path) -> None:
     assert json.loads(run(*command, *a, *lacks, "--topics", "qrels").out)["n_queries"] == 10
 
 
-# -- explain --------------------------------------------------------------------------------------------------------------
+# -- explain ---------------------------------------------------------------------------------------
 
 
 def test_explain(run: Run, folder: Path, rows: dict[str, Any]) -> None:

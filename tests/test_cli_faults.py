@@ -1,4 +1,6 @@
-"""What the command cannot do: it says so with status 2 and one message, and leaves every file as it was; also when it is killed."""
+"""What the command cannot do: it says so with status 2 and one message, and leaves every file as it
+was; also when it is killed.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ BAD = {
     "a name twice": (["evaluate", *CSV, "--scores", "a=flat"], "--scores uses the name 'a' twice"),
     "a name for both": (["evaluate", *TXT, "--model", "a=model.txt"], "'a' is used by --scores and by --model, but names must differ"),
     "text scores": (["evaluate", *CSV, "--scores", "b=words"], "b: y_score must be numbers"),
-    "other features": (["evaluate", "data.txt", "--n-features", "7", "--model", "a=model.txt"], "has 6 features, the data have 7"),
+    "other features": (["evaluate", "data.txt", "--n-features", "7", "--model", "a=model.txt"],
+        "has 6 features, the data have 7"),
     # data
     "cut off, compressed": (["evaluate", "part.txt.gz", "--scores", "a=1"], "part.txt.gz is damaged or cut off"),
     "cut off, Parquet": (["evaluate", "part.parquet", *A], "part.parquet cannot be read as parquet"),
@@ -64,9 +67,12 @@ BAD = {
     "empty CSV": (["evaluate", "empty.csv", "--scores", "a=s"], "empty.csv cannot be read as csv.*The file is empty"),
     "no rows": (["evaluate", "no_rows.csv", "--scores", "a=s"], "no_rows.csv has no row"),
     "NaN": (["evaluate", "nan.csv", "--scores", "a=s"], r"a: y_score must not be NaN: got nan at row 1 \(query 1\)"),
-    "a bad line": (["evaluate", "bad.txt", "--scores", "a=1"], "bad.txt:2:9: a feature must have the form number:value. Got '1:x'"),
-    "documents twice, LETOR": (["evaluate", "again.txt", "--scores", "a=1"], r"'A' stands at row 0 \(query 1\) and again at row 2 \(query 1\)"),
-    "documents twice, table": (["evaluate", *CSV, "--docid", "twice"], r"'d\d' stands at row \d+ \(query \w+\) and again at row \d+"),
+    "a bad line": (["evaluate", "bad.txt", "--scores", "a=1"],
+        "bad.txt:2:9: a feature must have the form number:value. Got '1:x'"),
+    "documents twice, LETOR": (["evaluate", "again.txt", "--scores", "a=1"],
+        r"'A' stands at row 0 \(query 1\) and again at row 2 \(query 1\)"),
+    "documents twice, table": (["evaluate", *CSV, "--docid", "twice"],
+        r"'d\d' stands at row \d+ \(query \w+\) and again at row \d+"),
     "mixed files": (["evaluate", "data.txt", "data.csv", *A], "tables or LETOR files, not both"),
     "no such label": (["evaluate", *CSV, "--label", "labell"], "no column 'labell'. Did you mean 'label'"),
     "no such qid": (["evaluate", *CSV, "--qid", "id"], "no column 'id'"),
@@ -224,7 +230,7 @@ def test_a_link_stays_a_link(capsys: pytest.CaptureFixture[str], folder: Path, t
     assert json.loads((tmp_path / "real" / "x.json").read_text())["models"]["a"]
 
 
-# -- help -----------------------------------------------------------------------------------------------------------------
+# -- help ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", [None, *cli.commands])
@@ -294,7 +300,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert in_process(capsys, "--version").out == f"ltr-metrics, version {ltr.__version__}\n"
 
 
-# -- as a process ---------------------------------------------------------------------------------------------------------
+# -- as a process ----------------------------------------------------------------------------------
 
 
 def test_the_status_is_the_process_s(folder: Path) -> None:

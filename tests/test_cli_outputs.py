@@ -1,4 +1,6 @@
-"""Where the command writes: never over its inputs, with the permissions that a file has; and what its status says when it cannot write."""
+"""Where the command writes: never over its inputs, with the permissions that a file has; and what
+its status says when it cannot write.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-# -- outputs that are inputs ----------------------------------------------------------------------------------------------
+# -- outputs that are inputs -----------------------------------------------------------------------
 
 READ = {
     "the data": ("data.csv", ["evaluate", "data.csv", *A, *JSON, "--output"]),
@@ -171,7 +173,7 @@ def test_files_that_are_no_inputs_are_replaced(capsys: pytest.CaptureFixture[str
     assert in_process(capsys, *sized, "sizes.txt").status == 0
 
 
-# -- what is replaced -----------------------------------------------------------------------------------------------------
+# -- what is replaced ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("option", ["--output", "--save"])
@@ -245,7 +247,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(
     assert sorted(Path().iterdir()) == files
 
 
-# -- standard streams -----------------------------------------------------------------------------------------------------
+# -- standard streams ------------------------------------------------------------------------------
 
 GATE = {"passes": "map > -1", "fails": "map > 1", "error": "mapp > 1"}
 STREAMS = {"open": "/dev/null", "full": "/dev/full", "closed": "&-"}

@@ -1,7 +1,8 @@
 """CatBoost's own metrics, by catboost.utils.eval_metric, under convention="catboost".
 
-eval_metric gives means alone, so each query is also evaluated by itself. CatBoost keeps labels (not scores) as float32; the
-labels here are of that precision, but for the test that is about it. ERR alone also takes 1 - label in float32.
+eval_metric gives means alone, so each query is also evaluated by itself. CatBoost keeps labels (not
+scores) as float32; the labels here are of that precision, but for the test that is about it. ERR
+alone also takes 1 - label in float32.
 """
 
 from __future__ import annotations

@@ -74,7 +74,9 @@ def test_label_gain(gain: list[float]) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_map_of_fractional_labels_counts_those_above_one_half(seed: int) -> None:
-    """The bare name says so, and is logged as what it means. LightGBM takes such labels for regression, and for its map alone."""
+    """The bare name says so, and is logged as what it means. LightGBM takes such labels for
+    regression, and for its map alone.
+    """
     data = random_data(seed, [0, 0, 0.25, 0.5, 0.5 + 2**-24, 0.75, 1.5], n_queries=80)
     regression = {"objective": "regression", "metric": "map"}
     history = train(regression, *datasets(data), metrics=MAP)
@@ -96,7 +98,9 @@ def test_row_weights_become_query_weights_by_their_mean(weights: str) -> None:
 
 
 def test_weighted_ndcg_of_lightgbm_is_wrong_where_a_query_has_no_relevant_document() -> None:
-    """LightGBM adds 1, not 1 * weight, for such a query and still divides by the weights: 1.98 for a value of at most 1."""
+    """LightGBM adds 1, not 1 * weight, for such a query and still divides by the weights: 1.98 for
+    a value of at most 1.
+    """
     X = np.array([[0.0], [1.0], [0.0], [1.0]])
     y, weight = [0, 1, 0, 0], [1, 1, 0.01, 0.01]
     params = {

@@ -1,8 +1,9 @@
 """ranx's metrics, query by query, on scores without ties (ranx's sort leaves the order of equal scores open).
 
-ranx has no convention here. What it means: queries without a relevant document count 0, and so do documents without a judgement;
-``ndcg`` has linear gain and ``ndcg_burges`` the exponential one; ``map@k`` divides by R, as trec_eval, not by min(R, k);
-``precision@k`` divides by k also where fewer documents are retrieved; and where a cutoff is left out it is the number of retrieved
+ranx has no convention here. What it means: queries without a relevant document count 0, and so do
+documents without a judgement; ``ndcg`` has linear gain and ``ndcg_burges`` the exponential one;
+``map@k`` divides by R, as trec_eval, not by min(R, k); ``precision@k`` divides by k also where
+fewer documents are retrieved; and where a cutoff is left out it is the number of retrieved
 documents. Its RBP weighs graded labels as they are, and then can exceed 1.
 """
 

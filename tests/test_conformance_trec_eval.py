@@ -1,7 +1,8 @@
 """trec_eval's measures, by pytrec_eval, under convention="trec_eval", query by query.
 
-pytrec_eval gives no value to a query of which nothing is judged or nothing is retrieved; each query here has one document that is
-both. It keeps scores as float32; the scores here are of that precision, but for the test that is about it.
+pytrec_eval gives no value to a query of which nothing is judged or nothing is retrieved; each query
+here has one document that is both. It keeps scores as float32; the scores here are of that
+precision, but for the test that is about it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class Run:
 
 
 def random_run(seed: int, levels: int) -> Run:
-    """Document ids whose order as text is neither that of the rows nor that of the numbers in them; rows of all queries mixed."""
+    """Document ids whose order as text is neither that of the rows nor that of the numbers in them;
+    rows of all queries mixed.
+    """
     data = random_data(seed, [0, 0, 1, 2, 3], levels=levels)
     rng = np.random.default_rng(seed)
     first = np.isin(np.arange(len(data.y)), np.cumsum(data.group) - data.group)

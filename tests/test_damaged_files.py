@@ -110,7 +110,10 @@ def test_a_result_is_forged_by_the_test_as_it_is_saved(tmp_path: Path) -> None:
     assert ltr.load_result(path).by["x"].qid.tolist() == ["a", "c"]
 
 
-DAMAGED_HEADERS = [b"", b"{", b"\xff\xfe", b"7", b"[]", b"null", b"[" * 10**5, b'{"format": 1}', b'{"format": 1' + b"9" * 5000 + b"}"]  # fmt: skip
+DAMAGED_HEADERS = [
+    *(b"", b"{", b"\xff\xfe", b"7", b"[]", b"null", b"[" * 10**5),
+    *(b'{"format": 1}', b'{"format": 1' + b"9" * 5000 + b"}"),
+]
 
 
 @pytest.mark.parametrize("header", DAMAGED_HEADERS, ids=lambda header: repr(header[:12]))
@@ -193,7 +196,7 @@ def test_an_encrypted_npz_and_one_with_other_files(tmp_path: Path) -> None:
         read_table(path)
 
 
-# -- tables, text ---------------------------------------------------------------------------------------------------------
+# -- tables, text ----------------------------------------------------------------------------------
 
 
 def damaged_columns() -> dict[str, Any]:

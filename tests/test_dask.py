@@ -1,4 +1,6 @@
-"""Evaluation in the partitions of Dask: the numbers of one machine, whatever the partitions; cut queries found; nothing computed too early."""
+"""Evaluation in the partitions of Dask: the numbers of one machine, whatever the partitions; cut
+queries found; nothing computed too early.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,7 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation) -> None:
     assert found.policy == expected.policy
 
 
-# -- the numbers of one machine -------------------------------------------------------------------------------------------
+# -- the numbers of one machine --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_partitions", [1, 3, 17])
@@ -257,7 +259,7 @@ def test_real_data(data: Path) -> None:
     same(evaluate(cut, metrics=METRICS, shuffle=True), expected)
 
 
-# -- when and how often -----------------------------------------------------------------------------------------------------
+# -- when and how often ----------------------------------------------------------------------------
 
 
 def test_nothing_is_computed_before_it_is_asked_for_and_nothing_twice() -> None:
@@ -289,7 +291,7 @@ def test_nothing_is_computed_before_it_is_asked_for_and_nothing_twice() -> None:
         assert shuffled["mrr"] == pytest.approx(in_memory(frame, "mrr")["mrr"], abs=1e-12)
 
 
-# -- queries that are cut ---------------------------------------------------------------------------------------------------
+# -- queries that are cut --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ids", [int, str, float, Decimal, lambda i: ("of", i), pd.Timestamp])
@@ -384,7 +386,7 @@ def test_columns_whose_names_are_not_text_are_refused_with_the_remedy() -> None:
     assert whole["0"].sum() == pytest.approx(table[0].sum())
 
 
-# -- labels -----------------------------------------------------------------------------------------------------------------
+# -- labels ----------------------------------------------------------------------------------------
 
 
 def test_labels_are_checked_over_all_partitions() -> None:
@@ -417,7 +419,7 @@ def test_label_checks_add_up() -> None:
     LabelChecks().check(None)  # type: ignore[arg-type]
 
 
-# -- errors -----------------------------------------------------------------------------------------------------------------
+# -- errors ----------------------------------------------------------------------------------------
 
 
 def with_value(column: str, value: Any, dtype: Any = None) -> Any:
@@ -524,7 +526,7 @@ def test_weights_beyond_float64_are_refused() -> None:
         _ = evaluate(spread.assign(weight=1e307), weight="weight").mean
 
 
-# -- a cluster ---------------------------------------------------------------------------------------------------------------
+# -- a cluster -------------------------------------------------------------------------------------
 
 
 def test_a_cluster(client: Any) -> None:

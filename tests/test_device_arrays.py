@@ -25,7 +25,8 @@ class WithoutLength:
 
     def __array__(self, *args: Any, **options: Any) -> np.ndarray:
         raise TypeError(
-            "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
+            "Implicit conversion to a NumPy array is not allowed. "
+            "Please use `.get()` to construct a NumPy array explicitly."
         )
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -47,7 +48,8 @@ class TorchLike(CupyLike):
 
     def __array__(self, *args: Any, **options: Any) -> np.ndarray:
         raise TypeError(
-            "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+            "can't convert cuda:0 device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
         )
 
     def detach(self) -> TorchLike:

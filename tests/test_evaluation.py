@@ -280,7 +280,7 @@ def test_one_long_query_and_a_hundred_thousand_short_ones() -> None:
         assert result.per_query["dcg_lin"][query] == pytest.approx((ranked / np.log2(np.arange(len(ranked)) + 2)).sum())
 
 
-# -- a mapping of names to means ------------------------------------------------------------------------------------------
+# -- a mapping of names to means -------------------------------------------------------------------
 
 
 def test_an_evaluation_is_a_mapping_of_canonical_names_to_means() -> None:

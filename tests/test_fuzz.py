@@ -109,7 +109,10 @@ def test_a_gate_that_passes_too_often_is_found(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_failing_property_test_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "from hypothesis import given, strategies as st\n\n@given(st.integers())\ndef test_all_small(i):\n    assert i < 1000\n"
+    text = (
+        "from hypothesis import given, strategies as st\n\n"
+        "@given(st.integers())\ndef test_all_small(i):\n    assert i < 1000\n"
+    )
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_small.py").write_text(text)
     monkeypatch.setattr(properties, "TESTS", tmp_path / "tests")

@@ -206,9 +206,11 @@ class TestErrors:
         ("metrics", "names", "message"),
         [
             (["mrr"], "canonic", "names must be one of 'canonical', 'asked', 'slug'; got 'canonic'"),
-            (["ndcg@10", "mrr"], {"ndgc@10": "x"}, "names has 'ndgc@10'.*Did you mean 'ndcg@10'.*Here: ndcg@10, mrr, ndcg_exp@10"),
+            (["ndcg@10", "mrr"], {"ndgc@10": "x"},
+                "names has 'ndgc@10'.*Did you mean 'ndcg@10'.*Here: ndcg@10, mrr, ndcg_exp@10"),
             (["mrr", "map"], {"mrr": "x", "map": "x"}, r"mrr and map would both be logged as 'x'.*names=\{"),
-            (["mrr", "map"], {"mrr": "map", "map": "mrr"}, "map would be logged as 'mrr', which is the name of mrr here"),
+            (["mrr", "map"], {"mrr": "map", "map": "mrr"},
+                "map would be logged as 'mrr', which is the name of mrr here"),
             (["mrr", "p@3"], {"mrr": "p@3"}, "mrr would be logged as 'p@3', which is the name of precision@3 here"),
             (["ndcg@10"], {"ndcg@10": "a", ltr.NDCG(k=10): "b"}, "gives ndcg_exp@10 two names, 'a' and 'b'"),
             (["ndcg@10", "ndcg_exp@10"], "asked", "'ndcg@10' and 'ndcg_exp@10' are the same metric, ndcg_exp@10"),

@@ -199,9 +199,9 @@ def test_the_verdict_counts_what_the_adjusted_p_values_say(rows: list[Any], sent
 def test_what_was_tested_stands_below(page: Page) -> None:
     text = " ".join("".join(page.texts).split())
     assert (
-        "Tested by a paired randomization test, two-sided, over 120 queries, p-values adjusted by Holm over the models of each metric; "
-        "“unclear” above an adjusted p of 0.05. Intervals: 95%, the wider of BCa bootstrap and Student's t, not adjusted."
-        in text
+        "Tested by a paired randomization test, two-sided, over 120 queries, p-values adjusted by Holm over the models "
+        "of each metric; “unclear” above an adjusted p of 0.05. Intervals: 95%, the wider of BCa bootstrap and "
+        "Student's t, not adjusted." in text
     )
 
 

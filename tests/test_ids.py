@@ -36,7 +36,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return partial(in_process, capsys)
 
 
-# -- the rule -----------------------------------------------------------------------------------------------------------
+# -- the rule --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_whole_numbers_come_first_and_other_ids_as_text() -> None:
     assert order_of_text("9") < order_of_text("10") < order_of_text("007")
 
 
-# -- within one data set --------------------------------------------------------------------------------------------------
+# -- within one data set ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_ids_of_two_types_in_two_partitions_are_refused_by_name() -> None:
         assert evaluate(frame, metrics="mrr").qid.tolist() == [7, 8, "9", "10"]
 
 
-# -- between data sets ----------------------------------------------------------------------------------------------------
+# -- between data sets -----------------------------------------------------------------------------
 
 
 class Data:
@@ -296,7 +296,9 @@ def test_row_labels_that_read_as_ids_of_another_type_are_refused(data: Data) -> 
     counted = pd.Series([1.0, 2.0])
     with pytest.raises(ltr.LtrValueError, match="the queries have the same ids in another order"):
         ltr.Queries([1, 0], qid=["1", "0"], query_weight=counted)
-    assert ltr.Queries([1, 0], qid=["0", "1"], query_weight=counted).weight.tolist() == [1, 2]  # type: ignore[union-attr]
+    weight = ltr.Queries([1, 0], qid=["0", "1"], query_weight=counted).weight
+    assert weight is not None
+    assert weight.tolist() == [1, 2]
 
 
 def test_a_report_of_models_whose_ids_have_two_types(data: Data) -> None:
@@ -347,7 +349,7 @@ def test_the_command_saves_from_one_file_and_compares_on_another(
     assert json.loads(done.out)["rows"] == json.loads(json.dumps([row.to_dict() for row in expected.rows]))
 
 
-# -- ids that really differ -----------------------------------------------------------------------------------------------
+# -- ids that really differ ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

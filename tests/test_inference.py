@@ -57,7 +57,9 @@ def column(values: Any) -> np.ndarray:
 
 
 def differences(n: int, k: int = 1, seed: int = 0) -> np.ndarray:
-    """Like those of NDCG: many zeros, a longer tail on one side, and a different set of queries left out of some columns."""
+    """Like those of NDCG: many zeros, a longer tail on one side, and a different set of queries
+    left out of some columns.
+    """
     rng = np.random.default_rng(seed)
     values = np.where(rng.random((n, k)) < 0.3, 0.0, rng.gamma(1.5, 0.15, (n, k)) - 0.19)
     values[rng.random(n) < 0.1, : k // 2] = np.nan
@@ -292,7 +294,9 @@ def test_drawn_randomization_against_a_loop(weighted: bool, clustered: bool) -> 
 
 
 def test_ties_of_many_units_count_as_equal() -> None:
-    """Thirty queries of +-0.1: the sum is a binomial variable, half of whose mass a strict comparison would lose to rounding."""
+    """Thirty queries of +-0.1: the sum is a binomial variable, half of whose mass a strict
+    comparison would lose to rounding.
+    """
     d = 0.1 * np.array([1] * 18 + [-1] * 12) + 0.0
     d += np.random.default_rng(0).choice([0, 2e-17], 30)
     expected = stats.binomtest(18, 30).pvalue
@@ -404,10 +408,11 @@ def test_queries_left_out_do_not_count(test: str) -> None:
 
 
 def monte_carlo_error(confidence: float, n_resamples: int) -> float:
-    """Four standard deviations, in standard errors of the mean, of the difference between two BCa ends of near normal means.
+    """Four standard deviations, in standard errors of the mean, of the difference between two BCa
+    ends of near normal means.
 
-    Each is a quantile of the resampled means, of variance q (1 - q) / B / phi(z)^2, at a level that moves with twice z0, whose
-    variance is 1 / 4 / B / phi(0)^2.
+    Each is a quantile of the resampled means, of variance q (1 - q) / B / phi(z)^2, at a level that
+    moves with twice z0, whose variance is 1 / 4 / B / phi(0)^2.
     """
     q = (1 - confidence) / 2
     of_quantile = q * (1 - q) / stats.norm.pdf(stats.norm.ppf(q)) ** 2
@@ -808,8 +813,10 @@ def test_effect_size_with_weights() -> None:
         (lambda s: p_values(s, seed=-1), LtrValueError, "0 or more.* Got -1"),
         (lambda s: intervals(s, seed="a"), (LtrTypeError, LtrValueError), "Got 'a'"),
         (lambda s: intervals(s, seed=0.5), LtrTypeError, "Got 0.5"),
-        (lambda s: intervals(s, "basic"), LtrValueError, "method must be one of 'wider', 'bca', 'percentile', 't'; got 'basic'"),
-        (lambda s: intervals(s, confidence=95), LtrValueError, "confidence must be a number between 0 and 1, such as 0.95. Got 95"),
+        (lambda s: intervals(s, "basic"), LtrValueError,
+            "method must be one of 'wider', 'bca', 'percentile', 't'; got 'basic'"),
+        (lambda s: intervals(s, confidence=95), LtrValueError,
+            "confidence must be a number between 0 and 1, such as 0.95. Got 95"),
         (lambda s: intervals(s, confidence=1), LtrValueError, "Got 1"),
         (lambda s: intervals(s, confidence=True), LtrValueError, "Got True"),
         (lambda s: intervals(s, confidence=float("nan")), LtrValueError, "Got nan"),

@@ -1,4 +1,6 @@
-"""What the words promise, counted over many experiments: p-values are uniform without a difference, intervals cover the truth."""
+"""What the words promise, counted over many experiments: p-values are uniform without a difference,
+intervals cover the truth.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ N_EXPERIMENTS = 400
 
 
 def error_of(rate: float, n: int = N_EXPERIMENTS) -> float:
-    """Three and a half standard errors of a rate over the experiments: one test in two thousand would fail by chance."""
+    """Three and a half standard errors of a rate over the experiments: one test in two thousand
+    would fail by chance.
+    """
     return 3.5 * float(np.sqrt(rate * (1 - rate) / n))
 
 
@@ -137,7 +141,9 @@ def test_intervals_of_few_skewed_queries_cover_like_the_t_interval(method: str) 
 
 
 def test_intervals_that_take_clusters_for_single_queries_are_too_narrow() -> None:
-    """The queries of a cluster, 2.5 on average, fare alike here: their 95% intervals covered the truth in 77% of these experiments."""
+    """The queries of a cluster, 2.5 on average, fare alike here: their 95% intervals covered the
+    truth in 77% of these experiments.
+    """
     taken_for_queries = covers("bca", "clusters taken for queries", 300, 200)
     assert taken_for_queries < 0.95 - 2 * error_of(0.95, 200)
     assert taken_for_queries < covers("bca", "clusters", 300, 200) - 0.08

@@ -1,4 +1,6 @@
-"""Team Draft and Pairwise Preference Multileaving against walks of all their courses, outside values and the properties they are known for."""
+"""Team Draft and Pairwise Preference Multileaving against walks of all their courses, outside
+values and the properties they are known for.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def close(found: Any, expected: Sequence[Any]) -> bool:
     return np.allclose(found, [float(one) for one in expected], rtol=1e-12, atol=1e-12)
 
 
-# -- outside values -------------------------------------------------------------------------------------------------------
+# -- outside values --------------------------------------------------------------------------------
 
 
 def test_reference_values_of_ppm(reference_values: Path) -> None:
@@ -181,7 +183,7 @@ def test_differences_are_twice_those_of_the_authors(
     assert close(credit[0] - credit, [2 * Fraction(one) for one in ahead.split()])
 
 
-# -- every course ---------------------------------------------------------------------------------------------------------
+# -- every course ----------------------------------------------------------------------------------
 
 
 @st.composite
@@ -298,7 +300,7 @@ def test_mixed_as_often_as_it_is_probable(make: Callable[..., Any], rankings: An
     assert len(lists) == 1 or stats.chisquare(observed, expected).pvalue > 1e-4
 
 
-# -- properties -----------------------------------------------------------------------------------------------------------
+# -- properties ------------------------------------------------------------------------------------
 
 
 def expected_credit(
@@ -340,7 +342,9 @@ def test_random_clicks_give_every_ranker_the_same_under_team_draft(n_rankers: in
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_better_ranker_gets_more_credit_under_ppm(seed: int) -> None:
-    """Relevant documents stand never lower and one higher, all documents are shown, and relevant ones are clicked more often."""
+    """Relevant documents stand never lower and one higher, all documents are shown, and relevant
+    ones are clicked more often.
+    """
     rng = np.random.default_rng(seed)
     n_cases = 0
     while n_cases < 15:
@@ -359,7 +363,9 @@ def test_a_better_ranker_gets_more_credit_under_ppm(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_better_ranker_gets_no_less_credit_where_lists_are_cut_short(seed: int) -> None:
-    """One relevant document moves up and all else keeps its order: what is shown may not tell, but never tells the opposite."""
+    """One relevant document moves up and all else keeps its order: what is shown may not tell, but
+    never tells the opposite.
+    """
     rng = np.random.default_rng(seed)
     told = 0
     for _ in range(15):
@@ -430,7 +436,7 @@ def test_order_of_rankers_and_names_of_documents_do_not_matter(
         assert one.probability(shown) == pytest.approx(two.probability(renamed), rel=1e-12)
 
 
-# -- inputs of other kinds ------------------------------------------------------------------------------------------------
+# -- inputs of other kinds -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", METHODS)
@@ -518,7 +524,7 @@ def test_random_state(make: Callable[..., Any]) -> None:
     assert np.array_equal(state, np.random.get_state()[1])  # noqa: NPY002
 
 
-# -- bad input ------------------------------------------------------------------------------------------------------------
+# -- bad input -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", METHODS)

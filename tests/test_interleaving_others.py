@@ -1,4 +1,6 @@
-"""Balanced, Probabilistic and Optimized interleaving against walks of all their courses, exact programs, published examples and known properties."""
+"""Balanced, Probabilistic and Optimized interleaving against walks of all their courses, exact
+programs, published examples and known properties.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,7 @@ def documents_of(shown: Shown) -> Documents:
     return tuple(shown.documents)
 
 
-# -- Balanced -------------------------------------------------------------------------------------------------------------
+# -- Balanced --------------------------------------------------------------------------------------
 
 
 def balanced_lists(a: Sequence[Hashable], b: Sequence[Hashable], length: int) -> dict[Documents, Fraction]:
@@ -191,7 +193,7 @@ def test_balanced_prefers_a_ranker_under_clicks_that_know_nothing() -> None:
     assert wins == {1: 4, -1: 2}
 
 
-# -- Probabilistic --------------------------------------------------------------------------------------------------------
+# -- Probabilistic ---------------------------------------------------------------------------------
 
 
 def draws(ranking: Sequence[Hashable], documents: Documents, tau: int) -> dict[Hashable, Fraction]:
@@ -368,7 +370,7 @@ def test_probabilistic_refuses_replace(replace: Any) -> None:
         Probabilistic([A, B], replace=replace)
 
 
-# -- Optimized ------------------------------------------------------------------------------------------------------------
+# -- Optimized -------------------------------------------------------------------------------------
 
 
 def allowed_lists(given_rankings: Rankings, length: int | None) -> list[Documents]:
@@ -411,7 +413,9 @@ def differences_of(of_places: list[list[Fraction]]) -> list[Fraction]:
 
 
 def solved(columns: list[list[Fraction]], target: list[Fraction]) -> list[Fraction] | None:
-    """Return the weights with which independent columns add up to the target; None if they are dependent, or nothing does."""
+    """Return the weights with which independent columns add up to the target; None if they are
+    dependent, or nothing does.
+    """
     rows = [[*row, goal] for row, goal in zip(zip(*columns, strict=True), target, strict=True)]
     for at in range(len(columns)):
         pivot = next((row for row in rows[at:] if row[at]), None)
@@ -616,7 +620,7 @@ def test_optimized_refuses(options: dict[str, Any], message: str) -> None:
         Optimized([A, B], random_state="zero")
 
 
-# -- all of them ----------------------------------------------------------------------------------------------------------
+# -- all of them -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("made", MADE)

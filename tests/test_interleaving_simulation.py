@@ -213,7 +213,9 @@ def test_what_is_not_retrieved_is_not_shown() -> None:
 
 
 def test_ties_of_scores() -> None:
-    """Rows list the relevant document first: a model without opinion shows it first under "stable", anywhere under "random"."""
+    """Rows list the relevant document first: a model without opinion shows it first under "stable",
+    anywhere under "random".
+    """
     y = np.tile([2, 0, 0, 0], 200)
     qid = np.repeat(np.arange(200), 4)
     models = {"none": np.zeros(800), "wrong": -y}
@@ -253,7 +255,7 @@ def test_lists_of_hundreds(method: str) -> None:
     assert np.isfinite(outcome.credit).all()
 
 
-# -- what is refused ----------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 Y, QID, MODELS = [1, 0, 2], [1, 1, 1], {"a": [1, 2, 3], "b": [3, 2, 1]}
 GOOD: dict[str, Any] = {"qid": QID, "method": "ppm", "clicks": INFORMATIONAL, "impressions": 10}
@@ -337,7 +339,9 @@ def test_users_of_a_longer_scale_are_a_warning() -> None:
 
 
 def test_many_pairs_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists of hundreds have so many pairs of places that a block's impressions are taken in parts: with the same outcome."""
+    """Lists of hundreds have so many pairs of places that a block's impressions are taken in parts:
+    with the same outcome.
+    """
     y, qid, scores = made([40, 25], 3, 11)
 
     def credit() -> Any:

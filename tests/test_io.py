@@ -356,7 +356,7 @@ def test_columns_of_csv_that_stay_text(tmp_path: Path) -> None:
     assert read_table(path, text=["docid"])["score"].tolist() == [1, 2]
 
 
-# -- scores alone -----------------------------------------------------------------------------------------------------------
+# -- scores alone ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", ">f8", "int8", "bool"])
@@ -449,7 +449,7 @@ def test_npy_that_is_refused(tmp_path: Path) -> None:
         read_scores(tmp_path / "cut.txt.gz")
 
 
-# -- labels of LETOR --------------------------------------------------------------------------------------------------------
+# -- labels of LETOR -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("label", ["-1", "nan", "inf"])

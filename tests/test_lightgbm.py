@@ -145,7 +145,8 @@ def test_the_rankers_eval_metric(split: tuple[Any, ...]) -> None:
     log = ltr.PerQueryLog()
     ranker.fit(
         X, y, group=ltr.qid_to_group(qid), **validation_sets((Xv, yv)), eval_group=[ltr.qid_to_group(qidv)],
-        eval_sample_weight=[weight], eval_metric=eval_metric(METRICS, log=log), callbacks=[lgb.early_stopping(3, verbose=False)],
+        eval_sample_weight=[weight], eval_metric=eval_metric(METRICS, log=log),
+        callbacks=[lgb.early_stopping(3, verbose=False)],
     )  # fmt: skip
     history = ranker.evals_result_["valid_0"]
     best = ranker.best_iteration_ - 1  # the model keeps no tree beyond
@@ -252,7 +253,8 @@ class TestNames:
         ("params", "metrics", "logged"),
         [
             ({"metric": "map", "eval_at": [10]}, feval("map@3"), ["map@10", "map@3"]),
-            ({"metric": "map", "eval_at": [10]}, feval("map@10", convention="lightgbm"), ["map@10", "map(rel=>0.5)@10"]),
+            ({"metric": "map", "eval_at": [10]}, feval("map@10", convention="lightgbm"),
+                ["map@10", "map(rel=>0.5)@10"]),
             ({"metric": "ndcg", "eval_at": [10]}, feval("ndcg@10"), ["ndcg@10", "ndcg_exp@10"]),
             ({"metric": "None", "eval_at": [10]}, feval("map@10"), ["map@10"]),
             ({"metric": "custom"}, feval("map@5"), ["map@5"]),

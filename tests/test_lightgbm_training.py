@@ -56,7 +56,9 @@ def train(
 
 
 def check(booster: lgb.Booster, logged: dict[str, list[float]], part: Part, rounds: list[int] | None = None) -> None:
-    """Each round's values are those of the model of so many trees, to the last bit; trees of `init_model` come first."""
+    """Each round's values are those of the model of so many trees, to the last bit; trees of
+    `init_model` come first.
+    """
     X, y, qid = part
     n_rounds = len(logged[METRICS[0]])
     before = booster.num_trees() - n_rounds

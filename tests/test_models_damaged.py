@@ -64,7 +64,8 @@ LIGHTGBM_KINDS: dict[str, dict[str, Any]] = {
         "min_data_per_group": 1,
         "max_cat_to_onehot": 1,
     },
-    "linear, forest": {"objective": "regression", "linear_tree": True, "boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5},
+    "linear, forest": {"objective": "regression", "linear_tree": True, "boosting": "rf", "bagging_freq": 1,
+        "bagging_fraction": 0.5},
     "stumps": {"num_leaves": 2},
     "deep": {"num_leaves": 300, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 0.0},
     "path smooth": {"path_smooth": 1.0},
@@ -192,8 +193,10 @@ def test_weights_of_dart_are_read_beside_the_trees_too(originals: Path, tmp_path
 
 LIGHTGBM_RULES: dict[str, tuple[str, str, str, str]] = {
     "a loop": ("plain", r"left_child=\d+", "left_child=0", "tree 0: two ways lead to node 0, so this is not a tree"),
-    "no number": ("plain", r"right_child=\S+", "right_child=}", "tree 0: right_child has the entry '}', which is not a number"),
-    "an underscore": ("plain", r"right_child=\S+", "right_child=1_0", "right_child has the entry '1_0', which is not a number"),
+    "no number": ("plain", r"right_child=\S+", "right_child=}",
+        "tree 0: right_child has the entry '}', which is not a number"),
+    "an underscore": ("plain", r"right_child=\S+", "right_child=1_0",
+        "right_child has the entry '1_0', which is not a number"),
     "a long number": ("plain", r"right_child=\S+", "right_child=" + "1" * 5000, "right_child has the entry '1111"),
     "a split that is none": ("plain", r"left_child=\S+", "left_child=5", r"entry 0 of left_child is 5, and must be -6 to 4"),
     "a leaf that is none": ("plain", r"left_child=\S+", "left_child=-7", r"entry 0 of left_child is -7, and must be -6 to 4"),
@@ -201,10 +204,12 @@ LIGHTGBM_RULES: dict[str, tuple[str, str, str, str]] = {
     "too many leaves": ("plain", r"num_leaves=6", "num_leaves=1000000000000", "must be 0 to 2147483647"),
     "many leaves": ("plain", r"num_leaves=6", "num_leaves=2000000000", "leaf_value has 6 entries, expected 2000000000"),
     "no leaves": ("constant", r"num_leaves=1\n(.*\n)*?leaf_value=.*", "num_leaves=0\nleaf_value=", "it has no leaves"),
-    "a feature that is none": ("plain", r"split_feature=\d", "split_feature=5", "entry 0 of split_feature is 5, and must be 0 to 4"),
+    "a feature that is none": ("plain", r"split_feature=\d", "split_feature=5",
+        "entry 0 of split_feature is 5, and must be 0 to 4"),
     "a negative feature": ("plain", r"split_feature=\d", "split_feature=-1", "entry 0 of split_feature is -1"),
     "no threshold": ("plain", r"threshold=\S+", "threshold=nan", "threshold has the entry 'nan'"),
-    "an infinite threshold": ("plain", r"threshold=\S+", "threshold=1e999", "entry 0 of threshold is inf, and must be a finite number"),
+    "an infinite threshold": ("plain", r"threshold=\S+", "threshold=1e999",
+        "entry 0 of threshold is inf, and must be a finite number"),
     "an infinite leaf": ("plain", r"leaf_value=\S+", "leaf_value=-1e999", "entry 0 of leaf_value is -inf"),
     "a decision that is none": ("plain", r"decision_type=\d+", "decision_type=12", "entry 0 of decision_type is 12, and must be 0 to 11"),
     "a set that is none": ("plain", r"decision_type=\d+", "decision_type=1", "threshold must be the number of one of 0 sets"),
@@ -218,8 +223,10 @@ LIGHTGBM_RULES: dict[str, tuple[str, str, str, str]] = {
     "many sets": ("categories", r"num_cat=[1-9]", "num_cat=2000000000", "cat_boundaries has .* expected 2000000001"),
     "sets beyond the words": ("categories", r"cat_boundaries=0 \d+", "cat_boundaries=0 99", "of cat_boundaries is 99, and must be 0 to"),
     "sets that fall": ("categories", r"cat_boundaries=0", "cat_boundaries=1", "cat_boundaries must rise from 0 to"),
-    "words of 33 bits": ("categories", r"cat_threshold=\d+", "cat_threshold=4294967296", "entry 0 of cat_threshold is 4294967296"),
-    "linear terms": ("linear", r"leaf_features=( *)\d", r"leaf_features=\g<1>5", "of leaf_features is 5, and must be 0 to 4"),
+    "words of 33 bits": ("categories", r"cat_threshold=\d+", "cat_threshold=4294967296",
+        "entry 0 of cat_threshold is 4294967296"),
+    "linear terms": ("linear", r"leaf_features=( *)\d", r"leaf_features=\g<1>5",
+        "of leaf_features is 5, and must be 0 to 4"),
     "number of terms": ("linear", r"num_features=(.*)1", r"num_features=\g<1>5", "leaf_features has .* entries"),
     "coefficients": ("linear", r"leaf_coeff=( *)\S+", r"leaf_coeff=\g<1>nan", "leaf_coeff has the entry 'nan'"),
     "a leaf's constant": ("linear", r"leaf_const=\S+ ", "leaf_const=", "leaf_const has 5 entries, expected 6"),
@@ -234,7 +241,8 @@ LIGHTGBM_RULES: dict[str, tuple[str, str, str, str]] = {
     "an unknown line in the head": ("plain", r"label_index", "label_indey", "the head has an unknown line label_indey"),
     "sizes": ("plain", r"tree_sizes=\d+", "tree_sizes=7", "tree_sizes says that the trees have"),
     "NUL": ("plain", r"version", "ver\0sion", "it holds a NUL"),
-    "deep categories": ("plain", r"pandas_categorical:null", "pandas_categorical:" + "[" * 100_000, "the line pandas_categorical is not JSON"),
+    "deep categories": ("plain", r"pandas_categorical:null", "pandas_categorical:" + "[" * 100_000,
+        "the line pandas_categorical is not JSON"),
 }  # fmt: skip
 
 
@@ -273,12 +281,16 @@ XGBOOST_RULES: dict[str, tuple[str, str, Any, str]] = {
     "children apart": ("plain", f"{TREE}/right_children/0", -1, "tree 1: a node has the child -1"),
     "a leaf with a child": ("constant", f"{TREE}/right_children/0", 0, "leaf 0 has a child"),
     "a parent that is none": ("plain", f"{TREE}/parents/1", 10**6, "of parents is 1000000"),
-    "another parent": ("plain", f"{TREE}/parents/1", 2, "the children of node 0 do not follow one another, or have another parent"),
+    "another parent": ("plain", f"{TREE}/parents/1", 2,
+        "the children of node 0 do not follow one another, or have another parent"),
     "a feature that is none": ("plain", f"{TREE}/split_indices/0", 5, "node 0 splits feature 5 of 5"),
-    "a huge feature": ("plain", f"{TREE}/split_indices/0", 2**64 + 1, "entry 0 of split_indices is 18446744073709551617"),
+    "a huge feature": ("plain", f"{TREE}/split_indices/0", 2**64 + 1,
+        "entry 0 of split_indices is 18446744073709551617"),
     "no threshold": ("plain", f"{TREE}/split_conditions/0", float("nan"), "node 0 splits feature . of 5 at nan"),
-    "an infinite leaf": ("constant", f"{TREE}/split_conditions/0", float("inf"), "leaf 0 has a child, or a value that is not finite"),
-    "a leaf beyond float32": ("constant", f"{TREE}/split_conditions/0", 1e39, "leaf 0 has a child, or a value that is not finite"),
+    "an infinite leaf": ("constant", f"{TREE}/split_conditions/0", float("inf"),
+        "leaf 0 has a child, or a value that is not finite"),
+    "a leaf beyond float32": ("constant", f"{TREE}/split_conditions/0", 1e39,
+        "leaf 0 has a child, or a value that is not finite"),
     "text": ("plain", f"{TREE}/split_conditions/0", "1", "split_conditions must be numbers"),
     "a fraction": ("plain", f"{TREE}/left_children/0", 1.0, "left_children must be whole numbers"),
     "a default": ("plain", f"{TREE}/default_left/0", 2, "entry 0 of default_left is 2, and must be 0 to 1"),
@@ -377,7 +389,8 @@ def test_each_rule_of_ubjson(rule: str) -> None:
 
 
 def test_ubjson_as_values() -> None:
-    content = b"{U\x01a[$d#U\x02\x3d\xcc\xcc\xcd\x7f\xc0\x00\x00i\x01b[TFZSU\x01xi\xffD\x3f\xf0\0\0\0\0\0\0]i\x01c[#U\x01[$l#U\x00}"
+    content = b"{U\x01a[$d#U\x02\x3d\xcc\xcc\xcd\x7f\xc0\x00\x00i\x01b[TFZSU\x01xi\xffD\x3f\xf0\0\0\0\0\0\0]"
+    content += b"i\x01c[#U\x01[$l#U\x00}"
     value = parse(content)
     assert value["a"][0] == 0.1
     assert np.isnan(value["a"][1])

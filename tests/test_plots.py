@@ -531,7 +531,8 @@ sys.modules["matplotlib"] = None
 import numpy as np
 from ltr_metrics.report.plots import DifferencesDisplay
 from ltr_metrics.report.plots.svg import svg_of
-shown = DifferencesDisplay(difference=np.array([0.5]), mean=0.1, low=0, high=1, metric="mrr", model="a", baseline="b", confidence=0.95)
+names = {"metric": "mrr", "model": "a", "baseline": "b"}
+shown = DifferencesDisplay(difference=np.array([0.5]), mean=0.1, low=0, high=1, confidence=0.95, **names)
 print(shown.wins)
 for draw in (shown.plot, lambda: svg_of(shown, "a")):
     try:
@@ -636,7 +637,8 @@ def test_metrics_of_another_scale_have_their_own_axis() -> None:
     large = comparison.metrics[2]
     assert comparison["cg"].difference == 0  # of the whole list, whatever the ranking
     assert abs(comparison[large].ci_high) > 10 * max(abs(comparison[one].ci_high) for one in ("map", "ndcg@10"))
-    titles = [f.title for f in figures_of(report_of(comparison)) if f.name.startswith("comparison")]  # type: ignore[arg-type]
+    figures = figures_of(report_of(comparison))  # type: ignore[arg-type]
+    titles = [figure.title for figure in figures if figure.name.startswith("comparison")]
     assert titles == [f"Difference to {BASE} in map, cg, ndcg_exp@10", f"Difference to {BASE} in {large}"]
 
 

@@ -173,7 +173,7 @@ def test_latex_keeps_names_in_its_comments_and_cells(run: Run, table: Path, comm
     assert not [line for line in outside if r"\immediate" in line or line.startswith(("b", "c"))]
 
 
-# -- data keep what they are --------------------------------------------------------------------------------------------
+# -- data keep what they are -----------------------------------------------------------------------
 
 
 def test_csv_and_json_hold_names_as_they_are(run: Run, table: Path) -> None:

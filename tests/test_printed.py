@@ -1,4 +1,6 @@
-"""Results as text and as HTML: one description gives both, names are text and never markup, and no result forgets it."""
+"""Results as text and as HTML: one description gives both, names are text and never markup, and no
+result forgets it.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ def of_ranked(labels: list[float], *metrics: str | ltr.Metric) -> list[float]:
 
 
 def test_two_definitions_of_ndcg() -> None:
-    """szdr, "NDCG no 2 tsu no teigi to tokucho no hikaku" (a blog article): its NDCG1 is Jarvelin's, its NDCG2 Burges's."""
+    """szdr, "NDCG no 2 tsu no teigi to tokucho no hikaku" (a blog article): its NDCG1 is
+    Jarvelin's, its NDCG2 Burges's.
+    """
     rankings = [[5, 3, 3, 3, 3, 3, 0, 0, 0, 0], [3, 3, 3, 3, 3, 0, 0, 0, 0, 5], [5, 0, 0, 0, 0, 3, 3, 3, 3, 3]]
     got = [of_ranked(labels, "ndcg_lin(discount=jarvelin)", "ndcg_exp") for labels in rankings]
     np.testing.assert_allclose(got, [[1, 1], [0.880436, 0.628019], [0.727944, 0.894617]], atol=5e-7)

@@ -1,6 +1,8 @@
-"""Per-query output of three reference programs on MQ2008, ranked by one feature (25 BM25, 40 LMIR.JM), ties in file order.
+"""Per-query output of three reference programs on MQ2008, ranked by one feature (25 BM25, 40
+LMIR.JM), ties in file order.
 
-The programs are trec_eval 10, the evaluation script of LETOR 4.0, and the TREC web track's gdeval 1.3. They print 4 or 5 digits.
+The programs are trec_eval 10, the evaluation script of LETOR 4.0, and the TREC web track's gdeval
+1.3. They print 4 or 5 digits.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def compare(
     digits: int,
     **options: Any,
 ) -> None:
-    """Compare each measure under our name for it, in each query and in the row of means; NaN is a query that is left out."""
+    """Compare each measure under our name for it, in each query and in the row of means; NaN is a
+    query that is left out.
+    """
     queries, score = scored
     assert names.keys() == printed.keys()
     result = queries.evaluate(score, list(names.values()), **options)

@@ -57,7 +57,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ltr_metrics.report.figures.figures_of", lambda report: [])
 
 
-# -- the summary ----------------------------------------------------------------------------------------------------------
+# -- the summary -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,8 @@ def test_without_it_there_is_nothing_of_it(no_figures: None) -> None:
 MISUSES: dict[str, tuple[dict[str, Any], str]] = {
     "no method": ({"clicks": USERS}, "'method' is missing"),
     "neither": ({}, "'method' and 'clicks' is missing"),
-    "unknown option": ({"method": "ppm", "clicks": USERS, "impresions": 5}, "no option 'impresions'. Did you mean 'impressions'"),
+    "unknown option": ({"method": "ppm", "clicks": USERS, "impresions": 5},
+        "no option 'impresions'. Did you mean 'impressions'"),
     "no such method": ({"method": "ppn", "clicks": USERS}, "no method 'ppn'. Did you mean 'ppm'"),
     "grades": ({"method": "ppm", "clicks": ClickModel.perfect(3)}, "for the grades 0 to 2, but there is a document of grade 3"),
     "no users": ({"method": "ppm", "clicks": "informational"}, "clicks must be a ClickModel"),
@@ -230,7 +231,7 @@ def test_fractional_grades_one_model_and_queries_of_each_model_are_refused() -> 
     assert summarize(same, scores, "mrr", online=online).outcome is not None
 
 
-# -- tables ---------------------------------------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------------
 
 
 def flat(text: str) -> str:
@@ -307,9 +308,10 @@ def test_tables_show_the_numbers(report: Report, render: Any, parse: Any) -> Non
 def test_the_foot_says_what_was_simulated(report: Report) -> None:
     text = flat(as_text(report))
     assert (
-        "This is predicted from the labels and a click model, not from clicks of users: 3,000 impressions of queries drawn at random, mixed by "
-        "ppm, up to 10 documents shown, random state 0. Users look at the documents from the top, click one of grade 0, 1, 2, 3, 4 with "
-        "probability 0.4, 0.6, 0.7, 0.8, 0.9, and stop after it, clicked or not, with probability 0.1, 0.2, 0.3, 0.4, 0.5."
+        "This is predicted from the labels and a click model, not from clicks of users: 3,000 impressions of queries "
+        "drawn at random, mixed by ppm, up to 10 documents shown, random state 0. Users look at the documents from the "
+        "top, click one of grade 0, 1, 2, 3, 4 with probability 0.4, 0.6, 0.7, 0.8, 0.9, and stop after it, clicked or "
+        "not, with probability 0.1, 0.2, 0.3, 0.4, 0.5."
     ) in text
     error = report.summary["online"]["offline"]["error"]
     assert f"Clicks and ndcg_exp@10 disagree on the order of {3 * error:g} of 3 pairs of models." in text
@@ -319,8 +321,10 @@ def test_the_foot_says_what_was_simulated(report: Report) -> None:
     ("users", "words"),
     [
         (ClickModel.perfect(5), "with probability 0, 0.2, 0.4, 0.8, 1, and never stop."),
-        (ClickModel([0.5] * 5, [0.25] * 5, stop_only_after_click=True), "and stop after a click with probability 0.25, 0.25,"),
-        (ClickModel.position_based([0.5] * 5, [1, 0.5, 0.1]), "look at the places from the first on with probability 1, 0.5, 0.1, click one"),
+        (ClickModel([0.5] * 5, [0.25] * 5, stop_only_after_click=True),
+            "and stop after a click with probability 0.25, 0.25,"),
+        (ClickModel.position_based([0.5] * 5, [1, 0.5, 0.1]),
+            "look at the places from the first on with probability 1, 0.5, 0.1, click one"),
     ],
 )  # fmt: skip
 def test_the_foot_tells_of_the_users(users: ClickModel, words: str) -> None:
@@ -343,7 +347,7 @@ def test_the_foot_tells_of_weights_and_options() -> None:
     )
 
 
-# -- the page -------------------------------------------------------------------------------------------------------------
+# -- the page --------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -422,7 +426,7 @@ def test_names_of_models_are_text() -> None:
     assert as_markdown(report).count("<script") == 0
 
 
-# -- the command ----------------------------------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -497,7 +501,8 @@ BAD: dict[str, tuple[list[Any], str]] = {
     "random of none": ([*AB, "--interleave", "ppm", "--clicks", "random:0"], "number of grades, 1 or more, as in random:3"),
     "a name alone": ([*AB, "--interleave", "ppm", "--clicks", "perfect"], "must be NAME:GRADES.*Got 'perfect'"),
     "no number": ([*AB, "--interleave", "ppm", "--clicks", "0.1,x"], "must be NAME:GRADES.*Got '0.1,x'"),
-    "nothing behind the slash": ([*AB, "--interleave", "ppm", "--clicks", "0.1,1/"], "must be NAME:GRADES.*Got '0.1,1/'"),
+    "nothing behind the slash": ([*AB, "--interleave", "ppm", "--clicks", "0.1,1/"],
+        "must be NAME:GRADES.*Got '0.1,1/'"),
     "two slashes": ([*AB, "--interleave", "ppm", "--clicks", "0/1/1"], "must be NAME:GRADES.*Got '0/1/1'"),
     "no probability": ([*AB, "--interleave", "ppm", "--clicks", "0.1,1.5"], r"--clicks 0.1,1.5: click must be probabilities, 0 to 1. Got 1.5 at index 1"),
     "NaN": ([*AB, "--interleave", "ppm", "--clicks", "0.1,nan"], "click must be probabilities, 0 to 1. Got nan at index 1"),

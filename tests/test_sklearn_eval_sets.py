@@ -1,4 +1,6 @@
-"""Evaluation sets through `QueryRanker.fit`: the host's history is that of sets that are sorted by hand, without the ids."""
+"""Evaluation sets through `QueryRanker.fit`: the host's history is that of sets that are sorted by
+hand, without the ids.
+"""
 
 from __future__ import annotations
 

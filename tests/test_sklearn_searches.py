@@ -312,7 +312,10 @@ class TestQueriesThatDoNotArrive:
     def test_no_routing(self, rows: Rows) -> None:
         X, y, qid = rows
         search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=CV, error_score="raise")
-        message = r"the scorer has no queries: no qid was passed, and X has no column 'qid': it is a ndarray.*enable_metadata_routing=True"
+        message = (
+            "the scorer has no queries: no qid was passed, and X has no column 'qid': it is a ndarray"
+            ".*enable_metadata_routing=True"
+        )
         with pytest.raises(ltr.LtrTypeError, match=message):
             search.fit(X, y, qid=qid, groups=qid)  # fit gets qid, but without routing no scorer can
         with pytest.raises(ltr.LtrTypeError, match=message):

@@ -1,4 +1,6 @@
-"""Spark gives what one machine gives: every metric, whatever the partitions, the steps and the types; and folds keep queries whole."""
+"""Spark gives what one machine gives: every metric, whatever the partitions, the steps and the
+types; and folds keep queries whole.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +138,7 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation) -> None:
         np.testing.assert_allclose(found.weight, expected.weight[order], rtol=0, atol=1e-12)
 
 
-# -- the partition, without Spark ----------------------------------------------------------------------------------------------
+# -- the partition, without Spark ------------------------------------------------------------------
 
 
 def task(metrics: Any = "mrr", rows_at_once: int = 100_000, **options: Any) -> partition.Task:
@@ -190,7 +192,7 @@ def test_a_partition_without_rows_has_nothing_to_say() -> None:
     assert list(partition.evaluated(iter([]), task())) == []
 
 
-# -- evaluate ------------------------------------------------------------------------------------------------------------------
+# -- evaluate --------------------------------------------------------------------------------------
 
 
 def test_all_metrics_agree(spark: SparkSession) -> None:
@@ -371,7 +373,7 @@ def test_real_queries(spark: SparkSession, data: Path) -> None:
     same(evaluate(spark.createDataFrame(rows), metrics=metrics), local(rows, metrics))
 
 
-# -- what is refused -----------------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 def changed(frame: DataFrame, column: str, value: Any) -> DataFrame:
@@ -466,7 +468,7 @@ def test_frames_that_are_refused(spark: SparkSession) -> None:
         evaluate(frame.select("*", "label"))
 
 
-# -- the evaluator ---------------------------------------------------------------------------------------------------------------
+# -- the evaluator ---------------------------------------------------------------------------------
 
 
 def test_the_evaluator_is_one_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
@@ -506,7 +508,7 @@ def test_what_the_evaluator_refuses(spark: SparkSession) -> None:
         QueryEvaluator(predictionCol="predictions").evaluate(frame)
 
 
-# -- folds -----------------------------------------------------------------------------------------------------------------------
+# -- folds -----------------------------------------------------------------------------------------
 
 
 def test_folds_are_of_whole_queries_and_always_the_same(spark: SparkSession) -> None:
@@ -633,7 +635,7 @@ def test_cross_validation_of_a_ranker(spark: SparkSession, ranking: pd.DataFrame
     frame.unpersist()
 
 
-# -- docstrings ------------------------------------------------------------------------------------------------------------------
+# -- docstrings ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("module", [evaluation, evaluator, folds], ids=lambda module: module.__name__)

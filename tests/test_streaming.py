@@ -265,7 +265,7 @@ def test_mq2008_gives_the_same_bits(data: Path) -> None:
         same(found, expected)
 
 
-# -- what is refused --------------------------------------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------------------
 
 
 def write_parquet(path: Path, **columns: Any) -> Path:
@@ -279,7 +279,8 @@ def test_a_query_that_comes_back_is_refused(tmp_path: Path) -> None:
     for rows_at_once in range(1, 10):
         with pytest.raises(
             ltr.LtrValueError,
-            match=r"a.parquet, row 7: .*query 1 ended before and comes back.*polars.scan_parquet\(.*sort\('qid', maintain_order=True",
+            match=r"a.parquet, row 7: .*query 1 ended before and comes back.*"
+            r"polars.scan_parquet\(.*sort\('qid', maintain_order=True",
         ):
             evaluate_sorted(path, scores={"a": "s"}, rows_at_once=rows_at_once)
     letor = tmp_path / "a.txt"
@@ -471,7 +472,7 @@ def test_a_page_that_is_damaged_is_refused(tmp_path: Path) -> None:
         evaluate_sorted(path, scores={"a": "s"}, metrics="mrr", rows_at_once=1000)
 
 
-# -- what labels of all batches decide ----------------------------------------------------------------------------------------
+# -- what labels of all batches decide -------------------------------------------------------------
 
 
 def warned(work: Callable[[], Any]) -> list[str]:
@@ -532,7 +533,7 @@ def test_many_fractional_labels(tmp_path: Path) -> None:
     same(found, ltr.evaluate(y, score, qid=qid, metrics=metrics))
 
 
-# -- memory -----------------------------------------------------------------------------------------------------------------
+# -- memory ----------------------------------------------------------------------------------------
 
 
 def test_batches_are_whole_queries_of_about_the_rows_asked_for(tmp_path: Path) -> None:

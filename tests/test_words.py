@@ -121,7 +121,7 @@ def test_every_type_is_compared_with_the_program() -> None:
     assert {*html.CORRECTIONS, "none"} == {*get_args(words.Correction)}
 
 
-# -- signatures ---------------------------------------------------------------------------------------------------------
+# -- signatures ------------------------------------------------------------------------------------
 
 SAYS = re.compile(r'^\s*(\w+(?:, \w+)*) : (\{"[^}]*\})', re.MULTILINE)
 OPTIONS = {

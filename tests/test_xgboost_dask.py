@@ -1,4 +1,6 @@
-"""XGBoost on several workers: each round's metrics are those of one process, and an error of one worker is an error of all."""
+"""XGBoost on several workers: each round's metrics are those of one process, and an error of one
+worker is an error of all.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def table(rows: Rows) -> pd.DataFrame:
 
 
 def parted(client: Any, rows: Rows, n_parts: int, n_empty: int = 0) -> Any:
-    """Whole queries a partition, of unequal numbers, laid out over the workers in turn; partitions without rows come last."""
+    """Whole queries a partition, of unequal numbers, laid out over the workers in turn; partitions
+    without rows come last.
+    """
     frame = table(rows)
     ids = frame["qid"].unique()
     cuts = np.sort(np.random.default_rng(n_parts).choice(np.arange(1, len(ids)), n_parts - 1, replace=False))
@@ -419,7 +423,7 @@ def test_weights_and_another_launcher(client: Any, valid: Rows, cut: int) -> Non
     assert np.abs(np.subtract(unweighted, expected["mrr"])).max() > 1e-3
 
 
-# -- without a cluster ------------------------------------------------------------------------------------------------------
+# -- without a cluster -----------------------------------------------------------------------------
 
 
 class Together:

@@ -1,4 +1,6 @@
-"""Real fractional labels: Yandex's Internet Mathematics 2009, whose labels are probabilities, and what PFound was made for."""
+"""Real fractional labels: Yandex's Internet Mathematics 2009, whose labels are probabilities, and
+what PFound was made for.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 """A published experiment on MQ2008, as our simulation reproduces it.
 
-Five features of LETOR are the rankers. On each fold's test part, 10,000 impressions of 10 documents, 25 times: the share of the ten pairs on
-which the interleaving disagrees with NDCG@10 (linear gain) of the same documents. A user may stop behind each document, clicked or not; of
-two rankers the one that wins more impressions is better; a pair that is tied on one side counts one half.
+Five features of LETOR are the rankers. On each fold's test part, 10,000 impressions of 10
+documents, 25 times: the share of the ten pairs on which the interleaving disagrees with NDCG@10
+(linear gain) of the same documents. A user may stop behind each document, clicked or not; of two
+rankers the one that wins more impressions is better; a pair that is tied on one side counts one
+half.
 """
 
 from __future__ import annotations
@@ -58,7 +60,10 @@ class Cell(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether both published figures are within two standard errors: of the difference, for both are of so many runs."""
+        """Whether both published figures are within two standard errors of ours.
+
+        The standard error is that of the difference, because both figures are of so many runs.
+        """
         both = np.hypot(self.standard_error, self.published.standard_error)
         return all(abs(self.error - value) <= 2 * both for value in self.published[:2])
 

@@ -1,4 +1,7 @@
-"""Time a row from 10^5 to 10^7 rows, in one huge query and in a million tiny ones; the bare sort beside it, for that grows too."""
+"""Time a row from 10^5 to 10^7 rows, in one huge query and in a million tiny ones.
+
+The time of the bare sort is beside it, because that grows, too.
+"""
 
 from __future__ import annotations
 

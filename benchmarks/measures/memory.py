@@ -1,4 +1,7 @@
-"""Bytes a row of prepared queries and one evaluation, beyond the caller's arrays; NumPy tells tracemalloc of its memory."""
+"""Bytes a row of prepared queries and one evaluation, beyond the caller's arrays.
+
+NumPy reports its memory to tracemalloc.
+"""
 
 from __future__ import annotations
 

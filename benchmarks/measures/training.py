@@ -1,7 +1,7 @@
 """Seconds that metrics add to 50 rounds of training: ours, and the hosts' own.
 
-What is trained on is a tenth of what is evaluated, so that the difference of two trainings is not lost in their noise. All trainings
-have the validation set, so that all pay for its predictions.
+What is trained on is a tenth of what is evaluated, so that the difference of two trainings is not
+lost in their noise. All trainings have the validation set, so that all pay for its predictions.
 """
 
 from __future__ import annotations

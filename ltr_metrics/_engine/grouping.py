@@ -13,7 +13,6 @@ from ltr_metrics._engine.cache import Cache
 from ltr_metrics._engine.checks import (
     LARGEST_EXACT_INTEGER,
     AnyArray,
-    BoolArray,
     FloatArray,
     IntArray,
     as_numbers,
@@ -111,21 +110,18 @@ def _object_changes(ids: AnyArray) -> AnyArray:
 def _refuse_missing(
     ids: AnyArray, name: str, row_of: IntArray | None = None, *, what: str = "an id", unit: str = "row"
 ) -> None:
-    is_missing = _is_missing(ids)
+    if ids.dtype.kind == "f":
+        is_missing = np.isnan(ids)
+    elif ids.dtype.kind in "mM":
+        is_missing = np.isnat(ids)
+    elif ids.dtype == object:
+        is_missing = np.array([i is None or str(i) == "<NA>" or i != i for i in ids.tolist()], dtype=np.bool_)
+    else:
+        return
     if is_missing.any():
         entry = int(is_missing.argmax())
         row = entry if row_of is None else int(row_of[entry])
         raise LtrValueError(f"{name} must have {what} in every {unit}: it is missing at {unit} {row}.")
-
-
-def _is_missing(ids: AnyArray) -> BoolArray:
-    if ids.dtype.kind == "f":
-        return np.isnan(ids)
-    if ids.dtype.kind in "mM":
-        return np.isnat(ids)
-    if ids.dtype == object:
-        return np.array([i is None or str(i) == "<NA>" or i != i for i in ids.tolist()], dtype=np.bool_)
-    return np.zeros(len(ids), dtype=np.bool_)
 
 
 def _refuse_booleans_among_numbers(ids: AnyArray, name: str) -> None:

@@ -261,10 +261,7 @@ class LabelledQueries(GroupedRows):
 
 
 def _look_like_scores(grades: FloatArray, n_rows: int) -> bool:
-    """Whether fractional labels are at least eight, and more than half as many as rows.
-
-    No grade scale has so many.
-    """
+    """Whether at least eight fractional labels, more than half as many as rows, rule out grades."""
     if 2 * len(grades) <= n_rows:
         return False
     n_fractional = int(np.count_nonzero(grades != np.floor(grades)))
