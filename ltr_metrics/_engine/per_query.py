@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, IntArray, as_numbers, has_named_columns, named_columns, pandas_index
+from ltr_metrics._engine.checks import (
+    AnyArray,
+    FloatArray,
+    IntArray,
+    as_numbers,
+    has_named_columns,
+    named_columns,
+    pandas_index,
+)
 from ltr_metrics._engine.grouping import GroupedRows, label_codes, ordered_categories
 from ltr_metrics._engine.ids import id_texts
 from ltr_metrics.errors import LtrTypeError, LtrValueError
@@ -35,7 +43,7 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
     return query_weights
 
 
-def refuse_bad_weights(weight: FloatArray, name: str, where: Callable[[int], str]) -> None:
+def refuse_bad_weights(weight: AnyArray, name: str, where: Callable[[int], str]) -> None:
     """Raise an error if a weight is not finite or negative; ``where`` names an entry."""
     is_bad = ~(np.isfinite(weight) & (weight >= 0))
     if is_bad.any():
