@@ -52,7 +52,10 @@ BAD = {
         r"whole grades: got 1.5 at row 1 \(query 0\).*p=label",
     ),
     "no probability": ({"metrics": ["err(p=label)"]}, r"between 0 and 1.*got 2 at row 2"),
-    "no rel": ({"y_true": [0, 0.5, 2, 0], "metrics": ["map"]}, r"which labels are relevant.*got 0.5 at row 1.*map\(rel=0.5\)"),
+    "no rel": (
+        {"y_true": [0, 0.5, 2, 0], "metrics": ["map"]},
+        r"which labels are relevant.*got 0.5 at row 1.*map\(rel=0.5\)",
+    ),
     "overflow": (
         {"y_true": [0, 1, 1024, 0], "metrics": ["ndcg_exp"]},
         r"finite in float64.*grade 1024 at row 2.*ndcg_lin",
