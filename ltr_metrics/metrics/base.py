@@ -1,6 +1,7 @@
 """The base classes of metrics. A metric is an immutable value that gives one number for each query.
 
-Means over queries, weights and undefined values are no part of a metric: see `ltr_metrics.evaluation`.
+Means over queries, weights and undefined values are no part of a metric: see
+`ltr_metrics.evaluation`.
 """
 
 from __future__ import annotations
@@ -33,14 +34,15 @@ class Metric:
     NAME : str
         The canonical name without parameters.
     COMPLETED_BY : str
-        Prefix of the fields of a convention that complete this metric's names, if it is not ``NAME``.
+        Prefix of the fields of a convention that complete this metric's names, if it is not
+        ``NAME``.
     ALIASES : dict
         Further names that `metric` reads, with the parameters that each fixes.
     POSITIONAL : str or None
         The parameter that is written without its name, as in ``mean_of(margin)``.
     OF_GRADES_ALONE : bool
-        Whether the metric needs no more than the grades of the first ranks and the ties, if it has a cutoff.
-        A metric that looks at rows sets it to False.
+        Whether the metric needs no more than the grades of the first ranks and the ties, if it has
+        a cutoff. A metric that looks at rows sets it to False.
     """
 
     NAME: ClassVar[str]
@@ -86,7 +88,7 @@ class Metric:
         return re.sub(r"[^\w.]+", "-", spelled).replace("-_", "_").strip("-")
 
     def family(self) -> tuple[Any, ...]:
-        """Return a key that is equal for metrics that are computed together: all but the cutoff is equal."""
+        """Return all parameters but the cutoff: metrics of equal families are computed together."""
         return self._family
 
     @cached_property
@@ -110,7 +112,7 @@ class Metric:
         return [self.values(ranking) for _ in cutoffs]
 
     def _spelled(self) -> tuple[str, dict[str, Any]]:
-        """Return the name and the parameters in brackets, which are those that differ from their defaults."""
+        """Return the name, and the parameters that differ from their defaults."""
         changed = {
             f.name: getattr(self, f.name)
             for f in fields(self)
@@ -131,9 +133,10 @@ class RankMetric(Metric):
 
     - ``ranking.queries.grades`` has the distinct grades in ascending order.
       A value for each of them, such as a gain, is an array of the same length.
-    - ``ranking.expected(values, depth)`` gives such a value by rank; tied documents have the mean of their tie.
-      This is all you need for a metric that adds up values of documents.
-    - `ltr_metrics.metrics.tie_expectation` has expectations for other metrics, and `OpenTies` for a new one.
+    - ``ranking.expected(values, depth)`` gives such a value by rank; tied documents have the mean
+      of their tie. This is all you need for a metric that adds up values of documents.
+    - `ltr_metrics.metrics.tie_expectation` has expectations for other metrics, and `OpenTies` for a
+      new one.
     - ``ideal_by_rank(block, values, depth)`` gives the value by rank of the ideal ranking.
     - Inherit `BinaryMetric` for ``rel``: `relevant`, `lowest` and `n_relevant` (R).
     - Inherit `GainMetric` for ``gain``: `gains`.

@@ -44,7 +44,7 @@ class CascadeMetric(RankMetric):
         raise NotImplementedError
 
     def effective_depth(self, depth: int) -> int:
-        """Return the rank, at most ``depth``, below which all utilities add up to less than 2^-60."""
+        """Return the rank, up to ``depth``, below which all utilities sum to less than 2^-60."""
         return depth
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
@@ -68,11 +68,11 @@ class ERR(CascadeMetric):
         Cutoff; None is the whole list.
     max_grade : float, default 4
         The highest grade of the scale (not of the data). A label above it is an error.
-        If all labels are much lower, every value is small, so a warning says so: 0/1 labels on a scale
-        to 4 give a perfect query .0625.
+        If all labels are much lower, every value is small, so a warning says so: 0/1 labels on a
+        scale to 4 give a perfect query .0625.
     p : {"exp", "label"}, default "exp"
-        How a label becomes the probability to stop: by the mapping above, which needs whole grades, or as
-        the label itself, which must then be between 0 and 1.
+        How a label becomes the probability to stop: by the mapping above, which needs whole grades,
+        or as the label itself, which must then be between 0 and 1.
 
     References
     ----------
@@ -106,7 +106,7 @@ class ERR(CascadeMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class PFound(CascadeMetric):
-    r"""PFound: the probability that the user finds a relevant document; higher is better, from 0 to 1.
+    r"""PFound: the probability that the user finds a good document; higher is better, from 0 to 1.
 
     .. math:: pFound@k = \sum_{i=1}^{\min(k, n)} (1 - p_{break})^{i-1} \, pRel_i \prod_{j<i} (1 - pRel_j)
 
@@ -121,16 +121,16 @@ class PFound(CascadeMetric):
     p_break : float, default 0.15
         Probability that the user gives up after a document, from 0 to below 1.
     p_rel : {"label", "yandex", "exp"} or sequence of float, default "label"
-        How a label becomes the probability that the document is relevant to the user: the label itself,
-        which must be between 0 and 1; Yandex's table 0, .07, .14, .41, .61 for the grades 0 to 4; the mapping
-        of ERR; or a table by whole grades.
+        How a label becomes the probability that the document is relevant to the user: the label
+        itself, which must be between 0 and 1; Yandex's table 0, .07, .14, .41, .61 for the grades 0
+        to 4; the mapping of ERR; or a table by whole grades.
     max_grade : float, default 4
         The highest grade of the scale, for ``p_rel="exp"``.
 
     References
     ----------
-    Gulin, Karpovich, Raskovalov & Segalovich, Yandex at ROMIP'2009: optimization of ranking algorithms
-    by machine learning methods, ROMIP 2009.
+    Gulin, Karpovich, Raskovalov & Segalovich, Yandex at ROMIP'2009: optimization of ranking
+    algorithms by machine learning methods, ROMIP 2009.
 
     Examples
     --------

@@ -29,12 +29,12 @@ from ltr_metrics.metrics.shown import Judged, MeanOf
 
 OF_ANY_RANKING = (Judged, MeanOf)  # metrics that go with every convention
 NO_RELEVANT: tuple[NoRelevant, ...] = get_args(NoRelevant)
-HOSTS: tuple[HostOfGain, ...] = get_args(HostOfGain)  # training libraries with a setting for the gain
+HOSTS: tuple[HostOfGain, ...] = get_args(HostOfGain)  # hosts with a setting for the gain
 TIES: tuple[TiePolicy, ...] = get_args(TiePolicy)
 
 
 def checked_no_relevant(value: object) -> NoRelevant | float:
-    """Return a valid value of ``no_relevant``, a number as a float; raise an error for any other."""
+    """Return a valid value of ``no_relevant``, numbers as float; raise an error otherwise."""
     if isinstance(value, str):
         if value in NO_RELEVANT:
             return value
@@ -56,18 +56,21 @@ class Convention:
     name : str
     ties, no_relevant
         As for `evaluate`.
-        ``ndcg_no_relevant`` and ``recall_no_relevant`` are for one metric; None is as for all metrics.
+        ``ndcg_no_relevant`` and ``recall_no_relevant`` are for one metric; None is as for all
+        metrics.
     cutoff : int or None
         Cutoff of a name without ``@k``; None is the whole list.
     metrics : frozenset of str or None
-        Metrics of the system, by name without parameters; other names are an error. None is all metrics.
+        Metrics of the system, by name without parameters; other names are an error. None is all
+        metrics.
     uncut : frozenset of str
         Those of its metrics that have no cutoff.
     rel
         As for `Precision`, for all metrics that ask whether a document is relevant.
     host : {"lightgbm", "xgboost"} or None
-        Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``) replaces
-        ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the default of both.
+        Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
+        replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
+        default of both.
 
     Examples
     --------
@@ -142,8 +145,8 @@ CONVENTIONS: dict[str, Convention] = {
             host=None,
         ),
         Convention(
-            # With query weights, LightGBM's own NDCG differs: a query without a relevant document adds 1 to
-            # its sum, and not 1 x weight (docs/hosts.md; tests/test_conformance_lightgbm.py).
+            # With query weights, LightGBM's own NDCG differs: a query without a relevant document
+            # adds 1 to its sum, not 1 x weight (docs/hosts.md; tests/test_conformance_lightgbm.py).
             name="lightgbm",
             ties="stable",
             no_relevant=1,

@@ -60,7 +60,7 @@ class Precision(BinaryMetric, RankMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class Recall(BinaryMetric, RankMetric):
-    r"""Recall: the share of the relevant documents that are among the first k; higher is better, from 0 to 1.
+    r"""Recall: the share of all relevant documents in the first k; higher is better, from 0 to 1.
 
     .. math:: R@k = \frac{1}{R} \sum_{i=1}^{\min(k, n)} [y_i \ge rel]
 
@@ -121,7 +121,7 @@ class F1(BinaryMetric, RankMetric):
 
 
 class RPrec(BinaryMetric):
-    r"""R-precision: the share of relevant documents among the first R; higher is better, from 0 to 1.
+    r"""R-precision: the precision of the first R documents; higher is better, from 0 to 1.
 
     .. math:: \frac{1}{R} \sum_{i=1}^{\min(R, n)} [y_i \ge rel]
 

@@ -22,7 +22,7 @@ Discount = NamedDiscount | Callable[[FloatArray], FloatArray]
 
 
 class CG(RankMetric):
-    r"""Cumulative gain: the sum of the first k grades; higher is better, from 0 without an upper limit.
+    r"""Cumulative gain: the sum of the first k grades; higher is better, from 0 upwards.
 
     .. math:: CG@k = \sum_{i=1}^{\min(k, n)} y_i
 
@@ -67,10 +67,11 @@ class DCG(GainMetric, RankMetric):
     k : int, optional
         Cutoff; None is the whole list.
     gain : {"exp", "linear"}, sequence of float, or callable, default "exp"
-        ``"exp"`` is :math:`2^y - 1` (Burges et al., Learning to rank using gradient descent, ICML 2005).
-        ``"linear"`` is :math:`y` (Jarvelin & Kekalainen, Cumulated gain-based evaluation of IR techniques,
-        TOIS 2002). A sequence is a table, indexed by whole grades (LightGBM's ``label_gain``).
-        A callable gets the grades as float64 and returns as many gains; it must have a name.
+        ``"exp"`` is :math:`2^y - 1` (Burges et al., Learning to rank using gradient descent, ICML
+        2005). ``"linear"`` is :math:`y` (Jarvelin & Kekalainen, Cumulated gain-based evaluation of
+        IR techniques, TOIS 2002). A sequence is a table, indexed by whole grades (LightGBM's
+        ``label_gain``). A callable gets the grades as float64 and returns as many gains; it must
+        have a name.
     discount : {"log2", "jarvelin"} or callable, default "log2"
         ``"log2"`` is :math:`1 / \log_2(i + 1)`; ``"jarvelin"`` is 1 for the first rank and
         :math:`1 / \log_2 i` from the second on. A callable gets the ranks 1, 2, ... as float64.
@@ -78,7 +79,8 @@ class DCG(GainMetric, RankMetric):
     Raises
     ------
     LtrValueError
-        On evaluation, if a gain overflows float64, is not finite, or the table has no entry for a grade.
+        On evaluation, if a gain overflows float64, is not finite, or the table has no entry for a
+        grade.
 
     Examples
     --------
@@ -136,15 +138,17 @@ class NDCG(DCG):
 
     .. math:: NDCG@k = DCG@k / IDCG@k
 
-    where IDCG@k is the DCG@k of all the query's documents, ranked by grade. Undefined where IDCG@k is 0.
-    ``ndcg@k`` has the gain of the convention; the canonical names are ``ndcg_exp@k`` and ``ndcg_lin@k``.
+    where IDCG@k is the DCG@k of all the query's documents, ranked by grade. Undefined where IDCG@k
+    is 0. ``ndcg@k`` has the gain of the convention; the canonical names are ``ndcg_exp@k`` and
+    ``ndcg_lin@k``.
 
     Parameters
     ----------
     k, gain, discount
         As for `DCG`.
     short : {"pad", "zero"}, default "pad"
-        Value of a list shorter than ``k``: as if padded with documents of gain 0, or 0 (LETOR's script).
+        Value of a list shorter than ``k``: as if padded with documents of gain 0, or 0 (LETOR's
+        script).
 
     References
     ----------

@@ -22,7 +22,7 @@ from ltr_metrics.metrics.tie_expectation.first_relevant import (
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRelevant(BinaryMetric, RankMetric):
-    """A metric of the first relevant document: not a sum over ranks, but a function of one rank a query."""
+    """Base of the metrics of the first relevant document: a function of one rank per query."""
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
@@ -38,7 +38,7 @@ class FirstRelevant(BinaryMetric, RankMetric):
         return [self.where_defined(value, ranking) for value in values]
 
     def at_rank(self, rank: FloatArray) -> FloatArray:
-        """Return the value of a query whose first relevant document is at this rank, within the cutoff."""
+        """Return the value of a query whose first relevant document is at this rank."""
         raise NotImplementedError
 
     def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:

@@ -95,7 +95,7 @@ def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray,
 
 
 def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
-    """Raise an error if the ranking by grade is not the best one, because a gain is negative or falls."""
+    """Raise an error if a gain is negative or falls: the ideal ranking would not be the best."""
     wrong = (gains < 0) | (np.diff(gains, prepend=0.0) < 0)
     if wrong.any():
         grade = queries.grades[int(wrong.argmax())]
@@ -109,6 +109,7 @@ def _exponential(grades: FloatArray) -> FloatArray:
     """Return 2^y - 1 with all digits of small fractional grades, and exactly for whole ones."""
     whole = np.floor(grades)
     with np.errstate(over="ignore"):
-        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64)) - 1  # exp2 may be inexact for whole numbers
+        # exp2 may be inexact for whole numbers
+        exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64)) - 1
         small = np.expm1(np.minimum(grades, 1) * np.log(2))
         return np.where(whole == grades, exact, np.where(grades < 1, small, np.exp2(grades) - 1))

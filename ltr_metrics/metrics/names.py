@@ -60,11 +60,11 @@ class ParsedName:
     """A parsed name: the metric's class and the parameters that the name gives."""
 
     cls: type[Metric]
-    given: dict[str, Any]
+    parameters: dict[str, Any]
 
     def make(self, name: str, completed: dict[str, Any] | None = None) -> Metric:
-        """Make the metric; a parameter that the name leaves open has its completed value, or its default."""
-        parameters = {**(completed or {}), **self.given}
+        """Make the metric; open parameters have the completed value, or their default."""
+        parameters = {**(completed or {}), **self.parameters}
         missing = [f.name for f in fields(self.cls) if f.default is MISSING and f.name not in parameters]
         if missing:
             raise LtrValueError(f"{name!r} must give the {missing[0]}: write {self.cls.NAME}({missing[0]})@10.")
@@ -107,8 +107,8 @@ def metric(name: str | Metric | Callable[[Ranking], Any]) -> Metric:
     Parameters
     ----------
     name : str, Metric or callable
-        ``name``, ``name@k`` or ``name(parameter=value,...)@k``; other parameters have their defaults.
-        A function of a `Ranking` becomes a metric with the function's name.
+        ``name``, ``name@k`` or ``name(parameter=value,...)@k``; other parameters have their
+        defaults. A function of a `Ranking` becomes a metric with the function's name.
 
     Raises
     ------
@@ -136,9 +136,9 @@ def of_function(function: Callable[[Ranking], Any]) -> FunctionMetric:
     """Return a function of a `Ranking` as a metric."""
     if isinstance(function, type):
         raise LtrTypeError(f"A metric must be given as an object, not as its class: write {function.__name__}(...).")
-    made = FunctionMetric(function=function)
-    _refuse_unusable(made)
-    return made
+    function_metric = FunctionMetric(function=function)
+    _refuse_unusable(function_metric)
+    return function_metric
 
 
 def _refuse_unusable(metric: Metric) -> None:
@@ -194,21 +194,21 @@ def _parse(name: str) -> ParsedName:
             f"Known: {', '.join(sorted(_BY_NAME))}."
         )
     cls, fixed = _BY_NAME[form["name"]]
-    given = _parameters(cls, form["inside"], name)
-    twice = given.keys() & fixed.keys()
-    if twice:
-        raise LtrValueError(f"{name!r} gives {twice.pop()} twice: the name {form['name']!r} fixes it already.")
-    given |= fixed
+    parameters = _parameters(cls, form["inside"], name)
+    repeated = parameters.keys() & fixed.keys()
+    if repeated:
+        raise LtrValueError(f"{name!r} gives {repeated.pop()} twice: the name {form['name']!r} fixes it already.")
+    parameters |= fixed
     if form["k"] is not None:
         if not issubclass(cls, RankMetric):
             raise LtrValueError(f"{cls.NAME} has no cutoff: it uses the whole list. Got {name!r}.")
-        given["k"] = int(form["k"])
-    return ParsedName(cls, given)
+        parameters["k"] = int(form["k"])
+    return ParsedName(cls, parameters)
 
 
 def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, Any]:
     known = [f.name for f in fields(cls) if f.name != "k"]
-    given: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for item in split_names(inside) if inside else []:
         key, equals, text = item.partition("=")
         if not equals and cls.POSITIONAL is not None:
@@ -221,10 +221,10 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
             raise LtrValueError(
                 f"{cls.NAME} has no parameter {key!r} (in {name!r}).{did_you_mean(key, known)} It has {', '.join(known) or 'none'}."
             )
-        if key in given:
+        if key in parameters:
             raise LtrValueError(f"The parameter {key} is given twice in {name!r}.")
-        given[key] = text if key == cls.POSITIONAL else _value(text)
-    return given
+        parameters[key] = text if key == cls.POSITIONAL else _value(text)
+    return parameters
 
 
 def refuse_several(name: str) -> None:

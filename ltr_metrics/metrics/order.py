@@ -15,13 +15,13 @@ from ltr_metrics.metrics.base import Metric
 
 
 class PairAccuracy(Metric):
-    r"""Share of the pairs of different grade in the right order; higher is better, from 0 to 1 (random: 0.5).
+    r"""Share of the pairs in the right order; higher is better, from 0 to 1 (random: 0.5).
 
     .. math:: \frac{\#\{y_a > y_b, s_a > s_b\} + \frac12 \#\{y_a > y_b, s_a = s_b\}}{\#\{y_a > y_b\}}
 
-    over the pairs of ranked documents of a query.
-    With two grades this is the area under the query's ROC curve. Undefined where all grades are equal.
-    A tied pair counts one half; the option ``ties`` does not apply.
+    over the pairs of ranked documents of a query that differ in grade.
+    With two grades this is the area under the query's ROC curve. Undefined where all grades are
+    equal. A tied pair counts one half; the option ``ties`` does not apply.
 
     Examples
     --------
@@ -47,8 +47,8 @@ class Kendall(Metric):
 
     over the ranked documents of a query: C pairs are in the right order and D in the wrong one.
     Of :math:`n_0 = n(n-1)/2` pairs, :math:`n_1` have equal grades and :math:`n_2` equal scores.
-    It is SciPy's ``kendalltau``, but 0 where all scores are equal. Undefined where all grades are equal.
-    The option ``ties`` does not apply.
+    It is SciPy's ``kendalltau``, but 0 where all scores are equal. Undefined where all grades are
+    equal. The option ``ties`` does not apply.
 
     References
     ----------
@@ -74,13 +74,13 @@ class Kendall(Metric):
 
 
 class Spearman(Metric):
-    r"""Spearman's rank correlation between grades and scores; higher is better, from -1 to 1 (random: 0).
+    r"""Spearman's correlation of grades and scores; higher is better, from -1 to 1 (random: 0).
 
     .. math:: \rho = \frac{\operatorname{cov}(r(y), r(s))}{\sigma_{r(y)}\, \sigma_{r(s)}}
 
     over the ranked documents of a query, where equal values share the mean of their ranks.
-    It is SciPy's ``spearmanr``, but 0 where all scores are equal. Undefined where all grades are equal.
-    The option ``ties`` does not apply.
+    It is SciPy's ``spearmanr``, but 0 where all scores are equal. Undefined where all grades are
+    equal. The option ``ties`` does not apply.
 
     References
     ----------
@@ -137,11 +137,12 @@ def _pairs_of(ranking: Ranking) -> Pairs:
 
 
 def _count_pairs(ranking: Ranking) -> Pairs:
-    """Count pairs in one pass over the documents for each bit of the grade index, as in a radix sort.
+    """Count pairs in one pass over the documents for each bit of the grade, as a radix sort does.
 
-    Two documents of different grade differ at one highest bit. Their bits above it agree, so they are in
-    one group, and the better one has a 1 there. In each group, by rank, a 0 counts the ones above it in an
-    earlier run of equal scores (right pairs), and a 1 counts the zeros (wrong pairs).
+    Two documents of different grade differ at one highest bit. Their bits above it agree, so they
+    are in one group, and the better one has a 1 there. In each group, by rank, a 0 counts the ones
+    above it in an earlier run of equal scores (right pairs), and a 1 counts the zeros (wrong
+    pairs).
     """
     query, run, grade = documents = _documents_of(ranking)
     n = ranking.n_ranked.astype(np.int64)
@@ -154,7 +155,7 @@ def _count_pairs(ranking: Ranking) -> Pairs:
             above = np.cumsum(chosen) - chosen
             above = _first_of(above, same_score) - _first_of(above, group)
             counted += np.bincount(query, weights=above * (1 - chosen), minlength=len(n)).astype(np.int64)
-        order = np.lexsort((one, group))  # stable: by rank within the smaller groups of the next bit
+        order = np.lexsort((one, group))  # stable: by rank within the next bit's groups
         query, run, grade = query[order], run[order], grade[order]
     query, run, grade = documents
     grades = np.sort(query * (len(ranking.queries.grades) + 1) + grade)
@@ -171,14 +172,14 @@ def _pairs_within(query: IntArray, label: IntArray, n_queries: int) -> IntArray:
 
 
 def _middles(query: IntArray, run: IntArray, n: IntArray) -> FloatArray:
-    """Return twice the mean rank of each run less the query's mean rank, so that all are whole numbers."""
+    """Return twice (mean rank of the run - mean rank of the query), which is a whole number."""
     size = np.bincount(run)
     above = _first_of(np.arange(len(query)), run) - _first_of(np.arange(len(query)), query)
     return np.asarray(n[query] - 2.0 * above - size[run])
 
 
 def _sums(query: IntArray, values: FloatArray, n_queries: int) -> FloatArray:
-    """Sum over each query, pairwise with reduceat: bincount loses digits over a million documents."""
+    """Sum over each query with reduceat: bincount loses digits over a million documents."""
     sums = np.zeros(n_queries)
     begins = np.flatnonzero(np.diff(query, prepend=-1))
     if begins.size:

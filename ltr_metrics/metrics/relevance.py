@@ -58,7 +58,7 @@ class BinaryMetric(Metric):
         return np.arange(1, len(queries.grades) + 1) >= self.lowest(queries)
 
     def lowest(self, queries: LabelledQueries) -> int:
-        """Return the lowest grade index of a relevant document; one above the highest if no grade is."""
+        """Return the lowest relevant grade index; one above the highest if no grade is relevant."""
         return queries.cached(("lowest", self.rel), lambda: self._lowest(queries))
 
     def _lowest(self, queries: LabelledQueries) -> int:
@@ -69,11 +69,11 @@ class BinaryMetric(Metric):
         return int(np.searchsorted(queries.grades, limit, side="right" if above else "left")) + 1
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        """Return whether each rank has a relevant document, as 1 or 0; in a tie, its share of these."""
+        """Return 1 for a relevant document and 0 for another, by rank; the mean in a tie."""
         return ranking.expected(self.relevant(ranking.queries).astype(np.float64), depth)
 
     def n_relevant(self, block: Block) -> FloatArray:
-        """Return R, the number of relevant documents of each query, ranked or not; NaN instead of 0."""
+        """Return R, the relevant documents of each query, ranked or not; NaN instead of 0."""
         return block.cached(("n_relevant", self.rel), lambda: self._n_relevant(block))
 
     def _n_relevant(self, block: Block) -> FloatArray:

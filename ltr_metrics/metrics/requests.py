@@ -1,4 +1,4 @@
-"""Requests: the names and options of a call, completed to metrics with all fields and one policy."""
+"""Requests: names and options of a call, completed to full metrics and one policy."""
 
 from __future__ import annotations
 
@@ -27,11 +27,7 @@ from ltr_metrics.metrics.conventions import (
 from ltr_metrics.metrics.names import metric, parse
 
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
-
-
 OneMetric = str | Metric | Callable[[Ranking], Any]
-
-
 Metrics = OneMetric | Iterable[OneMetric]
 
 
@@ -42,7 +38,7 @@ class Policy:
     ties: TiePolicy
     no_relevant: NoRelevant | float
     convention: str  # its name; explicit options win over it
-    no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # by canonical name, if different
+    no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # exceptions
 
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
         """Return the value, or the rule, for undefined values of a metric."""
@@ -66,7 +62,7 @@ def resolve(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
 ) -> Request:
-    """Complete names and options: an explicit value wins over the convention, and this over the default."""
+    """Complete names and options: by explicit values, then the convention, then the default."""
     chosen = CONVENTIONS["default"] if convention is None else convention_of(convention)
     by_default = metrics is None
     if metrics is None:
@@ -74,12 +70,12 @@ def resolve(
     complete: dict[str, Metric] = {}
     asked: dict[str, str] = {}
     for item in listed(metrics):
-        made = _completed(item, chosen) if isinstance(item, str) else metric(item)
-        if complete.setdefault(str(made), made) != made:
+        complete_metric = _completed(item, chosen) if isinstance(item, str) else metric(item)
+        if complete.setdefault(str(complete_metric), complete_metric) != complete_metric:
             raise LtrValueError(
-                f"Two different metrics are both named {str(made)!r}: give their functions different names."
+                f"Two different metrics are both named {str(complete_metric)!r}: give their functions different names."
             )
-        asked[name_of(item)] = str(made)
+        asked[name_of(item)] = str(complete_metric)
     if not complete:
         raise LtrValueError("metrics must have at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
@@ -96,11 +92,11 @@ def listed(metrics: Metrics) -> list[OneMetric]:
 
 
 def leaves_gain_open(metric: OneMetric) -> bool:
-    """Whether a metric is given by a name that leaves the gain to the convention, such as ``"ndcg@10"``."""
+    """Whether a metric is a name that leaves the gain to the convention, as ``"ndcg@10"`` does."""
     if not isinstance(metric, str):
         return False
     parsed = parse(metric)
-    return "gain" in CONVENTIONS["default"].completing(parsed.cls) and "gain" not in parsed.given
+    return "gain" in CONVENTIONS["default"].completing(parsed.cls) and "gain" not in parsed.parameters
 
 
 def name_of(metric: object) -> str:
@@ -137,11 +133,6 @@ def _completed(name: str, convention: Convention) -> Metric:
         return _complete(name, convention)
 
 
-@lru_cache(maxsize=1_000)
-def _known_complete(name: str, convention: Convention) -> Metric:
-    return _complete(name, convention)
-
-
 def _complete(name: str, convention: Convention) -> Metric:
     parsed = parse(name)
     if convention.metrics is not None and not _has(convention, parsed.cls):
@@ -150,9 +141,12 @@ def _complete(name: str, convention: Convention) -> Metric:
             f"convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), or set ties and "
             "no_relevant instead of the convention."
         )
-    if parsed.cls.NAME in convention.uncut and "k" in parsed.given:
+    if parsed.cls.NAME in convention.uncut and "k" in parsed.parameters:
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write {parsed.cls.NAME!r}, or pass "
             f"the metric as an object (ltr_metrics.metric({name!r}))."
         )
     return parsed.make(name, convention.completing(parsed.cls))
+
+
+_known_complete = lru_cache(maxsize=1_000)(_complete)

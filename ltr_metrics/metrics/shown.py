@@ -1,4 +1,4 @@
-"""Means over the first k documents of something other than relevance: judged@k and mean_of(column)@k."""
+"""Means over the first k documents that do not look at grades: judged and mean_of."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ltr_metrics.metrics.base import RankMetric
 
 
 class MeanOverTop(RankMetric):
-    """Base of the means over the first min(k, n) documents. Undefined where no document has a rank."""
+    """Base of the means over the first min(k, n) documents; undefined if n = 0."""
 
     OF_GRADES_ALONE: ClassVar[bool] = False
 
@@ -27,12 +27,13 @@ class MeanOverTop(RankMetric):
 
 
 class Judged(MeanOverTop):
-    r"""Share of the first k documents that are judged, from 0 to 1; if it is low, do not trust the other metrics.
+    r"""Share of the first k documents that are judged; if it is low, distrust the other metrics.
 
     .. math:: judged@k = \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} [\text{document } i \text{ is judged}]
 
-    Undefined where no document has a rank.
-    The judgments are the option ``judged`` of `ltr_metrics.evaluate`; without it, all documents are judged.
+    From 0 to 1. Undefined where no document has a rank.
+    The judgments are the option ``judged`` of `ltr_metrics.evaluate`; without it, all documents are
+    judged.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class Judged(MeanOverTop):
 
 @dataclass(frozen=True, kw_only=True)
 class MeanOf(MeanOverTop):
-    r"""Mean of a further column over the first k documents, such as their margin, in the column's own unit.
+    r"""Mean of a further column over the first k documents, in the column's own unit.
 
     .. math:: \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} c_i
 

@@ -1,4 +1,4 @@
-"""Expected contributions of ranks under ``ties="mean"``, where all orders of a tie are equally likely.
+"""Expected contributions of ranks if all orders of a tie are equally likely (``ties="mean"``).
 
 A metric states its formula for a ranking without ties and takes the expectation from here.
 Each function gets a `Ranking`, facts about the distinct grades and a depth.

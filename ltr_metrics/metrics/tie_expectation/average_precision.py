@@ -14,13 +14,14 @@ from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, row_sums
 from ltr_metrics.metrics.tie_expectation.cumulative_gain import relevant_cumulative_gain
 from ltr_metrics.metrics.tie_expectation.open_ties import OpenTies
 
-FAR = 100  # times a tie's size: from so far down on, the closed form of its sum would lose two digits
+FAR = 100  # times a tie's size: further down, the closed form would lose two digits
 
 
 def whole_sums(ranking: Ranking, lowest: int) -> FloatArray:
     """Return the sum of the precisions at the relevant documents of each whole list.
 
-    It goes from relevant document to relevant document, and from tie to tie, instead of from rank to rank.
+    It goes from relevant document to relevant document, and from tie to tie, instead of from rank
+    to rank.
     """
     sums = np.zeros(len(ranking.n_ranked))
     is_relevant = ranking.at_least(lowest, ranking.width).ravel()
@@ -61,9 +62,12 @@ def _count_in_ties(ranking: Ranking, is_relevant: BoolArray) -> tuple[AnyArray, 
 
 
 def sum_of_tie(c: IntArray, m: IntArray, r: IntArray, b: IntArray, harmonic: FloatArray) -> FloatArray:
-    r"""Return the sum over a tie of m documents, r of them relevant, below c documents, b of them relevant.
+    r"""Return the sum over a tie of m documents, r relevant, below c documents, b relevant.
 
-    With q = (r-1)/(m-1), the sum over j of (r/m) (b + 1 + (j-1) q) / (c + j) is (r/m) (m q + (b + 1 - (c+1) q) d),
+    With q = (r-1)/(m-1), the sum over j of (r/m) (b + 1 + (j-1) q) / (c + j) is
+
+        (r/m) (m q + (b + 1 - (c+1) q) d)
+
     where d is the sum of 1/(c + j), from the harmonic numbers.
     Far down the list the two terms nearly cancel; there the sum is taken place by place.
     """
@@ -94,7 +98,7 @@ def harmonic_numbers(n: int) -> FloatArray:
 
 
 def ratios_to_hits(ranking: Ranking, lowest: int, depths: Sequence[int]) -> list[FloatArray]:
-    """Return the sum of the precisions down to each depth, divided by the number of relevant documents there.
+    """Return the sum of the precisions down to each depth, divided by the number of hits there.
 
     Both are random where a tie spans the cutoff.
     """
@@ -129,8 +133,9 @@ def _expected_ratio(
 ) -> FloatArray:
     """Return the expected ratio where t of a tie's m places are within the cutoff.
 
-    Given that h of the r relevant documents are at these t places, they are in any order there: place j adds
-    (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the tie.
+    Given that h of the r relevant documents are at these t places, they are in any order there:
+    place j adds (h/t) (b + 1 + (j-1) (h-1)/(t-1)) / rank, where b is the number of hits above the
+    tie.
     """
     j = np.arange(1.0, t.max() + 1)
     inverse_rank = np.where(j <= t[:, None], 1 / (above[:, None] + j), 0.0)
@@ -144,10 +149,10 @@ def _expected_ratio(
 
 
 def hypergeometric(m: IntArray, r: FloatArray, t: IntArray) -> FloatArray:
-    """Return P(h relevant among t documents drawn from m, r of them relevant) for h = 0, 1, ..., one drawing a row.
+    """Return P(h relevant among t of m documents, r relevant) for h = 0, 1, ..., a row each.
 
-    It multiplies ratios of neighbours outwards from the most likely h, in both directions of which the products fall:
-    there is no factorial, and no digit is lost.
+    It multiplies ratios of neighbours outwards from the most likely h, in both directions of which
+    the products fall: there is no factorial, and no digit is lost.
     """
     drawn, total = t[:, None].astype(np.float64), m[:, None].astype(np.float64)
     relevant = r[:, None]

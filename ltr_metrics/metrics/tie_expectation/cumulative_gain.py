@@ -1,4 +1,4 @@
-"""Cumulative gain at the ranks of relevant documents: what average precision and Q-measure add up."""
+"""Cumulative gain at the ranks of relevant documents, for average precision and Q-measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first relevant document: its expected reciprocal rank, and the probability that it is shown."""
+"""The first relevant document: its expected reciprocal rank, and the chance of a hit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class DecidingTies(NamedTuple):
 
     @classmethod
     def of(cls, ranking: Ranking, lowest: int, first: FloatArray) -> DecidingTies:
-        """Find them from the rank of each query's first relevant document, with tied documents in some order.
+        """Find them from the first relevant ranks, with tied documents in some order.
 
-        Where only the first ranks are kept, that document may also be below them, in a tie that begins above.
+        Where only the first ranks are kept, that document may also be below them, in a tie that
+        begins above.
         """
         ties = ranking.ties
         assert ties is not None
@@ -70,8 +71,8 @@ def reciprocal_ranks(ties: DecidingTies, depth: int) -> FloatArray:
 def hit_probabilities(ties: DecidingTies, depth: int) -> FloatArray:
     """Return the probability for each tie that a relevant document is within the depth.
 
-    It is 1 - P(no relevant document at the t places within the depth), and place j, after j - 1 places
-    without one, holds none with probability 1 - r / (m-j+1).
+    It is 1 - P(no relevant document at the t places within the depth), and place j, after j - 1
+    places without one, holds none with probability 1 - r / (m-j+1).
     """
     m, r = ties.size[:, None], ties.n_relevant[:, None]
     t = np.minimum(np.minimum(m, depth - ties.n_above[:, None]), m - r + 1)

@@ -49,7 +49,7 @@ class OpenTies(NamedTuple):
         return np.asarray(np.add.reduceat(with_padding_value(values)[self.grade], self.documents.starts))
 
     def accumulated_above(self, accumulated: FloatArray, start: float) -> FloatArray:
-        """Return what is accumulated down to the rank above each tie; ``start`` for a tie at the top."""
+        """Return the accumulated value above each tie; ``start`` for a tie at the top."""
         above = self.ties.n_above
         return np.where(above > 0, accumulated[self.ties.query, above - 1], start)
 
