@@ -444,7 +444,11 @@ def test_labels_are_checked_over_all_partitions(spark: SparkSession) -> None:
         ({"score": "device"}, ltr.LtrTypeError, r"score must be a column of numbers: 'device' is string. .*cast"),
         ({"docid": "score"}, ltr.LtrTypeError, r"docid must be a column of whole numbers or text: 'score' is double"),
         ({"qid": "features"}, ltr.LtrTypeError, r"qid must be a column of numbers, text or dates: 'features' is array"),
-        ({"ties": "stable"}, ltr.LtrValueError, r'ties="stable" keeps the order of rows, and rows in Spark have none'),
+        (
+            {"ties": "stable"},
+            ltr.LtrValueError,
+            r'ties="stable" keeps the order of rows, and rows in Spark have no order',
+        ),
         ({"convention": "xgboost"}, ltr.LtrValueError, r"the convention 'xgboost' sets it.*docid="),
         ({"convention": "trec_eval"}, ltr.LtrValueError, r'ties="docid" needs docid, a column'),
         ({"metrics": "ndgc"}, ltr.LtrValueError, r"ndcg"),

@@ -1,4 +1,4 @@
-"""Dask: evaluation of rows in its partitions, where they are."""
+"""Dask: evaluate the rows of each partition on the worker that has them."""
 
 from ltr_metrics.dask.evaluation import evaluate, evaluate_scores
 from ltr_metrics.dask.shuffles import whole_queries

@@ -1,4 +1,4 @@
-"""`evaluate` over the partitions of Dask: a task a partition, and not before a result is asked for something."""
+"""`evaluate` over the partitions of Dask: lazy, with one task per partition."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.dask.cuts import hashes_of, refuse_cut_queries
-from ltr_metrics.dask.partition import Asked, Part, evaluated
+from ltr_metrics.dask.partition import Part, Task, evaluate_partition
 from ltr_metrics.dask.rows import Rows
-from ltr_metrics.dask.shuffles import shuffled
+from ltr_metrics.dask.shuffles import evaluate_shuffled
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.distributed import DistributedEvaluation
 from ltr_metrics.evaluation.parts import LabelChecks, Totals, concat_evaluations
@@ -40,11 +40,12 @@ def evaluate(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
 ) -> DistributedEvaluation:
-    """Evaluate rows in the partitions of Dask, to the last digit or two as one machine would.
+    """Evaluate rows in the partitions of Dask, to the last digit or two as on one machine.
 
-    Nothing is computed here. When the result is first asked for something, each partition is evaluated once, where it is, by the
-    scheduler that Dask then has: a cluster, if there is a ``Client``, or this machine's threads or processes. What its queries
-    give stays there; the means bring sums here, and 8 bytes a query to find out whether a query was cut. All else
+    Nothing is computed at once. When you first use the result, each partition is evaluated once, on
+    the worker that has it, by Dask's current scheduler: a cluster if there is a ``Client``, or
+    threads or processes of this machine. The values of the queries stay there. For the means, only
+    sums come to this process, and 8 bytes per query to find queries that were cut. Everything else
     (``per_query``, ``qid``, `save`, a comparison) brings the values of every query here.
 
     Parameters
@@ -52,29 +53,34 @@ def evaluate(
     frame : dask DataFrame or None
         None if label, score and qid are Series or arrays.
     label, score, qid : str, dask Series or dask array
-        Grades, scores and query ids: a column's name (or that of the index), or one entry a row in the partitions (chunks) of the frame, such as
-        ``score=ranker.predict(X)`` of ``DaskLGBMRanker`` and ``DaskXGBRanker``.
+        Grades, scores and query ids: the name of a column (or of the index), or one entry a row in
+        the partitions (chunks) of the frame, such as ``score=ranker.predict(X)`` of
+        ``DaskLGBMRanker`` and ``DaskXGBRanker``.
     metrics, ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. Columns that ``mean_of`` needs are taken from the frame by name. With ``ties="stable"`` the
-        order of rows is that of the partitions and of the rows in them, also after a shuffle.
+        As for `ltr_metrics.evaluate`. Columns that ``mean_of`` needs are taken from the frame by
+        name. With ``ties="stable"`` the order of rows is that of the partitions and of the rows in
+        them, also after a shuffle.
     docid, weight : str, dask Series or dask array, optional
-        Document ids, and row weights, whose mean is a query's weight.
+        Document ids, and row weights. The weight of a query is the mean weight of its rows.
     by : sequence of str
-        Columns of segments, the same label in all rows of a query.
+        Columns of segments, with the same label in all rows of a query.
     shuffle : bool, default False
-        Whether Dask is to bring the rows of each query together first. Without it a query whose rows are in several partitions is
-        an error.
+        Whether Dask brings the rows of each query together first. Without it, a query with rows in
+        several partitions is an error.
 
     Returns
     -------
     DistributedEvaluation
-        An `Evaluation`; its queries are in order of partitions, and of first appearance there.
+        An `Evaluation`. Its queries are in the order of the partitions, and of first appearance
+        there.
 
     Raises
     ------
     LtrKeyError, LtrTypeError, LtrValueError
-        At once: a column that is not there, unknown metrics, anything that is not in Dask, other numbers of partitions.
-        When the result is asked: what `ltr_metrics.evaluate` refuses, with partition and row; queries that are cut.
+        At once: for a missing column, unknown metrics, data that are not in Dask, and different
+        numbers of partitions.
+        When you use the result: for the errors of `ltr_metrics.evaluate`, with partition and row,
+        and for queries that are cut.
     MissingExtraError
         If Dask is not installed.
 
@@ -120,24 +126,27 @@ def evaluate_scores(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
 ) -> dict[str, DistributedEvaluation]:
-    """Evaluate several scores of the same rows, which are read and laid out once; see `evaluate` for the parameters.
+    """Evaluate several scores of the same rows, which are read and laid out once.
+
+    See `evaluate` for the other parameters.
 
     Parameters
     ----------
     scores : mapping of str to str, dask Series or dask array
-        By the name of what each is evaluated as.
+        The scores, by name.
 
     Returns
     -------
     dict of str to DistributedEvaluation
-        By the names of ``scores``. The first that is asked for something has all of them computed.
+        By the names of ``scores``. Using one of them computes all of them.
 
     Examples
     --------
     >>> import dask.dataframe
     >>> import pandas
     >>> import ltr_metrics.dask
-    >>> rows = pandas.DataFrame({"qid": [7, 7, 9, 9], "label": [1, 0, 0, 2], "a": [0.2, 0.8, 0.1, 0.7], "b": [4, 3, 2, 1]})
+    >>> rows = pandas.DataFrame({"qid": [7, 7, 9, 9], "label": [1, 0, 0, 2]})
+    >>> rows = rows.assign(a=[0.2, 0.8, 0.1, 0.7], b=[4, 3, 2, 1])
     >>> frame = dask.dataframe.from_pandas(rows, npartitions=2)
     >>> results = ltr_metrics.dask.evaluate_scores(frame, {"old": "a", "new": "b"}, metrics=["mrr"])
     >>> {name: result["mrr"] for name, result in results.items()}
@@ -149,22 +158,23 @@ def evaluate_scores(
     if request.policy.ties == "docid" and docid is None:
         raise LtrValueError('ties="docid" needs document ids: pass docid=, a column of the frame or one id a row.')
     segmentations = (by,) if isinstance(by, str) else tuple(by)
-    further = [metric.column for metric in request.metrics if isinstance(metric, MeanOf)]
-    wanted = {"label": label, "qid": qid, "docid": docid, "weight": weight}
-    wanted |= {f"score {name}": source for name, source in scores.items()}
-    wanted |= {f"by {name}": name for name in segmentations} | {f"column {name}": name for name in further}
-    rows = Rows.of(frame, {role: source for role, source in wanted.items() if source is not None})
-    asked = Asked(request, tuple(scores), segmentations, tuple(dict.fromkeys(further)))
-    lazy = shuffled(rows, asked) if shuffle else rows.each(partial(evaluated, asked))
-    job = _Job(lazy, asked, is_shuffled=shuffle)
+    columns = tuple(dict.fromkeys(metric.column for metric in request.metrics if isinstance(metric, MeanOf)))
+    sources = {"label": label, "qid": qid, "docid": docid, "weight": weight}
+    sources |= {f"score {name}": source for name, source in scores.items()}
+    sources |= {f"by {name}": name for name in segmentations} | {f"column {name}": name for name in columns}
+    rows = Rows.of(frame, {role: source for role, source in sources.items() if source is not None})
+    task = Task(request, tuple(scores), segmentations, columns)
+    lazy = evaluate_shuffled(rows, task) if shuffle else rows.each(partial(evaluate_partition, task))
+    job = _Job(lazy, task, is_shuffled=shuffle)
     return {
-        name: DistributedEvaluation(_PartsOf(job, name, weight is not None), request, segmentations) for name in scores
+        name: DistributedEvaluation(_PartsOfScore(job, name, weight is not None), request, segmentations)
+        for name in scores
     }
 
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """What comes of each partition to the client."""
+    """What comes to the client from each partition."""
 
     totals: dict[str, Totals]
     labels: LabelChecks
@@ -172,51 +182,44 @@ class _Sums:
 
 
 class _Job:
-    """All partitions and scores: evaluated once, when the first of them is asked for something."""
+    """All partitions and scores, evaluated once, when a result is first used."""
 
-    def __init__(self, lazy: list[Any], asked: Asked, *, is_shuffled: bool) -> None:
-        self._lazy, self.asked, self._is_shuffled = lazy, asked, is_shuffled
+    def __init__(self, lazy: list[Any], task: Task, *, is_shuffled: bool) -> None:
+        self._lazy, self._task, self._is_shuffled = lazy, task, is_shuffled
 
     @cached_property
-    def _kept(self) -> tuple[list[Any], _Sums]:
+    def _evaluated(self) -> tuple[list[Any], dict[str, Totals]]:
+        """The parts on the workers, and the totals of each score. Nothing is kept after an error."""
         import dask
 
         parts = list(dask.persist(*self._lazy))
-        found = [sums for sums in self._of_each(_sums, parts) if sums is not None]
-        if not found:
+        sums = [part_sums for part_sums in _compute(_sums_of, parts) if part_sums is not None]
+        if not sums:
             raise LtrValueError("No partition has a row: there is no query to evaluate.")
         if not self._is_shuffled:
-            refuse_cut_queries([sums.hashes for sums in found], lambda task: self._of_each(task, parts))
-        labels = reduce(add, (sums.labels for sums in found))
-        labels.check(self.asked.request)
-        totals = {name: reduce(add, (sums.totals[name] for sums in found)) for name in self.asked.scores}
-        return parts, _Sums(totals, labels, np.zeros(0))
+            refuse_cut_queries([part_sums.hashes for part_sums in sums], lambda function: _compute(function, parts))
+        reduce(add, (part_sums.labels for part_sums in sums)).check(self._task.request)
+        return parts, {name: reduce(add, (part_sums.totals[name] for part_sums in sums)) for name in self._task.scores}
 
     def totals(self, score: str) -> Totals:
-        return self._kept[1].totals[score]
+        return self._evaluated[1][score]
 
     def gather(self, score: str) -> Evaluation:
-        parts, _ = self._kept
-        found = [part for part in self._of_each(partial(_result, score), parts) if part is not None]
-        result = concat_evaluations(part for part, _ in found)
+        parts, _ = self._evaluated
+        results = [result for result in _compute(partial(_result_of, score), parts) if result is not None]
+        result = concat_evaluations(evaluation for evaluation, _ in results)
         segments = dict(result.segments)
-        for name in segments.keys() & found[0][1].keys():
-            ascending = dict.fromkeys(label for _, of_part in found for label in of_part[name])
+        for name in segments.keys() & results[0][1].keys():
+            ordered = list(dict.fromkeys(label for _, categories in results for label in categories[name]))
             labels, code = segments[name]
-            order = np.argsort([list(ascending).index(label) for label in labels])
+            order = np.argsort([ordered.index(label) for label in labels])
             segments[name] = [labels[i] for i in order], np.argsort(order)[code]
         return replace(result, segments=segments)
 
-    def _of_each(self, function: Callable[..., Any], parts: list[Any]) -> tuple[Any, ...]:
-        import dask
-
-        task = dask.delayed(function)
-        return tuple(dask.compute(*(task(part) for part in parts)))
-
 
 @dataclass(frozen=True, eq=False)
-class _PartsOf:
-    """The parts of one score, as `DistributedEvaluation` asks for them."""
+class _PartsOfScore:
+    """The parts of one score, for `DistributedEvaluation`."""
 
     job: _Job
     score: str
@@ -229,12 +232,20 @@ class _PartsOf:
         return self.job.gather(self.score)
 
 
-def _sums(part: Part | None) -> _Sums | None:
+def _compute(function: Callable[..., Any], parts: list[Any]) -> tuple[Any, ...]:
+    """Call a function with each part, where it is, and bring the results here."""
+    import dask
+
+    task = dask.delayed(function)
+    return tuple(dask.compute(*(task(part) for part in parts)))
+
+
+def _sums_of(part: Part | None) -> _Sums | None:
     if part is None:
         return None
     totals = {name: Totals.of(result.per_query, result.weight) for name, result in part.results.items()}
     return _Sums(totals, part.labels, hashes_of(next(iter(part.results.values())).qid))
 
 
-def _result(score: str, part: Part | None) -> tuple[Evaluation, dict[str, list[Hashable]]] | None:
-    return None if part is None else (part.results[score], part.ascending)
+def _result_of(score: str, part: Part | None) -> tuple[Evaluation, dict[str, list[Hashable]]] | None:
+    return None if part is None else (part.results[score], part.categories)

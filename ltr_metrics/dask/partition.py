@@ -1,4 +1,4 @@
-"""What becomes of one partition, on the worker that has it."""
+"""The evaluation of one partition, on the worker that has it."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from ltr_metrics.metrics.requests import Request
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of each partition."""
+class Task:
+    """What is computed for each partition."""
 
     request: Request
     scores: tuple[str, ...]
     by: tuple[str, ...]
-    further: tuple[str, ...]
+    columns: tuple[str, ...]  # that metrics need
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What the queries of a partition give, which stays where it was computed."""
+    """The results of a partition, which stay where they were computed."""
 
     results: dict[str, Evaluation]
     labels: LabelChecks
-    ascending: dict[str, list[Hashable]]  # segments in the order of an ordered categorical
+    categories: dict[str, list[Hashable]]  # labels of segments, in the order of an ordered categorical
 
 
-def evaluated(asked: Asked, at: int, columns: dict[str, Any]) -> Part | None:
-    """Evaluate the queries of a partition; None of one without rows."""
-    with naming(f"In partition {at}"):
-        return part_of(asked, columns, Queries)
+def evaluate_partition(task: Task, number: int, columns: dict[str, Any]) -> Part | None:
+    """Evaluate the queries of a partition, and return None if it has no rows."""
+    with naming(f"In partition {number}"):
+        return evaluate_columns(task, columns, Queries)
 
 
-def part_of(asked: Asked, columns: Mapping[str, Any], make: Callable[..., Queries]) -> Part | None:
-    """Evaluate queries that ``make`` makes of columns."""
+def evaluate_columns(task: Task, columns: Mapping[str, Any], make: Callable[..., Queries]) -> Part | None:
+    """Evaluate queries that ``make`` creates from columns; return None if there are no rows."""
     if not len(columns["qid"]):
         return None
     plain = {role: as_plain(column) for role, column in columns.items()}
@@ -52,23 +52,23 @@ def part_of(asked: Asked, columns: Mapping[str, Any], make: Callable[..., Querie
         qid=plain["qid"],
         docid=plain.get("docid"),
         sample_weight=plain.get("weight"),
-        by={name: plain[f"by {name}"] for name in asked.by} or None,
-        columns={name: plain[f"column {name}"] for name in asked.further},
+        by={name: plain[f"by {name}"] for name in task.by} or None,
+        columns={name: plain[f"column {name}"] for name in task.columns},
     )
     queries.refuse_repeated_documents()
-    check_without_warnings(queries, asked.request)
+    check_without_warnings(queries, task.request)
     labels, results = LabelChecks(), {}
     labels.add(queries)
-    for name in asked.scores:
-        with naming(name) if len(asked.scores) > 1 else nullcontext():
-            results[name] = queries.evaluate_request(plain[f"score {name}"], asked.request)
+    for name in task.scores:
+        with naming(name) if len(task.scores) > 1 else nullcontext():
+            results[name] = queries.evaluate_request(plain[f"score {name}"], task.request)
         fingerprint = results[name].fingerprint
         if fingerprint is not None:
-            _ = fingerprint.of_query  # lets the labels go
-    of_by = {name: ordered_categories(plain[f"by {name}"]) for name in asked.by}
-    return Part(results, labels, {name: labels for name, labels in of_by.items() if labels is not None})
+            _ = fingerprint.of_query  # computes it now, so that the labels are not kept
+    categories = {name: ordered_categories(plain[f"by {name}"]) for name in task.by}
+    return Part(results, labels, {name: ordered for name, ordered in categories.items() if ordered is not None})
 
 
 def as_plain(column: Any) -> Any:
-    """Return an array; of a categorical pandas' own, which knows its order."""
+    """Return an array, for a categorical that of pandas, which has the order of categories."""
     return column.array if hasattr(column, "cat") else np.asarray(column)

@@ -1,8 +1,11 @@
-"""Spark: `evaluate` over a Spark DataFrame; `QueryEvaluator`, `with_folds` and `TrainValidationSplitByQuery` to tune rankers with.
+"""Spark: `evaluate` for Spark DataFrames, and tools to tune rankers with.
 
-The executors need this package, NumPy, pandas and pyarrow, in the versions of the driver. Locally they run what ``PYSPARK_PYTHON`` names,
-by default the ``python3`` of the path, which need not be the Python of the driver: set ``os.environ["PYSPARK_PYTHON"] = sys.executable``
-before the session is made.
+The tools are `QueryEvaluator`, `with_folds` and `TrainValidationSplitByQuery`.
+
+The executors need this package, NumPy, pandas and pyarrow, in the versions of the driver. Local
+executors run the Python that ``PYSPARK_PYTHON`` names, by default the ``python3`` on the path. It
+may not be the Python of the driver. Set ``os.environ["PYSPARK_PYTHON"] = sys.executable`` before
+you create the session.
 """
 
 from __future__ import annotations

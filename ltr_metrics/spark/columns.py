@@ -1,11 +1,11 @@
-"""Which columns of a Spark DataFrame are needed, and whether they are what they are taken for; nothing runs."""
+"""The columns of a Spark DataFrame, checked by name and type without running a job."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from pyspark.sql import Column, DataFrame, types
-from pyspark.sql import functions as F  # noqa: N812 (as all of Spark's users call it)
+from pyspark.sql import functions as F  # noqa: N812 (the usual name)
 
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 
@@ -15,9 +15,9 @@ DOCUMENT_IDS = (types.IntegralType, types.StringType)
 
 
 def refuse_other_frames(frame: object) -> None:
-    """Raise an error of what is no Spark DataFrame, or one that has no end."""
+    """Raise an error for anything but a Spark DataFrame, and for streams."""
     if not hasattr(frame, "mapInArrow"):
-        remedy = "For data in memory there is ltr_metrics.evaluate, for Dask ltr_metrics.dask.evaluate."
+        remedy = "For data in memory use ltr_metrics.evaluate, for Dask ltr_metrics.dask.evaluate."
         raise LtrTypeError(f"frame must be a Spark DataFrame. Got a {type(frame).__name__}. {remedy}")
     if frame.isStreaming:  # type: ignore[attr-defined]
         raise LtrTypeError(
@@ -26,13 +26,13 @@ def refuse_other_frames(frame: object) -> None:
 
 
 def ids(frame: DataFrame, role: str, name: str) -> Column:
-    """Return a column that queries or segments are told apart by."""
-    return _text_as_bytes_compare(_of_kind(frame, role, name, IDS, "numbers, text or dates"), frame, name)
+    """Return a column of query ids or of labels of segments."""
+    return _without_collation(_of_kind(frame, role, name, IDS, "numbers, text or dates"), frame, name)
 
 
 def document_ids(frame: DataFrame, role: str, name: str) -> Column:
-    """Return a column of document ids, which are ordered as text."""
-    return _text_as_bytes_compare(_of_kind(frame, role, name, DOCUMENT_IDS, "whole numbers or text"), frame, name)
+    """Return a column of document ids, which are sorted as text."""
+    return _without_collation(_of_kind(frame, role, name, DOCUMENT_IDS, "whole numbers or text"), frame, name)
 
 
 def numbers(frame: DataFrame, role: str, name: str) -> Column:
@@ -46,9 +46,9 @@ def column_of(frame: DataFrame, role: str, name: str) -> Column:
     if not isinstance(name, str):
         raise LtrTypeError(f"{role} must be the name of a column. Got {name!r}.")
     if name not in frame.columns:
-        have = ", ".join(frame.columns)
+        columns = ", ".join(frame.columns)
         raise LtrKeyError(
-            f"{role}: the frame has no column {name!r}.{did_you_mean(name, frame.columns)} It has {have}."
+            f"{role}: the frame has no column {name!r}.{did_you_mean(name, frame.columns)} It has {columns}."
         )
     if frame.columns.count(name) > 1:
         raise LtrValueError(f"{role}: the frame has {frame.columns.count(name)} columns {name!r}. Rename or drop one.")
@@ -59,12 +59,12 @@ def column_of(frame: DataFrame, role: str, name: str) -> Column:
 def _of_kind(
     frame: DataFrame, role: str, name: str, kinds: Iterable[type[types.DataType]], what: str, remedy: str = ""
 ) -> Column:
-    column, found = column_of(frame, role, name), frame.schema[name].dataType
-    if not isinstance(found, tuple(kinds)):
-        raise LtrTypeError(f"{role} must be a column of {what}: {name!r} is {found.simpleString()}.{remedy}")
+    column, kind = column_of(frame, role, name), frame.schema[name].dataType
+    if not isinstance(kind, tuple(kinds)):
+        raise LtrTypeError(f"{role} must be a column of {what}: {name!r} is {kind.simpleString()}.{remedy}")
     return column
 
 
-def _text_as_bytes_compare(column: Column, frame: DataFrame, name: str) -> Column:
-    """Rid text of its collation, under which different ids may be equal for Spark and are not for Python."""
+def _without_collation(column: Column, frame: DataFrame, name: str) -> Column:
+    """Return text without its collation, under which Spark may take different ids for equal."""
     return column.cast("string") if isinstance(frame.schema[name].dataType, types.StringType) else column

@@ -1,4 +1,8 @@
-"""`evaluate` over a Spark DataFrame: its own shuffle brings queries together, its executors evaluate them, means are added here."""
+"""`evaluate` for a Spark DataFrame.
+
+Spark's shuffle brings the rows of each query together, its executors evaluate the queries, and the
+driver adds up the means.
+"""
 
 from __future__ import annotations
 
@@ -46,43 +50,50 @@ def evaluate(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
 ) -> DistributedEvaluation:
-    """Evaluate a Spark DataFrame, a row a document, in any order and any partitions.
+    """Evaluate a Spark DataFrame with one row per document, in any order and any partitions.
 
-    Nothing runs before the result is asked for something. Then the columns that are needed are shuffled by ``qid`` and sorted within each
-    partition, and Arrow batches of them are evaluated by the executors, many queries at once. An executor's Python holds about 100,000 rows
-    at a time, and all of the longest query.
+    Nothing runs until you first use the result. Then the columns that are needed are shuffled by
+    ``qid`` and sorted within each partition. The executors evaluate Arrow batches of them, many
+    queries at once. An executor's Python holds about 100,000 rows at a time, and all rows of the
+    longest query.
 
-    The first answer computes everything. The means arrive as sums of each partition. The values of single queries stay on the executors,
-    persisted in memory or on disk, until something asks for them or the result is let go; they then come in ascending order of ``qid``,
-    for rows in Spark have no order, and the means remain what they were.
+    The first use computes everything. The means arrive as sums of each partition. The values per
+    query stay on the executors, persisted in memory or on disk, until you use them or delete the
+    result. They then arrive in ascending order of ``qid``, because rows in Spark have no order. The
+    means do not change.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
     label, score, qid : str
-        Columns of grades, scores and query ids. Grades and scores are numbers of any type, ids numbers, text or dates.
+        Columns of grades, scores and query ids. Grades and scores are numbers of any type. Ids are
+        numbers, text or dates.
     metrics, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``"mean_of(margin)@10"`` looks at the column ``margin``.
+        As for `ltr_metrics.evaluate`. ``"mean_of(margin)@10"`` reads the column ``margin``.
     docid, weight : str, optional
-        Columns of document ids, and of row weights, whose mean is a query's weight.
+        Columns of document ids, and of row weights. The weight of a query is the mean weight of its
+        rows.
     by : str or sequence of str
-        Columns of segments, each with one label a query.
+        Columns of segments, each with one label per query.
     ties : {"mean", "worst", "best", "docid"}, optional
-        As for `ltr_metrics.evaluate`, but for ``"stable"``: a shuffle leaves no order of rows. Conventions that set it need another one.
+        As for `ltr_metrics.evaluate`, without ``"stable"``, because a shuffle keeps no order of
+        rows. Pass another value with a convention that sets ``"stable"``.
 
     Returns
     -------
     DistributedEvaluation
-        An `Evaluation`; its means are those of one machine up to the last digits.
+        An `Evaluation`. Its means are those of one machine up to the last digits.
 
     Raises
     ------
     LtrKeyError
-        If there is no such column.
+        If a column does not exist.
     LtrTypeError
-        If a column has a type that is none for it; also if ``frame`` is no Spark DataFrame, or a stream.
+        If a column has the wrong type, or if ``frame`` is not a Spark DataFrame or is a stream.
     LtrValueError
-        For ``ties="stable"``; and, once something is asked for, without rows, with a null or with a value that `ltr_metrics.evaluate` refuses.
+        At once: for ``ties="stable"``.
+        When you use the result: if there are no rows, for a null, and for a value that is an error
+        in `ltr_metrics.evaluate`.
 
     Examples
     --------
@@ -107,31 +118,31 @@ def evaluate(
 
 
 def refuse_input_order(request: Request, docid: str | None) -> None:
-    """Raise an error where equal scores are to stand in an order that Spark's rows do not have."""
+    """Raise an error if ties need an order of rows, or document ids that are missing."""
     policy = request.policy
     if policy.ties == "stable":
-        whose = "" if policy.convention == "default" else f" (the convention {policy.convention!r} sets it)"
+        source = "" if policy.convention == "default" else f" (the convention {policy.convention!r} sets it)"
         raise LtrValueError(
-            f'ties="stable" keeps the order of rows{whose}, and rows in Spark have none: queries are brought together in any order. Use '
-            'ties="docid" with docid=, or ties="mean", the expected value over all orders.'
+            f'ties="stable" keeps the order of rows{source}, and rows in Spark have no order. Use ties="docid" with '
+            'docid=, or ties="mean", the expected value over all orders.'
         )
     if policy.ties == "docid" and docid is None:
         raise LtrValueError('ties="docid" needs docid, a column of document ids; name it, or use ties="mean".')
 
 
 def _by_query(frame: DataFrame, task: Task) -> DataFrame:
-    """Return the columns that are needed, checked, of whole queries in each partition, row after row."""
+    """Return the checked columns, with the rows of each query together in one partition."""
     kinds: dict[str, Callable[[DataFrame, str, str], Any]] = {QID: columns.ids, DOCID: columns.document_ids}
     kinds |= dict.fromkeys((BY.format(name) for name in task.by), columns.ids)
     needed = []
     for role, name in task.names.items():
-        of_kind = kinds.get(role, columns.numbers)
-        needed.append(of_kind(frame, role.partition(" ")[0], name).alias(role))
+        checked_column = kinds.get(role, columns.numbers)
+        needed.append(checked_column(frame, role.partition(" ")[0], name).alias(role))
     return frame.select(*needed).repartition(QID).sortWithinPartitions(QID)
 
 
 class _OnExecutors:
-    """The values of all queries where Spark keeps them, and what it tells of them."""
+    """The values of all queries, which Spark keeps, and their totals."""
 
     def __init__(self, rows: DataFrame, task: Task) -> None:
         self.is_weighted = WEIGHT in task.names
@@ -164,12 +175,12 @@ class _OnExecutors:
         return of_all
 
     def totals(self) -> Totals:
-        """Evaluate all queries, and return what their means are made of."""
+        """Evaluate all queries, and return the sums from which the means are computed."""
         return self._totals
 
     def gather(self) -> Evaluation:
-        """Bring the values of all queries here, ascending by id, and let Spark forget them."""
-        _ = self._totals  # which raises what there is to raise
+        """Bring the values of all queries here, in ascending order of ids, and unpersist them."""
+        _ = self._totals  # raises the errors
         with _explaining_executors():
             rows = self._kept.where("queries is not null").select("queries").toLocalIterator()
             whole = _by_id(concat_evaluations(pickle.loads(row.queries) for row in rows))
@@ -178,7 +189,7 @@ class _OnExecutors:
 
 
 def _unpersist(frame: DataFrame) -> None:
-    with suppress(Exception):  # a session that was stopped has forgotten it
+    with suppress(Exception):  # a stopped session has dropped it already
         frame.unpersist()
 
 
@@ -186,7 +197,7 @@ def _by_id(result: Evaluation) -> Evaluation:
     order = np.argsort(result.qid, kind="stable")
     ids = result.qid[order]
     twice = np.flatnonzero(ids[1:] == ids[:-1])
-    if len(twice):  # Spark's shuffle would have to be wrong
+    if len(twice):  # only if Spark's shuffle is wrong
         raise LtrValueError(f"Query {ids[twice[0]]} came in two parts. Evaluate again.")
     segments = {name: _by_appearance(labels, code[order]) for name, (labels, code) in result.segments.items()}
     return replace(take_queries(result, order), segments=segments)
@@ -200,7 +211,7 @@ def _by_appearance(labels: list[Any], code: IntArray) -> tuple[list[Any], IntArr
 
 @contextmanager
 def _explaining_executors() -> Iterator[None]:
-    """Say what is wrong with the executors' Python, where it lacks something."""
+    """Explain the error if the executors' Python lacks a module."""
     try:
         yield
     except PythonException as error:
@@ -208,7 +219,8 @@ def _explaining_executors() -> Iterator[None]:
         if lacks is None:
             raise
         raise LtrValueError(
-            f"The Python of the executors cannot import {lacks[1]}. It needs ltr_metrics, NumPy, pandas and pyarrow in the versions of the driver, "
-            "and the modules of your own metrics. Set PYSPARK_PYTHON before the session is made (locally "
-            'os.environ["PYSPARK_PYTHON"] = sys.executable; on a cluster spark.archives), and addPyFile for modules of your own.'
+            f"The Python of the executors cannot import {lacks[1]}. It needs ltr_metrics, NumPy, pandas and pyarrow "
+            "in the versions of the driver, and the modules of your own metrics. Set PYSPARK_PYTHON before you "
+            'create the session (locally os.environ["PYSPARK_PYTHON"] = sys.executable; on a cluster spark.archives), '
+            "and use addPyFile for modules of your own."
         ) from error

@@ -25,7 +25,7 @@ SPLIT_BY_ROW = re.compile(r"\w+_[0-9a-f]{12}_rand")  # how Spark names the rando
 
 
 def _name(metric: object) -> str:
-    """Return the name of a metric, which must say all about it: parameters are saved as text."""
+    """Return the name of a metric, which must have all parameters: Spark saves it as text."""
     if isinstance(metric, str):
         return metric
     if isinstance(metric, Metric) and metric_of(str(metric)) == metric:
@@ -41,27 +41,34 @@ class QueryEvaluator(
     DefaultParamsReadable["QueryEvaluator"],
     DefaultParamsWritable,
 ):
-    """The mean over queries of one metric, higher is better, for ``CrossValidator`` and `TrainValidationSplitByQuery`.
+    """Evaluate one metric per query, for ``CrossValidator`` and `TrainValidationSplitByQuery`.
 
-    Folds must keep queries whole: add a column of folds by `with_folds` and pass its name as ``CrossValidator(foldCol=...)``. Spark's
-    ``TrainValidationSplit``, and ``CrossValidator`` without ``foldCol``, draw rows, which cuts queries and flatters; this evaluator sees that by
-    the column that they add, and refuses. It does not see the training rows: a column of folds that is not by query goes unnoticed.
+    The value is the mean over queries, and higher is better.
+
+    Folds must keep queries whole: add a column of folds with `with_folds`, and pass its name as
+    ``CrossValidator(foldCol=...)``. Spark's ``TrainValidationSplit``, and ``CrossValidator``
+    without ``foldCol``, draw rows. This cuts queries and inflates scores. The evaluator recognises
+    it by the column that they add, and raises an error. It does not see the training rows, so it
+    cannot detect a column of folds that cuts queries.
 
     Parameters
     ----------
     metric : str or Metric, default "ndcg@10"
-        One metric of those that `ltr_metrics.evaluate` takes, but for functions.
+        One metric as for `ltr_metrics.evaluate`, but not a function.
     labelCol, predictionCol, qidCol : str
         Columns of grades, scores and query ids.
     weightCol, docidCol : str, optional
-        Columns of row weights, whose mean is a query's weight, and of document ids.
+        Columns of row weights and of document ids. The weight of a query is the mean weight of its
+        rows.
     ties, noRelevant, convention : optional
-        As ``ties``, ``no_relevant`` and ``convention`` for `ltr_metrics.spark.evaluate`; a convention by name.
+        As ``ties``, ``no_relevant`` and ``convention`` of `ltr_metrics.spark.evaluate`. The
+        convention is a name.
 
     Raises
     ------
     LtrValueError, LtrTypeError, LtrKeyError
-        As `ltr_metrics.spark.evaluate` does; also for rows that were split at random, and if the metric is undefined for all queries.
+        As for `ltr_metrics.spark.evaluate`, for rows that were split at random, and if the metric
+        is undefined for all queries.
 
     Examples
     --------
@@ -77,9 +84,11 @@ class QueryEvaluator(
     docidCol = Param[str](Params._dummy(), "docidCol", "column of document ids", typeConverter=TypeConverters.toString)
     ties = Param[str](Params._dummy(), "ties", "order of equal scores", typeConverter=TypeConverters.toString)
     noRelevant = Param[Any](
-        Params._dummy(), "noRelevant", "what becomes of queries that the metric is undefined on: a word or a number"
+        Params._dummy(), "noRelevant", "value of queries for which the metric is undefined: a word or a number"
     )
-    convention = Param[str](Params._dummy(), "convention", "whose choices", typeConverter=TypeConverters.toString)
+    convention = Param[str](
+        Params._dummy(), "convention", "name of a convention", typeConverter=TypeConverters.toString
+    )
 
     def __init__(
         self,
@@ -96,16 +105,19 @@ class QueryEvaluator(
     ) -> None:
         super().__init__()
         self._setDefault(metric="ndcg@10", qidCol="qid")
-        given: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "metric": metric,
             "labelCol": labelCol,
             "predictionCol": predictionCol,
             "qidCol": qidCol,
+            "weightCol": weightCol,
+            "docidCol": docidCol,
+            "ties": ties,
+            "noRelevant": noRelevant,
+            "convention": convention,
         }
-        given |= {"weightCol": weightCol, "docidCol": docidCol, "ties": ties, "noRelevant": noRelevant}
-        given |= {"convention": convention}
-        self._set(**{name: value for name, value in given.items() if value is not None})
-        refuse_input_order(resolve(**self._options()), docidCol)  # now, and not after the first training
+        self._set(**{name: value for name, value in parameters.items() if value is not None})
+        refuse_input_order(resolve(**self._options()), docidCol)  # before the first training
 
     def _options(self) -> dict[str, Any]:
         options = {"metrics": self.metric, "ties": self.ties, "no_relevant": self.noRelevant}
@@ -126,10 +138,10 @@ class QueryEvaluator(
             **self._options(),
         )
         ((name, value),) = result.mean.items()
-        if np.isnan(value):  # which Spark would take for the best
+        if np.isnan(value):  # Spark would take it for the best
             raise UndefinedMeanError(
-                f"{name} is undefined for all {result.n_queries:,} queries, or all have weight 0: no mean can choose a model. Use larger folds, "
-                "or say with noRelevant what such queries count."
+                f"{name} is undefined for all {result.n_queries:,} queries, or all have weight 0: no mean can choose "
+                "a model. Use larger folds, or say with noRelevant what such queries count."
             )
         return value
 
@@ -138,10 +150,10 @@ class QueryEvaluator(
 
 
 def _refuse_rows_split_at_random(dataset: DataFrame) -> None:
-    drawn = next((name for name in getattr(dataset, "columns", []) if SPLIT_BY_ROW.fullmatch(name)), None)
-    if drawn is not None:
+    random_column = next((name for name in getattr(dataset, "columns", []) if SPLIT_BY_ROW.fullmatch(name)), None)
+    if random_column is not None:
         raise LtrValueError(
-            f"These rows were drawn one by one ({drawn!r} is the random number of each), so that queries are cut in two, and what is trained on "
-            "one part is flattered on the other. Use CrossValidator(foldCol=...) with a column that ltr_metrics.spark.with_folds adds, or "
-            "ltr_metrics.spark.TrainValidationSplitByQuery."
+            f"These rows were drawn one by one ({random_column!r} is the random number of each), so that queries are "
+            "cut in two, and what is trained on one part is flattered on the other. Use CrossValidator(foldCol=...) "
+            "with a column that ltr_metrics.spark.with_folds adds, or ltr_metrics.spark.TrainValidationSplitByQuery."
         )

@@ -1,4 +1,4 @@
-"""Whole queries in a fold: a column of folds for ``CrossValidator``, and a ``TrainValidationSplit`` by query."""
+"""Folds of whole queries, for ``CrossValidator`` and ``TrainValidationSplit``."""
 # ruff: noqa: N815, SLF001 (Spark's parameters are in mixed case, and made with Params._dummy)
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from ltr_metrics._engine.checks import require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.spark import columns
 
-PARTS = 1 << 30  # a share of the queries is cut to one in so many
+PARTS = 1 << 30  # a share of the queries is rounded to a multiple of 1 / PARTS
 
 
 def with_folds(frame: DataFrame, qid: str, n_folds: int, seed: int, *, column: str = "fold") -> DataFrame:
     """Add a column of folds, 0 to ``n_folds`` - 1, equal for all rows of a query.
 
-    A query's fold follows from a hash of its id, as text, and the seed: the same in every run, partition and frame, whatever other queries
-    there are, and without a shuffle. Of n queries a fold has n / k, give or take the square root of it.
+    The fold of a query is a hash of its id, as text, and the seed. So it is the same in every run,
+    partition and frame, does not depend on other queries, and needs no shuffle. Of n queries, each
+    of k folds has about n / k, plus or minus the square root of that.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def with_folds(frame: DataFrame, qid: str, n_folds: int, seed: int, *, column: s
     qid : str
         Column of query ids.
     n_folds : int
-        As ``CrossValidator(numFolds=..., foldCol="fold")`` has it; 2 or more.
+        The number that you pass to ``CrossValidator(numFolds=..., foldCol="fold")``, 2 or more.
     seed : int
     column : str, default "fold"
 
@@ -43,7 +44,8 @@ def with_folds(frame: DataFrame, qid: str, n_folds: int, seed: int, *, column: s
     Raises
     ------
     LtrKeyError, LtrTypeError, LtrValueError
-        For a column that is not there, or is there already; also, when Spark computes it, Spark's own error for a null id.
+        For a missing column of ids, or a column of folds that exists already. A null id gives
+        Spark's own error when Spark computes the column.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def with_folds(frame: DataFrame, qid: str, n_folds: int, seed: int, *, column: s
 
 
 def _drawn(frame: DataFrame, qid: str, n: int, seed: int) -> Column:
-    """Return a whole number below n that is drawn for each query."""
+    """Return a pseudo-random whole number below n for each query."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise LtrTypeError(f"seed must be a whole number. Got {seed!r}.")
     name = columns.ids(frame, "qid", qid)
@@ -71,9 +73,10 @@ def _drawn(frame: DataFrame, qid: str, n: int, seed: int) -> Column:
 
 
 class TrainValidationSplitByQuery(TrainValidationSplit):
-    """Spark's ``TrainValidationSplit`` with whole queries: ``trainRatio`` of them, not of the rows, are trained on.
+    """Split whole queries: Spark's ``TrainValidationSplit``, with ``trainRatio`` of the queries.
 
-    The queries are drawn by a hash of their ids and ``seed``, as by `with_folds`. It cannot be saved; the model that it returns can.
+    A hash of the id and ``seed`` selects the queries, as in `with_folds`. You cannot save this
+    object, but you can save the model that ``fit`` returns.
 
     Parameters
     ----------
@@ -87,14 +90,14 @@ class TrainValidationSplitByQuery(TrainValidationSplit):
     LtrValueError
         On ``fit``, if one of the two parts has no query.
     LtrKeyError, LtrTypeError
-        On ``fit``, of a column that is not there or has no ids.
+        On ``fit``, for a column that does not exist or does not hold ids.
     """
 
     qidCol = Param[str](Params._dummy(), "qidCol", "column of query ids", typeConverter=TypeConverters.toString)
 
     def __init__(self, *, qidCol: str = "qid", **options: Any) -> None:
         super().__init__(**options)
-        self._setDefault(qidCol="qid", seed=0)  # Spark's own default is another one in each process
+        self._setDefault(qidCol="qid", seed=0)  # Spark's own default differs between processes
         self._set(qidCol=qidCol)
 
     def _fit(self, dataset: DataFrame) -> TrainValidationSplitModel:
@@ -107,9 +110,10 @@ class TrainValidationSplitByQuery(TrainValidationSplit):
             for name, part in (("training", train), ("validation", validation)):
                 if not part.take(1):
                     raise LtrValueError(
-                        f"The {name} part has no query with trainRatio={ratio} and this seed: there are too few queries."
+                        f"The {name} part has no query with trainRatio={ratio} and this seed: there are too few "
+                        "queries."
                     )
-            values, models = self._tried(train, validation)
+            values, models = self._evaluate_candidates(train, validation)
         finally:
             train.unpersist()
             validation.unpersist()
@@ -119,25 +123,26 @@ class TrainValidationSplitByQuery(TrainValidationSplit):
             TrainValidationSplitModel(model, values, models if self.getCollectSubModels() else None)
         )
 
-    def _tried(self, train: DataFrame, validation: DataFrame) -> tuple[list[float], list[Any]]:
+    def _evaluate_candidates(self, train: DataFrame, validation: DataFrame) -> tuple[list[float], list[Any]]:
         """Fit each candidate, and evaluate it on the validation part."""
         maps = self.getEstimatorParamMaps()
-        models = self.getEstimator().fitMultiple(train, maps)  # may be drawn from by several threads
+        models = self.getEstimator().fitMultiple(train, maps)  # safe to use from several threads
 
-        def tried(_: int) -> tuple[int, float, Any]:
+        def evaluate_next(_: int) -> tuple[int, float, Any]:
             index, model = next(models)
             value = self.getEvaluator().evaluate(model.transform(validation, maps[index]))
             return index, value, model if self.getCollectSubModels() else None
 
-        # Threads take on the job group of this one; Spark 3 asks for the function, Spark 4 for the session first.
+        # Threads inherit the job group of this one. Spark 3 takes the function, Spark 4 first the
+        # session.
         inheriting: Any = inheritable_thread_target
         inheriting = (
             inheriting if validation.sparkSession.version.startswith("3.") else inheriting(validation.sparkSession)
         )
         with ThreadPool(min(self.getParallelism(), len(maps))) as pool:
-            found = pool.map(inheriting(tried), range(len(maps)))
-        _, values, kept = zip(*sorted(found, key=lambda one: one[0]), strict=True)
-        return list(values), list(kept)
+            results = pool.map(inheriting(evaluate_next), range(len(maps)))
+        _, values, sub_models = zip(*sorted(results, key=lambda result: result[0]), strict=True)
+        return list(values), list(sub_models)
 
     def write(self) -> Any:
         raise LtrTypeError("TrainValidationSplitByQuery cannot be saved. Save what fit returns, or its bestModel.")

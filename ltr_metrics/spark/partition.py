@@ -1,4 +1,4 @@
-"""What executors do: the rows of a partition, query after query in Arrow batches, to one number a query."""
+"""The work of an executor: evaluate the queries of a partition, from Arrow batches of rows."""
 
 from __future__ import annotations
 
@@ -19,22 +19,20 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Request
 
 QID, LABEL, SCORE, DOCID, WEIGHT, BY, COLUMN = "qid", "label", "score", "docid", "weight", "by {}", "column {}"
-SCHEMA = (
-    "notes binary, queries binary"  # what comes back: the values of a step's queries, at the end notes on all of them
-)
+SCHEMA = "notes binary, queries binary"  # of the result: values of the queries of each step, and at the end notes
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is computed of each partition; travels to the executors.
+    """What is computed for each partition. It is sent to the executors.
 
     Attributes
     ----------
     request : Request
     names : dict of str to str
-        What the column of each role is called by the user.
+        The user's name of the column of each role.
     by, columns : tuple of str
-        Segmentations, and further columns that metrics look at.
+        Segmentations, and columns that metrics read.
     rows_at_once : int
     """
 
@@ -46,9 +44,10 @@ class Task:
 
 
 def evaluated(batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.RecordBatch]:
-    """Yield the pickled values of the queries, step after step, and at last their totals and what is to be checked of their labels.
+    """Yield the pickled values of the queries, and finally their totals and label checks.
 
-    An error of the data is yielded, too: raised here it would reach the user as the last line of Spark's trace, after Spark has tried again.
+    An error of the data is yielded too. If it were raised here, Spark would try again, and the user
+    would see it as the last line of Spark's trace.
     """
     totals, labels = Totals.nothing(map(str, task.request.metrics)), LabelChecks()
     try:
@@ -58,7 +57,7 @@ def evaluated(batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.Reco
             totals += Totals.of(result.per_query, result.weight)
             yield _row(queries=result)
     except (LtrValueError, LtrTypeError) as error:
-        for _ in batches:  # Spark ends a worker that has not read all
+        for _ in batches:  # Spark kills a worker that has not read everything
             pass
         yield _row(notes=error)
         return
@@ -72,32 +71,32 @@ def _row(notes: object = None, queries: object = None) -> pa.RecordBatch:
 
 
 def whole_queries(batches: Iterator[pa.RecordBatch], task: Task) -> Iterator[pa.Table]:
-    """Yield the rows again, whole queries at a time: about as many rows as asked for, or one query that is longer.
+    """Yield whole queries, in tables of about ``rows_at_once`` rows, or of one longer query.
 
-    The rows of a query must follow one another.
+    The rows of a query must be contiguous.
     """
-    held: list[pa.RecordBatch] = []
-    n_held = n_whole = 0  # rows held, and how many of them are of queries that have ended
+    pending: list[pa.RecordBatch] = []
+    n_pending = n_whole = 0  # pending rows, and how many of them belong to complete queries
     for batch in batches:
         for first in range(0, batch.num_rows, task.rows_at_once):
             rows = batch.slice(first, task.rows_at_once)
             _refuse_nulls(rows, QID, task)
-            begins = _last_begin(rows, held[-1] if held else None)
-            if begins is not None:
-                n_whole = n_held + begins
-            held.append(rows)
-            n_held += rows.num_rows
-            if n_held >= task.rows_at_once and n_whole:
-                together = pa.Table.from_batches(held)
-                yield together.slice(0, n_whole)
-                held = together.slice(n_whole).to_batches()
-                n_held, n_whole = n_held - n_whole, 0
-    if held:
-        yield pa.Table.from_batches(held)
+            start = _start_of_last_query(rows, pending[-1] if pending else None)
+            if start is not None:
+                n_whole = n_pending + start
+            pending.append(rows)
+            n_pending += rows.num_rows
+            if n_pending >= task.rows_at_once and n_whole:
+                table = pa.Table.from_batches(pending)
+                yield table.slice(0, n_whole)
+                pending = table.slice(n_whole).to_batches()
+                n_pending, n_whole = n_pending - n_whole, 0
+    if pending:
+        yield pa.Table.from_batches(pending)
 
 
-def _last_begin(rows: pa.RecordBatch, before: pa.RecordBatch | None) -> int | None:
-    """Return the last row whose query is another one than that of the row before it; None if all go on with the same."""
+def _start_of_last_query(rows: pa.RecordBatch, before: pa.RecordBatch | None) -> int | None:
+    """Return the first row of the last query, or None if all rows continue the query before."""
     ids = rows.column(QID)
     changes = np.flatnonzero(compute.not_equal(ids[1:], ids[:-1]).to_numpy(zero_copy_only=False))
     if len(changes):
@@ -105,15 +104,15 @@ def _last_begin(rows: pa.RecordBatch, before: pa.RecordBatch | None) -> int | No
     return 0 if before is None or before.column(QID)[-1].as_py() != ids[0].as_py() else None
 
 
-class _WithoutPlaces(Queries):
-    """Queries whose messages say in which of them a row is: Spark's rows have no place."""
+class _UnorderedQueries(Queries):
+    """Queries whose messages name the query of a row: rows in Spark have no order."""
 
     def where(self, row: int) -> str:
         return f"query {self.qid[self.query_of_row(row)]}"
 
 
 def _step(rows: pa.Table, task: Task) -> tuple[Queries, Evaluation]:
-    """Evaluate whole queries; what is worth a warning is decided at the end, by the labels of all of them."""
+    """Evaluate whole queries without warnings, which depend on the labels of all queries."""
 
     def column(role: str) -> Any:
         if role not in task.names:
@@ -124,7 +123,7 @@ def _step(rows: pa.Table, task: Task) -> tuple[Queries, Evaluation]:
     qid = rows.column(QID)
     with naming(f"In {len(qid):,} rows, from query {qid[0].as_py()} to {qid[-1].as_py()}"), warnings.catch_warnings():
         warnings.simplefilter("ignore", LtrWarning)
-        queries = _WithoutPlaces(
+        queries = _UnorderedQueries(
             column(LABEL),
             qid=column(QID),
             docid=column(DOCID),
@@ -132,16 +131,16 @@ def _step(rows: pa.Table, task: Task) -> tuple[Queries, Evaluation]:
             by={name: column(BY.format(name)) for name in task.by} or None,
             columns={name: column(COLUMN.format(name)) for name in task.columns},
         )
-        result = queries.evaluate_request(column(SCORE), task.request, n_threads=1)  # Spark runs a task a core
+        result = queries.evaluate_request(column(SCORE), task.request, n_threads=1)  # Spark runs one task per core
     return queries, result
 
 
 def _refuse_nulls(rows: pa.Table | pa.RecordBatch, role: str, task: Task) -> None:
     values = rows.column(role)
     if values.null_count:
-        name, at = task.names[role], int(compute.index(values.is_null(), pa.scalar(True)).as_py())
-        query = "some rows" if role == QID else f"query {rows.column(QID)[at].as_py()}"
+        name, row = task.names[role], int(compute.index(values.is_null(), pa.scalar(True)).as_py())
+        query = "some rows" if role == QID else f"query {rows.column(QID)[row].as_py()}"
         raise LtrValueError(
-            f"{role.partition(' ')[0]} must not be null: column {name!r} is null in {query}, in {values.null_count} rows of these. Fill it "
-            f'in, or drop the rows (frame.dropna(subset=["{name}"])).'
+            f"{role.partition(' ')[0]} must not be null: column {name!r} is null in {query}, in {values.null_count} "
+            f'rows of these. Fill it in, or drop the rows (frame.dropna(subset=["{name}"])).'
         )
