@@ -105,7 +105,7 @@ class Convention:
         require_option("ties", self.ties, TIES)
         for name in ("no_relevant", "ndcg_no_relevant", "recall_no_relevant"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, checked_no_relevant(getattr(self, name)))
+                checked_no_relevant(getattr(self, name))
         known = {cls.NAME for cls in METRICS}
         for name in {*(self.metrics or ()), *self.uncut} - known:
             raise LtrValueError(f"The convention {self.name!r} has no metric {name!r}.{did_you_mean(name, known)}")

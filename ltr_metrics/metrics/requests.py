@@ -117,8 +117,12 @@ def _policy(
         name: "skip" if isinstance(metric, OF_ANY_RANKING) else getattr(convention, f"{metric.NAME}_no_relevant", None)
         for name, metric in metrics.items()
     }
-    of_metric: dict[str, Any] = {n: v for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
-    return Policy(ties, convention.no_relevant, convention.name, of_metric)
+    by_metric = {n: _as_float(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
+    return Policy(ties, _as_float(convention.no_relevant), convention.name, by_metric)
+
+
+def _as_float(value: Any) -> NoRelevant | float:
+    return value if isinstance(value, str) else float(value)  # type: ignore[return-value]
 
 
 def _has(convention: Convention, cls: type[Metric]) -> bool:
