@@ -129,7 +129,7 @@ def test_it_renders_without_errors_and_asks_for_nothing(
 def test_the_sections_are_there(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
     opened(browser, pages["usual"])
     shown = [heading.text for heading in browser.find_elements(By.TAG_NAME, "h2")]
-    assert [shown[0], shown[-2], shown[-1]] == ["Verdict", "Every query", "How it was made"]
+    assert [shown[0], shown[-2], shown[-1]] == ["Verdict", "All queries", "Settings and versions"]
     drawn = browser.find_elements(By.CSS_SELECTOR, "figure svg")
     assert drawn
     assert all(svg.size["height"] > 100 for svg in drawn)

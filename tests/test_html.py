@@ -199,9 +199,9 @@ def test_the_verdict_counts_what_the_adjusted_p_values_say(rows: list[Any], sent
 def test_what_was_tested_stands_below(page: Page) -> None:
     text = " ".join("".join(page.texts).split())
     assert (
-        "Tested by a paired randomization test, two-sided, over 120 queries, p-values adjusted by Holm over the models "
-        "of each metric; “unclear” above an adjusted p of 0.05. Intervals: 95%, the wider of BCa bootstrap and "
-        "Student's t, not adjusted." in text
+        "Test: paired randomization test, two-sided, over 120 queries, p-values adjusted by Holm over the models of each metric. "
+        "The reading is “unclear” if the adjusted p is above 0.05. Intervals: 95%, the wider of BCa bootstrap and Student's t, not adjusted."
+        in text
     )
 
 
@@ -214,7 +214,7 @@ def test_weights_stand_beside_no_weights() -> None:
     assert plain[0] == "without weights"
     assert [weighted[3], plain[3]] == [signed(row["difference"]), signed(row["plain"]["difference"])]
     assert weighted[3] != plain[3]
-    assert "as much information as" in "".join(page.texts)
+    assert "The effective sample size is" in "".join(page.texts)
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -242,9 +242,9 @@ def test_clusters_and_seeds_are_told(report: Report) -> None:
     further = {"n_clusters": 12, "seeds": {"lightgbm": {"map": [0.51, 0.53, 0.52], "mrr": [0.6, 0.7, 0.8]}}}
     summary = report.summary | {"comparison": report.summary["comparison"] | further}
     text = " ".join("".join(Page(as_html(replace(report, summary=summary))).texts).split())
-    assert "over 120 queries in 12 clusters, swapped and resampled whole, p-values adjusted" in text
+    assert "over 120 queries in 12 clusters (whole clusters are swapped and resampled), p-values adjusted" in text
     assert (
-        "lightgbm is the mean of 3 seeds; their means lie in map from 0.5100 to 0.5300; in mrr from 0.6000 to 0.8000."
+        "lightgbm is the mean of 3 seeds, whose means range from 0.5100 to 0.5300 in map, from 0.6000 to 0.8000 in mrr."
         in text
     )
 
@@ -316,7 +316,7 @@ def test_many_segments_are_cut_and_said_to_be() -> None:
     found = [cells[0].split()[0] for cells in page.rows if len(cells) == 1]
     assert set(found) >= {f"s{i}" for i in range(few, MAX_SEGMENTS + few)}
     assert not {f"s{i}" for i in range(few)} & set(found)
-    assert "Shown are the 100 segments of most queries, of 120" in "".join(page.texts)
+    assert "Only the 100 largest of 120 segments are shown" in "".join(page.texts)
 
 
 def test_a_path_that_is_not_utf8_can_be_written(tmp_path: Path) -> None:

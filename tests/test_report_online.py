@@ -171,7 +171,7 @@ def test_a_mean_that_is_undefined_is_a_dash() -> None:
         "error": None,
     }
     assert rows_of(as_text(report), "Online preference (simulated)")[1][:2] == ["a", "-"]
-    assert rows_of(as_text(report), "Online preference, pair by pair")[1][-2:] == ["-", "-"]
+    assert rows_of(as_text(report), "Online preference by pair")[1][-2:] == ["-", "-"]
     assert "disagree on the order of 0 of 1 pair of models; of 1 nothing can be said, as mrr is undefined." in flat(
         as_text(report)
     )
@@ -181,7 +181,7 @@ def test_models_that_are_the_same_decide_nothing() -> None:
     scores = dict.fromkeys("ab", made_scores()["new"])
     online = {"method": "ppm", "clicks": USERS, "impressions": 50}
     text = as_text(summarize(made_queries(), scores, METRICS, online=online))
-    (row,) = rows_of(text, "Online preference, pair by pair")[1:]
+    (row,) = rows_of(text, "Online preference by pair")[1:]
     assert row == ["a", "b", "0/50/0", "-", "[-, -]", "-", "+0.0000", "-", "+0.0000", "agree"]
 
 
@@ -220,10 +220,10 @@ def test_fractional_grades_one_model_and_queries_of_each_model_are_refused() -> 
         summarize(ltr.Queries([0, 0.5, 1], group=[3]), scores, "mrr", online=online)
     queries = {name: ltr.Queries([0, 1, 4], group=[3]) for name in scores}
     with pytest.raises(
-        ltr.LtrValueError, match="Queries of its own, as TREC runs do. Pass scores of all models for the same rows"
+        ltr.LtrValueError, match="its own Queries, like TREC runs. Pass the scores of all models for the same rows"
     ):
         summarize(queries, scores, "mrr", online=online)
-    with pytest.raises(ltr.LtrValueError, match="two models or more are needed.*'a' alone"):
+    with pytest.raises(ltr.LtrValueError, match="two or more models are needed.*Got only 'a'"):
         summarize(queries["a"], {"a": scores["a"]}, "mrr", online=online)
     with pytest.raises(ltr.LtrTypeError, match="online must map options"):
         summarize(queries["a"], scores, "mrr", online="ppm")  # type: ignore[arg-type]
@@ -289,7 +289,7 @@ def expected_pairs(report: Report) -> list[list[str]]:
 def test_tables_show_the_numbers(report: Report, render: Any, parse: Any) -> None:
     text = render(report)
     assert parse(text, "Online preference (simulated)") == expected_matrix(report)
-    header, *rows = parse(text, "Online preference, pair by pair")
+    header, *rows = parse(text, "Online preference by pair")
     assert header == [
         "model",
         "other",
@@ -308,10 +308,10 @@ def test_tables_show_the_numbers(report: Report, render: Any, parse: Any) -> Non
 def test_the_foot_says_what_was_simulated(report: Report) -> None:
     text = flat(as_text(report))
     assert (
-        "This is predicted from the labels and a click model, not from clicks of users: 3,000 impressions of queries "
-        "drawn at random, mixed by ppm, up to 10 documents shown, random state 0. Users look at the documents from the "
-        "top, click one of grade 0, 1, 2, 3, 4 with probability 0.4, 0.6, 0.7, 0.8, 0.9, and stop after it, clicked or "
-        "not, with probability 0.1, 0.2, 0.3, 0.4, 0.5."
+        "This is a prediction from the labels and a click model, not from clicks of real users. It has 3,000 impressions of "
+        "randomly drawn queries, mixed by ppm, with up to 10 documents per list and random seed 0. Users examine the "
+        "documents from the top, click a document of grade 0, 1, 2, 3, 4 with probability 0.4, 0.6, 0.7, 0.8, 0.9, and stop "
+        "after a document, clicked or not, with probability 0.1, 0.2, 0.3, 0.4, 0.5."
     ) in text
     error = report.summary["online"]["offline"]["error"]
     assert f"Clicks and ndcg_exp@10 disagree on the order of {3 * error:g} of 3 pairs of models." in text
@@ -321,10 +321,8 @@ def test_the_foot_says_what_was_simulated(report: Report) -> None:
     ("users", "words"),
     [
         (ClickModel.perfect(5), "with probability 0, 0.2, 0.4, 0.8, 1, and never stop."),
-        (ClickModel([0.5] * 5, [0.25] * 5, stop_only_after_click=True),
-            "and stop after a click with probability 0.25, 0.25,"),
-        (ClickModel.position_based([0.5] * 5, [1, 0.5, 0.1]),
-            "look at the places from the first on with probability 1, 0.5, 0.1, click one"),
+        (ClickModel([0.5] * 5, [0.25] * 5, stop_only_after_click=True), "and stop after a click with probability 0.25, 0.25,"),
+        (ClickModel.position_based([0.5] * 5, [1, 0.5, 0.1]), "examine the slots, from the first on, with probability 1, 0.5, 0.1, click a document"),
     ],
 )  # fmt: skip
 def test_the_foot_tells_of_the_users(users: ClickModel, words: str) -> None:
@@ -341,10 +339,7 @@ def test_the_foot_tells_of_weights_and_options() -> None:
     }
     queries = made_queries(query_weight=np.arange(1, 61))
     text = flat(as_text(summarize(queries, made_scores(), METRICS, online=given)))
-    assert (
-        "1 impression of queries drawn at random, by weight, mixed by ppm, pairs=authors (credit by clicks), up to"
-        in text
-    )
+    assert "1 impression of queries drawn by weight, mixed by ppm, pairs=authors (credit by clicks), with up to" in text
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -366,8 +361,11 @@ def test_the_page_shows_the_numbers(report: Report) -> None:
     for pair in expected_pairs(report):
         assert page.row(*pair[:2]) == [*pair[:2], pair[2].replace("/", " / "), *pair[3:]]
     text = flat("".join(page.texts))
-    assert "This is predicted from the labels and a click model, not from clicks of users: 3,000 impressions" in text
-    assert "pairs of models. Intervals and p say" in text
+    assert (
+        "This is a prediction from the labels and a click model, not from clicks of real users. It has 3,000 impressions"
+        in text
+    )
+    assert "pairs of models. Intervals and p-values show" in text
 
 
 @pytest.mark.usefixtures("no_figures")
