@@ -139,7 +139,7 @@ def test_a_convention_decides_what_a_family_is() -> None:
 def test_what_is_no_curve_is_refused() -> None:
     result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=[*CUTOFFS, "precision@3", "map"])
     with pytest.raises(
-        ltr.LtrValueError, match=r"two cutoffs or more, and precision was evaluated at one.*range\(1, 21\)"
+        ltr.LtrValueError, match=r"two cutoffs or more, but precision was evaluated at one.*range\(1, 21\)"
     ):
         MetricOverKDisplay.from_result(result, "precision")
     with pytest.raises(ltr.LtrKeyError, match="'map' was not evaluated at a cutoff.*here: ndcg_exp, precision"):

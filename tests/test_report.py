@@ -67,7 +67,7 @@ def test_text_has_a_line_for_each_metric_and_model(rows: dict[str, Any]) -> None
     shown = dict(line.split(maxsplit=1) for line in heading.splitlines())
     assert shown["Data"] == "here"
     assert shown["Models"] == "good: column 1; flat: flat.txt"
-    assert shown["Queries"] == "40, with nothing above grade 0: 5"
+    assert shown["Queries"] == "40, 5 without a grade above 0"
     assert shown["Options"] == "ties=mean, no_relevant=skip, convention=default, means weighted by query"
     lines = table.splitlines()
     assert lines[0].split()[:6] == ["metric", "model", "weighted", "mean", "q5", "q25"]
