@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin
@@ -160,14 +161,20 @@ def documented() -> Iterator[tuple[str, Any, Any]]:
 
 
 def annotations(thing: Any) -> dict[str, Any]:
-    """Annotations of parameters, as text where they are text."""
+    """Annotations of parameters, as text where they are text in the same module."""
     if inspect.isclass(thing) and is_dataclass(thing):
-        return {field.name: field.type for field in fields(thing)}
+        return {field.name: _annotation(thing, field.name, field.type) for field in fields(thing)}
     try:
         parameters = inspect.signature(thing).parameters
     except (TypeError, ValueError):
         return {}
     return {name: one.annotation for name, one in parameters.items() if one.annotation is not inspect.Parameter.empty}
+
+
+def _annotation(cls: type, name: str, annotation: Any) -> Any:
+    """The annotation of a field, evaluated where another module defines it."""
+    home = next(base.__module__ for base in cls.__mro__ if name in vars(base).get("__annotations__", {}))
+    return annotation if home == cls.__module__ else eval(annotation, vars(sys.modules[home]))
 
 
 def literal_words(annotation: Any, module: Any) -> tuple[str, ...]:
