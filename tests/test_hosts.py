@@ -194,6 +194,27 @@ class TestBadInput:
             make("mrr", log=[])
 
 
+class _PredictsColumns:
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.column_stack([X[:, 0], X[:, 1]])
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTS if name != "XGBRanker"])
+def test_several_scores_a_row(name: str, split: tuple[Data, Data]) -> None:
+    """All adapters have one wording; that of the Monitor is tested in test_xgboost.py."""
+    X, y, qid = split[1]
+    metric, group = HOSTS[name].adapter("mrr"), split[1].group
+    calls: dict[str, Callable[[], Any]] = {
+        "lgb.train": lambda: metric(X[:, :2], lgb.Dataset(X, y, group=group).construct()),
+        "LGBMRanker": lambda: metric(y, X[:, :2], None, group),
+        "xgb.train": lambda: metric(X[:, :2], xgb.DMatrix(X, y, qid=qid)),
+        "scikit-learn": lambda: metric(_PredictsColumns(), X, y, qid=qid),
+    }
+    message = rf"A ranking needs one score a row\. The model predicts an array of shape \({len(y)}, 2\)"
+    with pytest.raises(ltr.LtrValueError, match=message):
+        calls[name]()
+
+
 CALLED_IN_TRAINING = ["lgb.train", "LGBMRanker", "xgb.train"]
 
 

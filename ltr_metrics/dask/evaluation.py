@@ -189,7 +189,7 @@ class _Job:
 
     @cached_property
     def _evaluated(self) -> tuple[list[Any], dict[str, Totals]]:
-        """The parts on the workers, and the totals of each score. Nothing is kept after an error."""
+        """The parts on the workers, and the totals of each score. Errors are not cached."""
         import dask
 
         parts = list(dask.persist(*self._lazy))
