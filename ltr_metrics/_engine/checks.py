@@ -52,7 +52,7 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
 
 
 def as_array(values: Any, name: str) -> AnyArray:
-    """Return ``np.asarray(values)``, and say what to do with an array that NumPy cannot read, as one on a graphics card."""
+    """Return ``np.asarray(values)``; raise an error with a remedy for an array on a graphics card."""
     try:
         return np.asarray(values)
     except (TypeError, RuntimeError, BufferError) as error:  # cupy and torch; torch with a gradient; DLPack
@@ -109,7 +109,8 @@ def _numbers_of_objects(array: AnyArray, name: str) -> FloatArray:
             numbers[row] = value
         except (TypeError, ValueError, OverflowError):
             raise LtrTypeError(
-                f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the column, or drop the rows."
+                f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the "
+                "column, or drop the rows."
             ) from None
         if isinstance(value, Integral):
             _refuse_inexact(int(value), name, row)
@@ -140,14 +141,16 @@ def _refuse_merged(values: list[Any], numbers: FloatArray, name: str) -> None:
             )
         if math.isinf(number) and values[row] != number:
             raise LtrValueError(
-                f"{name} must not hold numbers beyond float64: got {values[row]!r} at row {row}. Pass their ranks instead."
+                f"{name} must not hold numbers beyond float64: got {values[row]!r} at row {row}. Pass their "
+                "ranks instead."
             )
 
 
 def _refuse_inexact(value: int, name: str, row: int) -> None:
     if abs(value) > LARGEST_EXACT_INTEGER:
         raise LtrValueError(
-            f"{name} must not hold integers beyond 2**53, which float64 cannot keep apart: got {value} at row {row}. Pass their "
+            f"{name} must not hold integers beyond 2**53, which float64 cannot keep apart: got {value} at row "
+            f"{row}. Pass their "
             "ranks instead."
         )
 
@@ -191,7 +194,10 @@ def pandas_index(column: Any) -> Any:
 
 
 def refuse_different_indexes(**columns: Any) -> list[tuple[str, Any]]:
-    """Refuse pandas objects whose indexes differ, because their rows would be paired by position; return the indexes by name."""
+    """Return the pandas indexes by name, and raise an error if they differ.
+
+    Rows of different indexes would be paired by position, against their labels.
+    """
     indexed = []
     for name, column in columns.items():
         if column is not None and (index := pandas_index(column)) is not None:

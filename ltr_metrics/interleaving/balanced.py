@@ -52,7 +52,8 @@ class Balanced(Method):
         super().__init__(rankings, length)
         if len(self._rankings) != 2:
             raise LtrValueError(
-                f"Balanced needs exactly two rankings. Got {len(self._rankings)}. Use TeamDraft or PairwisePreference for more."
+                f"Balanced needs exactly two rankings. Got {len(self._rankings)}. Use TeamDraft or "
+                "PairwisePreference for more."
             )
 
     @cached_property

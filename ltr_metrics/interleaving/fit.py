@@ -98,7 +98,8 @@ class _Impressions:
         self.n_clicked, self.n_examined = self._sum_by_grade(clicked), self._sum_by_grade(self.is_examined)
         if not self.n_examined.all():
             raise LtrValueError(
-                f"No document of grade {int(self.n_examined.argmin())} is at or above the last click of an impression, so "
+                f"No document of grade {int(self.n_examined.argmin())} is at or above the last click of an "
+                "impression, so "
                 "its probabilities cannot be estimated. Merge grades, or use more impressions."
             )
 

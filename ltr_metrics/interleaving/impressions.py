@@ -58,10 +58,11 @@ class Impression:
     --------
     >>> from ltr_metrics.interleaving import Impression, Shown
     >>> rankings = {"old": ["a", "b", "c"], "new": ["b", "d", "a"]}
-    >>> impression = Impression(rankings, Shown(["a", "b", "d"], teams=[0, 1, 1]), clicks=[1], query="shoes", method="team_draft")
+    >>> shown = Shown(["a", "b", "d"], teams=[0, 1, 1])
+    >>> impression = Impression(rankings, shown, clicks=[1], query="shoes", method="team_draft")
     >>> print(impression.to_json())  # doctest: +NORMALIZE_WHITESPACE
-    {"query": "shoes", "method": "team_draft", "rankings": {"old": ["a", "b", "c"], "new": ["b", "d", "a"]}, "shown": ["a", "b", "d"],
-     "teams": ["old", "new", "new"], "clicks": [1]}
+    {"query": "shoes", "method": "team_draft", "rankings": {"old": ["a", "b", "c"], "new": ["b", "d", "a"]},
+     "shown": ["a", "b", "d"], "teams": ["old", "new", "new"], "clicks": [1]}
     """
 
     rankings: dict[str, list[Hashable]] | None
@@ -267,7 +268,8 @@ def _as_json_id(name: str, value: object) -> str | float:
     """Return text or a number that JSON reads back unchanged."""
     value = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if isinstance(value, str) or (is_number and (isinstance(value, int) or math.isfinite(value))):  # type: ignore[arg-type]
+    is_finite = is_number and (isinstance(value, int) or math.isfinite(value))  # type: ignore[arg-type]
+    if isinstance(value, str) or is_finite:
         return value  # type: ignore[return-value]
     raise LtrTypeError(f"{name} must be text or a number in a log. Got {short(value)}.")
 

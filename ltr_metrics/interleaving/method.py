@@ -137,7 +137,7 @@ class Method(ABC):
         """Whether the probability is above 0. Override if that of a long list can underflow."""
         return self._probability(documents, teams) > 0
 
-    # -- what methods use -----------------------------------------------------------------------------------------------
+    # -- what methods use -------------------------------------------------------------------------
 
     def _split(self, shown: Shown | Sequence[Hashable]) -> tuple[list[Hashable], list[int] | None]:
         """Return the documents and the teams, which are None for a method without teams."""

@@ -244,7 +244,7 @@ class Outcome(Printed):
         )
         return [Table(header, rows, min_widths=(0, *[6] * len(rows)), title=title)]
 
-    # -- comparison with an offline metric ------------------------------------------------------------------------------
+    # -- comparison with an offline metric --------------------------------------------------------
 
     def _leads(self, by: OutcomeBy) -> FloatArray:
         """Return the row's lead over the column at each checkpoint, of shape (n_checkpoints, L, L)."""
@@ -295,7 +295,7 @@ class Outcome(Printed):
             "outcome.checkpoints has all."
         )
 
-    # -- statistics of pairs --------------------------------------------------------------------------------------------
+    # -- statistics of pairs ----------------------------------------------------------------------
 
     def _pairs(self, confidence: float) -> list[dict[str, Any]]:
         confidence = require_confidence(confidence)

@@ -58,7 +58,8 @@ class CascadeMetric(RankMetric):
 class ERR(CascadeMetric):
     r"""Expected reciprocal rank; higher is better, from 0 to below 1.
 
-    .. math:: ERR@k = \sum_{i=1}^{\min(k, n)} \frac{1}{i} \, p_i \prod_{j<i} (1 - p_j), \quad p_i = \frac{2^{y_i} - 1}{2^{max\_grade}}
+    .. math:: ERR@k = \sum_{i=1}^{\min(k, n)} \frac{1}{i} \, p_i \prod_{j<i} (1 - p_j),
+        \quad p_i = \frac{2^{y_i} - 1}{2^{max\_grade}}
 
     Always defined: 0 for a query without a relevant document.
 
@@ -176,14 +177,17 @@ class PFound(CascadeMetric):
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
         if self.p_rel == "label":
             remedy = (
-                "Choose how grades become probabilities: pfound(p_rel=yandex) for grades 0 to 4, pfound(p_rel=exp), or a table, "
+                "Choose how grades become probabilities: pfound(p_rel=yandex) for grades 0 to 4, "
+                "pfound(p_rel=exp), or a table, "
                 "pfound(p_rel=[0,0.5,1])."
             )
             p = _labels_as_probabilities(queries, "pfound", remedy)
             if queries.grades[-1] == 1 and set(queries.grades) <= {0.0, 1.0}:
                 warn(
-                    "pfound takes the labels 0 and 1 as probabilities, so every relevant document ends the search and the rest "
-                    "of the list does not count. If 1 is only the higher of two grades, write for example pfound(p_rel=[0,0.5])."
+                    "pfound takes the labels 0 and 1 as probabilities, so every relevant document ends the "
+                    "search and the rest "
+                    "of the list does not count. If 1 is only the higher of two grades, write for example "
+                    "pfound(p_rel=[0,0.5])."
                 )
             return p
         if self.p_rel == "exp":
@@ -195,7 +199,8 @@ class PFound(CascadeMetric):
 def _require_max_grade(metric: ERR | PFound) -> None:
     if not (is_number(metric.max_grade) and 0 < metric.max_grade <= HIGHEST_GRADE):
         raise LtrValueError(
-            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most {HIGHEST_GRADE}. Got {metric.max_grade!r}."
+            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most {HIGHEST_GRADE}. "
+            f"Got {metric.max_grade!r}."
         )
 
 
@@ -230,6 +235,7 @@ def _exponential(metric: ERR | PFound, queries: LabelledQueries, *, of_labels: E
     if 0 < highest <= max_grade / 2:
         warn(
             f"{name} counts grades on a scale to max_grade={max_grade:g} and the highest label is {highest:g}, so all "
-            f"values are small. If {highest:g} is the scale's highest grade, write {replace(metric, max_grade=highest)}."
+            f"values are small. If {highest:g} is the scale's highest grade, write "
+            f"{replace(metric, max_grade=highest)}."
         )
     return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-max_grade)

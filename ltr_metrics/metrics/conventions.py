@@ -293,6 +293,7 @@ def convention_of(convention: ConventionName | Convention | None) -> Convention:
         raise LtrTypeError(f"convention must be a name or a Convention. Got {convention!r}.")
     if convention not in CONVENTIONS:
         raise LtrValueError(
-            f"There is no convention {convention!r}.{did_you_mean(convention, CONVENTIONS)} Known: {', '.join(CONVENTIONS)}."
+            f"There is no convention {convention!r}.{did_you_mean(convention, CONVENTIONS)} Known: "
+            f"{', '.join(CONVENTIONS)}."
         )
     return CONVENTIONS[convention]

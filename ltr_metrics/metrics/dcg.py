@@ -126,7 +126,8 @@ class DCG(GainMetric, RankMetric):
         discounts = np.asarray(self.discount(ranks.copy()), dtype=np.float64)
         if discounts.shape != ranks.shape or not (np.isfinite(discounts) & (discounts >= 0)).all():
             raise LtrValueError(
-                f"The discount of {self} must give one finite number of at least 0 for each of the ranks 1 to {depth}. Got "
+                f"The discount of {self} must give one finite number of at least 0 for each of the ranks 1 to "
+                f"{depth}. Got "
                 f"{discounts!r}."
             )
         return discounts

@@ -37,7 +37,8 @@ class GainMetric(Metric):
             object.__setattr__(self, "gain", as_table(self.gain, "gain table", self.NAME))
         if self.gain not in GAINS and not callable(self.gain) and not isinstance(self.gain, tuple):
             raise LtrValueError(
-                f"The parameter gain of {self.NAME} must be one of 'exp', 'linear', a table or a function; got {self.gain!r}."
+                f"The parameter gain of {self.NAME} must be one of 'exp', 'linear', a table or a function; got "
+                f"{self.gain!r}."
             )
         refuse_name_in_use("gain", self.gain, GAINS)
 
@@ -100,7 +101,8 @@ def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, 
     if wrong.any():
         grade = queries.grades[int(wrong.argmax())]
         raise LtrValueError(
-            f"The gain of {metric} must not be negative nor fall as the grade rises, or the ideal ranking is not the best one: it "
+            f"The gain of {metric} must not be negative nor fall as the grade rises, or the ideal ranking is "
+            "not the best one: it "
             f"does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
         )
 

@@ -219,7 +219,8 @@ def _parameters(cls: type[Metric], inside: str | None, name: str) -> dict[str, A
             raise LtrValueError(f"The parameter {key} in {name!r} has no value: write {key}=....")
         if not equals or key not in known:
             raise LtrValueError(
-                f"{cls.NAME} has no parameter {key!r} (in {name!r}).{did_you_mean(key, known)} It has {', '.join(known) or 'none'}."
+                f"{cls.NAME} has no parameter {key!r} (in {name!r}).{did_you_mean(key, known)} It has "
+                f"{', '.join(known) or 'none'}."
             )
         if key in parameters:
             raise LtrValueError(f"The parameter {key} is given twice in {name!r}.")
@@ -258,6 +259,7 @@ def _number_or_word(text: str) -> float | str:
         return text
     if len(text) > MOST_DIGITS:
         raise LtrValueError(
-            f"A number in a metric's name must have at most {MOST_DIGITS} characters. Got {len(text):,}, which begin with {text[:20]}."
+            f"A number in a metric's name must have at most {MOST_DIGITS} characters. Got {len(text):,}, which "
+            f"begin with {text[:20]}."
         )
     return int(text) if text.lstrip("+-").isdigit() else float(text)

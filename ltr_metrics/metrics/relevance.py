@@ -43,14 +43,16 @@ class BinaryMetric(Metric):
             if between.size:
                 raise LtrValueError(
                     f"{self.NAME} must know which labels are relevant if some are between 0 and 1: got "
-                    f"{between[0]:g} at {queries.first_row_of_grade(between[0])}. Write for example {replace(self, rel=0.5)}."
+                    f"{between[0]:g} at {queries.first_row_of_grade(between[0])}. Write for example "
+                    f"{replace(self, rel=0.5)}."
                 )
         elif self.rel == "binary":
             other = grades[(grades != 0) & (grades != 1)]
             if other.size:
                 raise LtrValueError(
                     f"{self.NAME}(rel=binary) must have labels 0 and 1, as XGBoost requires: got {other[0]:g} at "
-                    f"{queries.first_row_of_grade(other[0])}. Give the lowest relevant grade, for example {replace(self, rel=1)}."
+                    f"{queries.first_row_of_grade(other[0])}. Give the lowest relevant grade, for example "
+                    f"{replace(self, rel=1)}."
                 )
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:
@@ -91,5 +93,6 @@ class BinaryMetric(Metric):
 
     def _bad_rel(self) -> LtrValueError:
         return LtrValueError(
-            f"The parameter rel of {self.NAME} must be a number above 0, '>0.5' for above that number, or 'binary'. Got {self.rel!r}."
+            f"The parameter rel of {self.NAME} must be a number above 0, '>0.5' for above that number, or "
+            f"'binary'. Got {self.rel!r}."
         )

@@ -141,13 +141,16 @@ def _complete(name: str, convention: Convention) -> Metric:
     parsed = parse(name)
     if convention.metrics is not None and not _has(convention, parsed.cls):
         raise LtrValueError(
-            f"{name!r} is not a metric of {convention.name}, which has {', '.join(sorted(convention.metrics))} alone, so that "
-            f"convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), or set ties and "
+            f"{name!r} is not a metric of {convention.name}, which has {', '.join(sorted(convention.metrics))} "
+            "alone, so that "
+            f"convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), "
+            "or set ties and "
             "no_relevant instead of the convention."
         )
     if parsed.cls.NAME in convention.uncut and "k" in parsed.parameters:
         raise LtrValueError(
-            f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write {parsed.cls.NAME!r}, or pass "
+            f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write "
+            f"{parsed.cls.NAME!r}, or pass "
             f"the metric as an object (ltr_metrics.metric({name!r}))."
         )
     return parsed.make(name, convention.completing(parsed.cls))

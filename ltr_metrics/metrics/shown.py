@@ -76,7 +76,8 @@ class MeanOf(MeanOverTop):
     --------
     >>> import ltr_metrics as ltr
     >>> margin = {"margin": [0.5, 2.0, 1.0]}
-    >>> ltr.evaluate([1, 0, 0], [3, 2, 1], group=[3], metrics=["mean_of(margin)@2"], columns=margin)["mean_of(margin)@2"]
+    >>> result = ltr.evaluate([1, 0, 0], [3, 2, 1], group=[3], metrics=["mean_of(margin)@2"], columns=margin)
+    >>> result["mean_of(margin)@2"]
     1.25
     """
 

@@ -128,7 +128,8 @@ def _query_figures(comparison: Comparison) -> Iterator[Figure]:
             display,
             f"differences-{i}",
             f"{display.metric} by query: {model} against {comparison.baseline}",
-            f"Each of {n_queries_text((n, n))} is a bar, sorted from the largest gain to the largest loss: {display.wins:,} gain, "
+            f"Each of {n_queries_text((n, n))} is a bar, sorted from the largest gain to the largest loss: "
+            f"{display.wins:,} gain, "
             f"{display.ties:,} are tied and {display.losses:,} lose. {_describe_interval(comparison)}",
         )
 
@@ -148,7 +149,8 @@ def _segment_figures(report: Report) -> Iterator[Figure]:
         display,
         "segments-1",
         f"{metric} by segment",
-        f"The bars are {_percent(display.confidence)} intervals of the means over the queries of a segment. A segment of "
+        f"The bars are {_percent(display.confidence)} intervals of the means over the queries of a segment. A "
+        "segment of "
         f"one query has no interval.{left_out}",
     )
     if comparison is not None:
@@ -186,18 +188,21 @@ def _learning_figures(report: Report) -> Iterator[Figure]:
             f"learning-{i}",
             f"Training of {model}: {metric} by round",
             " ".join(_describe_curve(curve) for curve in curves.values())
-            + " The bars at the bottom are the plateau: the rounds that do not differ significantly from the best round "
+            + " The bars at the bottom are the plateau: the rounds that do not differ significantly from the "
+            "best round "
             "in a paired comparison over queries.",
         )
 
 
 def _describe_curve(curve: LearningCurve) -> str:
     described = (
-        f"{curve.data}, {n_queries_text((curve.n_queries,) * 2)}: the best of {curve.n_rounds} rounds is {curve.best} (from 0), "
+        f"{curve.data}, {n_queries_text((curve.n_queries,) * 2)}: the best of {curve.n_rounds} rounds is "
+        f"{curve.best} (from 0), "
         f"with a mean of {curve.mean[curve.best]:.4f}."
     )
     if curve.best < curve.n_rounds - 1:
-        described += f" After it, {len(curve.overfit):,} queries lose permanently and {curve.n_lasting_gains:,} gain permanently."
+        n_losses, n_gains = len(curve.overfit), curve.n_lasting_gains
+        described += f" After it, {n_losses:,} queries lose permanently and {n_gains:,} gain permanently."
     return described
 
 

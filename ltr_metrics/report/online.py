@@ -41,7 +41,8 @@ UNCERTAINTY_NOTE = (
     "other queries, other users or another order of tied documents."
 )
 PPM_NOTE = (
-    " With PPM, users without a preference give equal credit on average, but may give one model more wins. So the p-value "
+    " With PPM, users without a preference give equal credit on average, but may give one model more wins. So "
+    "the p-value "
     "of the credit tests whether users have a preference, and that of the wins does not."
 )
 
@@ -64,7 +65,8 @@ class Simulation:
         first, *others = (queries[name] for name in scores)
         if any(other is not first for other in others):
             raise LtrValueError(
-                "online: rankings can only be mixed if all models rank the same labelled documents. Here each model has "
+                "online: rankings can only be mixed if all models rank the same labelled documents. Here each "
+                "model has "
                 "its own Queries, like TREC runs. Pass the scores of all models for the same rows, with one Queries."
             )
         options["random_state"] = seed_from(options["random_state"])

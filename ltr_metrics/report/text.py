@@ -187,7 +187,8 @@ def _churn_table(summary: dict[str, Any]) -> Table:
         for churn, ranks in zip(summary["churn"], summary["rank_changes"], strict=True)
     ]
     note = (
-        f"overlap: share of the top {k} that both rankings have. changed, reordered: share of queries whose top {k} has "
+        f"overlap: share of the top {k} that both rankings have. changed, reordered: share of queries whose "
+        f"top {k} has "
         "other documents, or another order. rbo: rank-biased overlap of the whole rankings. up, down, into, out of: "
         "counts of relevant documents."
     )

@@ -68,7 +68,8 @@ class LearningCurveDisplay(LinesDisplay):
         kinds = {(curve.metric, curve.confidence) for curve in self.curves.values()}
         if len(kinds) != 1:
             raise LtrValueError(
-                "All curves of a figure must have the same metric and confidence level, and there must be at least one. "
+                "All curves of a figure must have the same metric and confidence level, and there must be at "
+                "least one. "
                 f"Got {sorted(kinds) or 'no curve'}."
             )
 

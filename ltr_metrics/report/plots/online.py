@@ -71,7 +71,8 @@ class OnlineErrorDisplay(LinesDisplay):
     >>> runs = []
     >>> for _ in range(5):
     ...     credit = rng.normal([[0.2], [0.1], [0.0]], 1, (3, 1000))
-    ...     runs.append(Outcome(models=["a", "b", "c"], method="ppm", tally=Tally.from_credit(credit, checkpoints(1000))))
+    ...     tally = Tally.from_credit(credit, checkpoints(1000))
+    ...     runs.append(Outcome(models=["a", "b", "c"], method="ppm", tally=tally))
     >>> display = OnlineErrorDisplay.from_outcomes({"PPM": runs}, truth={"a": 0.5, "b": 0.4, "c": 0.3})
     >>> int(display.curves["PPM"].impressions[-1]), display.curves["PPM"].n_runs
     (1000, 5)
@@ -156,7 +157,8 @@ def _curve(name: str, runs: list[Outcome], metric: Any, truth: Any, by: OutcomeB
     lengths = sorted({run.n_impressions for run in runs})
     if len(lengths) > 1:
         raise LtrValueError(
-            f"All runs of a line must have the same number of impressions, but {name!r} has runs of {lengths[0]:,} and of "
+            f"All runs of a line must have the same number of impressions, but {name!r} has runs of "
+            f"{lengths[0]:,} and of "
             f"{lengths[-1]:,}. Draw them as different lines."
         )
     errors = np.array([run.errors(metric, truth=truth, by=by)[1] for run in runs])

@@ -125,7 +125,8 @@ class MetricOverKDisplay(LinesDisplay):
             _, model_names = cutoffs_of(evaluation, metric)
             if model_names != names:
                 raise LtrValueError(
-                    f"All models must have {family} at the same cutoffs: {next(iter(results))!r} has {list(names)}, {model!r} "
+                    f"All models must have {family} at the same cutoffs: {next(iter(results))!r} has "
+                    f"{list(names)}, {model!r} "
                     f"has {list(model_names)}. Evaluate them with the same metrics."
                 )
             weight, columns = evaluation.weight, [evaluation.per_query[name] for name in names.values()]

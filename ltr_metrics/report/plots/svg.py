@@ -64,7 +64,8 @@ def _adapt_to_page(svg: bytes, name: str, title: str) -> str:
     root.attrib |= {
         "xmlns": SVG.strip("{}"),
         "role": "img",
-        "style": f"stroke-linejoin: round; stroke-linecap: butt; width: 100%; max-width: {width * MAX_SCALE:.0f}px; height: auto",
+        "style": "stroke-linejoin: round; stroke-linecap: butt; width: 100%; "
+        f"max-width: {width * MAX_SCALE:.0f}px; height: auto",
     }
     if title:
         heading = ElementTree.Element("title")
