@@ -179,7 +179,7 @@ def test_quantiles_segments_and_queries_that_change_stand_in_the_page(report: Re
         ),
         (
             [(0.1, 0.01), (0.1, 0.01), (0.2, None)],
-            "lightgbm against bm25, of 3 metrics: higher in 2, not to be tested in 1.",
+            "lightgbm against bm25, of 3 metrics: higher in 2, not testable in 1.",
         ),
     ],
 )

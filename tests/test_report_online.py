@@ -171,7 +171,7 @@ def test_a_mean_that_is_undefined_is_a_dash() -> None:
     }
     assert rows_of(as_text(report), "Online preference (simulated)")[1][:2] == ["a", "-"]
     assert rows_of(as_text(report), "Online preference by pair")[1][-2:] == ["-", "-"]
-    assert "disagree on the order of 0 of 1 pair of models; of 1 nothing can be said, as mrr is undefined." in flat(
+    assert "disagree on the order of 0 of 1 pair of models. 1 cannot be compared, since mrr is undefined." in flat(
         as_text(report)
     )
 
