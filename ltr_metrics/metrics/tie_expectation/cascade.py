@@ -1,4 +1,15 @@
-"""Where a user who walks down a tie stops: the expectation over all orders of the tied documents, for ERR and PFound."""
+"""Where a user who reads down a tie stops: the expectation over all orders, for ERR and PFound.
+
+Three algorithms compute it; the cost of each decides which one a tie gets:
+
+=================  ==================================================  ==========================
+algorithm          adds to the tie                                     used
+=================  ==================================================  ==========================
+`_by_grade`        all documents of a grade at once                    large ties of few grades
+`_by_polynomial`   one document, as sums over sets of documents        other ties
+`_by_document`     one document, as probabilities                      if such sums overflow
+=================  ==================================================  ==========================
+"""
 
 from __future__ import annotations
 
@@ -42,18 +53,19 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
 
 
 def expected_stops(tied: OpenTies, stop: FloatArray, depth: int) -> FloatArray:
-    """Return the probability to stop at each place of a tie, for one who arrives at the tie, over all its orders.
+    """Return the probability that a user who arrives at a tie stops at each of its ranks, over all orders.
 
-    ``grade`` has the grade index of each tied document, ascending within a tie, and ``stop`` the probability to stop at each
-    distinct grade. Let S_j be the mean, over all j documents of the tie, of the product of 1 - p (one goes
-    on past j places), and T_j the probability to stop at place j. The tie grows by a document at a time, which is equally
-    likely to stand at each place; with the t-th
+    ``stop`` is the probability to stop at each distinct grade. Let S_j be the mean, over all sets of
+    j documents of the tie, of the product of 1 - p: the user goes on past j ranks. Let T_j be the
+    probability to stop at rank j of the tie. The tie grows by one document at a time, which is
+    equally likely to stand at each rank. The t-th one, with probability p_t, changes them to
 
         T_j <- T_j (t-j)/t + T_{j-1} (1-p_t) (j-1)/t + S_{j-1} p_t / t
         S_j <- S_j (t-j)/t + S_{j-1} (1-p_t) j/t
 
-    where all terms are positive, so that no digit is lost. Documents at which nobody stops come first and leave S = 1 and
-    T = 0; large ties grow by a grade at a time instead. Places beyond the depth, or that nobody reaches, stay 0.
+    All terms are positive, so no digit is lost. Documents at which nobody stops come first and leave
+    S = 1 and T = 0. Large ties grow by one grade at a time instead. Ranks below the depth, or that
+    nobody reaches, stay 0.
     """
     grade, begins, size = tied.grade, tied.documents.starts, tied.ties.size
     stops, of_document = np.zeros(len(grade)), stop[grade - 1]
@@ -84,9 +96,10 @@ def expected_stops(tied: OpenTies, stop: FloatArray, depth: int) -> FloatArray:
 def _alike(
     places: IntArray, size: IntArray, to_add: IntArray, n_grades: IntArray, n_columns: int
 ) -> Iterator[tuple[int, Callable[..., FloatArray], IntArray]]:
-    """Yield ties that need about as many places, and how to grow them: few enough for their matrices to stay in the cache.
+    """Yield ties that need about equally many ranks, and the algorithm for them.
 
-    What becomes of a tie depends on itself alone, so that its digits do not depend on its neighbours.
+    They are few enough for their matrices to stay in the cache. The algorithm depends on the tie
+    alone, so its digits do not depend on its neighbours.
     """
     deepest, least = USUAL_DEPTH, 0
     while least < places.max():
@@ -121,10 +134,12 @@ def _count_grades(grade: AnyArray, begins: IntArray, size: IntArray, n_grades: i
 
 
 def _by_polynomial(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
-    """T_1 ... T_places of each tie, those with most documents to add first, (ties x places).
+    """Return T_1 ... T_places of each tie, those with most documents to add first, (ties x places).
 
-    They are sums over sets of documents, divided at the end by how many sets there are. Let E_j be the sum, over all j documents, of the product of their 1 - p, and F_j the sum, over all documents and j - 1 others, of
-    p of the one times the product of 1 - p of the others. A document more changes them to
+    They are sums over sets of documents, divided at the end by the number of sets. Let E_j be the
+    sum, over all sets of j documents, of the product of their 1 - p. Let F_j be the sum, over all
+    documents and sets of j - 1 others, of p of the one times the product of 1 - p of the others.
+    One more document changes them to
 
         F_j <- F_j + (1-p) F_{j-1} + p E_{j-1}
         E_j <- E_j + (1-p) E_{j-1}
@@ -153,7 +168,7 @@ def _binomials(n: IntArray, places: int) -> FloatArray:
 
 
 def _by_document(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
-    """T_1 ... T_places of each tie, those with most documents to add first, (ties x places)."""
+    """Return T_1 ... T_places of each tie, those with most documents to add first, (ties x places)."""
     j = np.arange(1.0, places + 1)
     before = (j - 1 <= never[:, None]).astype(np.float64)  # S_0 ... S_{places-1}
     at = np.zeros_like(before)  # T_1 ... T_places
@@ -172,10 +187,11 @@ def _by_document(stop: FloatArray, begins: IntArray, never: IntArray, size: IntA
 
 
 def _by_grade(stop: FloatArray, count: IntArray, never: IntArray, places: int) -> FloatArray:
-    """T_1 ... T_places of each tie from the number of its documents of each grade, whatever their number.
+    """Return T_1 ... T_places of each tie from the number of its documents of each grade, whatever their number.
 
-    To A, the documents so far, come b documents that all stop with probability p. Of the first j places, i hold documents
-    of A with the probability of a drawing without replacement; let W_j(i) be that times (1-p)^(j-i). Then
+    A are the documents so far. We add b documents, at each of which the user stops with probability
+    p. Of the first j ranks, i hold documents of A with the probability of a drawing without
+    replacement; let W_j(i) be that times (1-p)^(j-i). Then
 
         T_{j+1} = sum over i of W_j(i) (P(next from A) T^A_{i+1} + P(next from B) p S^A_i)
         S_{j+1} = sum over i of W_{j+1}(i) S^A_i
