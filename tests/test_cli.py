@@ -497,6 +497,7 @@ def test_explain(run: Run, folder: Path, rows: dict[str, Any]) -> None:
     assert {line["model"] for line in lines} == {"x"}
 
 
+@pytest.mark.slow
 def test_a_hyphen_is_a_csv_from_standard_input(folder: Path) -> None:
     content = (folder / "data.csv").read_text()
     piped = as_process("evaluate", "-", "--scores", "Column_0", "--format", "json", input=content)

@@ -141,6 +141,7 @@ def test_shuffle_is_for_an_engine(run: Run, folder: Path) -> None:
     assert (done.status, "--shuffle needs --engine" in done.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_no_progress_where_nobody_sees_it(folder: Path) -> None:
     done = as_process("evaluate", *parts(folder, ".parquet"), *SCORES, "--engine", "dask")
     assert (done.returncode, done.stderr) == (0, "")

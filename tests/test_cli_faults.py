@@ -303,6 +303,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 # -- as a process ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_status_is_the_process_s(folder: Path) -> None:
     command = ["compare", folder / "data.csv", *A, *B, *FAST]
     done = as_process(*command, "--gate", "map > -1")
@@ -377,6 +378,7 @@ def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: 
     assert sorted(tmp_path.iterdir()) == [pipe, out]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
@@ -398,6 +400,7 @@ def test_a_reader_that_has_gone_is_no_fault(folder: Path, arguments: list[str], 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
@@ -426,6 +429,7 @@ def everything_on(terminal: int) -> str:
     return seen.decode()
 
 
+@pytest.mark.slow
 def test_a_bar_is_shown_on_a_terminal_alone(folder: Path) -> None:
     command = ["compare", "data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100", "--segment", "device"]
     shown, terminal = pty.openpty()

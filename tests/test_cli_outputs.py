@@ -278,6 +278,7 @@ def _statuses() -> Iterator[Any]:
                     yield pytest.param(*case, marks=marks, id=name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.parametrize(("output", "messages", "gate", "has_file", "status"), [*_statuses()])
 @pytest.mark.usefixtures("folder")
@@ -290,6 +291,7 @@ def test_the_status_with_streams_that_are_closed_or_full(
     assert Path("x.json").exists() is (has_file and status < 2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.parametrize(
     ("stream", "reason"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")]
@@ -304,6 +306,7 @@ def test_a_result_that_is_lost_is_an_error_with_a_remedy(stream: str, reason: st
     assert in_shell(["evaluate", "--help"], stream).returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.usefixtures("folder")
 def test_a_disk_that_becomes_full_is_an_error(monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:

@@ -121,7 +121,7 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation) -> None:
 # -- the numbers of one machine --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_partitions", [1, 3, 17])
+@pytest.mark.parametrize("n_partitions", [1, 3, pytest.param(17, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ties", ["mean", "stable", "docid", "worst"])
 def test_every_metric(n_partitions: int, ties: str) -> None:
     rows = random_data(3, n_queries=60)
@@ -140,6 +140,7 @@ def test_every_metric(n_partitions: int, ties: str) -> None:
         assert found.qid.tolist() == list(dict.fromkeys(frame["qid"].tolist()))
 
 
+@pytest.mark.slow
 @examples(25)
 @given(
     seed=st.integers(0, 2**16),
@@ -529,6 +530,7 @@ def test_weights_beyond_float64_are_refused() -> None:
 # -- a cluster -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_cluster(client: Any) -> None:
     frame = frame_of(random_data(19))
     spread = dask_of(parts_of(frame, np.flatnonzero(np.diff(frame["qid"]))[[3, 9, 30]] + 1, empty=True))

@@ -77,6 +77,7 @@ def test_on_a_users_files(tmp_path: Path) -> None:
     assert again["err@10"] == summary["models"]["early stopping"]["err@10"]
 
 
+@pytest.mark.slow
 def test_the_wrong_use_is_explained() -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLE), "--test", "x.txt"], capture_output=True, text=True, check=False

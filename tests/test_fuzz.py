@@ -83,6 +83,7 @@ def test_how_a_process_ends_is_reported(program: str, answer: str) -> None:
         assert child.ask("ready?") == answer  # of another process, if the first has ended
 
 
+@pytest.mark.slow
 def test_a_wrong_value_breaks_relations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of the rows changes a value by one part in a thousand."""
     evaluate = ltr.evaluate
@@ -108,6 +109,7 @@ def test_a_gate_that_passes_too_often_is_found(tmp_path: Path, monkeypatch: pyte
     assert any("gate: no longer 0: a difference is found in" in fault for fault in report.faults)
 
 
+@pytest.mark.slow
 def test_a_failing_property_test_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (
         "from hypothesis import given, strategies as st\n\n"

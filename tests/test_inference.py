@@ -348,7 +348,7 @@ def test_wilcoxon_of_few_is_exact(values: list[float]) -> None:
     assert p == pytest.approx(reference.pvalue, abs=1e-14)
 
 
-@pytest.mark.parametrize("n", [5, 13, 14, 30, 50, 51, 200])
+@pytest.mark.parametrize("n", [5, pytest.param(13, marks=pytest.mark.slow), 14, 30, 50, 51, 200])
 @pytest.mark.parametrize("kind", ["no ties", "ties", "ties and zeros"])
 def test_wilcoxon_is_that_of_scipy(n: int, kind: str) -> None:
     if kind != "no ties" and n <= 50 and SCIPY < (1, 15):

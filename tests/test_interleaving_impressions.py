@@ -399,6 +399,7 @@ def test_methods_by_name() -> None:
         assert method_named(name) is method
 
 
+@pytest.mark.slow
 def test_blocks_do_not_show_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "BLOCK", 256)
     few = [Impression(None, one.shown, one.clicks) for one in made("team_draft", 100)]

@@ -209,6 +209,7 @@ def some_clicks(draw: st.DrawFn, n: int) -> list[int]:
     return draw(st.lists(st.integers(0, n - 1), max_size=n + 1))  # in any order, some twice
 
 
+@pytest.mark.slow
 @examples(150)
 @given(compared(), st.data())
 def test_ppm_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int | None], data: st.DataObject) -> None:
@@ -235,6 +236,7 @@ def test_ppm_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int | None]
                 method.credit(documents, [0], rule=rule)
 
 
+@pytest.mark.slow
 @examples(150)
 @given(compared(), st.data())
 def test_team_draft_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int | None], data: st.DataObject) -> None:

@@ -231,6 +231,7 @@ def probabilistic_lists(
     return done
 
 
+@pytest.mark.slow
 @examples(40)
 @given(rankings(), LENGTHS, st.integers(0, 3), st.booleans())
 def test_probabilistic_is_exact(given_rankings: list[list[int]], length: int | None, tau: int, replace: bool) -> None:

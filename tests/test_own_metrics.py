@@ -183,6 +183,7 @@ def test_in_lightgbm(rows: tuple) -> None:
     assert len(ranker.evals_result_["training"]["top_grades"]) == 4
 
 
+@pytest.mark.slow
 def test_in_worker_processes_of_scikit_learn(rows: tuple) -> None:
     X, y, qid = rows
     frame = pd.DataFrame(X).add_prefix("f").assign(qid=qid)

@@ -97,6 +97,7 @@ def test_text_of_files_that_are_read_in_parts_and_of_explanations_is_spelled_out
         assert not [line for line in done.out.splitlines() if line.startswith("PASS")]
 
 
+@pytest.mark.slow
 def test_messages_are_spelled_out_piped_or_not(table: Path, tmp_path: Path) -> None:
     for arguments in (
         ["evaluate", table, "--scores", "a=\x1b[31mnope"],

@@ -35,7 +35,7 @@ def check(y: np.ndarray, score: np.ndarray, order: np.ndarray, ties: str = "stab
         assert result[name] == pytest.approx(expected, rel=1e-11, nan_ok=True), name
 
 
-@pytest.mark.parametrize("n", [2, 7, 129, 5_000])
+@pytest.mark.parametrize("n", [2, 7, 129, pytest.param(5_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("ties", ["mean", "stable"])
 def test_scores_that_differ_in_their_last_bits(n: int, dtype: type, ties: str) -> None:
@@ -289,6 +289,7 @@ def test_drawings_lose_no_digit(m: int, r: int, t: int) -> None:
         assert probability == pytest.approx(float(exact.get(h, 0)), rel=1e-11, abs=1e-300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 10, 200])
 @pytest.mark.parametrize("r", [1, 40, 9_000])
 def test_the_cutoff_within_a_tie_of_ten_thousand(k: int, r: int) -> None:
@@ -329,6 +330,7 @@ def test_the_cutoff_within_a_tie_of_ten_thousand(k: int, r: int) -> None:
     assert got[f"f1@{k}"] == pytest.approx(2 * math.fsum(relevance) / (k + r + 1), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_order_metrics_of_a_million_documents() -> None:
     rng = np.random.default_rng(0)
     n = 1_000_000
@@ -355,6 +357,7 @@ def test_a_perfect_order_is_exactly_1(n: int) -> None:
         assert set(ltr.evaluate(y, y / 7, group=[len(y)], metrics=["tau", "rho", "auc"]).mean.values()) == {1.0}
 
 
+@pytest.mark.slow
 def test_rank_correlation_of_a_million_documents_keeps_its_digits() -> None:
     rng = np.random.default_rng(0)
     n = 1_000_000

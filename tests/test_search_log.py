@@ -603,6 +603,7 @@ def in_a_worker(log: ltr.PerQueryLog, column: int) -> None:
         score(log, column, fold)
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_between_processes(log: ltr.PerQueryLog, tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         list(pool.map(in_a_worker, itertools.repeat(log), range(4)))

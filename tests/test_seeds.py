@@ -23,6 +23,7 @@ def passes(results: list[ltr.Evaluation], baseline: int, rule: str, n_resamples:
     return [check.passed for check in ltr.gate(comparison, rule).checks]
 
 
+@pytest.mark.slow
 def test_seeds_that_differ_by_noise_alone_pass_a_margin_of_0_in_one_of_forty_cases() -> None:
     """20 seeds that are equally good for the population of queries; 80 samples of 120 queries of it."""
     shares, far = [], []

@@ -88,6 +88,7 @@ def frame_of(rows: Any, seed: int = 0) -> pd.DataFrame:
 OF_TABLE: dict[str, Any] = {"docid": "docid", "weight": "weight", "by": ["device"]}
 
 
+@pytest.mark.slow
 @RELAXED
 @given(
     rows=data(max_documents=9, max_queries=12),

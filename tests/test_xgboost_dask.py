@@ -146,6 +146,7 @@ def agree(history: dict[str, list[float]], expected: dict[str, list[float]], ato
     assert len({round(value, 6) for value in expected["mrr"]}) > 1, "nothing was learned, so nothing was compared"
 
 
+@pytest.mark.slow
 def test_names_in_the_log_and_the_hosts_own_gain(client: Any, train: Rows, valid: Rows) -> None:
     X, y, qid = valid
     dtrain, dvalid = (matrix(client, parted(client, rows, 3)) for rows in (train, valid))
