@@ -70,9 +70,10 @@ class GainMetric(Metric):
 
 def refuse_name_in_use(parameter: str, value: object, words: tuple[str, ...]) -> None:
     """Raise an error if a function has the name of one of the parameter's words."""
-    if callable(value) and getattr(value, "__name__", "") in words:
+    name = getattr(value, "__name__", "")
+    if callable(value) and name in words:
         raise LtrValueError(
-            f"A {parameter} function named {value.__name__!r} would be logged as the {parameter} of that name. Rename it."
+            f"A {parameter} function named {name!r} would be logged as the {parameter} of that name. Rename it."
         )
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
 
 
@@ -34,15 +34,14 @@ class DecidingTies(NamedTuple):
         if len(ties.query):
             is_relevant = ranking.grades_at(ties.documents) >= lowest
             n_relevant = np.add.reduceat(is_relevant, ties.begins, dtype=np.float64)
-        return cls(ties.query, ties.n_above, ties.size, n_relevant).where(n_relevant > 0)
+        has_relevant = n_relevant > 0
+        ties = ties.take(np.flatnonzero(has_relevant))
+        return cls(ties.query, ties.n_above, ties.size, n_relevant[has_relevant])
 
     def above(self, depth: int) -> DecidingTies:
         """Return those that begin within the first ``depth`` ranks."""
-        return self.where(self.n_above < depth)
-
-    def where(self, chosen: BoolArray) -> DecidingTies:
-        """Return some of them, chosen by a mask."""
-        return DecidingTies(*(values[chosen] for values in self))
+        chosen = self.n_above < depth
+        return DecidingTies(self.query[chosen], self.n_above[chosen], self.size[chosen], self.n_relevant[chosen])
 
 
 def reciprocal_ranks(ties: DecidingTies, depth: int) -> FloatArray:
