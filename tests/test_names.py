@@ -153,7 +153,7 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.metric("ndgc@5"), "Did you mean 'ndcg'"),
         (lambda: ltr.metric("ndcg@10,map"), r"Pass them as a list: \['ndcg@10', 'map'\]"),
         (lambda: ltr.metric("map(rel=2), p(rel=2)@5,"), r"Pass them as a list: \['map\(rel=2\)', 'p\(rel=2\)@5'\]"),
-        (lambda: ltr.metric("ndcg@ 10"), "has the form"),
+        (lambda: ltr.metric("ndcg@ 10"), "must have the form"),
     ],
 )
 def test_what_is_no_metric_is_refused(make: object, message: str) -> None:

@@ -37,7 +37,7 @@ BAD = {
     "unknown metric": ({"metrics": ["ndgc@10"]}, r"no metric 'ndgc' \(in 'ndgc@10'\). Did you mean 'ndcg'"),
     "unknown parameter": ({"metrics": ["map(rle=2)"]}, r"map has no parameter 'rle'.*Did you mean 'rel'"),
     "bad cutoff": ({"metrics": ["map@0"]}, r"cutoff k of map must be a whole number of at least 1. Got 0"),
-    "bad form": ({"metrics": ["map@ten"]}, r"has the form name, name@10"),
+    "bad form": ({"metrics": ["map@ten"]}, r"must have the form name, name@10"),
     "no metric": ({"metrics": []}, r"at least one metric"),
     "grade above max_grade": (
         {"y_true": [0, 1, 5, 0], "metrics": ["err@10"]},
@@ -45,7 +45,7 @@ BAD = {
     ),
     "no grade of any scale": (
         {"y_true": [0, 1, 5000, 0], "metrics": ["err@10"]},
-        r"no label above max_grade=4: got 5000 at row 2 \(query 1\). Labels like this are no grades",
+        r"no label above max_grade=4: got 5000 at row 2 \(query 1\). Such a label is not a grade",
     ),
     "fractional grade": (
         {"y_true": [0, 1.5, 4, 0], "metrics": ["err"]},

@@ -229,13 +229,15 @@ def test_the_three_ways_to_grow_a_tie_agree(depth: int) -> None:
     stop = np.array([0.0, 1 / 16, 3 / 16, 15 / 16, 1.0])
     ties = [np.sort(rng.choice(stop[: rng.integers(1, 6)], n)) for n in rng.integers(depth, 60, 30)]
     ties.sort(key=np.count_nonzero, reverse=True)
-    size, never = np.array([len(t) for t in ties]), np.array([(t == 0).sum() for t in ties])
+    size, n_zero = np.array([len(t) for t in ties]), np.array([(t == 0).sum() for t in ties])
     begins = np.cumsum(size) - size
     count = np.array([[(t == p).sum() for p in stop[1:]] for t in ties])
-    by_document = cascade._by_document(np.concatenate(ties), begins, never, size, depth)
-    by_polynomial = cascade._by_polynomial(np.concatenate(ties), begins, never, size, depth)
+    by_document = cascade._grow_by_document(np.concatenate(ties), begins, n_zero, size, depth)
+    by_polynomial = cascade._grow_by_polynomial(np.concatenate(ties), begins, n_zero, size, depth)
     np.testing.assert_allclose(by_polynomial, by_document, rtol=1e-13, atol=1e-300)
-    np.testing.assert_allclose(cascade._by_grade(stop[1:], count, never, depth), by_document, rtol=1e-13, atol=1e-300)
+    np.testing.assert_allclose(
+        cascade._grow_by_grade(stop[1:], count, n_zero, depth), by_document, rtol=1e-13, atol=1e-300
+    )
 
 
 def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +245,7 @@ def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> Non
     group = rng.integers(1, 40, 50)
     y, score = rng.integers(0, 5, group.sum()), rng.integers(0, 6, group.sum())
     together = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
-    monkeypatch.setattr(cascade, "CELLS_OF_A_RECURSION", 200)
+    monkeypatch.setattr(cascade, "CELLS_AT_ONCE", 200)
     apart = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
     for name, values in together.per_query.items():
         np.testing.assert_allclose(apart.per_query[name], values, rtol=1e-15)
@@ -455,7 +457,7 @@ def test_each_place_of_a_tie_is_filled(k: int) -> None:
 @pytest.mark.parametrize("n", [999, 1000, 1001, 1140, 1200])
 def test_the_longest_rows_of_pascals_triangle(n: int) -> None:
     y, err = 1e-4 * (1 + np.arange(n) % 50), ltr.ERR(p="label")
-    at = cascade._by_document(np.sort(y), np.array([0]), np.array([0]), np.array([n]), n)[0]
+    at = cascade._grow_by_document(np.sort(y), np.array([0]), np.array([0]), np.array([n]), n)[0]
     got = ltr.evaluate(y, np.zeros(n), group=[n], metrics=err)[err]
     assert got == pytest.approx((at / np.arange(1, n + 1)).sum(), rel=1e-12)
 

@@ -49,7 +49,7 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "NoRelevant": [conventions.NO_RELEVANT],
     "Unjudged": [queries.UNJUDGED],
     "ConventionName": [ltr.CONVENTIONS],
-    "HostOfGain": [conventions.HOSTS],
+    "HostOfGain": [conventions.HOSTS_WITH_GAIN],
     "NamedGain": [gains.GAINS],
     "NamedDiscount": [dcg.DISCOUNTS],
     "Test": [inference.TESTS, table.TESTS],

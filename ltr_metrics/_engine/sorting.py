@@ -50,7 +50,7 @@ FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float
 GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are looked up after the sort
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
 HIGHEST = np.iinfo(np.int64).max
-CELLS_A_LOOK_UP = 16  # sorting a cell again costs about a sixteenth of looking its score up
+LOOKUP_COST_IN_CELLS = 16  # sorting a cell again costs about a sixteenth of looking its score up
 
 
 class NaNScoreError(Exception):
@@ -223,8 +223,8 @@ def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDoc
     order = ORDER_OF_TIES[ties]
     layout = block.cached(("layout", order), lambda: KeyLayout.of(block, order))
     tail_mask = (1 << layout.tail_bits) - 1
-    full_keys, room = _descending_sort_keys(layout, scores)
-    keys = np.bitwise_and(full_keys, ~tail_mask, out=room)
+    full_keys, buffer = _descending_sort_keys(layout, scores)
+    keys = np.bitwise_and(full_keys, ~tail_mask, out=buffer)
     np.bitwise_or(keys, layout.tail, out=keys, casting="unsafe")
     keys.ravel()[layout.padding] = layout.padding_keys
     keys.sort(axis=1)
@@ -243,8 +243,8 @@ def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDoc
 def _descending_sort_keys(layout: KeyLayout, scores: AnyArray) -> tuple[KeyArray, KeyArray]:
     """Return the scores as integers that ascend as the score descends, and an array of the same size to reuse."""
     laid_out = layout.lay_out(scores)
-    room = laid_out if laid_out.dtype == np.float64 else None
-    negated = np.subtract(0.0, laid_out, out=room, dtype=np.float64)  # never -0.0, which would sort before 0.0
+    buffer = laid_out if laid_out.dtype == np.float64 else None
+    negated = np.subtract(0.0, laid_out, out=buffer, dtype=np.float64)  # never -0.0, which would sort before 0.0
     if np.isnan(negated.min()):
         raise NaNScoreError
     keys = negated.view(np.int64)
@@ -269,7 +269,7 @@ def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_
     Return which cells tie with the next one.
     """
     cells = np.flatnonzero(same_prefix)
-    if len(cells) * CELLS_A_LOOK_UP < same_prefix.size:  # few: look their scores up
+    if len(cells) * LOOKUP_COST_IN_CELLS < same_prefix.size:  # few: look their scores up
         is_tie = _same_score_as_next(documents, cells)
         if not is_tie.all():
             _sort_again(documents, cells, ~is_tie)

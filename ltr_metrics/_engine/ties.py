@@ -33,9 +33,9 @@ class Ties(NamedTuple):
         flat = ties_with_next.ravel()
         is_start = flat.copy()
         np.greater(flat[1:], flat[:-1], out=is_start[1:])
-        start, last_but_one = np.flatnonzero(is_start), np.flatnonzero(flat[:-1] > flat[1:])
+        start, last_tied_with_next = np.flatnonzero(is_start), np.flatnonzero(flat[:-1] > flat[1:])
         query = start // ties_with_next.shape[1]
-        return cls(query, start - query * ties_with_next.shape[1], last_but_one - start + 2, start)
+        return cls(query, start - query * ties_with_next.shape[1], last_tied_with_next - start + 2, start)
 
     @classmethod
     def concat(cls, parts: Sequence[Ties]) -> Ties:

@@ -70,7 +70,7 @@ def _describe(info: MetricInfo) -> list[str]:
 def _shown(convention: Convention, field: str) -> str:
     """Return a choice as text; a dash if it is open, or affects no metric of the convention."""
     value, prefix = getattr(convention, field), field.partition("_")[0]
-    prefix_of = {cls.NAME: cls.COMPLETED_BY or cls.NAME for cls in METRICS}
+    prefix_of = {cls.NAME: cls.CONVENTION_PREFIX or cls.NAME for cls in METRICS}
     available = {prefix_of[name] for name in (prefix_of if convention.metrics is None else convention.metrics)}
     is_unused = prefix in prefix_of.values() and prefix not in available
     return "-" if value is None or is_unused else str(value)

@@ -36,15 +36,15 @@ def compute_values(
     by_block = np.empty((len(metrics), queries.n_queries))  # queries block after block
 
     def evaluate_batch(batch: Batch) -> None:
-        tops = []
+        tops_by_block = []
         for block in batch.blocks:
             ranked = rank(block, scores, ties)
             if whole:
                 _fill(by_block, Ranking.of_block(ranked), whole)
             if shallow:
-                tops.append(first_ranks(ranked, depth))
+                tops_by_block.append(first_ranks(ranked, depth))
         if shallow:
-            _fill(by_block, Ranking.of_batch(batch, tops), shallow)
+            _fill(by_block, Ranking.of_batch(batch, tops_by_block), shallow)
 
     batches = batches_of(queries, n_threads)
     try:
@@ -82,8 +82,8 @@ def _fill(by_block: FloatArray, ranking: Ranking, families: Iterable[Family]) ->
     own = slice(ranking.block.start, ranking.block.start + len(ranking.block.members))
     for metrics, cutoffs, positions in families:
         values = metrics[0].at_cutoffs(ranking, cutoffs)
-        for position, of_metric in zip(positions, values, strict=True):
-            by_block[position, own] = of_metric
+        for position, metric_values in zip(positions, values, strict=True):
+            by_block[position, own] = metric_values
 
 
 def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:

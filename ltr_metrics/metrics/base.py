@@ -33,7 +33,7 @@ class Metric:
     ----------
     NAME : str
         The canonical name without parameters.
-    COMPLETED_BY : str
+    CONVENTION_PREFIX : str
         Prefix of the fields of a convention that complete this metric's names, if it is not
         ``NAME``.
     ALIASES : dict
@@ -46,7 +46,7 @@ class Metric:
     """
 
     NAME: ClassVar[str]
-    COMPLETED_BY: ClassVar[str] = ""
+    CONVENTION_PREFIX: ClassVar[str] = ""
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {}
     POSITIONAL: ClassVar[str | None] = None
     OF_GRADES_ALONE: ClassVar[bool] = True

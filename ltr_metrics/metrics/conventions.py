@@ -27,9 +27,9 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.shown import Judged, MeanOf
 
-OF_ANY_RANKING = (Judged, MeanOf)  # metrics that go with every convention
+ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf)  # metrics that go with every convention
 NO_RELEVANT: tuple[NoRelevant, ...] = get_args(NoRelevant)
-HOSTS: tuple[HostOfGain, ...] = get_args(HostOfGain)  # hosts with a setting for the gain
+HOSTS_WITH_GAIN: tuple[HostOfGain, ...] = get_args(HostOfGain)  # hosts with a setting for the gain
 TIES: tuple[TiePolicy, ...] = get_args(TiePolicy)
 
 
@@ -101,7 +101,7 @@ class Convention:
 
     def __post_init__(self) -> None:
         if self.host is not None:
-            require_option("host", self.host, HOSTS)
+            require_option("host", self.host, HOSTS_WITH_GAIN)
         require_option("ties", self.ties, TIES)
         for name in ("no_relevant", "ndcg_no_relevant", "recall_no_relevant"):
             if getattr(self, name) is not None:
@@ -115,7 +115,7 @@ class Convention:
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
         """Return the parameters of a metric that this convention sets."""
-        prefix = cls.COMPLETED_BY or cls.NAME
+        prefix = cls.CONVENTION_PREFIX or cls.NAME
         by_field = {"k": self.cutoff, "rel": self.rel}
         names = [f.name for f in fields(cls)]
         by_field |= {n: getattr(self, f"{prefix}_{n}") for n in names if hasattr(self, f"{prefix}_{n}")}

@@ -91,7 +91,7 @@ class DCG(GainMetric, RankMetric):
     """
 
     NAME: ClassVar[str] = "dcg"
-    COMPLETED_BY: ClassVar[str] = "ndcg"  # a system's gain is the same for both
+    CONVENTION_PREFIX: ClassVar[str] = "ndcg"  # a system's gain is the same for both
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"dcg_exp": {"gain": "exp"}, "dcg_lin": {"gain": "linear"}}
 
     discount: Discount = "log2"

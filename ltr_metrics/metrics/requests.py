@@ -17,8 +17,8 @@ from ltr_metrics._engine.words import (
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import (
+    ALLOWED_IN_ALL_CONVENTIONS,
     CONVENTIONS,
-    OF_ANY_RANKING,
     TIES,
     Convention,
     checked_no_relevant,
@@ -114,7 +114,9 @@ def _policy(
     if no_relevant is not None:
         return Policy(ties, checked_no_relevant(no_relevant), convention.name)
     exceptions = {
-        name: "skip" if isinstance(metric, OF_ANY_RANKING) else getattr(convention, f"{metric.NAME}_no_relevant", None)
+        name: "skip"
+        if isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS)
+        else getattr(convention, f"{metric.NAME}_no_relevant", None)
         for name, metric in metrics.items()
     }
     by_metric = {n: _as_float(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
@@ -126,7 +128,7 @@ def _as_float(value: Any) -> NoRelevant | float:
 
 
 def _has(convention: Convention, cls: type[Metric]) -> bool:
-    return convention.metrics is None or cls.NAME in convention.metrics or cls in OF_ANY_RANKING
+    return convention.metrics is None or cls.NAME in convention.metrics or cls in ALLOWED_IN_ALL_CONVENTIONS
 
 
 def _completed(name: str, convention: Convention) -> Metric:

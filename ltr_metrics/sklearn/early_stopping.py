@@ -29,7 +29,7 @@ class Conflicts(NamedTuple):
 
 
 # Each host has a module stop_HOST.py, whose function train does the training.
-HOSTS = {
+STOPPING_HOSTS = {
     "lightgbm": Conflicts(
         own_stopping=("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"),
         callback="_EarlyStoppingCallback",
@@ -70,7 +70,7 @@ class StopEarly:
         estimator = steps.last
         host = _host_of(estimator)
         callbacks = [*(estimator.get_params().get("callbacks") or ()), *(training.others.get("callbacks") or ())]
-        _refuse_conflicts(estimator, HOSTS[host], callbacks)
+        _refuse_conflicts(estimator, STOPPING_HOSTS[host], callbacks)
         _refuse_evaluation_sets(training.others | training.rows)
         is_held_out = self._draw_held_out(len(training.ids))
         train = import_module(f"ltr_metrics.sklearn.stop_{host}").train
@@ -98,7 +98,7 @@ class StopEarly:
 def _host_of(estimator: Any) -> str:
     """Return the host of an estimator, or of a class that it inherits from."""
     packages = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
-    for host in HOSTS:
+    for host in STOPPING_HOSTS:
         if host in packages:
             return host
     raise LtrTypeError(

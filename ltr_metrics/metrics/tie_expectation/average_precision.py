@@ -109,11 +109,11 @@ def ratios_to_hits(ranking: Ranking, lowest: int, depths: Sequence[int]) -> list
     for ratio, depth in zip(ratios, depths, strict=True):
         open_ties = OpenTies.of(ranking, depth)
         if open_ties is not None:
-            _replace_spanned(ratio, open_ties, lowest, sums, hits, depth)
+            _write_expected_ratios(ratio, open_ties, lowest, sums, hits, depth)
     return ratios
 
 
-def _replace_spanned(
+def _write_expected_ratios(
     ratio: FloatArray, open_ties: OpenTies, lowest: int, sums: FloatArray, hits: AnyArray, depth: int
 ) -> None:
     """Write the expected ratio of the queries in which a tie spans the cutoff."""

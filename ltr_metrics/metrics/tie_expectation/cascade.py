@@ -1,14 +1,26 @@
-"""Where a user who reads down a tie stops: the expectation over all orders, for ERR and PFound.
+"""Where a user who walks down a tie stops, as an expectation over all orders of its documents.
 
-Three algorithms compute it; the cost of each decides which one a tie gets:
+ERR and PFound need it. Let a tie have m documents, at which the user stops with probabilities p.
+Let S_j be the mean, over all sets of j documents, of the product of 1 - p, which is the probability
+to continue past j places. Let T_j be the probability to stop at place j. In the order of documents
+they grow by one document at a time, which is equally likely to be at each place. With the t-th
 
-=================  ==================================================  ==========================
-algorithm          adds to the tie                                     used
-=================  ==================================================  ==========================
-`_by_grade`        all documents of a grade at once                    large ties of few grades
-`_by_polynomial`   one document, as sums over sets of documents        other ties
-`_by_document`     one document, as probabilities                      if such sums overflow
-=================  ==================================================  ==========================
+    T_j <- T_j (t-j)/t + T_{j-1} (1-p_t) (j-1)/t + S_{j-1} p_t / t
+    S_j <- S_j (t-j)/t + S_{j-1} (1-p_t) j/t
+
+All terms are positive, so no digit is lost. Documents at which nobody stops come first and leave
+S = 1 and T = 0. Three functions compute T for many ties at a time, and `_groups` chooses:
+
+=====================  =======================================  ==================================
+function               used for                                 cost of a tie with P places
+=====================  =======================================  ==================================
+`_grow_by_polynomial`  ties whose binomial coefficients are     6 P operations a document, which
+                       float64, the usual case                  is half of `_grow_by_document`
+`_grow_by_grade`       ties with more than 3 P documents a      17 P^2 operations a grade, whatever
+                       grade                                    the number of documents
+`_grow_by_document`    all others: more than 1000 documents,    12 P operations a document
+                       many places, many distinct grades
+=====================  =======================================  ==================================
 """
 
 from __future__ import annotations
@@ -23,10 +35,11 @@ from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
 from ltr_metrics.metrics.tie_expectation.open_ties import OpenTies
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
-CELLS_OF_A_RECURSION = 50_000
-USUAL_DEPTH = 10  # as many as are usually asked for; ties that need fewer are not told apart
-GRADES_A_DOCUMENT = 3  # to add all documents of a grade takes as long, at each place, as three documents more
-LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are float64
+CELLS_AT_ONCE = 50_000  # of a (places x ties) matrix, which then stays in the cache
+USUAL_DEPTH = 10  # ties that need at most so many places are computed together
+DOCUMENTS_OF_A_GRADE = 3  # a grade costs as much, at each place, as so many documents
+LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are all float64
+LARGEST_LOG = 700  # of a float64
 
 
 def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective_depth: int) -> FloatArray:
@@ -40,7 +53,7 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
     depth : int
         Number of ranks.
     effective_depth : int
-        Ranks of ties below this one do not count and may have any value between 0 and the probability.
+        Ranks of ties below this one do not count, and may be 0.
     """
     by_rank = ranking.in_some_order(stop, depth)
     continuation = accumulate_ranks(np.multiply, 1 - by_rank)
@@ -48,77 +61,72 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
     open_ties = OpenTies.of(ranking, depth)
     if open_ties is not None:
         reach_probability = open_ties.accumulated_above(continuation, 1.0)[open_ties.documents.tie]
-        open_ties.write(reach_probability * expected_stops(open_ties, stop, effective_depth), by_rank)
+        open_ties.write(reach_probability * _stops_in_ties(open_ties, stop, effective_depth), by_rank)
     return by_rank
 
 
-def expected_stops(tied: OpenTies, stop: FloatArray, depth: int) -> FloatArray:
-    """Return the probability that a user who arrives at a tie stops at each of its ranks, over all orders.
+def _stops_in_ties(ties: OpenTies, stop: FloatArray, depth: int) -> FloatArray:
+    """Return the probability to stop at each place of the ties, for a user who reaches the tie.
 
-    ``stop`` is the probability to stop at each distinct grade. Let S_j be the mean, over all sets of
-    j documents of the tie, of the product of 1 - p: the user goes on past j ranks. Let T_j be the
-    probability to stop at rank j of the tie. The tie grows by one document at a time, which is
-    equally likely to stand at each rank. The t-th one, with probability p_t, changes them to
-
-        T_j <- T_j (t-j)/t + T_{j-1} (1-p_t) (j-1)/t + S_{j-1} p_t / t
-        S_j <- S_j (t-j)/t + S_{j-1} (1-p_t) j/t
-
-    All terms are positive, so no digit is lost. Documents at which nobody stops come first and leave
-    S = 1 and T = 0. Large ties grow by one grade at a time instead. Ranks below the depth, or that
-    nobody reaches, stay 0.
+    Places below the depth, or that nobody reaches, are 0.
     """
-    grade, begins, size = tied.grade, tied.documents.starts, tied.ties.size
-    stops, of_document = np.zeros(len(grade)), stop[grade - 1]
-    n_grades = _count_distinct(grade, of_document > 0, begins)
+    grade, begins, size = ties.grade, ties.documents.starts, ties.ties.size
+    stops, p = np.zeros(len(grade)), stop[grade - 1]
+    n_grades = _count_distinct(grade, p > 0, begins)
     if (np.diff(stop) < 0).any():  # a table may give a higher grade a lower one
-        of_document = of_document[np.lexsort((of_document, tied.documents.tie))]
-    never = np.add.reduceat(of_document == 0.0, begins, dtype=np.intp)
-    to_add = size - never
-    mean = np.minimum(np.add.reduceat(of_document, begins) / size, 1.0)
+        p = p[np.lexsort((p, ties.documents.tie))]
+    n_zero = np.add.reduceat(p == 0.0, begins, dtype=np.intp)
+    mean = np.minimum(np.add.reduceat(p, begins) / size, 1.0)
     with np.errstate(divide="ignore", over="ignore"):
         # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
-        reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
-    within = np.minimum(size, depth - tied.ties.n_above)
-    places = np.maximum(np.minimum(within, reached), 1).astype(np.intp)
-    for deepest, grow, chosen in _alike(places, size, to_add, n_grades, len(stop)):
-        if grow is _by_grade:
+        max_reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
+    within = np.minimum(size, depth - ties.ties.n_above)
+    places = np.maximum(np.minimum(within, max_reached), 1).astype(np.intp)
+    for n_places, grow, chosen in _groups(places, size, size - n_zero, n_grades, len(stop)):
+        if grow is _grow_by_grade:
             count = _count_grades(grade, begins[chosen], size[chosen], len(stop))
-            found = np.flatnonzero(count.any(axis=0) & (stop > 0))
-            at = _by_grade(stop[found], count[:, found], never[chosen], deepest)
+            present = np.flatnonzero(count.any(axis=0) & (stop > 0))
+            by_place = _grow_by_grade(stop[present], count[:, present], n_zero[chosen], n_places)
         else:
-            at = grow(of_document, begins[chosen], never[chosen], size[chosen], deepest)
-        j = np.arange(deepest)
-        shown = j < places[chosen][:, None]
-        stops[(begins[chosen][:, None] + j)[shown]] = at[shown]
+            by_place = grow(p, begins[chosen], n_zero[chosen], size[chosen], n_places)
+        j = np.arange(n_places)
+        is_needed = j < places[chosen][:, None]
+        stops[(begins[chosen][:, None] + j)[is_needed]] = by_place[is_needed]
     return stops
 
 
-def _alike(
-    places: IntArray, size: IntArray, to_add: IntArray, n_grades: IntArray, n_columns: int
+def _groups(
+    places: IntArray, size: IntArray, n_nonzero: IntArray, n_grades: IntArray, n_columns: int
 ) -> Iterator[tuple[int, Callable[..., FloatArray], IntArray]]:
-    """Yield ties that need about equally many ranks, and the algorithm for them.
+    """Yield ties that need about as many places, and the function for them.
 
-    They are few enough for their matrices to stay in the cache. The algorithm depends on the tie
-    alone, so its digits do not depend on its neighbours.
+    A group is small enough for its matrices to stay in the cache. The function for a tie depends on
+    this tie alone, so that its digits do not depend on its neighbours.
     """
     deepest, least = USUAL_DEPTH, 0
     while least < places.max():
-        of_depth = (places > least) & (places <= deepest)
-        # The number of ways to fill the places, at most size^places / places!, is to be a float64.
-        fits = (size <= LARGEST_BINOMIAL_ROW) | (deepest * np.log(size) - math.lgamma(deepest + 1) < 700)
-        large = GRADES_A_DOCUMENT * n_grades * deepest < to_add
-        for grow, members in ((_by_grade, large), (_by_polynomial, fits & ~large), (_by_document, ~fits & ~large)):
-            chosen = np.flatnonzero(members & of_depth)
-            most_first = np.argsort(-to_add[chosen], kind="stable")  # so that those which are done drop out at the end
-            chosen = chosen[most_first]
-            at_once = max(1, CELLS_OF_A_RECURSION // max(deepest + 1, n_columns if grow is _by_grade else 0))
+        is_member = (places > least) & (places <= deepest)
+        # The number of ways to fill the places, at most size^places / places!, must be a float64.
+        log_ways = deepest * np.log(size) - math.lgamma(deepest + 1)
+        fits = (size <= LARGEST_BINOMIAL_ROW) | (log_ways < LARGEST_LOG)
+        large = DOCUMENTS_OF_A_GRADE * n_grades * deepest < n_nonzero
+        ways: tuple[tuple[Callable[..., FloatArray], BoolArray], ...] = (
+            (_grow_by_grade, large),
+            (_grow_by_polynomial, fits & ~large),
+            (_grow_by_document, ~fits & ~large),
+        )
+        for grow, is_suited in ways:
+            chosen = np.flatnonzero(is_suited & is_member)
+            chosen = chosen[np.argsort(-n_nonzero[chosen], kind="stable")]  # complete ones drop out
+            n_cells = max(deepest + 1, n_columns if grow is _grow_by_grade else 0)
+            at_once = max(1, CELLS_AT_ONCE // n_cells)
             for first in range(0, len(chosen), at_once):
                 yield deepest, grow, chosen[first : first + at_once]
         deepest, least = 2 * deepest, deepest
 
 
 def _count_distinct(grade: AnyArray, counts: BoolArray, begins: IntArray) -> IntArray:
-    """How many distinct grades each tie has among the documents that count; grades ascend within a tie."""
+    """Count the distinct grades of each tie, which ascend, among some of its documents."""
     other = np.ones(len(grade), dtype=np.bool_)
     np.not_equal(grade[1:], grade[:-1], out=other[1:])
     other[begins] = True
@@ -126,56 +134,58 @@ def _count_distinct(grade: AnyArray, counts: BoolArray, begins: IntArray) -> Int
 
 
 def _count_grades(grade: AnyArray, begins: IntArray, size: IntArray, n_grades: int) -> IntArray:
-    """How many documents of each grade some ties have, (ties x grades)."""
+    """Count the documents of each grade in some ties, (ties x grades)."""
     tie = np.repeat(np.arange(len(size)), size)
     document = np.arange(len(tie)) + np.repeat(begins - (np.cumsum(size) - size), size)
     cells = np.bincount(tie * n_grades + (grade[document] - 1), minlength=len(size) * n_grades)
     return cells.reshape(len(size), n_grades)
 
 
-def _by_polynomial(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
-    """Return T_1 ... T_places of each tie, those with most documents to add first, (ties x places).
+def _grow_by_polynomial(
+    stop: FloatArray, begins: IntArray, n_zero: IntArray, size: IntArray, places: int
+) -> FloatArray:
+    """Return T_1 ... T_places of each tie, those with most documents at which users stop first.
 
     They are sums over sets of documents, divided at the end by the number of sets. Let E_j be the
     sum, over all sets of j documents, of the product of their 1 - p. Let F_j be the sum, over all
-    documents and sets of j - 1 others, of p of the one times the product of 1 - p of the others.
-    One more document changes them to
+    documents and sets of j - 1 others, of p of the document times the product of 1 - p of the
+    others. One more document changes them to
 
         F_j <- F_j + (1-p) F_{j-1} + p E_{j-1}
         E_j <- E_j + (1-p) E_{j-1}
     """
-    to_add = size - never
-    e = _binomials(never, places)  # of documents with 1 - p = 1
+    n_nonzero = size - n_zero
+    e = _binomials(n_zero, places)  # of documents with 1 - p = 1
     f = np.zeros_like(e)
-    first = begins + never
-    for step, n in enumerate(np.searchsorted(-to_add, -np.arange(int(to_add[0])), side="left").tolist()):
+    first = begins + n_zero
+    for step, n in enumerate(np.searchsorted(-n_nonzero, -np.arange(int(n_nonzero[0])), side="left").tolist()):
         p = stop[first[:n] + step]
-        goes_on = 1 - p
-        of_others = f[:-1, :n] * goes_on
+        continuation = 1 - p
+        of_others = f[:-1, :n] * continuation
         f[:, :n] += e[:, :n] * p
         f[1:, :n] += of_others
-        e[1:, :n] += e[:-1, :n] * goes_on
+        e[1:, :n] += e[:-1, :n] * continuation
     f /= np.maximum(size * _binomials(size - 1, places), 1)
     return f.T
 
 
 def _binomials(n: IntArray, places: int) -> FloatArray:
-    """How many ways there are to choose 0, 1, ... of n, (places x n)."""
+    """Return the number of ways to choose 0, 1, ... of n, (places x n)."""
     ways = np.ones((places, len(n)))
     for chosen in range(1, places):
         ways[chosen] = ways[chosen - 1] * np.maximum(n - chosen + 1, 0) / chosen
     return ways
 
 
-def _by_document(stop: FloatArray, begins: IntArray, never: IntArray, size: IntArray, places: int) -> FloatArray:
-    """Return T_1 ... T_places of each tie, those with most documents to add first, (ties x places)."""
+def _grow_by_document(stop: FloatArray, begins: IntArray, n_zero: IntArray, size: IntArray, places: int) -> FloatArray:
+    """Return T_1 ... T_places of each tie, those with most documents at which users stop first."""
     j = np.arange(1.0, places + 1)
-    before = (j - 1 <= never[:, None]).astype(np.float64)  # S_0 ... S_{places-1}
+    before = (j - 1 <= n_zero[:, None]).astype(np.float64)  # S_0 ... S_{places-1}
     at = np.zeros_like(before)  # T_1 ... T_places
-    for step in range(int((size - never).max())):
-        n = int(np.searchsorted(never - size, -step, side="left"))
-        t = (never[:n] + step + 1.0)[:, None]
-        p = stop[begins[:n] + never[:n] + step][:, None]
+    for step in range(int((size - n_zero).max())):
+        n = int(np.searchsorted(n_zero - size, -step, side="left"))
+        t = (n_zero[:n] + step + 1.0)[:, None]
+        p = stop[begins[:n] + n_zero[:n] + step][:, None]
         shifted = at[:n, :-1] * ((1 - p) * j[:-1] / t)
         at[:n] *= np.maximum(t - j, 0) / t
         at[:n, 1:] += shifted
@@ -186,18 +196,18 @@ def _by_document(stop: FloatArray, begins: IntArray, never: IntArray, size: IntA
     return at
 
 
-def _by_grade(stop: FloatArray, count: IntArray, never: IntArray, places: int) -> FloatArray:
-    """Return T_1 ... T_places of each tie from the number of its documents of each grade, whatever their number.
+def _grow_by_grade(stop: FloatArray, count: IntArray, n_zero: IntArray, places: int) -> FloatArray:
+    """Return T_1 ... T_places of each tie, from the numbers of its documents of each grade.
 
-    A are the documents so far. We add b documents, at each of which the user stops with probability
-    p. Of the first j ranks, i hold documents of A with the probability of a drawing without
-    replacement; let W_j(i) be that times (1-p)^(j-i). Then
+    To A, the documents so far, add b documents with one p. Of the first j places, i hold documents
+    of A with the probability of a drawing without replacement. Let W_j(i) be that times
+    (1-p)^(j-i). Then
 
         T_{j+1} = sum over i of W_j(i) (P(next from A) T^A_{i+1} + P(next from B) p S^A_i)
         S_{j+1} = sum over i of W_{j+1}(i) S^A_i
     """
     i = np.arange(places + 1.0)
-    a = never.astype(np.float64)[:, None]
+    a = n_zero.astype(np.float64)[:, None]
     survives = (i <= a).astype(np.float64)  # S_0 ... S_places
     stops = np.zeros_like(survives)  # T_1 ... T_places, and a column that stays 0
     for p, b in zip(stop, count.T[:, :, None].astype(np.float64), strict=True):
