@@ -51,9 +51,10 @@ def feval(
     ties, no_relevant, convention
         As for `ltr_metrics.evaluate`.
 
-        ``convention="lightgbm"`` gives LightGBM's own values, with one exception. Under weights,
-        LightGBM's NDCG counts a query without a relevant document as 1 instead of 1 x weight,
-        and divides by the sum of weights. We log the weighted mean.
+        ``convention="lightgbm"`` gives LightGBM's own values, with two exceptions under
+        weights. LightGBM's NDCG counts a query without a relevant document as 1 instead of
+        1 x weight, and divides by the sum of weights; we log the weighted mean. If the rows of a
+        query have unequal weights, LightGBM averages them in float32, so values agree to 1e-7.
 
         This convention also follows the ``label_gain`` of the training: ``"ndcg@10"`` is then
         logged as ``ndcg_lin@10`` or ``ndcg(gain=[0,1,3])@10``. A name that states its gain

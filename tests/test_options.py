@@ -290,7 +290,7 @@ def test_extreme_numbers() -> None:
         ({"metrics": "mean_of(m)", "columns": {"m": [1e308] * 2}}, r"columns\['m'\] must be finite, also summed"),
         ({"query_weight": [1e308, 1e308], "group": [1, 1]}, "must have a finite sum"),
         ({"metrics": "precision@" + "9" * 17}, r"at most 2\*\*53"),
-        ({"metrics": "precision@" + "9" * 400}, "has the form"),
+        ({"metrics": "precision@" + "9" * 400}, "must have the form"),
         ({"metrics": f"map(rel={10**350})"}, "rel of map must be a number"),
         ({"metrics": f"map(rel={10**400})"}, "must have at most 400 characters"),
         ({"no_relevant": 10**400}, "finite number"),

@@ -250,7 +250,7 @@ def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray
         elif no_relevant == "error" and undefined.any():
             query = queries.qid[int(undefined.argmax())]
             raise LtrValueError(
-                f"{name} is undefined for query {query}, because every ranking of its documents is equal, and "
+                f"{name} is undefined for query {query}, for example because no document is relevant, and "
                 f'no_relevant="error" forbids that ({int(undefined.sum())} such queries). Use "skip" to leave them out.'
             )
         elif not isinstance(no_relevant, str):
