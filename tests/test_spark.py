@@ -350,6 +350,21 @@ def test_nothing_runs_before_it_is_asked_for_and_then_once(spark: SparkSession) 
     context.setLocalProperty("spark.jobGroup.id", None)
 
 
+def test_a_result_that_is_deleted_during_a_call_to_spark_is_unpersisted_later(spark: SparkSession) -> None:
+    frame, kept = spark.createDataFrame(table(12)), spark.sparkContext._jsc.getPersistentRDDs
+    gc.collect()
+    before = kept().size()
+    results = [evaluate(frame, metrics="mrr")]
+    _ = results[0].mean
+    assert kept().size() == before + 1
+    call = "def call(action): action()"  # as the garbage collector may run within a call of py4j, on its connection
+    exec(call, scope := {"__name__": "py4j.java_gateway"})
+    scope["call"](results.clear)
+    assert kept().size() == before + 1
+    evaluate(frame, metrics="mrr")
+    assert kept().size() == before
+
+
 def share_of_top(ranking: ltr.Ranking) -> Any:
     return ranking.grades[:, 0]
 

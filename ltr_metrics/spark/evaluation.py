@@ -6,9 +6,11 @@ driver adds up the means.
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import re
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -147,13 +149,14 @@ class _OnExecutors:
     def __init__(self, rows: DataFrame, task: Task) -> None:
         self.is_weighted = WEIGHT in task.names
         self._task = task
+        _unpersist_postponed()
         self._values = rows.mapInArrow(lambda batches: evaluated(batches, task), SCHEMA)
         self._forget: Callable[[], object] = lambda: None
 
     @cached_property
     def _kept(self) -> DataFrame:
         kept = self._values.persist(StorageLevel.MEMORY_AND_DISK)
-        self._forget = forget = weakref.finalize(self, _unpersist, kept)
+        self._forget = forget = weakref.finalize(self, _unpersist_when_possible, kept)
         forget.atexit = False  # the session may be gone
         return kept
 
@@ -186,6 +189,30 @@ class _OnExecutors:
             whole = _by_id(concat_evaluations(pickle.loads(row.queries) for row in rows))
         self._forget()
         return whole
+
+
+# Frames of deleted results that could not be unpersisted at once; the next evaluation does it.
+_POSTPONED: deque[DataFrame] = deque()
+
+
+def _unpersist_when_possible(frame: DataFrame) -> None:
+    """Unpersist the frame of a deleted result, or postpone it while this thread is calling Spark.
+
+    The garbage collector may run in the middle of such a call. A second call on the same
+    connection would break the first one.
+    """
+    caller = inspect.currentframe()
+    while caller is not None:
+        if caller.f_globals.get("__name__", "").startswith("py4j."):
+            _POSTPONED.append(frame)
+            return
+        caller = caller.f_back
+    _unpersist(frame)
+
+
+def _unpersist_postponed() -> None:
+    while _POSTPONED:
+        _unpersist(_POSTPONED.popleft())
 
 
 def _unpersist(frame: DataFrame) -> None:
