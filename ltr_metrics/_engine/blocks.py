@@ -106,7 +106,7 @@ class Block(Cache):
     Attributes
     ----------
     queries : LabelledQueries
-        All queries, of which the block's are a subset: a weak proxy, valid while the queries are in use.
+        All queries; the block holds a subset. This is a weak proxy, valid while the queries are in use.
     members : ndarray of int
         Positions of this block's queries among all queries.
     start : int

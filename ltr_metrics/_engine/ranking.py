@@ -67,7 +67,7 @@ class Ranking(Cache):
     ----------
     block : Block
     queries : LabelledQueries
-        All queries, of which the block's are a subset.
+        All queries; the block holds a subset.
     n_ranked : ndarray of int
         Documents of each query that have a rank.
     width : int
@@ -75,7 +75,7 @@ class Ranking(Cache):
     grades : ndarray of int
         Grade indices, (queries x width), tied documents in some order.
     ties : Ties or None
-        Ties whose order is open; None if there is none.
+        Ties whose order is open, or None.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class Optimized(Method):
         The lists that may be shown, and their probabilities.
     bias : float
         The largest difference between two rankers' expected credit for clicks on the first k
-        documents, summed over k. 0 if there is none.
+        documents, summed over k. 0 without a bias.
 
     Examples
     --------

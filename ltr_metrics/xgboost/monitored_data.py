@@ -32,7 +32,7 @@ class MonitoredData:
         self._dmatrix: xgboost.DMatrix | None = None
 
     def build(self) -> None:
-        """Build the DMatrix if there is none."""
+        """Build the DMatrix unless it exists."""
         if self._dmatrix is None:
             self._dmatrix = xgboost.DMatrix(**self._features, enable_categorical=True)
 
