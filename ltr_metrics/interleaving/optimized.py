@@ -9,8 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, require_count, require_option
 from ltr_metrics._engine.words import Credit
-from ltr_metrics.analysis.inference.libraries import library
-from ltr_metrics.errors import LtrValueError, warn
+from ltr_metrics.errors import LtrValueError, import_extra, warn
 from ltr_metrics.interleaving.method import Method, Shown, generator_of
 
 CREDITS: tuple[Credit, ...] = get_args(Credit)
@@ -183,7 +182,7 @@ def _next_documents(rankings: list[list[Hashable]], documents: list[Hashable]) -
 
 def _probabilities(credit: FloatArray) -> FloatArray:
     """Return the probabilities of lists, from credit of shape (n_lists, n_slots, n_rankers)."""
-    linprog = library("scipy.optimize").linprog
+    linprog = import_extra("scipy.optimize", "report").linprog
     n_lists, n_slots, _ = credit.shape
     weighted = (credit / np.arange(1, n_slots + 1)[:, None]).sum(axis=1)
     variance = (_subtract_mean(weighted) ** 2).sum(axis=1)

@@ -15,8 +15,7 @@ from ltr_metrics._engine.plain import none_if_nan, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics._engine.words import OutcomeBy
-from ltr_metrics.analysis.inference.libraries import library
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, import_extra
 from ltr_metrics.interleaving.tally import Counts, Tally, checkpoints
 from ltr_metrics.metrics.base import Metric
 
@@ -325,7 +324,7 @@ def _win_statistics(wins: int, losses: int, confidence: float) -> tuple[float, f
     """Return the share of the decided impressions, its limits, and the p-value."""
     if not wins + losses:
         return NAN, NAN, NAN, NAN
-    test = library("scipy.stats").binomtest(wins, wins + losses)
+    test = import_extra("scipy.stats", "report").binomtest(wins, wins + losses)
     limits = test.proportion_ci(confidence, method="exact")
     return wins / (wins + losses), float(limits.low), float(limits.high), float(test.pvalue)
 
@@ -336,7 +335,7 @@ def _credit_statistics(n: int, total: float, squares: float, confidence: float) 
     deviations = squares - total * mean
     if n < 2 or deviations <= ZERO_TOLERANCE * squares:
         return mean, NAN, NAN, NAN
-    stats = library("scipy.stats")
+    stats = import_extra("scipy.stats", "report")
     error = float(np.sqrt(deviations / (n - 1) / n))
     half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * error
     return mean, mean - half, mean + half, float(2 * stats.t.sf(abs(mean) / error, n - 1))

@@ -7,10 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, require_confidence
-from ltr_metrics.analysis.inference.libraries import library
 from ltr_metrics.analysis.inference.randomization import ALWAYS_EXACT, exact_p
 from ltr_metrics.analysis.inference.sample import Sample
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import LtrValueError, import_extra
 
 DECIMALS = 12  # of a difference in units of the largest
 MAX_EXACT_WITHOUT_TIES = 50  # non-zero differences; as in SciPy
@@ -21,7 +20,7 @@ def t_p(sample: Sample) -> tuple[FloatArray, BoolArray]:
 
     Where the standard error is 0 they are the limit: 1 for a mean of 0, and 0 for any other.
     """
-    stats = library("scipy.stats")
+    stats = import_extra("scipy.stats", "report")
     n, mean, error = sample.n_units, sample.mean, sample.standard_error
     t = np.divide(np.abs(mean), error, out=np.where(mean == 0, 0.0, np.inf), where=error > 0)
     is_tested = n > 1
@@ -33,7 +32,10 @@ def t_p(sample: Sample) -> tuple[FloatArray, BoolArray]:
 def t_intervals(sample: Sample, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Return the ends of Student's interval of each mean; NaN for fewer than two units."""
     level = (1 + require_confidence(confidence)) / 2
-    half = np.asarray(library("scipy.stats").t.ppf(level, sample.degrees_of_freedom)) * sample.standard_error
+    half = (
+        np.asarray(import_extra("scipy.stats", "report").t.ppf(level, sample.degrees_of_freedom))
+        * sample.standard_error
+    )
     return sample.mean - half, sample.mean + half
 
 
@@ -77,7 +79,7 @@ def _nonzero(values: FloatArray) -> FloatArray:
 def _wilcoxon(values: FloatArray) -> tuple[float, bool]:
     # These are the p-values of scipy.stats.wilcoxon from SciPy 1.15 on, to the last bit. Earlier
     # releases ignore ties, and later ones take 0.9 s for 13 differences with ties (we take 0.2 ms).
-    stats = library("scipy.stats")
+    stats = import_extra("scipy.stats", "report")
     sizes = np.abs(values)
     ranks = np.sign(values) * stats.rankdata(sizes)
     if len(values) <= ALWAYS_EXACT:
@@ -91,4 +93,4 @@ def _sign(values: FloatArray) -> tuple[float, bool]:
     if not len(values):
         return 1.0, True
     n_wins = int((values > 0).sum())
-    return float(library("scipy.stats").binomtest(n_wins, len(values)).pvalue), True
+    return float(import_extra("scipy.stats", "report").binomtest(n_wins, len(values)).pvalue), True

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, require_confidence, require_fraction
-from ltr_metrics.analysis.inference.libraries import library
 from ltr_metrics.analysis.inference.sample import Sample
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.errors import LtrValueError, import_extra
 
 
 def minimum_detectable_effects(sample: Sample, confidence: float = 0.95, power: float = 0.8) -> FloatArray:
@@ -65,7 +64,7 @@ def noncentrality(df: float, confidence: float, power: float) -> float:
     its noncentral t is NaN for some arguments, and solvers for the effect size that use it return
     wrong roots.
     """
-    stats = library("scipy.stats")
+    stats = import_extra("scipy.stats", "report")
     limit = float(stats.t.isf((1 - confidence) / 2, df))
 
     def missing_power(delta: float) -> float:
@@ -75,4 +74,4 @@ def noncentrality(df: float, confidence: float, power: float) -> float:
     highest = limit + 1
     while missing_power(highest) > 0:
         highest *= 2
-    return float(library("scipy.optimize").brentq(missing_power, 0, highest))
+    return float(import_extra("scipy.optimize", "report").brentq(missing_power, 0, highest))
