@@ -47,7 +47,18 @@ class GainMetric(Metric):
         self.gains(queries)
 
     def gains(self, queries: LabelledQueries) -> FloatArray:
-        """Return the gain of each distinct grade."""
+        """Return the gain of each distinct grade.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_grades,)
+            The gain of each distinct grade, in ascending order of the grades.
+        """
         return queries.cached(("gains", self.gain), lambda: self._gains(queries))
 
     def _gains(self, queries: LabelledQueries) -> FloatArray:

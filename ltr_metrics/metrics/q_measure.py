@@ -43,6 +43,17 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     beta : float, default 1
         Weight of the gains, at least 0. With large values the rank counts less.
 
+    Raises
+    ------
+    LtrValueError
+        If ``beta`` is not a finite number of at least 0. For ``rel`` as for `Precision`.
+        On evaluation: if a gain is negative, or falls as the grade rises.
+
+    See Also
+    --------
+    MAP : The same for relevance of 0 or 1.
+    NDCG : Another metric for graded relevance.
+
     References
     ----------
     Sakai, Ranking the NTCIR systems based on multigrade relevance, AIRS 2004.
@@ -71,7 +82,18 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         refuse_falling(self, queries, self.relevant_gains(queries), "Choose a gain that rises with the grade.")
 
     def relevant_gains(self, queries: LabelledQueries) -> FloatArray:
-        """Return the gain of each distinct grade, 0 for those that are not relevant."""
+        """Return the gain of each distinct grade, 0 for those that are not relevant.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_grades,)
+            At least 0, in ascending order of the grades.
+        """
         return np.where(self.relevant(queries), self.gains(queries), 0.0)
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
