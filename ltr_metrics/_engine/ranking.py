@@ -200,7 +200,7 @@ class Ranking(Cache):
         return self.in_some_order(values, depth)
 
     def expected(self, values: FloatArray, depth: int | None = None) -> FloatArray:
-        """Return a value for each distinct grade, by rank; the documents of a tie all have the tie's mean.
+        """Return a value for each distinct grade, by rank, averaged within each tie.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class Ranking(Cache):
         return by_rank
 
     def count(self, is_counted: BoolArray) -> IntArray:
-        """Count the documents of each query, ranked or not, of some grades (one flag a distinct grade).
+        """Count the documents of each query, ranked or not, that have some grades.
 
         Parameters
         ----------

@@ -183,10 +183,9 @@ class RankMetric(Metric):
       A value for each of them, such as a gain, is an array of the same length.
     - ``ranking.expected(values, depth)`` gives such a value by rank; tied documents have the mean
       of their tie. This is all you need for a metric that adds up values of documents.
-    - ``ltr_metrics.metrics.tie_expectation`` has expectations for other metrics, and ``OpenTies`` for
-      a new one.
-    - ``ltr_metrics.metrics.ideal_by_rank(block, values, depth)`` gives the value by rank of the ideal
-      ranking.
+    - `ltr_metrics.metrics.ideal_by_rank` gives the value by rank of the ideal ranking.
+    - ``ltr_metrics.metrics.tie_expectation`` has expectations for other metrics, and ``OpenTies``
+      for a new one.
     - Inherit ``BinaryMetric`` for ``rel``: ``relevant``, ``lowest`` and ``n_relevant`` (R).
     - Inherit ``GainMetric`` for ``gain``: ``gains``.
 

@@ -78,9 +78,9 @@ class ERR(CascadeMetric):
     Raises
     ------
     LtrValueError
-        If ``max_grade`` is not between 0 and 1000, or for an unknown ``p``.
-        On evaluation: for a label above ``max_grade``, and for a label that is not a whole number or,
-        with ``p="label"``, not between 0 and 1.
+        If ``max_grade`` is not between 0 and 1000, or for an unknown ``p``. On evaluation: for a
+        label above ``max_grade``, and for a label that is not a whole number or, with
+        ``p="label"``, not between 0 and 1.
 
     Warns
     -----

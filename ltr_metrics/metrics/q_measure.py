@@ -26,11 +26,10 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     .. math:: Q@k = \frac{1}{\min(R, k)} \sum_{i=1}^{\min(k, n)} [y_i \ge rel] \,
         \frac{C(i) + \beta \, cg(i)}{i + \beta \, cg^*(i)}
 
-    C(i) is the number of relevant documents down to rank i, and cg(i) is the sum of their gains.
-    A document that is not relevant has no gain.
-    :math:`cg^*(i)` is cg(i) of the ideal ranking, which has all documents of the query, ranked or not.
-    R is the number of its relevant documents. Undefined where R = 0.
-    With :math:`\beta = 0` it is average precision.
+    C(i) is the number of relevant documents down to rank i, and cg(i) is the sum of their gains. A
+    document that is not relevant has no gain. :math:`cg^*(i)` is cg(i) of the ideal ranking, which
+    has all documents of the query, ranked or not. R is the number of its relevant documents.
+    Undefined where R = 0. With :math:`\beta = 0` it is average precision.
 
     Parameters
     ----------

@@ -41,9 +41,9 @@ class RBP(BinaryMetric, RankMetric):
     Raises
     ------
     LtrValueError
-        If ``p`` is not between 0 and 1, if ``graded`` is combined with ``rel``, or if ``max_grade`` is
-        given without ``graded``.
-        On evaluation: for a label above ``max_grade``, or as for `Precision`.
+        If ``p`` is not between 0 and 1, if ``graded`` is combined with ``rel``, or if ``max_grade``
+        is given without ``graded``. On evaluation: for a label above ``max_grade``, or as for
+        `Precision`.
 
     See Also
     --------
