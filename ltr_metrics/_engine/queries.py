@@ -242,7 +242,7 @@ class LabelledQueries(GroupedRows):
     # -- further columns -------------------------------------------------------------------------
 
     def column(self, name: str) -> FloatArray:
-        """Return one of `columns`, checked the first time that a metric needs it."""
+        """Return one of the option ``columns``, as float64."""
         return self.cached(("column", name), lambda: self._column(name, self.columns[name]))
 
     def _column(self, name: str, values: Any) -> FloatArray:
