@@ -30,7 +30,7 @@ extensions = [
     "references",
     "tables",
 ]
-exclude_patterns = ["_build", "gallery", "**/sg_execution_times.rst", "README.md"]
+exclude_patterns = ["_build", "gallery", "README.md"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's order is a function, which Sphinx cannot cache
 
@@ -52,7 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
     "filename_pattern": r"plot_",
-    "min_reported_time": 1000,
+    "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,
     "download_all_examples": False,
