@@ -34,6 +34,10 @@ class CG(RankMetric):
     k : int, optional
         Cutoff; None is the whole list.
 
+    See Also
+    --------
+    DCG : The same sum with gains, and a discount for later ranks.
+
     References
     ----------
     Jarvelin & Kekalainen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
@@ -74,14 +78,21 @@ class DCG(GainMetric, RankMetric):
         ``label_gain``). A callable gets the grades as float64 and returns as many gains; it must
         have a name.
     discount : {"log2", "jarvelin"} or callable, default "log2"
-        ``"log2"`` is :math:`1 / \log_2(i + 1)`; ``"jarvelin"`` is 1 for the first rank and
-        :math:`1 / \log_2 i` from the second on. A callable gets the ranks 1, 2, ... as float64.
+        Weight of rank i. ``"log2"`` is :math:`1 / \log_2(i + 1)`.
+        ``"jarvelin"`` is 1 for the first rank and :math:`1 / \log_2 i` from the second on.
+        A callable gets the ranks 1, 2, ... as float64, and returns as many weights.
 
     Raises
     ------
-    LtrValueError
-        On evaluation, if a gain overflows float64, is not finite, or the table has no entry for a
+    LtrValueError, LtrTypeError
+        For an unknown gain or discount, and for a function without a name.
+        On evaluation: if a gain overflows float64, is not finite, or the table has no entry for a
         grade.
+
+    See Also
+    --------
+    NDCG : DCG as a share of the DCG of the ideal ranking.
+    CG : The sum of the grades without a discount.
 
     Examples
     --------
@@ -116,7 +127,25 @@ class DCG(GainMetric, RankMetric):
 
     @cached_per("discount")
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
-        """Return the discount of each rank."""
+        """Return the discount of each rank.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+        depth : int
+            The number of first ranks that are needed.
+
+        Returns
+        -------
+        ndarray of float64 of shape (depth,)
+            The discount of the ranks 1, 2, ..., finite and at least 0.
+
+        Raises
+        ------
+        LtrValueError
+            If a function of your own returns anything else.
+        """
         ranks = np.arange(1.0, depth + 1)
         if self.discount == "log2":
             return np.asarray(1 / np.log2(ranks + 1))
@@ -144,11 +173,26 @@ class NDCG(DCG):
 
     Parameters
     ----------
-    k, gain, discount
-        As for `DCG`.
+    k : int, optional
+        Cutoff; None is the whole list.
+    gain : {"exp", "linear"}, sequence of float, or callable, default "exp"
+        Gain of a grade, as for `DCG`. It must not be negative, nor fall as the grade
+        rises.
+    discount : {"log2", "jarvelin"} or callable, default "log2"
+        Weight of a rank, as for `DCG`.
     short : {"pad", "zero"}, default "pad"
         Value of a list shorter than ``k``: as if padded with documents of gain 0, or 0 (LETOR's
         script).
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As for `DCG`. On evaluation, also if a gain is negative, or falls as the grade rises.
+
+    See Also
+    --------
+    DCG : The same without the division by the ideal.
+    explain_difference : Why two systems disagree on a value.
 
     References
     ----------

@@ -49,7 +49,18 @@ class GainMetric(Metric):
 
     @cached_per("gain")
     def gains(self, queries: LabelledQueries) -> FloatArray:
-        """Return the gain of each distinct grade."""
+        """Return the gain of each distinct grade.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_grades,)
+            The gain of each distinct grade, in ascending order of the grades.
+        """
         grades = queries.grades
         if self.gain == "exp":
             gains = _exponential(grades)

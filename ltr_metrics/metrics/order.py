@@ -24,6 +24,10 @@ class PairAccuracy(Metric):
     With two grades this is the area under the query's ROC curve. Undefined where all grades are
     equal. A tied pair counts one half; the option ``ties`` does not apply.
 
+    See Also
+    --------
+    Kendall : A correlation that counts the same pairs.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
@@ -50,6 +54,11 @@ class Kendall(Metric):
     Of :math:`n_0 = n(n-1)/2` pairs, :math:`n_1` have equal grades and :math:`n_2` equal scores.
     It is SciPy's ``kendalltau``, but 0 where all scores are equal. Undefined where all grades are
     equal. The option ``ties`` does not apply.
+
+    See Also
+    --------
+    Spearman : A correlation of ranks.
+    PairAccuracy : The share of the pairs in the right order.
 
     References
     ----------
@@ -82,6 +91,10 @@ class Spearman(Metric):
     over the ranked documents of a query, where equal values share the mean of their ranks.
     It is SciPy's ``spearmanr``, but 0 where all scores are equal. Undefined where all grades are
     equal. The option ``ties`` does not apply.
+
+    See Also
+    --------
+    Kendall : A correlation of pairs.
 
     References
     ----------
