@@ -24,8 +24,8 @@ log = ltr.PerQueryLog()
 booster = lgb.train(params, train, 100, valid_sets=[train, valid], feval=feval("ndcg@10", log=log))
 
 # %%
-# The training queries improve until the end. The validation queries do not:
-# after the best round, the model learns the training queries by heart.
+# The training queries improve until the end, because the model learns them by heart.
+# The validation queries stop improving much earlier.
 LearningCurveDisplay.from_log(log, ["training", "valid_0"], "ndcg@10").plot()
 
 # %%
