@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import FAST, Done, as_process, in_process, made_rows, write_files
+from systems import needs_posix
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.bins import bins
@@ -515,7 +516,12 @@ def test_a_hyphen_is_a_csv_from_standard_input(folder: Path) -> None:
         (["-"], "", "- cannot be read as csv: Empty CSV file"),
         (["-", "--sorted"], "qid,label,s\n7,1,2\n", "Standard input (-) cannot be read in batches"),
         (["-", "--engine", "dask"], "qid,label,s\n7,1,2\n", "--engine dask reads files, not standard input (-)"),
-        (["/dev/stdin"], "qid,label,s\n7,1,2\n", "name a CSV from standard input - (a hyphen)"),
+        pytest.param(
+            ["/dev/stdin"],
+            "qid,label,s\n7,1,2\n",
+            "name a CSV from standard input - (a hyphen)",
+            marks=needs_posix("/dev/stdin"),
+        ),
     ],
 )
 def test_standard_input_that_cannot_be_read(arguments: list[str], content: str, message: str) -> None:
