@@ -33,6 +33,7 @@ from ltr_metrics.metrics import (
     Recall,
     RPrec,
     Spearman,
+    SumOf,
     available_metrics,
     metric,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "Ranking",
     "Recall",
     "Spearman",
+    "SumOf",
     "TieAudit",
     "TieRange",
     "audit",
