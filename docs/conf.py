@@ -26,9 +26,9 @@ extensions = [
     "links_to_repository",
     "example_page",
     "language_models",
+    "metrics_table",
     "offline_math",
     "references",
-    "tables",
 ]
 exclude_patterns = ["_build", "gallery", "auto_gallery/*.ipynb"]
 templates_path = ["_templates"]
