@@ -176,7 +176,8 @@ CONVENTIONS: dict[str, Convention] = {
         ),
         Convention(
             # With query weights, LightGBM's own NDCG differs: a query without a relevant document
-            # adds 1 to its sum, not 1 x weight (docs/hosts.md; tests/test_conformance_lightgbm.py).
+            # adds 1 to its sum, not 1 x weight (docs/hosts/lightgbm.md and
+            # tests/test_conformance_lightgbm.py).
             name="lightgbm",
             ties="stable",
             no_relevant=1,
