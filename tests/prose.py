@@ -17,12 +17,13 @@ HEADING = re.compile(r"#{1,6}\s+")
 NOT_PROSE = re.compile(r"\||:[\w-]+:(?!`)|\([\w-]+\)=$|-{3,}$|={3,}$|\[[^\]]+\]:\s")  # tables, options, targets, rules
 HIDDEN = re.compile(r"<!--.*?-->|^\$\$.*?\$\$", flags=re.DOTALL | re.MULTILINE)
 FORMULA = re.compile(r"(?<![\\$\w])\$(?!\s)[^$]+?(?<!\s)\$(?![\d$])")
+TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 INLINE = (
     (re.compile(r"(?:\{[\w:-]+\})?(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)"), "Code"),  # with or without a role of MyST
     (FORMULA, "Formula"),
     (re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"), r"\1"),
     (re.compile(r"<?https?://[^\s<>)]*[^\s<>).,;:!?]>?"), "Address"),
-    (re.compile(r"</?[a-zA-Z][^<>]*>"), " "),
+    (TAG, " "),
     (re.compile(r"\*+|(?<!\w)_+|_+(?!\w)"), ""),
 )
 END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\]\"'”’]))\s+|\s·\s")  # a line may list items with ·
@@ -101,5 +102,5 @@ def _lines(markdown: str) -> Iterator[Prose]:
             fences.pop()
         elif fence and holds_prose:
             fences.append((fence[1], fence[1][0] == ":" or fence[2] in DIRECTIVES_OF_PROSE))
-        elif bare and holds_prose and not NOT_PROSE.match(bare):
+        elif holds_prose and TAG.sub("", bare).strip() and not NOT_PROSE.match(bare):
             yield Prose(number, text)
