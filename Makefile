@@ -7,8 +7,11 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 N ?= logical
 PYTEST = -m pytest -n $(N) --dist worksteal $(if $(COVERAGE),--cov --cov-append --cov-report= --cov-fail-under=0)
 
+# The scripts of the gallery must not open windows.
+SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
+
 .PHONY: help demo test test-fast test-slow test-all fuzz coverage test-spark test-oldest test-versions
-.PHONY: bench notebooks guard lint format clean wheel dist
+.PHONY: bench notebooks guard lint format docs linkcheck clean wheel dist
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -71,6 +74,12 @@ notebooks: .venv/test  ## execute docs/notebooks and store their outputs
 guard: .venv/test  ## fail if evaluating has become slow or large, told against np.sort in the same run
 	$(BIN)/python -m benchmarks.guard
 
+docs: .venv/docs  ## build the documentation site in docs/_build/html; a warning is an error
+	$(SPHINX) -b html docs docs/_build/html
+
+linkcheck: .venv/docs  ## ask every external link of the documentation; needs the network
+	$(SPHINX) -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
+
 lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of CITATION.cff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -84,6 +93,7 @@ format: .venv/test  ## let ruff format and mend what it can
 	$(BIN)/ruff format .
 
 clean:  ## remove what the other commands made
+	rm -rf docs/_build docs/api/generated docs/auto_gallery
 	rm -rf .venv .venv-* dist build .coverage demo_output report_output bench_output fuzz_report.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/demo: pyproject.toml | .venv/made
@@ -102,6 +112,10 @@ clean:  ## remove what the other commands made
 
 .venv/spark: pyproject.toml | .venv/test
 	$(INSTALL) -e '.[spark]'
+	@touch $@
+
+.venv/docs: pyproject.toml | .venv/made
+	$(INSTALL) -e '.[docs]'
 	@touch $@
 
 .venv/bench: pyproject.toml | .venv/made

@@ -45,6 +45,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.data_audit import Audit, audit
     from ltr_metrics.analysis.explain import Explanation, explain_difference
     from ltr_metrics.analysis.gating import GateResult, gate
+    from ltr_metrics.analysis.identify import Identification, identify_convention
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
     from ltr_metrics.evaluation.log import PerQueryLog
@@ -75,6 +76,7 @@ __all__ = [
     "FunctionMetric",
     "GateResult",
     "Hit",
+    "Identification",
     "Judged",
     "Kendall",
     "LtrError",
@@ -111,6 +113,7 @@ __all__ = [
     "explain_difference",
     "gate",
     "group_to_qid",
+    "identify_convention",
     "load_result",
     "make_ranking",
     "metric",
@@ -144,6 +147,8 @@ _HOME = {
     "train_test_split": "io.datasets",
     "Explanation": "analysis.explain",
     "explain_difference": "analysis.explain",
+    "Identification": "analysis.identify",
+    "identify_convention": "analysis.identify",
     "PerQueryLog": "evaluation.log",
 }
 

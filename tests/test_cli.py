@@ -498,6 +498,15 @@ def test_explain(run: Run, folder: Path, rows: dict[str, Any]) -> None:
     assert {line["model"] for line in lines} == {"x"}
 
 
+def test_explain_a_value(run: Run, folder: Path, rows: dict[str, Any]) -> None:
+    command = ["explain", folder / "data.csv", "--scores", "x=Column_0", "--metric", "ndcg@5", "--value", "0.4100"]
+    expected = ltr.identify_convention(rows["y"], rows["X"][:, 0], qid=rows["qid"], metric="ndcg@5", value="0.4100")
+    assert json.loads(run(*command, "--format", "json").out) == {"x": expected.to_dict()}
+    assert run(*command).out == f"x: {expected}\n"
+    lines = list(csv.DictReader(io.StringIO(run(*command, "--format", "csv").out)))
+    assert [float(line["value"]) for line in lines] == [one.value for one in expected.candidates]
+
+
 @pytest.mark.slow
 def test_a_hyphen_is_a_csv_from_standard_input(folder: Path) -> None:
     content = (folder / "data.csv").read_text()

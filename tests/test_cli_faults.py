@@ -134,6 +134,9 @@ BAD = {
     "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--from", "lightgbm", "--to", "trec_eval"], "needs docid"),
     "explain no metric of": (["explain", *CSV, "--metric", "err", "--from", "lightgbm", "--to", "gdeval"], "not a metric of"),
     "explain what": (["explain", *CSV, "--metric", "ndcg", "--from", "lightgbm"], "Missing option '--to'"),
+    "explain value and from": (["explain", *CSV, "--metric", "ndcg", "--from", "lightgbm", "--value", "0.4"], "does not go with --from"),
+    "explain value and ties": (["explain", *CSV, "--metric", "ndcg", "--ties", "worst", "--value", "0.4"], "does not go with --ties"),
+    "explain value of text": (["explain", *CSV, "--metric", "ndcg", "--value", "high"], "value must be a finite number"),
     # sorted
     "sorted TREC": (["evaluate", *TREC, "--sorted"], "TREC files are read whole"),
     "sorted nothing": (["evaluate", "data.txt", "--sorted"], "at least one model or column"),

@@ -40,6 +40,10 @@ class Judged(MeanOverTop):
     k : int, optional
         Cutoff; None is the whole list.
 
+    See Also
+    --------
+    audit : The share of judged documents beside other facts about the data.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
@@ -71,6 +75,16 @@ class MeanOf(MeanOverTop):
         Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
     k : int, optional
         Cutoff; None is the whole list.
+
+    Raises
+    ------
+    LtrValueError
+        If the name of the column has other characters.
+        On evaluation: if there is no such column.
+
+    See Also
+    --------
+    evaluate : The option ``columns`` passes the columns.
 
     Examples
     --------
