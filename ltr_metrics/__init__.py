@@ -47,6 +47,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.gating import GateResult, gate
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
+    from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.log import PerQueryLog
     from ltr_metrics.evaluation.saved import load_result
     from ltr_metrics.evaluation.streaming import evaluate_sorted
@@ -111,6 +112,7 @@ __all__ = [
     "explain_difference",
     "gate",
     "group_to_qid",
+    "learning_curve",
     "load_result",
     "make_ranking",
     "metric",
@@ -127,6 +129,7 @@ _HOME = {
     "tie_audit": "analysis.tie_audit",
     "GateResult": "analysis.gating",
     "gate": "analysis.gating",
+    "learning_curve": "curves",
     "evaluate_sorted": "evaluation.streaming",
     "load_result": "evaluation.saved",
     "Audit": "analysis.data_audit",
