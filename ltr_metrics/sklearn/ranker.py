@@ -247,9 +247,18 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Scores; higher is better.
         """
         check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(self.features_of(X))
+
+    def features_of(self, X: Any) -> Any:
+        """Return X as ``estimator_`` takes it: without the column of queries, and checked."""
+        check_is_fitted(self, "estimator_")
         features = without_column(as_table(X), self.qid)
         self._check_features(features, reset=False)
-        return self.estimator_.predict(features)
+        return features
+
+    def queries_in(self, X: Any, caller: str = "QueryRanker.queries_in") -> AnyArray:
+        """Return the query id of each row from the column of X."""
+        return queries_of(as_table(X), None, self.qid, caller)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean of ``metric`` over the queries of X.
