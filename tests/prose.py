@@ -68,6 +68,12 @@ def lines(markdown: str) -> list[Prose]:
     return [Prose(line, FORMULA.sub("$", LINK_TARGET.sub("]()", text))) for line, text in _lines(markdown)]
 
 
+def cells(markdown: str) -> list[Prose]:
+    """Return the cells of the tables."""
+    rows = [(line, text.strip()) for line, text in _visible(markdown) if text.strip().startswith("|")]
+    return [Prose(line, cell.strip()) for line, row in rows for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+
+
 def _continues(sentence: str, part: str) -> bool:
     """Return whether the full stop between two parts is that of an abbreviation."""
     if NEVER_LAST.search(sentence) or INITIAL.search(sentence):
@@ -92,6 +98,13 @@ def _blocks(markdown: str) -> list[Prose]:
 
 def _lines(markdown: str) -> Iterator[Prose]:
     """Yield the lines that are prose."""
+    for line, text in _visible(markdown):
+        if TAG.sub("", text).strip() and not NOT_PROSE.match(text.strip()):
+            yield Prose(line, text)
+
+
+def _visible(markdown: str) -> Iterator[Prose]:
+    """Yield the lines outside of code, block formulas and comments."""
     fences: list[tuple[str, bool]] = []  # the open ones, and whether they hold prose
     visible = HIDDEN.sub(lambda hidden: "\n" * hidden.group().count("\n"), markdown)
     for number, text in enumerate(visible.splitlines(), start=1):
@@ -102,5 +115,5 @@ def _lines(markdown: str) -> Iterator[Prose]:
             fences.pop()
         elif fence and holds_prose:
             fences.append((fence[1], fence[1][0] == ":" or fence[2] in DIRECTIVES_OF_PROSE))
-        elif holds_prose and TAG.sub("", bare).strip() and not NOT_PROSE.match(bare):
+        elif holds_prose:
             yield Prose(number, text)
