@@ -52,8 +52,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     early_stopping_rounds : int, optional
         Hold out whole queries of the data that ``fit`` gets and train on the others. Stop when the
         metric on the held-out queries has not risen for this many rounds, and predict with the best
-        round. This works for estimators of LightGBM and XGBoost. LightGBM's own metrics are
-        switched off in the clone (``metric="None"``). The steps of a pipeline are fitted on the
+        round. This works for estimators of LightGBM, XGBoost and CatBoost. LightGBM's own metrics
+        are switched off in the clone (``metric="None"``), and CatBoost's ``eval_metric`` is
+        replaced. The steps of a pipeline are fitted on the
         queries that are not held out. By default, all queries and all rounds are used.
     validation_fraction : float, default 0.2
         Share of the queries to hold out for early stopping, at least one query.
