@@ -26,11 +26,11 @@ extensions = [
     "links_to_repository",
     "example_page",
     "language_models",
+    "metrics_table",
     "offline_math",
     "references",
-    "tables",
 ]
-exclude_patterns = ["_build", "gallery", "README.md"]
+exclude_patterns = ["_build", "gallery", "auto_gallery/*.ipynb"]
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's order is a function, which Sphinx cannot cache
 
@@ -45,8 +45,16 @@ autodoc_typehints = "none"
 autodoc_inherit_docstrings = False  # else each metric would repeat the methods of its base class
 autodoc_mock_imports = ["catboost", "dask", "distributed", "pyspark", "xgboost"]  # imported, but not called here
 autosummary_generate = True
+# A page of a class has the members of its private bases, but not those of these, which have pages or are not ours.
+OTHER_PAGES = (
+    "Metric, RankMetric, GainMetric, BinaryMetric, Method, "
+    "Mapping, BaseEstimator, _MetadataRequester, BaseException, dict, tuple"
+)
+autosummary_context = {"documented_elsewhere": OTHER_PAGES}
 numpydoc_show_class_members = False  # the page of a class has its members
 nitpicky = True
+OTHER_LIBRARIES = "catboost dask dataclasses lightgbm matplotlib numpy optuna pandas pyspark scipy sklearn xgboost"
+nitpick_ignore_regex = [("py:.*", rf"({OTHER_LIBRARIES.replace(' ', '|')})(\..*)?")]  # their sites need the network
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

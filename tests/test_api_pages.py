@@ -11,7 +11,21 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
-PUBLIC = ("ltr_metrics", "lightgbm", "xgboost", "sklearn", "dask", "spark", "interleaving", "metrics", "report", "io")
+PUBLIC = tuple(
+    [
+        "ltr_metrics",
+        "lightgbm",
+        "xgboost",
+        "catboost",
+        "sklearn",
+        "dask",
+        "spark",
+        "interleaving",
+        "metrics",
+        "report",
+        "io",
+    ]
+)
 LISTING = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.DOTALL)
 
 

@@ -1,7 +1,4 @@
-"""The directives ``metrics-table`` and ``conventions-table``: tables that the code fills.
-
-Their rows are those of the command ``ltr-metrics metrics``.
-"""
+"""The directive ``metrics-table``: a table of all metrics, with the rows of ``ltr-metrics metrics``."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 import ltr_metrics as ltr
-from ltr_metrics.cli.metrics import CHOICES, choice_text, parameters_text, scope_text
+from ltr_metrics.cli.metrics import parameters_text
 from ltr_metrics.metrics.names import METRICS
 
 Cell = str | nodes.Node
@@ -21,7 +18,6 @@ Cell = str | nodes.Node
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("metrics-table", MetricsTable)
-    app.add_directive("conventions-table", ConventionsTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -35,19 +31,6 @@ class MetricsTable(Directive):
             for info in ltr.available_metrics()
         ]
         return [table(("name", "further names", "class", "parameters", "value of one query"), rows)]
-
-
-class ConventionsTable(Directive):
-    """What each convention chooses, its metrics, and the meaning of each choice."""
-
-    def run(self) -> list[nodes.Node]:
-        conventions = ltr.CONVENTIONS.values()
-        rows = [(code(name), *(choice_text(one, name) for one in conventions), text) for name, text in CHOICES.items()]
-        scopes = [(code(one.name), scope_text(one)) for one in conventions]
-        return [
-            table(("choice", *map(code, ltr.CONVENTIONS), "meaning"), rows),
-            table(("convention", "metrics"), scopes),
-        ]
 
 
 def code(text: str) -> nodes.literal:
