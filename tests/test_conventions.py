@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
+from pathlib import Path
 
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics.cli.metrics import CHOICES, choice_text
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.requests import resolve
 
@@ -154,3 +158,18 @@ def test_no_field_of_a_convention_has_a_default() -> None:
     assert all(field.default is dataclasses.MISSING for field in dataclasses.fields(ltr.Convention))
     with pytest.raises(TypeError, match="missing"):
         ltr.Convention(name="mine")  # type: ignore[call-arg]
+
+
+def test_the_table_in_the_documentation_is_that_of_the_code() -> None:
+    page = Path(__file__).parent.parent / "docs" / "conventions.md"
+    text = page.read_text(encoding="utf-8")
+    begin, end = re.search(r"<!-- conventions:.*-->\n", text).end(), text.index("<!-- end of conventions -->")
+    rows = [("choice", *ltr.CONVENTIONS), ("---",) * (1 + len(ltr.CONVENTIONS))]
+    rows += [
+        (f"`{name}`", *(choice_text(convention, name) for convention in ltr.CONVENTIONS.values())) for name in CHOICES
+    ]
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    if os.environ.get("UPDATE_DOCS"):
+        page.write_text(text[:begin] + table + text[end:], encoding="utf-8")
+        return
+    assert text[begin:end] == table, "run this test with UPDATE_DOCS=1"

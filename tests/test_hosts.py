@@ -230,6 +230,8 @@ class TestBadInput:
             make("mrr", ties="docid")
         with pytest.raises(ltr.LtrValueError, match="no host passes to a metric"):
             make("mean_of(price)")
+        with pytest.raises(ltr.LtrValueError, match="sum_of needs columns, which no host passes"):
+            make("sum_of(price)")
         with pytest.raises(ltr.LtrTypeError, match="log must be a PerQueryLog"):
             make("mrr", log=[])
 

@@ -59,12 +59,16 @@ def _wrap(name: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _describe(info: MetricInfo) -> list[str]:
-    parameters = ", ".join(
+    parts = {"": info.summary, "Aliases: ": ", ".join(info.aliases), "Parameters: ": parameters_text(info)}
+    return [f"{title}{text}" for title, text in parts.items() if text]
+
+
+def parameters_text(info: MetricInfo) -> str:
+    """Return the parameters of a metric with their defaults."""
+    return ", ".join(
         name if default is None else f"{name} (required)" if default is ... else f"{name}={default}"
         for name, default in info.parameters.items()
     )
-    parts = {"": info.summary, "Aliases: ": ", ".join(info.aliases), "Parameters: ": parameters}
-    return [f"{title}{text}" for title, text in parts.items() if text]
 
 
 def _shown(convention: Convention, field: str) -> str:

@@ -227,9 +227,17 @@ AUDIT = (
 EXPLANATION = (
     _metric("-m --metric", "Explain this metric, such as ndcg@10.", metavar="NAME", required=True),
     _metric(
-        "--from a", f"Start from the value under this convention: {CONVENTION_NAMES}.", metavar="NAME", required=True
+        "--from a",
+        f"Start from the value under this convention: {CONVENTION_NAMES}. It goes with --to.",
+        metavar="NAME",
     ),
-    _metric("--to b", "Explain the change to the value under this convention.", metavar="NAME", required=True),
+    _metric("--to b", "Explain the change to the value under this convention. It goes with --from.", metavar="NAME"),
+    _metric(
+        "--value",
+        "Find the conventions under which the metric has this value, such as 0.4117, instead of --from and --to. A "
+        "convention matches within half a unit of the last digit.",
+        metavar="NUMBER",
+    ),
     _TIES,
     _NO_RELEVANT,
 )

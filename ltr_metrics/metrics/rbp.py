@@ -38,6 +38,17 @@ class RBP(BinaryMetric, RankMetric):
     rel : float or str, optional
         Lowest grade of a relevant document, unless ``graded``; None means 1. See `Precision`.
 
+    Raises
+    ------
+    LtrValueError
+        If ``p`` is not between 0 and 1, if ``graded`` is combined with ``rel``, or if ``max_grade``
+        is given without ``graded``. On evaluation: for a label above ``max_grade``, or as for
+        `Precision`.
+
+    See Also
+    --------
+    ERR : A user model in which a good document ends the search.
+
     References
     ----------
     Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008.

@@ -67,6 +67,23 @@ class GateResult(Printed):
     Attributes
     ----------
     checks : tuple of Check
+        One per rule, model and segment, with ``rule``, ``model``, ``segment``, ``value``,
+        ``limit``, ``passed`` and ``reason``.
+
+    See Also
+    --------
+    gate : Return one of these.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> comparison = ltr.compare({"base": X[:, 1], "new": X[:, 0] + X[:, 1]}, y, qid=qid, metrics="map")
+    >>> result = ltr.gate(comparison, ["map > 0", "map > 0.5"])
+    >>> result.passed, bool(result), [check.passed for check in result.checks]
+    (False, False, [True, False])
+    >>> result.to_dict()["checks"][1]["limit"]
+    0.5
     """
 
     checks: tuple[Check, ...]
@@ -80,7 +97,13 @@ class GateResult(Printed):
         return self.passed
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and text, ready for JSON; NaN is None."""
+        """Return plain numbers and text, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            ``passed``, and the fields of each check.
+        """
         return {"passed": self.passed, "checks": [check.to_dict() for check in self.checks]}
 
     def __str__(self) -> str:
@@ -111,14 +134,13 @@ def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bo
     better, such as the mean of a price.
 
     ``"share(ndcg@10 < -0.1) < 0.05"`` passes if fewer than 5% of the queries have a difference
-    below
-    -0.1. You may also write ``5%``. In a weighted comparison it is their share of the weight. It is
-    the share among these queries, without an interval. Queries that the metric leaves out do not
-    count.
+    below -0.1. You may also write ``5%``. In a weighted comparison it is their share of the weight.
+    It is the share among these queries, without an interval. Queries that the metric leaves out do
+    not count.
 
     A gate does not cover losses that none of these queries has. With n queries, a loss in fewer
-    than 3 in n of all queries is likely to be missed. `docs/comparison.md` has measured rates of
-    false passes.
+    than 3 in n of all queries is likely to be missed. The documentation of comparisons has measured
+    rates of false passes.
 
     Parameters
     ----------
@@ -145,17 +167,20 @@ def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bo
         If a rule cannot be read, its metric was not evaluated, there is no such model, or there are
         no segments.
 
+    See Also
+    --------
+    compare : Compare models with a baseline.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
-    >>> from ltr_metrics.analysis.gating import gate
     >>> X, y, qid = ltr.make_ranking(n_queries=200, random_state=0)
     >>> scores = {"base": X[:, 0], "new": X[:, 0] + X[:, 1]}
     >>> comparison = ltr.compare(scores, y, qid=qid, metrics=["ndcg@10", "map"])
-    >>> result = gate(comparison, ["ndcg@10 > -0.05", "share(map < -0.9) < 5%"])
+    >>> result = ltr.gate(comparison, ["ndcg@10 > -0.05", "share(map < -0.9) < 5%"])
     >>> result.passed
     True
-    >>> gate(comparison, "map > 0.5").checks[0].passed
+    >>> ltr.gate(comparison, "map > 0.5").checks[0].passed
     False
     """
     parsed = read_rules(rules, comparison.models)
