@@ -11,7 +11,7 @@ PYTEST = -m pytest -n $(N) --dist worksteal $(if $(COVERAGE),--cov --cov-append 
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
 .PHONY: help demo test test-fast test-slow test-all fuzz coverage test-spark test-oldest test-versions
-.PHONY: bench guard lint format docs linkcheck clean wheel dist
+.PHONY: bench notebooks guard lint format docs linkcheck clean wheel dist
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,9 @@ test-versions: wheel  ## install the wheel on each further Python, run the fast 
 
 bench: .venv/bench  ## measure against the peers; BENCH=--quick takes under a minute
 	$(BIN)/python -m benchmarks $(BENCH)
+
+notebooks: .venv/test  ## execute docs/notebooks and store their outputs
+	$(BIN)/python docs/notebooks/execute.py
 
 guard: .venv/test  ## fail if evaluating has become slow or large, told against np.sort in the same run
 	$(BIN)/python -m benchmarks.guard

@@ -33,6 +33,7 @@ from ltr_metrics.metrics import (
     Recall,
     RPrec,
     Spearman,
+    SumOf,
     available_metrics,
     metric,
 )
@@ -48,6 +49,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.identify import Identification, identify_convention
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
+    from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.log import PerQueryLog
     from ltr_metrics.evaluation.saved import load_result
     from ltr_metrics.evaluation.streaming import evaluate_sorted
@@ -101,6 +103,7 @@ __all__ = [
     "Ranking",
     "Recall",
     "Spearman",
+    "SumOf",
     "TieAudit",
     "TieRange",
     "audit",
@@ -114,6 +117,7 @@ __all__ = [
     "gate",
     "group_to_qid",
     "identify_convention",
+    "learning_curve",
     "load_result",
     "make_ranking",
     "metric",
@@ -130,6 +134,7 @@ _HOME = {
     "tie_audit": "analysis.tie_audit",
     "GateResult": "analysis.gating",
     "gate": "analysis.gating",
+    "learning_curve": "curves",
     "evaluate_sorted": "evaluation.streaming",
     "load_result": "evaluation.saved",
     "Audit": "analysis.data_audit",

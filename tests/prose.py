@@ -17,12 +17,13 @@ HEADING = re.compile(r"#{1,6}\s+")
 NOT_PROSE = re.compile(r"\||:[\w-]+:(?!`)|\([\w-]+\)=$|-{3,}$|={3,}$|\[[^\]]+\]:\s")  # tables, options, targets, rules
 HIDDEN = re.compile(r"<!--.*?-->|^\$\$.*?\$\$", flags=re.DOTALL | re.MULTILINE)
 FORMULA = re.compile(r"(?<![\\$\w])\$(?!\s)[^$]+?(?<!\s)\$(?![\d$])")
+TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 INLINE = (
     (re.compile(r"(?:\{[\w:-]+\})?(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)"), "Code"),  # with or without a role of MyST
     (FORMULA, "Formula"),
     (re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])"), r"\1"),
     (re.compile(r"<?https?://[^\s<>)]*[^\s<>).,;:!?]>?"), "Address"),
-    (re.compile(r"</?[a-zA-Z][^<>]*>"), " "),
+    (TAG, " "),
     (re.compile(r"\*+|(?<!\w)_+|_+(?!\w)"), ""),
 )
 END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\]\"'”’]))\s+|\s·\s")  # a line may list items with ·
@@ -67,6 +68,12 @@ def lines(markdown: str) -> list[Prose]:
     return [Prose(line, FORMULA.sub("$", LINK_TARGET.sub("]()", text))) for line, text in _lines(markdown)]
 
 
+def cells(markdown: str) -> list[Prose]:
+    """Return the cells of the tables."""
+    rows = [(line, text.strip()) for line, text in _visible(markdown) if text.strip().startswith("|")]
+    return [Prose(line, cell.strip()) for line, row in rows for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
+
+
 def _continues(sentence: str, part: str) -> bool:
     """Return whether the full stop between two parts is that of an abbreviation."""
     if NEVER_LAST.search(sentence) or INITIAL.search(sentence):
@@ -91,6 +98,13 @@ def _blocks(markdown: str) -> list[Prose]:
 
 def _lines(markdown: str) -> Iterator[Prose]:
     """Yield the lines that are prose."""
+    for line, text in _visible(markdown):
+        if TAG.sub("", text).strip() and not NOT_PROSE.match(text.strip()):
+            yield Prose(line, text)
+
+
+def _visible(markdown: str) -> Iterator[Prose]:
+    """Yield the lines outside of code, block formulas and comments."""
     fences: list[tuple[str, bool]] = []  # the open ones, and whether they hold prose
     visible = HIDDEN.sub(lambda hidden: "\n" * hidden.group().count("\n"), markdown)
     for number, text in enumerate(visible.splitlines(), start=1):
@@ -101,5 +115,5 @@ def _lines(markdown: str) -> Iterator[Prose]:
             fences.pop()
         elif fence and holds_prose:
             fences.append((fence[1], fence[1][0] == ":" or fence[2] in DIRECTIVES_OF_PROSE))
-        elif bare and holds_prose and not NOT_PROSE.match(bare):
+        elif holds_prose:
             yield Prose(number, text)

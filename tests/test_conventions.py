@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.cli.metrics import CHOICES, _shown
+from ltr_metrics.cli.metrics import CHOICES, choice_text
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.requests import resolve
 
@@ -165,7 +165,9 @@ def test_the_table_in_the_documentation_is_that_of_the_code() -> None:
     text = page.read_text(encoding="utf-8")
     begin, end = re.search(r"<!-- conventions:.*-->\n", text).end(), text.index("<!-- end of conventions -->")
     rows = [("choice", *ltr.CONVENTIONS), ("---",) * (1 + len(ltr.CONVENTIONS))]
-    rows += [(f"`{name}`", *(_shown(convention, name) for convention in ltr.CONVENTIONS.values())) for name in CHOICES]
+    rows += [
+        (f"`{name}`", *(choice_text(convention, name) for convention in ltr.CONVENTIONS.values())) for name in CHOICES
+    ]
     table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(text[:begin] + table + text[end:], encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Every page is readable: sentences of at most 30 words, lines of at most 100 columns.
+"""Every page is readable: sentences of at most 30 words, lines of at most 100 columns, short cells in tables.
 
-Tables, code, formulas, comments and link targets are excepted.
+Code, formulas, comments and link targets are excepted. A cell has no more than one sentence, of any length.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from prose import lines, n_words, sentences, split
+from prose import cells, lines, n_words, sentences, split
 
 ROOT = Path(__file__).parent.parent
 MOST_WORDS, MOST_COLUMNS = 30, 100
+BUILT = {"_build", "generated", "auto_gallery"}  # folders that the site's builder writes
 PAGES = sorted(
-    page
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    if not any(part.startswith((".", "_")) for part in page.relative_to(ROOT).parts)
+    page for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if not BUILT & {*page.relative_to(ROOT).parts}
 )
 LONG, SHORT = " ".join(["a"] * 31) + ".", " ".join(["a"] * 30) + "."
 
@@ -32,6 +31,17 @@ def too_long(markdown: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_sentences_and_lines_are_short(page: Path) -> None:
     assert too_long(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_cell_of_a_table_has_one_sentence_at_most(page: Path) -> None:
+    assert [cell for cell in cells(page.read_text(encoding="utf-8")) if len(split(cell.text)) > 1] == []
+
+
+def test_the_cells_of_tables_are_found() -> None:
+    table = "Text.\n\n| a | b. C |\n|---|:--|\n| `d\\|e` | |\n\n```\n| f | g |\n```\n"
+    assert cells(table) == [(3, "a"), (3, "b. C"), (4, "---"), (4, ":--"), (5, "`d\\|e`"), (5, "")]
+    assert split("b. C") == ["b.", "C"]
 
 
 def test_the_pages_are_found() -> None:
@@ -117,6 +127,7 @@ def test_what_is_prose_and_where_it_begins(markdown: str, starts: list[tuple[int
         f"$$\nx\n$$\n{LONG}",
         "x" * 101,
         f"- {'x' * 99}",
+        f"<b>{'x' * 100}</b>",
         f"[{'x' * 100}](a.md)",
     ],
 )
@@ -142,6 +153,7 @@ def test_what_is_too_long_is_found(markdown: str) -> None:
         f"~~~python\n{LONG}\n~~~",
         f"$$\n{LONG}\n$$",
         f"<!-- {LONG} -->",
+        f'<iframe title="{LONG}"></iframe>',
         "x" * 100,
         f"[a]({'x' * 200})",
         f"| {'x' * 200} |",

@@ -18,9 +18,9 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
 from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.metrics import MeanOf
 from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
+from ltr_metrics.metrics.shown import ColumnMetric
 
 HIGHER_IS_BETTER = True  # the direction of early stopping, for every metric of this package
 
@@ -90,9 +90,10 @@ class HostMetrics:
             raise LtrValueError(
                 'ties="docid" needs document ids, which no host passes to a metric. Use ties="stable" for input order.'
             )
-        if any(isinstance(metric, MeanOf) for metric in self.request.metrics):
+        of_columns = [metric for metric in self.request.metrics if isinstance(metric, ColumnMetric)]
+        if of_columns:
             raise LtrValueError(
-                "mean_of needs columns, which no host passes to a metric. Evaluate it after the training."
+                f"{of_columns[0].NAME} needs columns, which no host passes to a metric. Evaluate it after the training."
             )
         if log is not None and not isinstance(log, PerQueryLog):
             raise LtrTypeError(f"log must be a PerQueryLog. Got {log!r}.")

@@ -34,8 +34,9 @@ class EvalMetric:
 
     - Pass the same validation set to ``fit(eval_set=...)``. If there are several evaluation sets,
       pass it as the last one, by which CatBoost stops.
-    - The learn set and other evaluation sets are not evaluated. CatBoost shuffles the learn set
-      before the training. It requires a number for each set, so its log has -1 there.
+    - The learn set and other evaluation sets are not evaluated. CatBoost requires a number for each
+      set, so its log has -1 there. (CatBoost reorders the rows of the learn set under ordered
+      boosting and with categorical features, so their queries are unknown.)
     - The mean over queries is weighted if the evaluation set has weights. CatBoost passes one
       weight a row as float32, either ``weight`` or ``group_weight`` of the Pool. The weight of a
       query is the mean weight of its rows.

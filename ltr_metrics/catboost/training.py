@@ -74,7 +74,7 @@ def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
     if not pools:
         raise LtrValueError(
             "This training has no evaluation set. Pass the validation set to fit as well: fit(..., eval_set=pool). "
-            "The learn set is not evaluated, because CatBoost shuffles its queries and passes none of them."
+            "The learn set is not evaluated, because CatBoost passes no queries and may reorder the rows of this set."
         )
     if not same:
         raise LtrValueError(
@@ -102,7 +102,9 @@ def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
 def refuse_gpu() -> None:
     """Raise an error if CatBoost prepares a training on a graphics card."""
     call = find_host_call("catboost", "_prepare_train_params")
-    if call.frame is not None and str(call.frame.f_locals["self"].get_param("task_type")).upper() == "GPU":
+    # get_params() would copy the metric, which brings us here again.
+    params = {} if call.frame is None else vars(call.frame.f_locals["self"]).get("_init_params", {})
+    if str(params.get("task_type")).upper() == "GPU":
         raise LtrValueError(
             'CatBoost evaluates EvalMetric on the CPU alone. Train with task_type="CPU", or use one of CatBoost\'s own '
             f"metrics. {EVALUATE_LATER}"

@@ -38,6 +38,11 @@ class Curves:
     asked: dict[str, str] = field(default_factory=dict)
     source: dict[str, Request] = field(default_factory=dict)
     rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)  # of the recorded rounds, if they are not 0, 1, 2, ...
+
+    def numbers_of_rounds(self, n: int) -> IntArray:
+        """Return the round of the training, from 0, of each of ``n`` rows of values."""
+        return np.array(self.numbers or range(n), dtype=np.intp)
 
 
 class TrainingLog:
@@ -77,13 +82,22 @@ class TrainingLog:
         """Return the query id of each column of `values`: positions if the host has only sizes."""
         return self._curves_of(data).qid
 
+    def rounds(self, data: Any) -> IntArray:
+        """Return the round of the training, from 0, of each row of `values`.
+
+        They are 0, 1, 2, ... in the log of a training. A log of ``ltr_metrics.learning_curve`` may
+        have only every tenth round, for example: 9, 19, 29, ...
+        """
+        curves = self._curves_of(data)
+        return curves.numbers_of_rounds(max(map(len, curves.rounds.values())))
+
     def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
         """Return the queries that improved and those that got worse between two rounds.
 
-        Rounds count from 0, and -1 is the last. ``improved``, ``worsened`` and ``unchanged`` are
-        ids, the largest change first. ``difference`` is after - before, one for each query in the
-        order of `qid`. A query that the metric leaves out is in none of the three lists and has NaN
-        there.
+        ``before`` and ``after`` are rows of `values`: the first is 0, and -1 is the last.
+        ``improved``, ``worsened`` and ``unchanged`` are ids, the largest change first.
+        ``difference`` is after - before, one for each query in the order of `qid`. A query that
+        the metric leaves out is in none of the three lists and has NaN there.
         """
         return change(self.values(data, metric), self.qid(data), before, after)
 
@@ -167,7 +181,15 @@ class TrainingLog:
         """
         curves = self._curves_of(data)
         name = ByMetric(curves.rounds, curves.asked).canonical(metric)
-        return best_round(self.values(data, name), curves.weight, metric=name, rule=rule, confidence=confidence)
+        values = self.values(data, name)
+        return best_round(
+            values,
+            curves.weight,
+            metric=name,
+            rule=rule,
+            confidence=confidence,
+            rounds=curves.numbers_of_rounds(len(values)),
+        )
 
     def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
         """Return the mean and interval of each round, the best round, and the overfit queries.
@@ -222,17 +244,26 @@ class TrainingLog:
         """
         curves = self._curves_of(data)
         name = ByMetric(curves.rounds, curves.asked).canonical(metric)
+        values = self.values(data, name)
         return learning_curve(
-            self.values(data, name),
+            values,
             curves.weight,
             curves.qid,
             metric=name,
             data=self._name_of(curves),
             confidence=confidence,
+            rounds=curves.numbers_of_rounds(len(values)),
         )
 
     def record(
-        self, data: Any, result: Evaluation, request: Request, *, name: str | None = None, training: Any = None
+        self,
+        data: Any,
+        result: Evaluation,
+        request: Request,
+        *,
+        name: str | None = None,
+        training: Any = None,
+        number: int | None = None,
     ) -> None:
         """Append a round of one data set; adapters call this.
 
@@ -248,6 +279,9 @@ class TrainingLog:
         training : object, optional
             The object that the host has one of for each training (LightGBM's Booster), if it is
             known; the log keeps a weak reference.
+        number : int, optional
+            The round of the training, from 0, if rounds are left out. Then it is given in every
+            call, and there is one metric function.
         """
         curves = self._find(data) or self._add(data, name, result)
         self._refuse_another_training(curves, training)
@@ -265,6 +299,8 @@ class TrainingLog:
                     "Give each its own PerQueryLog."
                 )
             curves.rounds.setdefault(metric, []).append(values)
+        if number is not None:
+            curves.numbers.append(number)
 
     def _refuse_another_training(self, curves: Curves, training: Any) -> None:
         if training is None:
