@@ -33,6 +33,7 @@ from ltr_metrics.metrics import (
     Recall,
     RPrec,
     Spearman,
+    SumOf,
     available_metrics,
     metric,
 )
@@ -45,8 +46,10 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.data_audit import Audit, audit
     from ltr_metrics.analysis.explain import Explanation, explain_difference
     from ltr_metrics.analysis.gating import GateResult, gate
+    from ltr_metrics.analysis.identify import Identification, identify_convention
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
+    from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.log import PerQueryLog
     from ltr_metrics.evaluation.saved import load_result
     from ltr_metrics.evaluation.streaming import evaluate_sorted
@@ -75,6 +78,7 @@ __all__ = [
     "FunctionMetric",
     "GateResult",
     "Hit",
+    "Identification",
     "Judged",
     "Kendall",
     "LtrError",
@@ -99,6 +103,7 @@ __all__ = [
     "Ranking",
     "Recall",
     "Spearman",
+    "SumOf",
     "TieAudit",
     "TieRange",
     "audit",
@@ -111,6 +116,8 @@ __all__ = [
     "explain_difference",
     "gate",
     "group_to_qid",
+    "identify_convention",
+    "learning_curve",
     "load_result",
     "make_ranking",
     "metric",
@@ -127,6 +134,7 @@ _HOME = {
     "tie_audit": "analysis.tie_audit",
     "GateResult": "analysis.gating",
     "gate": "analysis.gating",
+    "learning_curve": "curves",
     "evaluate_sorted": "evaluation.streaming",
     "load_result": "evaluation.saved",
     "Audit": "analysis.data_audit",
@@ -144,6 +152,8 @@ _HOME = {
     "train_test_split": "io.datasets",
     "Explanation": "analysis.explain",
     "explain_difference": "analysis.explain",
+    "Identification": "analysis.identify",
+    "identify_convention": "analysis.identify",
     "PerQueryLog": "evaluation.log",
 }
 

@@ -24,6 +24,8 @@ from ltr_metrics.evaluation.log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 
+__all__ = ["eval_metric", "feval"]
+
 Triples = list[tuple[str, float, bool]]
 
 

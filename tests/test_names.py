@@ -39,6 +39,7 @@ NAMES = {
     "mean_of(margin)@10": "mean_of(margin)@10",
     "mean_of(column=margin.2-x)": "mean_of(margin.2-x)",
     "mean_of(7)@1": "mean_of(7)@1",
+    "sum_of(revenue)@10": "sum_of(revenue)@10",
     "auc": "pair_accuracy",
     "tau": "kendall",
     "rho": "spearman",
@@ -135,6 +136,7 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.PFound(p_rel=[]), "p_rel table of pfound must be one finite number"),
         (lambda: ltr.PFound(max_grade=2), "max_grade of pfound is for p_rel=exp"),
         (lambda: ltr.MeanOf(column="a b"), "name a column in letters"),
+        (lambda: ltr.SumOf(column=""), "sum_of must name a column in letters"),
         (lambda: ltr.metric("mean_of@10"), r"must give the column: write mean_of\(column\)@10"),
         (lambda: ltr.metric("rprec@10"), "rprec has no cutoff"),
         (lambda: ltr.metric("kendall(k=3)"), "kendall has no parameter 'k'"),
@@ -170,7 +172,7 @@ def test_available_metrics() -> None:
     for info in infos.values():
         assert info.summary.endswith(".") or ";" in info.summary
         for name in (info.name, *info.aliases):
-            inside = "(margin)" if info.name == "mean_of" else ""
+            inside = "(margin)" if info.name in ("mean_of", "sum_of") else ""
             assert isinstance(ltr.metric(name + inside), ltr.Metric)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.blocks import Batch, Block
-from ltr_metrics._engine.cache import Cache
+from ltr_metrics._engine.cache import Cache, cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.sorting import SortedDocuments, sort_documents
 from ltr_metrics._engine.ties import TiedDocuments, Ties
@@ -276,6 +276,7 @@ class Ranking(Cache):
         """
         return np.asarray(self.grades[:, :depth] >= lowest)
 
+    @cached
     def tied_documents(self, depth: int) -> TiedDocuments:
         """Return every document of the ties that begin above ``depth``.
 
@@ -290,8 +291,7 @@ class Ranking(Cache):
             Their grades, with the tie that each belongs to, also below ``depth``.
         """
         assert self.ties is not None
-        ties = self.ties
-        return self.cached(("tied documents", depth), lambda: TiedDocuments.of(ties, self.tied_grades, depth))
+        return TiedDocuments.of(self.ties, self.tied_grades, depth)
 
     # -- what only metrics that read rows or all documents need --------------------------------------
 

@@ -90,7 +90,7 @@ class Explanation(Printed):
         largest = max(self.parts, key=lambda name: abs(self.parts[name]))
         if self.parts[largest] == 0:
             return f"{values}: the two differ in {', '.join(self.parts)}, but not on these data."
-        in_a, in_b = (_format_value(largest, value) for value in self.fields[largest])
+        in_a, in_b = (format_choice(largest, value) for value in self.fields[largest])
         field = f"{largest}: {in_a} in {self.a}, {in_b} in {self.b}"
         total = _format_change(self.difference)
         if sum(part != 0 for part in self.parts.values()) == 1:
@@ -109,8 +109,8 @@ class Explanation(Printed):
         rows = [
             {
                 "field": name,
-                "a": _format_value(name, in_a),
-                "b": _format_value(name, in_b),
+                "a": format_choice(name, in_a),
+                "b": format_choice(name, in_b),
                 "toggle": self.toggles[name],
                 "part": self.parts[name],
             }
@@ -142,7 +142,7 @@ class Explanation(Printed):
         rows = []
         for name, values in self.fields.items():
             changes = (self.toggles[name], self.parts[name])
-            rows.append([name, *(_format_value(name, value) for value in values), *map(_format_change, changes)])
+            rows.append([name, *(format_choice(name, value) for value in values), *map(_format_change, changes)])
         rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _format_change(self.difference)])
         return [one_line(self.sentence), Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
 
@@ -230,7 +230,7 @@ def explain_difference_of(
     if not isinstance(metric, (str, Metric)) and not callable(metric):
         raise LtrTypeError(f"explain_difference takes one metric, by name or as an object. Got {metric!r}.")
     requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
-    in_a, in_b = map(_fields, requests)
+    in_a, in_b = map(choices_of, requests)
     if queries.docid is None and "docid" in (in_a["ties"], in_b["ties"]):
         tied, _ = tied_queries(queries, queries.scores(y_score))
         if not tied.any():  # then the order needs no document ids
@@ -272,7 +272,7 @@ def _shapley(name: str, names: list[str], values: dict[tuple[str, ...], float]) 
     return share
 
 
-def _fields(request: Request) -> dict[str, Any]:
+def choices_of(request: Request) -> dict[str, Any]:
     """Return everything that the value depends on: the metric's parameters and the policy."""
     (metric,) = request.metrics
     policy = request.policy
@@ -296,7 +296,8 @@ def _value(queries: Queries, scores: Any, cls: type[Metric], chosen: dict[str, A
     return value
 
 
-def _format_value(name: str, value: Any) -> str:
+def format_choice(name: str, value: Any) -> str:
+    """Return the value of a choice as text."""
     return {"k": "whole list", "rel": "1"}.get(name, "none") if value is None else spell(value)
 
 

@@ -51,7 +51,8 @@ class Queries(LabelledQueries):
         Treatment of unjudged documents: grade 0 (default), or removal from the ranking, which
         leaves the condensed list.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Other numbers of the documents, for ``mean_of(name)``. A DataFrame is accepted.
+        Other numbers of the documents, for ``mean_of(name)`` and
+        ``sum_of(name)``. A DataFrame is accepted.
     by : array-like, or mapping of str to array-like, optional
         One segment label per query, in order of first appearance, or per row, the same in all rows
         of a query. ``result.by`` has the evaluation of each segment. Several segmentations are
@@ -235,7 +236,8 @@ def evaluate(
         Treatment of unjudged documents: grade 0 (default), or removal from the ranking,
         which leaves the condensed list.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Other numbers of the documents, for ``mean_of(name)``. A DataFrame is accepted.
+        Other numbers of the documents, for ``mean_of(name)`` and
+        ``sum_of(name)``. A DataFrame is accepted.
     by : array-like, or mapping of str to array-like, optional
         One segment label per query, in order of first appearance, or per row, the same
         in all rows of a query. ``result.by`` has the evaluation of each segment.

@@ -19,7 +19,7 @@ from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.fingerprint import Fingerprint
-from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.means import mean, standard_error
 from ltr_metrics.evaluation.segments import Segments, iter_segments, split_by_segment
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Policy
@@ -64,6 +64,8 @@ class Evaluation(Printed, Mapping[str, float]):
     by : dict
         The evaluation of each segment of queries by its label. Several segmentations are such
         dicts by name. Empty without the option ``by``.
+    standard_error : dict of str to float
+        Standard error of each mean over queries.
 
     See Also
     --------
@@ -129,6 +131,21 @@ class Evaluation(Printed, Mapping[str, float]):
         The labels are sorted. Empty without the option ``by``.
         """
         return split_by_segment(self.segments, lambda mask: take_queries(self, mask))
+
+    @cached_property
+    def standard_error(self) -> ByMetric[float]:
+        r"""Standard error of each mean over queries, by metric; NaN for fewer than two queries.
+
+        The queries are treated as a sample. With values :math:`x_i`, weights :math:`w_i` and the
+        weighted mean :math:`m` of the :math:`n` queries that count,
+
+        .. math:: SE = \frac{1}{\sum_i w_i} \sqrt{\frac{n}{n-1} \sum_i w_i^2 (x_i - m)^2}
+
+        which is :math:`s / \sqrt{n}` without weights. A query that is left out of the mean, or whose
+        weight is 0, does not count.
+        """
+        errors = {name: standard_error(values, self.weight) for name, values in self.per_query.items()}
+        return ByMetric(errors, self.per_query.asked)
 
     @cached_property
     def plain_qid(self) -> list[PlainId]:

@@ -25,7 +25,7 @@ from ltr_metrics.io.sorted_tables import TableColumns, sorted_tables
 from ltr_metrics.io.table import is_table
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
-from ltr_metrics.metrics.shown import MeanOf
+from ltr_metrics.metrics.shown import ColumnMetric
 
 if TYPE_CHECKING:
     import pandas
@@ -206,7 +206,7 @@ def _table_batches(
     rows_at_once: int,
 ) -> Iterator[_Batch]:
     features = [name for model in models.values() for name in model.names()]
-    averaged = [metric.column for metric in request.metrics if isinstance(metric, MeanOf)]
+    averaged = [metric.column for metric in request.metrics if isinstance(metric, ColumnMetric)]
     weight = [] if columns.weight is None else [columns.weight]
     text = (*columns.by, *([] if columns.docid is None else [columns.docid]))
     needed = TableColumns(columns.qid, text, (columns.label, *scores.values(), *weight, *averaged, *features))

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
@@ -100,12 +101,9 @@ class Metric:
         )
         return re.sub(r"[^\w.]+", "-", spelled).replace("-_", "_").strip("-")
 
-    def family(self) -> tuple[Any, ...]:
-        """Return all parameters but the cutoff: metrics of equal families are computed together."""
-        return self._family
-
     @cached_property
-    def _family(self) -> tuple[Any, ...]:
+    def family(self) -> tuple[Any, ...]:
+        """All parameters but the cutoff: metrics of equal families are computed together."""
         cutoff = "k" if isinstance(self, RankMetric) else None
         return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != cutoff))
 
@@ -123,9 +121,10 @@ class Metric:
             If a label is outside the metric's domain; the base class accepts all labels.
         """
 
+    @cached_per("family")
     def check_once(self, queries: LabelledQueries) -> None:
         """Call `check` the first time that these queries are evaluated; the cutoff does not matter."""
-        queries.cached(("checked", self.family()), lambda: self.check(queries))
+        self.check(queries)
 
     def values(self, ranking: Ranking) -> FloatArray:
         """Return one value for each query of the ranking, NaN where the metric is undefined.
@@ -275,13 +274,16 @@ class RankMetric(Metric):
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         sums = accumulate_ranks(np.add, self.contributions(ranking, max(depths)))
-        block, family = ranking.block, self.family()
         # A user's own metric may divide by 0: 0 / 0 is undefined, and the evaluation refuses x / 0.
         with np.errstate(divide="ignore", invalid="ignore"):
             return [
-                sums[:, depth - 1] / block.cached((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
+                sums[:, depth - 1] / self._divisor_once(ranking.block, k)
                 for k, depth in zip(cutoffs, depths, strict=True)
             ]
+
+    @cached_per("family")
+    def _divisor_once(self, block: Block, k: int | None) -> FloatArray | float:
+        return self.divisor(block, k)
 
 
 def require_parameter(metric: Metric, name: str, allowed: Sequence[str]) -> None:

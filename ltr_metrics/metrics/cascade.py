@@ -11,6 +11,7 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
@@ -31,9 +32,10 @@ class CascadeMetric(RankMetric):
     def check(self, queries: LabelledQueries) -> None:
         self.stop_probability(queries)
 
+    @cached_per("family")
     def stop_probability(self, queries: LabelledQueries) -> FloatArray:
         """Return the probability to stop at a document of each distinct grade."""
-        return queries.cached(("stop", self.family()), lambda: self.probabilities(queries))
+        return self.probabilities(queries)
 
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
         """Compute `stop_probability`; raise an error if a label has no probability."""

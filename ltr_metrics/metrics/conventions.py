@@ -25,9 +25,9 @@ from ltr_metrics._engine.words import (
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.names import METRICS
-from ltr_metrics.metrics.shown import Judged, MeanOf
+from ltr_metrics.metrics.shown import ColumnMetric, Judged, MeanOf, SumOf
 
-ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf)  # metrics that go with every convention
+ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf, SumOf)  # metrics that go with every convention
 NO_RELEVANT: tuple[NoRelevant, ...] = get_args(NoRelevant)
 HOSTS_WITH_GAIN: tuple[HostOfGain, ...] = get_args(HostOfGain)  # hosts with a setting for the gain
 TIES: tuple[TiePolicy, ...] = get_args(TiePolicy)
@@ -140,7 +140,7 @@ class Convention:
         for name in {*(self.metrics or ()), *self.uncut} - known:
             raise LtrValueError(f"The convention {self.name!r} has no metric {name!r}.{did_you_mean(name, known)}")
         for cls in METRICS:  # each class checks its parameters
-            if issubclass(cls, RankMetric) and cls is not MeanOf:
+            if issubclass(cls, RankMetric) and not issubclass(cls, ColumnMetric):
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
@@ -176,7 +176,8 @@ CONVENTIONS: dict[str, Convention] = {
         ),
         Convention(
             # With query weights, LightGBM's own NDCG differs: a query without a relevant document
-            # adds 1 to its sum, not 1 x weight (docs/hosts.md; tests/test_conformance_lightgbm.py).
+            # adds 1 to its sum, not 1 x weight (docs/hosts/lightgbm.md and
+            # tests/test_conformance_lightgbm.py).
             name="lightgbm",
             ties="stable",
             no_relevant=1,

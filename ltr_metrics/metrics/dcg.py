@@ -9,6 +9,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block, ideal_rankings
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, with_padding_value
@@ -124,6 +125,7 @@ class DCG(GainMetric, RankMetric):
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         return ranking.expected(self.gains(ranking.queries), depth) * self.discounts(ranking.queries, depth)
 
+    @cached_per("discount")
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return the discount of each rank.
 
@@ -144,9 +146,6 @@ class DCG(GainMetric, RankMetric):
         LtrValueError
             If a function of your own returns anything else.
         """
-        return queries.cached(("discount", self.discount, depth), lambda: self._discounts(depth))
-
-    def _discounts(self, depth: int) -> FloatArray:
         ranks = np.arange(1.0, depth + 1)
         if self.discount == "log2":
             return np.asarray(1 / np.log2(ranks + 1))
@@ -222,12 +221,12 @@ class NDCG(DCG):
         refuse_falling(self, queries, self.gains(queries), "Use dcg for such a gain.")
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
-        queries = block.queries
-        ideal = queries.cached(("ideal", self.gain, self.discount, k), lambda: self._ideal(queries, k))[block.members]
+        ideal = self._ideal(block.queries, k)[block.members]
         if self.short == "zero" and k is not None:
             ideal = np.where((block.n_ranked < k) & ~np.isnan(ideal), np.inf, ideal)
         return ideal
 
+    @cached_per("gain", "discount")
     def _ideal(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         """Return the ideal DCG of each query, NaN where it is 0."""
         gains = with_padding_value(self.gains(queries))

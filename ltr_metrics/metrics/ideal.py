@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block, ideal_rankings
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import with_padding_value
@@ -54,12 +55,13 @@ def ideal_by_rank(block: Block, values: FloatArray, depth: int) -> FloatArray:
     0.25
     """
     queries = block.queries
-    grades = queries.cached("ideal grades", lambda: _ideal_grades(queries))
+    grades = _ideal_grades(queries)
     rank, size = np.arange(depth), queries.sizes[block.members][:, None]
     offset = np.where(rank < size, queries.starts[block.members][:, None] + rank, 0)
     return np.where(rank < size, with_padding_value(values)[grades[offset]], 0.0)
 
 
+@cached
 def _ideal_grades(queries: LabelledQueries) -> AnyArray:
     """Return the grade indices of all ideal rankings, query after query."""
     ideal = np.empty_like(queries.grade_index)

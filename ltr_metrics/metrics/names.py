@@ -23,7 +23,7 @@ from ltr_metrics.metrics.function import FunctionMetric
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
-from ltr_metrics.metrics.shown import Judged, MeanOf
+from ltr_metrics.metrics.shown import Judged, MeanOf, SumOf
 
 METRICS: tuple[type[Metric], ...] = (
     CG,
@@ -42,6 +42,7 @@ METRICS: tuple[type[Metric], ...] = (
     PFound,
     Judged,
     MeanOf,
+    SumOf,
     PairAccuracy,
     Kendall,
     Spearman,

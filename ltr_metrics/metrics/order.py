@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.metrics.base import Metric
@@ -38,7 +39,7 @@ class PairAccuracy(Metric):
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"auc": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        pairs = _pairs_of(ranking)
+        pairs = _count_pairs(ranking)
         of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
         open_ = of_different_grade - pairs.right - pairs.wrong
         return np.asarray((pairs.right + 0.5 * open_) / of_different_grade)
@@ -74,7 +75,7 @@ class Kendall(Metric):
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"tau": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        pairs = _pairs_of(ranking)
+        pairs = _count_pairs(ranking)
         of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
         of_different_score = np.maximum(pairs.all - pairs.equal_score, 1)  # without any, C - D is 0
         # One root of the product is exact if both are equal, so a perfect ranking is exactly 1.
@@ -145,10 +146,7 @@ class Pairs(NamedTuple):
     wrong: IntArray
 
 
-def _pairs_of(ranking: Ranking) -> Pairs:
-    return ranking.cached("pairs", lambda: _count_pairs(ranking))
-
-
+@cached
 def _count_pairs(ranking: Ranking) -> Pairs:
     """Count pairs in one pass over the documents for each bit of the grade, as a radix sort does.
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
@@ -99,8 +100,9 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         queries, block = ranking.queries, ranking.block
         blended = np.where(self.relevant(queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
         actual = relevant_cumulative_gain(ranking, self.lowest(queries), depth, blended)
-        return actual / block.cached(("ideal", self.family(), depth), lambda: self._ideal(block, depth))
+        return actual / self._ideal(block, depth)
 
+    @cached_per("family")
     def _ideal(self, block: Block, depth: int) -> FloatArray:
         """Return i + beta cg*(i), (queries x depth)."""
         gains = ideal_by_rank(block, self.relevant_gains(block.queries), depth)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import BoolArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
@@ -70,6 +71,7 @@ class BinaryMetric(Metric):
         """
         return np.arange(1, len(queries.grades) + 1) >= self.lowest(queries)
 
+    @cached_per("rel")
     def lowest(self, queries: LabelledQueries) -> int:
         """Return the lowest relevant grade index; one above the highest if no grade is relevant.
 
@@ -83,9 +85,6 @@ class BinaryMetric(Metric):
         int
             A position in ``queries.grades``, or their number.
         """
-        return queries.cached(("lowest", self.rel), lambda: self._lowest(queries))
-
-    def _lowest(self, queries: LabelledQueries) -> int:
         above = isinstance(self.rel, str) and self.rel != "binary"
         limit = float(str(self.rel)[1:]) if above else 1.0 if self.rel in (None, "binary") else float(self.rel)
         if queries.has_float32_labels:  # hosts keep labels as float32, so .7 must reach rel=0.7
@@ -109,6 +108,7 @@ class BinaryMetric(Metric):
         """
         return ranking.expected(self.relevant(ranking.queries).astype(np.float64), depth)
 
+    @cached_per("rel")
     def n_relevant(self, block: Block) -> FloatArray:
         """Return R, the relevant documents of each query, ranked or not; NaN instead of 0.
 
@@ -122,9 +122,6 @@ class BinaryMetric(Metric):
         ndarray of float64 of shape (n_queries,)
             The number R of each query of the block.
         """
-        return block.cached(("n_relevant", self.rel), lambda: self._n_relevant(block))
-
-    def _n_relevant(self, block: Block) -> FloatArray:
         count = block.queries.count_by_query(self.relevant(block.queries))[block.members]
         return np.where(count > 0, count, np.nan)
 

@@ -1,4 +1,4 @@
-"""Means over the first k documents that do not look at grades: judged and mean_of."""
+"""Metrics of the first k documents that do not look at grades: judged, mean_of and sum_of."""
 
 from __future__ import annotations
 
@@ -61,7 +61,37 @@ class Judged(MeanOverTop):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanOf(MeanOverTop):
+class ColumnMetric(RankMetric):
+    """Base of the metrics of a further column, which the option ``columns`` of `ltr_metrics.evaluate` passes."""
+
+    OF_GRADES_ALONE: ClassVar[bool] = False
+    POSITIONAL: ClassVar[str | None] = "column"
+
+    column: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.column, str) or not re.fullmatch(r"[\w.-]+", self.column):
+            raise LtrValueError(
+                f"{self.NAME} must name a column in letters, digits, '_', '.' and '-', for example "
+                f"{self.NAME}(margin)@10. Got {self.column!r}."
+            )
+
+    def check(self, queries: LabelledQueries) -> None:
+        if self.column in queries.columns:
+            queries.column(self.column)
+        else:
+            raise LtrValueError(
+                f"{self} needs the column {self.column!r}, one number a row: pass columns={{{self.column!r}: ...}}."
+                f"{did_you_mean(self.column, queries.columns)} Given: {', '.join(queries.columns) or 'none'}."
+            )
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        return ranking.expected_of_rows(ranking.queries.column(self.column), depth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanOf(ColumnMetric, MeanOverTop):
     r"""Mean of a further column over the first k documents, in the column's own unit.
 
     .. math:: \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} c_i
@@ -84,6 +114,7 @@ class MeanOf(MeanOverTop):
 
     See Also
     --------
+    SumOf : The sum instead of the mean.
     evaluate : The option ``columns`` passes the columns.
 
     Examples
@@ -96,26 +127,42 @@ class MeanOf(MeanOverTop):
     """
 
     NAME: ClassVar[str] = "mean_of"
-    POSITIONAL: ClassVar[str | None] = "column"
 
-    column: str
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.column, str) or not re.fullmatch(r"[\w.-]+", self.column):
-            raise LtrValueError(
-                "mean_of must name a column in letters, digits, '_', '.' and '-', for example mean_of(margin)@10. Got "
-                f"{self.column!r}."
-            )
+@dataclass(frozen=True, kw_only=True)
+class SumOf(ColumnMetric):
+    r"""Sum of a further column over the first k documents, in the column's own unit, such as revenue.
 
-    def check(self, queries: LabelledQueries) -> None:
-        if self.column in queries.columns:
-            queries.column(self.column)
-        else:
-            raise LtrValueError(
-                f"{self} needs the column {self.column!r}, one number a row: pass columns={{{self.column!r}: ...}}."
-                f"{did_you_mean(self.column, queries.columns)} Given: {', '.join(queries.columns) or 'none'}."
-            )
+    .. math:: \sum_{i=1}^{\min(k, n)} c_i
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected_of_rows(ranking.queries.column(self.column), depth)
+    Always defined: 0 where no document has a rank. Higher counts as better.
+    The columns are the option ``columns`` of `ltr_metrics.evaluate`.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
+    k : int, optional
+        Cutoff; None is the whole list.
+
+    Raises
+    ------
+    LtrValueError
+        If the name of the column has other characters.
+        On evaluation: if there is no such column.
+
+    See Also
+    --------
+    MeanOf : The mean instead of the sum.
+    evaluate : The option ``columns`` passes the columns.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> revenue = {"revenue": [0.5, 2.0, 1.0]}
+    >>> result = ltr.evaluate([1, 0, 0], [3, 2, 1], group=[3], metrics=["sum_of(revenue)@2"], columns=revenue)
+    >>> result["sum_of(revenue)@2"]
+    2.5
+    """
+
+    NAME: ClassVar[str] = "sum_of"

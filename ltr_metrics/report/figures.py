@@ -232,10 +232,10 @@ def _learning_figures(report: Report) -> Iterator[Figure]:
 def _describe_curve(curve: LearningCurve) -> str:
     described = (
         f"{curve.data}, {n_queries_text((curve.n_queries,) * 2)}: the best of {curve.n_rounds} rounds is "
-        f"{curve.best} (from 0), "
+        f"{curve.rounds[curve.best]} (from 0), "
         f"with a mean of {curve.mean[curve.best]:.4f}."
     )
-    if curve.best < curve.n_rounds - 1:
+    if curve.best < len(curve.mean) - 1:
         n_losses, n_gains = len(curve.overfit), curve.n_lasting_gains
         described += f" After it, {n_losses:,} queries lose permanently and {n_gains:,} gain permanently."
     return described

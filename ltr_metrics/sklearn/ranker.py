@@ -52,8 +52,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     early_stopping_rounds : int, optional
         Hold out whole queries of the data that ``fit`` gets and train on the others. Stop when the
         metric on the held-out queries has not risen for this many rounds, and predict with the best
-        round. This works for estimators of LightGBM and XGBoost. LightGBM's own metrics are
-        switched off in the clone (``metric="None"``). The steps of a pipeline are fitted on the
+        round. This works for estimators of LightGBM, XGBoost and CatBoost. LightGBM's own metrics
+        are switched off in the clone (``metric="None"``), and CatBoost's ``eval_metric`` is
+        replaced. The steps of a pipeline are fitted on the
         queries that are not held out. By default, all queries and all rounds are used.
     validation_fraction : float, default 0.2
         Share of the queries to hold out for early stopping, at least one query.
@@ -251,9 +252,18 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Scores; higher is better.
         """
         check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(self.features_of(X))
+
+    def features_of(self, X: Any) -> Any:
+        """Return X as ``estimator_`` takes it: without the column of queries, and checked."""
+        check_is_fitted(self, "estimator_")
         features = without_column(as_table(X), self.qid)
         self._check_features(features, reset=False)
-        return self.estimator_.predict(features)
+        return features
+
+    def queries_in(self, X: Any, caller: str = "QueryRanker.queries_in") -> AnyArray:
+        """Return the query id of each row from the column of X."""
+        return queries_of(as_table(X), None, self.qid, caller)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean of ``metric`` over the queries of X.

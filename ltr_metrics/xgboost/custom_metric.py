@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import xgboost
 
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.facts import wrong_host
 from ltr_metrics._hosts.host_call import find_host_call
@@ -176,9 +178,9 @@ class MatrixMetrics(MetricFunction):
         """Evaluate the rows of this worker, of which there may be none."""
         if dmatrix.num_row() == 0:
             return Part(Totals.nothing(map(str, plan.request.metrics)))
-        queries, first_time = self._queries(dmatrix), []
-        queries.cached("known to the other workers", lambda: first_time.append(True))
-        return Part(totals_of_part(plan, queries, preds), queries, bool(first_time), lambda: ids_on_dask(dmatrix))
+        queries = self._queries(dmatrix)
+        is_new = next(_round_counter(queries)) == 0
+        return Part(totals_of_part(plan, queries, preds), queries, is_new, lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
         label, weight = dmatrix.get_label(), dmatrix.get_weight()
@@ -191,6 +193,12 @@ class MatrixMetrics(MetricFunction):
                 "DMatrix", remedy, label, boundaries, query_weight=weight if len(weight) else None
             ),
         )
+
+
+@cached
+def _round_counter(_: Queries) -> Iterator[int]:
+    """Return a counter of the rounds in which these queries are evaluated."""
+    return itertools.count()
 
 
 def _refuse_unusable_text(plan: Plan, eval_set_locals: Mapping[str, Any]) -> None:

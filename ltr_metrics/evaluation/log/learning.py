@@ -45,6 +45,9 @@ class LearningCurve(Printed):
     plateau : ndarray of int
         Rounds whose mean does not differ significantly from the best, paired by query: see
         `BestRound`.
+    rounds : ndarray of int
+        The round of the training, from 0, of each entry of ``mean``: see `BestRound`. ``best`` and
+        ``plateau`` are positions in ``mean``.
     overfit : ndarray
         Ids of the queries with a lasting loss after the best round, the largest loss first.
     loss : ndarray of float64
@@ -62,21 +65,22 @@ class LearningCurve(Printed):
     n_queries: int
     best: int
     plateau: IntArray
+    rounds: IntArray
     overfit: AnyArray = field(default_factory=lambda: np.empty(0, dtype=object))
     loss: FloatArray = field(default_factory=lambda: np.empty(0))
     n_lasting_gains: int = 0
 
     @property
     def n_rounds(self) -> int:
-        """Number of rounds of the training."""
-        return len(self.mean)
+        """Number of rounds of the training, up to the last one of the curve."""
+        return int(self.rounds[-1]) + 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and text, ready for JSON."""
         return {
             "metric": self.metric,
             "data": self.data,
-            "rounds": list(range(self.n_rounds)),
+            "rounds": self.rounds.tolist(),
             **{name: [none_if_nan(v) for v in getattr(self, name).tolist()] for name in ("mean", "low", "high")},
             "confidence": self.confidence,
             "n_queries": self.n_queries,
@@ -101,6 +105,7 @@ class LearningCurve(Printed):
             low=low,
             high=high,
             plateau=np.array(content["plateau"], dtype=np.intp),
+            rounds=np.array(content["rounds"], dtype=np.intp),
             overfit=np.array([query["qid"] for query in content["overfit"]], dtype=object),
             loss=np.array([query["loss"] for query in content["overfit"]], dtype=np.float64),
         )
@@ -110,12 +115,13 @@ class LearningCurve(Printed):
         best, plateau = self.best, self.plateau
         interval = f"[{self.low[best]:.4f}, {self.high[best]:.4f}] ({100 * self.confidence:g}% interval"
         mean = f"mean {self.mean[best]:.4f} {interval}, {self.n_queries:,} queries)"
-        extent = f"the first is {plateau[0]}, the last {plateau[-1]}"
+        at_best, first, last = self.rounds[[best, plateau[0], plateau[-1]]].tolist()
+        extent = f"the first is {first}, the last {last}"
         lines = [
-            f"{self.metric} of {one_line(self.data)}: best round {best}, counted from 0, {mean}",
-            f"{len(plateau)} of {self.n_rounds} rounds do not differ significantly from the best, {extent}",
+            f"{self.metric} of {one_line(self.data)}: best round {at_best}, counted from 0, {mean}",
+            f"{len(plateau)} of {len(self.mean)} rounds do not differ significantly from the best, {extent}",
         ]
-        if best == self.n_rounds - 1:
+        if best == len(self.mean) - 1:
             return ["\n".join([*lines, "the best round is the last: more rounds may be better yet"])]
         lines.append(
             f"after the best round {len(self.overfit):,} queries have a lasting loss and {self.n_lasting_gains:,} "
@@ -128,10 +134,20 @@ class LearningCurve(Printed):
 
 
 def learning_curve(
-    values: FloatArray, weight: FloatArray | None, qid: AnyArray, *, metric: str, data: str, confidence: float
+    values: FloatArray,
+    weight: FloatArray | None,
+    qid: AnyArray,
+    *,
+    metric: str,
+    data: str,
+    confidence: float,
+    rounds: IntArray | None = None,
 ) -> LearningCurve:
-    """Return the mean and interval of each round, the best round, and the overfit queries."""
-    chosen = best_round(values, weight, metric=metric, rule="max", confidence=confidence)
+    """Return the mean and interval of each round, the best round, and the overfit queries.
+
+    ``rounds`` are the rounds of the rows of ``values``, by default all of them.
+    """
+    chosen = best_round(values, weight, metric=metric, rule="max", confidence=confidence, rounds=rounds)
     n_queries = [int(counting(of_round, weight).sum()) for of_round in values]
     half = chosen.standard_error * [t_quantile(n, confidence) for n in n_queries]
     counts = counting(values[chosen.best], weight)
@@ -148,6 +164,7 @@ def learning_curve(
         n_queries=n_queries[chosen.best],
         best=chosen.best,
         plateau=chosen.plateau,
+        rounds=chosen.rounds,
         overfit=qid[overfit],
         loss=loss[overfit],
         n_lasting_gains=int((loss < 0).sum()),

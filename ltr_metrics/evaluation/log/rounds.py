@@ -72,6 +72,10 @@ class BestRound(Printed):
         of them.
     confidence : float
         Confidence level of the plateau.
+    rounds : ndarray of int
+        The round of the training, from 0, of each entry of ``curve``. They are 0, 1, 2, ... unless
+        the log has only some rounds, as after ``ltr_metrics.learning_curve(every=10)``. ``round``,
+        ``best`` and ``plateau`` are positions in ``curve``.
     """
 
     metric: str
@@ -82,6 +86,7 @@ class BestRound(Printed):
     standard_error: FloatArray
     plateau: IntArray
     confidence: float
+    rounds: IntArray
 
     @property
     def n_rounds(self) -> int:
@@ -90,7 +95,7 @@ class BestRound(Printed):
         Pass it to ``predict``: LightGBM's ``num_iteration=n_rounds``, XGBoost's
         ``iteration_range=(0, n_rounds)``.
         """
-        return self.round + 1
+        return int(self.rounds[self.round]) + 1
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and strings, ready for JSON."""
@@ -104,21 +109,23 @@ class BestRound(Printed):
             "standard_error": self.standard_error.tolist(),
             "plateau": self.plateau.tolist(),
             "confidence": self.confidence,
+            "rounds": self.rounds.tolist(),
         }
 
     def printed_parts(self) -> list[str]:
         """Return the chosen round, the best one and the plateau."""
         n_rounds = "1 round" if self.n_rounds == 1 else f"{self.n_rounds} rounds"
-        rule = f"rule {self.rule}: round {self.round}, counted from 0"
+        chosen, best, first, last = self.rounds[[self.round, self.best, self.plateau[0], self.plateau[-1]]].tolist()
+        rule = f"rule {self.rule}: round {chosen}, counted from 0"
         lines = [f"{self.metric}: keep {n_rounds} ({rule}), mean {self._mean(self.round)}"]
         if self.round != self.best:
-            lines.append(f"best: round {self.best}, mean {self._mean(self.best)}")
+            lines.append(f"best: round {best}, mean {self._mean(self.best)}")
         lines.append(
             f"{len(self.plateau)} of {len(self.curve)} rounds do not differ significantly from the best at "
-            f"{100 * self.confidence:g}% confidence, the first is {self.plateau[0]}, the last {self.plateau[-1]}"
+            f"{100 * self.confidence:g}% confidence, the first is {first}, the last {last}"
         )
         if self.round not in self.plateau:
-            lines.append(f"round {self.round} differs significantly from the best, compared query by query")
+            lines.append(f"round {chosen} differs significantly from the best, compared query by query")
         return ["\n".join(lines)]
 
     def _mean(self, round_: int) -> str:
@@ -126,9 +133,18 @@ class BestRound(Printed):
 
 
 def best_round(
-    values: FloatArray, weight: FloatArray | None, *, metric: str, rule: RuleOfBestRound, confidence: float
+    values: FloatArray,
+    weight: FloatArray | None,
+    *,
+    metric: str,
+    rule: RuleOfBestRound,
+    confidence: float,
+    rounds: IntArray | None = None,
 ) -> BestRound:
-    """Choose a round, and find those whose mean does not differ significantly from the best one."""
+    """Choose a round, and find those whose mean does not differ significantly from the best one.
+
+    ``rounds`` are the rounds of the rows of ``values``, by default all of them.
+    """
     require_option("rule", rule, RULES)
     confidence = require_confidence(confidence)
     _refuse_too_few(values, weight, metric)
@@ -138,7 +154,8 @@ def best_round(
     chosen = best if rule == "max" else int((means >= means[best] - errors[best]).argmax())
     z = -NormalDist().inv_cdf((1 - confidence) / 2)
     same = [not _differs(of_round - values[best], weight, z) for of_round in values]
-    return BestRound(metric, chosen, rule, best, means, errors, np.flatnonzero(same), confidence)
+    rounds = np.arange(len(values)) if rounds is None else rounds
+    return BestRound(metric, chosen, rule, best, means, errors, np.flatnonzero(same), confidence, rounds)
 
 
 def _differs(difference: FloatArray, weight: FloatArray | None, z: float) -> bool:

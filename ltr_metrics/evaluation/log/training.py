@@ -38,6 +38,11 @@ class Curves:
     asked: dict[str, str] = field(default_factory=dict)
     source: dict[str, Request] = field(default_factory=dict)
     rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
+    numbers: list[int] = field(default_factory=list)  # of the recorded rounds, if they are not 0, 1, 2, ...
+
+    def numbers_of_rounds(self, n: int) -> IntArray:
+        """Return the round of the training, from 0, of each of ``n`` rows of values."""
+        return np.array(self.numbers or range(n), dtype=np.intp)
 
 
 class TrainingLog:
@@ -78,7 +83,7 @@ class TrainingLog:
 
         Raises
         ------
-        LtrValueError, LtrKeyError
+        LtrKeyError
             If the log has no such data set or metric.
         """
         curves = self._curves_of(data)
@@ -99,10 +104,19 @@ class TrainingLog:
 
         Raises
         ------
-        LtrValueError
+        LtrKeyError
             If the log has no such data set.
         """
         return self._curves_of(data).qid
+
+    def rounds(self, data: Any) -> IntArray:
+        """Return the round of the training, from 0, of each row of `values`.
+
+        They are 0, 1, 2, ... in the log of a training. A log of ``ltr_metrics.learning_curve`` may
+        have only every tenth round, for example: 9, 19, 29, ...
+        """
+        curves = self._curves_of(data)
+        return curves.numbers_of_rounds(max(map(len, curves.rounds.values())))
 
     def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
         """Return the queries that improved and those that got worse between two rounds.
@@ -114,7 +128,7 @@ class TrainingLog:
         metric : str or Metric
             One metric, by name or as an object.
         before, after : int
-            The two rounds. Rounds count from 0, and -1 is the last. The default is the first and
+            Two rows of `values`: the first is 0, and -1 is the last. The default is the first and
             the last.
 
         Returns
@@ -127,7 +141,7 @@ class TrainingLog:
         Raises
         ------
         LtrValueError, LtrKeyError
-            If the log has no such data set, metric or round.
+            If the log has no such data set, metric or row.
         """
         return change(self.values(data, metric), self.qid(data), before, after)
 
@@ -223,7 +237,15 @@ class TrainingLog:
         """
         curves = self._curves_of(data)
         name = ByMetric(curves.rounds, curves.asked).canonical(metric)
-        return best_round(self.values(data, name), curves.weight, metric=name, rule=rule, confidence=confidence)
+        values = self.values(data, name)
+        return best_round(
+            values,
+            curves.weight,
+            metric=name,
+            rule=rule,
+            confidence=confidence,
+            rounds=curves.numbers_of_rounds(len(values)),
+        )
 
     def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
         """Return the mean and interval of each round, the best round, and the overfit queries.
@@ -278,17 +300,26 @@ class TrainingLog:
         """
         curves = self._curves_of(data)
         name = ByMetric(curves.rounds, curves.asked).canonical(metric)
+        values = self.values(data, name)
         return learning_curve(
-            self.values(data, name),
+            values,
             curves.weight,
             curves.qid,
             metric=name,
             data=self._name_of(curves),
             confidence=confidence,
+            rounds=curves.numbers_of_rounds(len(values)),
         )
 
     def record(
-        self, data: Any, result: Evaluation, request: Request, *, name: str | None = None, training: Any = None
+        self,
+        data: Any,
+        result: Evaluation,
+        request: Request,
+        *,
+        name: str | None = None,
+        training: Any = None,
+        number: int | None = None,
     ) -> None:
         """Append a round of one data set; adapters call this.
 
@@ -304,6 +335,9 @@ class TrainingLog:
         training : object, optional
             The object that the host has one of for each training (LightGBM's Booster), if it is
             known; the log keeps a weak reference.
+        number : int, optional
+            The round of the training, from 0, if rounds are left out. Then it is given in every
+            call, and there is one metric function.
         """
         curves = self._find(data) or self._add(data, name, result)
         self._refuse_another_training(curves, training)
@@ -321,6 +355,8 @@ class TrainingLog:
                     "Give each its own PerQueryLog."
                 )
             curves.rounds.setdefault(metric, []).append(values)
+        if number is not None:
+            curves.numbers.append(number)
 
     def _refuse_another_training(self, curves: Curves, training: Any) -> None:
         if training is None:

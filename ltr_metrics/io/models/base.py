@@ -33,20 +33,33 @@ class Model:
     n_features: int
     feature_names: tuple[str, ...] | None
     score_rows: Callable[[Any], AnyArray] = field(repr=False)  # from a feature matrix to raw scores
+    booster: Any = field(default=None, repr=False)  # of the host, with all rounds that the file has
 
     def predict(self, X: Any) -> FloatArray:
         """Return the raw scores of rows; see `ltr_metrics.io.models.predict`."""
         columns = self._columns(X) if has_named_columns(X) else None
         n_rows = X.shape[0] if columns is None else len(columns[0])
         if columns is None:
-            if X.ndim != 2:
-                raise LtrValueError(f"X must have two dimensions, rows and features. Got shape {X.shape}.")
-            self.require_features(X.shape[1])
+            self._require_matrix(X)
         scores = np.empty(n_rows)
         for start in range(0, n_rows, ROWS_AT_ONCE):
             rows = slice(start, min(start + ROWS_AT_ONCE, n_rows))
             scores[rows] = self.score_rows(X[rows] if columns is None else _matrix(columns, rows))
         return scores
+
+    def matrix(self, X: Any) -> Any:
+        """Return the features of rows as the booster takes them."""
+        if has_named_columns(X):
+            columns = self._columns(X)
+            return _matrix(columns, slice(0, len(columns[0])))
+        X = X if hasattr(X, "shape") else as_array(X, "X")
+        self._require_matrix(X)
+        return X
+
+    def _require_matrix(self, X: Any) -> None:
+        if X.ndim != 2:
+            raise LtrValueError(f"X must have two dimensions, rows and features. Got shape {X.shape}.")
+        self.require_features(X.shape[1])
 
     def require_features(self, n: int) -> None:
         """Refuse data with another number of features."""

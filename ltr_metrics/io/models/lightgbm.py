@@ -33,4 +33,4 @@ def load(path: Path, content: bytes) -> Model:
         scores: AnyArray = booster.predict(X, raw_score=True)
         return scores
 
-    return Model(path, "lightgbm", booster.num_feature(), tuple(booster.feature_name()), score)
+    return Model(path, "lightgbm", booster.num_feature(), tuple(booster.feature_name()), score, booster)

@@ -53,6 +53,7 @@ TREE_KEYS = frozenset(
 CATEGORICAL = 1
 HIGHEST_DECISION = 11
 SMALLEST_NORMAL = sys.float_info.min
+DART = b"[boosting: dart]"
 LONGEST_NUMBER = 40  # characters; LightGBM writes at most 24
 Fields = Mapping[bytes, bytes]
 
@@ -86,7 +87,7 @@ def read(content: bytes) -> LightGBMFile:
         except DamageError as damage:
             raise DamageError(f"tree {i}: {damage}") from None
         start += size
-    return LightGBMFile(n_scores, _has_pandas_categories(tail), _host_text(head, checked, n_features))
+    return LightGBMFile(n_scores, _has_pandas_categories(tail), _host_text(head, checked, n_features, tail))
 
 
 def _parts(content: bytes) -> tuple[bytes, bytes, bytes]:
@@ -127,8 +128,12 @@ def _check_head(head: Fields) -> int:
     return n_features
 
 
-def _host_text(head: Fields, trees: Sequence[bytes], n_features: int) -> str:
-    """Return the model with a minimal head, without the objective: scores are raw."""
+def _host_text(head: Fields, trees: Sequence[bytes], n_features: int, tail: bytes) -> str:
+    """Return the model with a minimal head, without the objective: scores are raw.
+
+    Of the parameters it keeps that the booster is dart, whose first trees are not an earlier model.
+    """
+    parameters = [DART] if b"\n" + DART + b"\n" in tail else []
     lines = [
         *(b"tree", b"version=v4", b"num_class=1", b"num_tree_per_iteration=1", b"label_index=0"),
         b"max_feature_idx=%d" % (n_features - 1),
@@ -136,7 +141,7 @@ def _host_text(head: Fields, trees: Sequence[bytes], n_features: int) -> str:
         b"feature_names=" + head[b"feature_names"],
         b"feature_infos=" + b" ".join([b"none"] * n_features),
         b"tree_sizes=" + b" ".join(b"%d" % len(tree) for tree in trees),
-        *(b"", b"".join(trees) + b"end of trees", b"", b"parameters:", b"end of parameters", b""),
+        *(b"", b"".join(trees) + b"end of trees", b"", b"parameters:", *parameters, b"end of parameters", b""),
     ]
     return b"\n".join(lines).decode()
 

@@ -43,7 +43,7 @@ def load(path: Path, content: bytes) -> Model:
             scores = booster.inplace_predict(X, iteration_range=(0, n_rounds), predict_type="margin")
         return scores
 
-    return Model(path, "xgboost", file.n_features, file.feature_names, score)
+    return Model(path, "xgboost", file.n_features, file.feature_names, score, booster)
 
 
 def _damaged(path: Path, damage: object) -> LtrValueError:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.log import PerQueryLog
 from ltr_metrics.evaluation.log.learning import LearningCurve
@@ -119,16 +119,20 @@ class LearningCurveDisplay(LinesDisplay):
     def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None:
         self.lines_, self.bands_, self.best_, self.plateaus_ = {}, {}, {}, {}
         for i, (name, curve) in enumerate(self.curves.items()):
-            style, rounds = series_style(i), np.arange(curve.n_rounds)
+            style, rounds = series_style(i), curve.rounds
             band = {"color": style.color, "alpha": BAND, "linewidth": 0} | band_kw
             self.bands_[name] = ax.fill_between(rounds, curve.low, curve.high, **band)
             line = {"color": style.color, "linestyle": style.linestyle} | line_kw
             (self.lines_[name],) = ax.plot(rounds, curve.mean, label=shorten(name), **line)
             mark = {"marker": style.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
             (self.best_[name],) = ax.plot(
-                [curve.best], [curve.mean[curve.best]], color=style.color, markeredgecolor=text_color(ax), **mark
+                [rounds[curve.best]],
+                [curve.mean[curve.best]],
+                color=style.color,
+                markeredgecolor=text_color(ax),
+                **mark,
             )
-            starts, ends = _runs(curve.plateau)
+            starts, ends = _runs(curve)
             bar = {"color": style.color, "linewidth": 4, "transform": ax.get_xaxis_transform()}
             self.plateaus_[name] = ax.hlines(np.full(len(starts), PLATEAU_HEIGHT * (i + 0.5)), starts, ends, **bar)
         bottom, top = ax.get_ylim()
@@ -150,11 +154,13 @@ class LearningCurveDisplay(LinesDisplay):
     def _names(self) -> list[str]:
         confidence = f"{100 * next(iter(self.curves.values())).confidence:g}%"
         data = [f"{shorten(name, 12)}, {n_queries_text((curve.n_queries,) * 2)}" for name, curve in self.curves.items()]
-        best = ", ".join(str(curve.best) for curve in self.curves.values())
+        best = ", ".join(str(curve.rounds[curve.best]) for curve in self.curves.values())
         return [*data, f"{confidence} interval", f"best: {best}", "plateau"]
 
 
-def _runs(rounds: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the start and end of each run of consecutive rounds, extended by half a round."""
-    parts = np.split(rounds, np.flatnonzero(np.diff(rounds) > 1) + 1)
-    return np.array([part[0] for part in parts]) - 0.5, np.array([part[-1] for part in parts]) + 0.5
+def _runs(curve: LearningCurve) -> tuple[FloatArray, FloatArray]:
+    """Return the start and end of each run of the plateau, extended by half a step of the curve."""
+    parts = np.split(curve.plateau, np.flatnonzero(np.diff(curve.plateau) > 1) + 1)
+    half = (curve.rounds[0] + 1) / 2  # the first entry is the first step
+    starts, ends = (curve.rounds[[part[i] for part in parts]] for i in (0, -1))
+    return starts - half, ends + half

@@ -1,0 +1,168 @@
+"""Learning curves of fitted models: metrics after any number of rounds, on any data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._engine.checks import FloatArray, as_numbers, refuse_different_indexes, require_count
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
+from ltr_metrics._hosts.host_metrics import refuse_undefined_means
+from ltr_metrics.curves.fitted import read_model
+from ltr_metrics.curves.progress import with_progress
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.requests import Metrics, resolve
+
+__all__ = ["learning_curve"]
+
+
+def learning_curve(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    metrics: Metrics | None = None,
+    every: int = 1,
+    name: str = "data",
+    base_margin: Any = None,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
+    query_weight: Any = None,
+    sample_weight: Any = None,
+    docid: Any = None,
+    retrieved: Any = None,
+    judged: Any = None,
+    unjudged: Unjudged | None = None,
+    columns: Any = None,
+    n_threads: int | None = None,
+    progress: bool = False,
+) -> PerQueryLog:
+    """Evaluate a fitted boosting model after each of its rounds.
+
+    Use this if the training could not record your metrics: it ran on several machines, on a
+    graphics card, in another tool, or it is over. The result is the log that the training would
+    have written on these data.
+
+    Each round costs the prediction of its own trees and one evaluation. Beside X, the memory is
+    about 50 MB or, if that is more, 100 bytes a row, and one number for each query, metric and
+    evaluated round.
+
+    Parameters
+    ----------
+    model : fitted model, path, or Model
+        LightGBM's ``Booster``, ``LGBMRanker`` or ``LGBMRegressor``; XGBoost's ``Booster``,
+        ``XGBRanker`` or ``XGBRegressor``; a model of CatBoost. A `ltr_metrics.sklearn.QueryRanker`,
+        a pipeline or a search that ends in one of them. The path of a model file, or what
+        `ltr_metrics.io.models.load_model` returned.
+    X : array, sparse matrix or data frame of shape (n_rows, n_features)
+        As for the model's ``predict``. XGBoost's ``DMatrix`` and CatBoost's ``Pool`` are accepted.
+    y : array-like of shape (n_rows,)
+        Grades.
+    qid, group, query_weight, sample_weight, docid, retrieved, judged, unjudged, columns
+        As for `ltr_metrics.Queries`. A ``QueryRanker`` also takes the queries from the column of X
+        that it was fitted with.
+    metrics, ties, no_relevant, convention, n_threads
+        As for `ltr_metrics.evaluate`. The gain is that of the name or of the convention, and not
+        the training's own ``label_gain`` or ``ndcg_exp_gain``.
+    every : int, default 1
+        Evaluate after ``every`` rounds, 2 * ``every`` rounds, and so on, and after the last round.
+        The values of these rounds do not depend on it.
+    name : str, default "data"
+        Name of the data set in the log.
+    base_margin : array-like of shape (n_rows,), optional
+        Scores that the training started from: LightGBM's ``init_score``, XGBoost's
+        ``base_margin``, CatBoost's ``baseline``. No model holds them. Without them, the curve is
+        that of the trees alone, which is also what ``predict`` returns.
+    progress : bool, default False
+        Show a progress bar, which needs tqdm.
+
+    Returns
+    -------
+    PerQueryLog
+        With one data set, ``name``. ``rounds(name)`` are the evaluated rounds, counted from 0: 9,
+        19, 29, ... with ``every=10``. ``values``, ``best_round``, ``learning_curve``, ``changes``
+        and ``segments`` work as after a training.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As for `ltr_metrics.evaluate`. Also if the model is not fitted, is of another library, gives
+        several scores per row, or was trained on other features. Boosters without rounds of their
+        own are refused: ``dart`` rescales the trees of earlier rounds, so no prefix of the final
+        trees is the model of that round, and XGBoost's ``gblinear`` has one linear model.
+    MissingExtraError
+        If the host of a model file, or tqdm for ``progress``, is not installed.
+
+    Notes
+    -----
+    The score after t rounds is the sum of the first t trees, added in the order of the training.
+    The scores are raw: an objective's transform, such as a logistic function, does not change their
+    order. LightGBM's random forest, ``rf``, averages the first t trees. All rounds that the model
+    holds are evaluated, also those after ``best_iteration``. LightGBM and CatBoost drop these at
+    the end of the training, unless you pass ``keep_training_booster=True`` to ``lgb.train`` or
+    ``use_best_model=False`` to CatBoost.
+
+    See Also
+    --------
+    ltr_metrics.lightgbm.feval, ltr_metrics.xgboost.Monitor : record a log during the training.
+    ltr_metrics.report.LearningCurveDisplay : a figure of the result.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, ltr_metrics as ltr
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
+    >>> booster = lgb.train({"objective": "lambdarank", "verbose": -1}, train, 25)
+    >>> X, y, qid = ltr.make_ranking(n_queries=40, random_state=1)
+    >>> log = ltr.learning_curve(booster, X, y, qid=qid, metrics=["ndcg@10", "err@10"], every=10, name="test")
+    >>> log.rounds("test")
+    array([ 9, 19, 24])
+    >>> log.values("test", "ndcg@10").shape
+    (3, 40)
+    >>> log.best_round("test", "ndcg@10").n_rounds in (10, 20, 25)
+    True
+    """
+    every = require_count("every", every)
+    if not isinstance(name, str) or not name:
+        raise LtrTypeError(f"name must be text, the name of the data set in the log. Got {name!r}.")
+    request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+    fitted = read_model(model, X, qid, group)
+    refuse_different_indexes(X=X, y=y)
+    queries = Queries(
+        y,
+        qid=fitted.qid,
+        group=group,
+        query_weight=query_weight,
+        sample_weight=sample_weight,
+        docid=docid,
+        retrieved=retrieved,
+        judged=judged,
+        unjudged=unjudged,
+        columns=columns,
+    )
+    scores_of_rounds, stops = fitted.scores(every, _start(base_margin, queries.n_rows), queries.n_rows)
+    log = PerQueryLog()
+    for n_rounds, scores in zip(with_progress(stops, progress), scores_of_rounds, strict=True):
+        result = queries.evaluate_request(scores, request, n_threads)
+        refuse_undefined_means(result)
+        log.record(queries, result, request, name=name, number=n_rounds - 1)
+    return log
+
+
+def _start(base_margin: Any, n_rows: int) -> FloatArray | None:
+    """Return the scores that the training started from, as float64."""
+    if base_margin is None:
+        return None
+    start = as_numbers(base_margin, "base_margin", n_rows).astype(np.float64)
+    bad = ~np.isfinite(start)
+    if bad.any():
+        row = int(bad.argmax())
+        raise LtrValueError(f"base_margin must be finite: got {start[row]:g} at row {row}.")
+    return start

@@ -1,0 +1,49 @@
+"""The rounds of a CatBoost model.
+
+CatBoost's ``staged_predict`` adds the trees of each stage to the last scores, in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import catboost
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics.curves.checks import refuse_several_scores, refuse_unfitted
+from ltr_metrics.curves.fitted import Rounds
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+
+
+def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
+    """Return the number of rounds and of rows, and the rounds."""
+    if not isinstance(model, catboost.CatBoost):
+        raise LtrTypeError(f"learning_curve needs a model of CatBoost. Got {type(model).__name__}.")
+    if not model.is_fitted():
+        raise refuse_unfitted(model)
+    if isinstance(X, catboost.Pool) and np.size(X.get_baseline()):
+        raise LtrValueError(
+            "The Pool has a baseline, with which CatBoost's staged_predict ends the process. Make a Pool without it, "
+            "and pass the baseline as base_margin=."
+        )
+
+    def rounds(stops: Sequence[int], start: FloatArray | None) -> Iterator[AnyArray]:
+        wanted = set(stops)
+        for n_trees, scores in enumerate(_stages(model, X), start=1):
+            if scores.ndim != 1:
+                raise refuse_several_scores(scores.shape[1])
+            if n_trees in wanted:
+                yield scores if start is None else start + scores
+
+    n_rows = X.num_row() if isinstance(X, catboost.Pool) else X.shape[0]
+    return model.tree_count_, n_rows, rounds
+
+
+def _stages(model: Any, X: Any) -> Iterator[AnyArray]:
+    """Yield the raw scores after each tree, also of classifiers, whose own staged_predict gives classes."""
+    try:
+        yield from catboost.CatBoost.staged_predict(model, X, prediction_type="RawFormulaVal", eval_period=1)
+    except catboost.CatBoostError as error:
+        raise LtrValueError(f"CatBoost cannot predict X: {error}") from None

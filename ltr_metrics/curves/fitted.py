@@ -1,0 +1,104 @@
+"""Find the booster in what users call a model, and the features as the booster sees them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.io.models import Model, load_model
+
+HOSTS = ("lightgbm", "xgboost", "catboost")
+Rounds = Callable[[Sequence[int], FloatArray | None], Iterator[AnyArray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model and its data.
+
+    ``rounds`` yields the raw scores after the given numbers of rounds, which rise to the last
+    round. It may change an array that it has yielded.
+    """
+
+    n_rounds: int
+    n_rows: int
+    rounds: Rounds
+    qid: Any
+
+    def scores(self, every: int, start: FloatArray | None, n_rows: int) -> tuple[Iterator[AnyArray], list[int]]:
+        """Return the raw scores after every so many rounds and the last one, and these numbers of rounds."""
+        if self.n_rows != n_rows:
+            raise LtrValueError(f"X and y must have the same number of rows: got {self.n_rows} and {n_rows}.")
+        if self.n_rounds == 0:
+            raise LtrValueError("The model has no rounds: its training ended before the first tree.")
+        stops = [*range(every, self.n_rounds, every), self.n_rounds]
+        return self.rounds(stops, start), stops
+
+
+def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
+    """Return a model's rounds on the rows of X. ``qid`` may come from a column of X."""
+    if isinstance(model, (str, os.PathLike)):
+        model = load_model(model)
+    if isinstance(model, Model):
+        if model.booster is None:
+            raise LtrTypeError(f"learning_curve cannot read the rounds of a model file of {model.host}.")
+        model, X = model.booster, model.matrix(X)
+    else:
+        model, X, qid = _unwrap(model, X, qid, group)
+    if hasattr(X, "dask"):
+        raise LtrTypeError(
+            "learning_curve evaluates data in memory. Got a Dask collection: pass X.compute(), and y and qid likewise."
+        )
+    if not hasattr(X, "shape") and not hasattr(X, "num_row"):
+        X = np.asarray(X)
+    n_rounds, n_rows, rounds = _rounds_of(model, X)
+    return Fitted(n_rounds, n_rows, rounds, qid)
+
+
+def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
+    """Return the estimator within searches, pipelines and QueryRankers, its features and queries."""
+    while True:
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "steps") and hasattr(model, "named_steps"):
+            X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
+        elif "ltr_metrics.sklearn" in sys.modules and _is_query_ranker(model):
+            if qid is None and group is None:
+                qid = model.queries_in(X, "learning_curve")
+            X, model = model.features_of(X), model.estimator_
+        else:
+            return model, X, qid
+
+
+def _is_query_ranker(model: Any) -> bool:
+    from ltr_metrics.sklearn import QueryRanker
+
+    return isinstance(model, QueryRanker)
+
+
+def _rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
+    host = _host_of(model)
+    if host == "lightgbm":
+        from ltr_metrics.curves.lightgbm import rounds_of
+    elif host == "xgboost":
+        from ltr_metrics.curves.xgboost import rounds_of
+    elif host == "catboost":
+        from ltr_metrics.curves.catboost import rounds_of
+    else:
+        raise LtrTypeError(
+            "learning_curve needs a fitted model of LightGBM, XGBoost or CatBoost, which predicts by rounds, or the "
+            f"path of a model file. Got {type(model).__module__}.{type(model).__qualname__}."
+        )
+    return rounds_of(model, X)
+
+
+def _host_of(model: Any) -> str | None:
+    """Return the library that a model's class, or one of its base classes, comes from."""
+    packages = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    return next((host for host in HOSTS if host in packages), None)

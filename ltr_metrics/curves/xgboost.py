@@ -1,0 +1,70 @@
+"""The rounds of an XGBoost model.
+
+A DMatrix keeps its last prediction, to which XGBoost adds the trees of further rounds. So each
+round costs its own trees, and the sums are those of the training, in float32.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import xgboost
+
+from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics.curves.checks import refuse_dart, refuse_several_scores, refuse_unfitted, require_features
+from ltr_metrics.curves.fitted import Rounds
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+
+
+def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
+    """Return the number of rounds and of rows, and the rounds."""
+    booster, missing = _booster_of(model)
+    config = json.loads(booster.save_config())["learner"]
+    kinds = {config["learner_train_param"]["booster"], config["gradient_booster"]["name"]}
+    if "gblinear" in kinds:
+        raise LtrValueError(
+            "A gblinear booster is one linear model, which every round changes, so the models of earlier rounds are "
+            "lost. Record a log during the training: ltr_metrics.xgboost.Monitor(..., log=log)."
+        )
+    if "dart" in kinds or "dart_train_param" in config["gradient_booster"]:
+        raise refuse_dart()
+    is_matrix = isinstance(X, xgboost.DMatrix)
+    data = X if is_matrix else xgboost.DMatrix(X, missing=missing, enable_categorical=True)
+    require_features(data.num_col(), booster.num_features())
+
+    def rounds(stops: Sequence[int], start: FloatArray | None) -> Iterator[AnyArray]:
+        if start is not None:
+            if is_matrix:
+                raise LtrTypeError("Pass base_margin to the DMatrix, which keeps it, and not to learning_curve.")
+            data.set_base_margin(start)
+        for stop in stops:
+            scores = _predict(booster, data, stop)
+            if scores.ndim != 1:
+                raise refuse_several_scores(scores.shape[1])
+            yield scores
+
+    return booster.num_boosted_rounds(), data.num_row(), rounds
+
+
+def _predict(booster: xgboost.Booster, data: xgboost.DMatrix, n_rounds: int) -> AnyArray:
+    try:
+        scores: AnyArray = booster.predict(data, output_margin=True, iteration_range=(0, n_rounds))
+    except ValueError as error:  # names or types of features that are not those of the training
+        raise LtrValueError(f"XGBoost cannot predict X. {error}") from None
+    return scores
+
+
+def _booster_of(model: Any) -> tuple[xgboost.Booster, float]:
+    """Return the booster, and the number that is a missing value in X."""
+    if isinstance(model, xgboost.Booster):
+        return model, np.nan
+    if isinstance(model, xgboost.XGBModel):
+        if not model.__sklearn_is_fitted__():
+            raise refuse_unfitted(model)
+        return model.get_booster(), model.missing
+    raise LtrTypeError(
+        f"learning_curve needs one model of XGBoost, a Booster or an estimator. Got {type(model).__name__}."
+    )
