@@ -80,12 +80,13 @@ docs: .venv/docs  ## build the documentation site in docs/_build/html; a warning
 linkcheck: .venv/docs  ## ask every external link of the documentation; needs the network
 	$(SPHINX) -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
 
-lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of CITATION.cff
+lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of other YAML files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.readthedocs .readthedocs.yaml
 	$(BIN)/zizmor --offline --quiet .github
 
 format: .venv/test  ## let ruff format and mend what it can
