@@ -48,7 +48,7 @@ test-oldest: .venv/oldest  ## run the tests with the oldest versions that pyproj
 	  --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric
 
 # The wheel is built out of the sdist, so tests of the wheel are tests of both.
-build/made: .venv/dist $(wildcard $(shell git ls-files))
+build/made: .venv/dist $(wildcard $(shell git ls-files 2> /dev/null))
 	rm -rf dist build
 	mkdir build
 	.venv-dist/bin/python -m build --no-isolation > build/log.txt 2>&1 || { cat build/log.txt; exit 1; }
