@@ -97,6 +97,7 @@ def test_the_wrong_use_is_explained() -> None:
 
 FURTHER = {
     "xgboost_early_stopping": ("xgboost", [], r"XGBRanker: best round (\d+), err@10 = 0\.\d{6}"),
+    "catboost_early_stopping": ("catboost", [], r"CatBoostRanker: best round (\d+), err@10 = 0\.\d{6}"),
     "sklearn_grid_search": ("sklearn", [], r"Best: {.*}, stopped after (\d+) rounds"),
     "optuna_search": ("optuna", ["--trials", "2"], r"Best of 2 trials: ndcg_exp@10 = 0\.\d{6}"),
     "dask_xgboost": ("distributed", [], r"Best round (\d+), err@10 = 0\.\d{6}"),
