@@ -102,7 +102,7 @@ clean:  ## remove what the other commands made
 	@touch $@
 
 .venv/test: pyproject.toml | .venv/made
-	$(INSTALL) -e '.[test,lint]'
+	$(INSTALL) -e '.[test,notebooks,lint]'
 	@touch $@
 
 .venv/dist: pyproject.toml | .venv/made
