@@ -84,7 +84,8 @@ def feval(
     Returns
     -------
     callable
-        ``(preds, Dataset) -> [(name, value, True), ...]``
+        A function ``(preds, Dataset) -> [(name, value, True), ...]``. Higher is better, which the
+        True says.
 
     Raises
     ------
@@ -172,7 +173,8 @@ def eval_metric(
     Returns
     -------
     callable
-        ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``
+        A function ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``. Higher is
+        better, which the True says.
 
     Raises
     ------

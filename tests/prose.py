@@ -50,7 +50,7 @@ def split(paragraph: str) -> list[str]:
     for pattern, replacement in INLINE:
         paragraph = pattern.sub(replacement, paragraph)
     found: list[str] = []
-    for part in filter(None, map(str.strip, END.split(paragraph))):
+    for part in filter(None, (" ".join(part.split()) for part in END.split(paragraph))):
         if found and _continues(found[-1], part):
             found[-1] += f" {part}"
         else:

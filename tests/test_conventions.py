@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.cli.metrics import CHOICES, choice_text
+from ltr_metrics.cli.metrics import CHOICES, choice_text, scope_text
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.requests import resolve
 
@@ -160,16 +160,24 @@ def test_no_field_of_a_convention_has_a_default() -> None:
         ltr.Convention(name="mine")  # type: ignore[call-arg]
 
 
-def test_the_table_in_the_documentation_is_that_of_the_code() -> None:
+def tables() -> str:
+    """The choices, their meanings and the metrics of all conventions, as tables in Markdown."""
+    conventions = ltr.CONVENTIONS.values()
+    choices = [(f"`{name}`", *(choice_text(convention, name) for convention in conventions)) for name in CHOICES]
+    meanings = [(f"`{name}`", text) for name, text in CHOICES.items()]
+    scopes = [(f"`{convention.name}`", scope_text(convention)) for convention in conventions]
+    parts = [(("choice", *ltr.CONVENTIONS), choices), (("choice", "meaning"), meanings), (("name", "metrics"), scopes)]
+    return "\n".join(
+        "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * len(heading), *rows))
+        for heading, rows in parts
+    )
+
+
+def test_the_tables_in_the_documentation_are_those_of_the_code() -> None:
     page = Path(__file__).parent.parent / "docs" / "conventions.md"
     text = page.read_text(encoding="utf-8")
     begin, end = re.search(r"<!-- conventions:.*-->\n", text).end(), text.index("<!-- end of conventions -->")
-    rows = [("choice", *ltr.CONVENTIONS), ("---",) * (1 + len(ltr.CONVENTIONS))]
-    rows += [
-        (f"`{name}`", *(choice_text(convention, name) for convention in ltr.CONVENTIONS.values())) for name in CHOICES
-    ]
-    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
     if os.environ.get("UPDATE_DOCS"):
-        page.write_text(text[:begin] + table + text[end:], encoding="utf-8")
+        page.write_text(text[:begin] + tables() + text[end:], encoding="utf-8")
         return
-    assert text[begin:end] == table, "run this test with UPDATE_DOCS=1"
+    assert text[begin:end] == tables(), "run this test with UPDATE_DOCS=1"

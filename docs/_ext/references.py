@@ -36,7 +36,10 @@ def find_page(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: n
 def find_in_root(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
 ) -> nodes.Element | None:
-    """Look for the name in `ltr_metrics`, then for the one public module or class that has it."""
+    """Look for the name in `ltr_metrics`, then for the one public module or class that has it.
+
+    A name that several classes have, and a private name by its whole path, stay text.
+    """
     domain = env.domains["py"]
     if node.get("refdomain") != "py":
         return None
@@ -45,8 +48,19 @@ def find_in_root(
         name for name in domain.objects if name.endswith(f".{target}")
     ]
     if len(candidates) != 1:
-        return None
+        return content if candidates or is_private(target) else None  # the text stays, without a link
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", candidates[0], node, content)
+
+
+def is_private(name: str) -> bool:
+    """Return whether the name is the whole path of an object of the package."""
+    if not name.startswith("ltr_metrics."):
+        return False
+    try:
+        import_by_name(name)
+    except ImportError:
+        return False
+    return True
 
 
 def find_attribute(

@@ -1,13 +1,13 @@
 """
-See one ranking under eight conventions
-=======================================
+See one ranking under every convention
+======================================
 
 Tools report different numbers under one name. See them side by side, and why they differ.
 """
 
 # %%
 # The scores are rounded, so that there are ties. One query in ten has no relevant document.
-# Two of the systems order ties by document id.
+# Some of the systems order ties by document id.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -25,7 +25,7 @@ values = {name: ndcg(name) for name in ltr.CONVENTIONS}
 
 # %%
 # All bars are called NDCG@10.
-figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 bars = axes.barh(list(values), list(values.values()), color="tab:blue", alpha=0.8)
 axes.bar_label(bars, fmt="%.4f", padding=3)
 axes.set(xlabel="NDCG@10 of the same ranking", xlim=(0, 1))

@@ -248,7 +248,7 @@ class LabelledQueries(GroupedRows):
 
     @cached
     def column(self, name: str) -> FloatArray:
-        """Return one of `columns`, checked the first time that a metric needs it."""
+        """Return one of the option ``columns``, checked the first time that a metric needs it."""
         values = self.columns[name]
         self.refuse_other_index(f"columns[{name!r}]", values)
         column = as_numbers(values, f"columns[{name!r}]", self.n_rows).astype(np.float64)

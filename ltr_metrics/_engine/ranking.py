@@ -297,7 +297,14 @@ class Ranking(Cache):
 
     @property
     def documents(self) -> SortedDocuments:
-        """Sorted documents, which know their rows and scores."""
+        """Sorted documents, which know their rows and scores.
+
+        Raises
+        ------
+        LtrTypeError
+            If only the first ranks were kept. A metric class that reads rows sets
+            ``OF_GRADES_ALONE`` to False.
+        """
         if self._documents is None:
             raise LtrTypeError(
                 "A metric with a cutoff that reads rows or all documents must say so: "

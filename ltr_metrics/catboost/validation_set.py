@@ -35,6 +35,7 @@ class ValidationSet:
 
     def __init__(self, valid: Any, sample_weight: Any = None) -> None:
         self._sample_weight = sample_weight
+        self._queries: dict[str, Any]
         if isinstance(valid, catboost.Pool):
             self.data: Any = valid
             self._label, self._queries = valid.get_label(), {"group": _sizes_of_pool(valid)}
@@ -60,11 +61,13 @@ class ValidationSet:
     def has_labels(self, label: Any) -> bool:
         """Whether labels are those of the validation set, as CatBoost stores them."""
         target = as_target(label)
-        return target is not None and np.array_equal(target, self._target)
+        return target is not None and self._target is not None and np.array_equal(target, self._target)
 
     def has_queries(self, pool: Any) -> bool:
         """Whether the queries of a Pool are those of the validation set. A Pool may have no queries."""
-        return pool.get_group_id_hash() is None or np.array_equal(_sizes_of_pool(pool), self.sizes)
+        if pool.get_group_id_hash() is None:
+            return True
+        return self.sizes is not None and np.array_equal(_sizes_of_pool(pool), self.sizes)
 
     def __getstate__(self) -> dict[str, Any]:
         # A Pool cannot be pickled.
@@ -101,7 +104,8 @@ def _sizes_in_row_order(queries: dict[str, Any]) -> IntArray | None:
 
 def _lengths_of_runs(ids: AnyArray) -> IntArray:
     starts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
-    return np.diff(np.r_[starts, len(ids)])
+    lengths: IntArray = np.diff(np.r_[starts, len(ids)])
+    return lengths
 
 
 def _describe(value: Any) -> str:

@@ -303,8 +303,9 @@ GATE = (
     _gate(
         "--gate rules",
         "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
-        "difference is above -0.005. 'share(ndcg@10 < -0.1) < 5%' requires that fewer than 5% of the queries lose more "
-        "than 0.1. 'new: RULE' applies to the model new alone.",
+        "difference is above -0.005. 'ndcg@10 > -1%' takes the margin from the baseline's mean. "
+        "'mean(ndcg@10) > 0.6' requires it of the model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that fewer "
+        "than 5% of the queries lose more than 0.1. 'new: RULE' applies to the model new alone.",
         multiple=True,
         metavar="RULE",
     ),

@@ -46,7 +46,7 @@ def evaluate(
     the worker that has it, by Dask's current scheduler: a cluster if there is a ``Client``, or
     threads or processes of this machine. The values of the queries stay there. For the means, only
     sums come to this process, and 8 bytes per query to find queries that were cut. Everything else
-    (``per_query``, ``qid``, `save`, a comparison) brings the values of every query here.
+    (``per_query``, ``qid``, ``save``, a comparison) brings the values of every query here.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def evaluate(
     Returns
     -------
     DistributedEvaluation
-        An `Evaluation`. Its queries are in the order of the partitions, and of first appearance
-        there.
+        A `ltr_metrics.Evaluation`. Its queries are in the order of the partitions, and of first
+        appearance there.
 
     Raises
     ------

@@ -72,8 +72,7 @@ def evaluate_sorted(
         Maps a name for the result to a column of scores; in LETOR files, to the number of a
         feature.
     models : mapping of str to path
-        Maps a name for the result to a model file of LightGBM or XGBoost, as for
-        `ltr_metrics.io.models.load_model`.
+        Maps a name for the result to a model file of LightGBM or XGBoost.
     metrics : str, Metric, or several of them, optional
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
         of ndcg@10, map, mrr and err@10 that the convention has.

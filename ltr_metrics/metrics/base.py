@@ -108,7 +108,7 @@ class Metric:
         return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != cutoff))
 
     def check(self, queries: LabelledQueries) -> None:
-        """Raise an error if the labels are not what this metric is defined on.
+        """Raise an error if a label is outside of the metric's domain.
 
         Parameters
         ----------

@@ -101,10 +101,10 @@ class MeanOf(ColumnMetric, MeanOverTop):
 
     Parameters
     ----------
-    column : str
-        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
     k : int, optional
         Cutoff; None is the whole list.
+    column : str
+        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
 
     Raises
     ------

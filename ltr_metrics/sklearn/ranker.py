@@ -37,7 +37,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ``qid`` (XGBoost) or ``group_id`` (CatBoost). An estimator with none of them is fitted on the
     rows alone (a pointwise baseline).
 
-    The estimator may be a `sklearn.pipeline.Pipeline`. Its steps never see the column of queries,
+    The estimator may be a ``sklearn.pipeline.Pipeline``. Its steps never see the column of queries,
     and its last step gets the queries.
 
     Parameters
@@ -119,6 +119,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     >>> ranker = ranker.fit(X, y, qid=qid)
     >>> ranker.n_rounds_ < 100, len(ranker.validation_qid_)
     (True, 6)
+    >>> list(ranker.evals_result_["validation"]), ranker.best_iteration_ == ranker.n_rounds_
+    (['err@10'], True)
+    >>> ranker.best_score_["validation"]["err@10"] == max(ranker.evals_result_["validation"]["err@10"])
+    True
 
     An estimator that knows no queries is a pointwise baseline:
 

@@ -103,7 +103,7 @@ def custom_metric(
     Returns
     -------
     callable
-        ``(preds, DMatrix) -> [(name, value), ...]``
+        A function ``(preds, DMatrix) -> [(name, value), ...]``. Higher is better.
 
     Raises
     ------
