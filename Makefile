@@ -7,8 +7,11 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 N ?= logical
 PYTEST = -m pytest -n $(N) --dist worksteal $(if $(COVERAGE),--cov --cov-append --cov-report= --cov-fail-under=0)
 
+# The scripts of the gallery must not open windows.
+SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
+
 .PHONY: help demo test test-fast test-slow test-all fuzz coverage test-spark test-oldest test-versions
-.PHONY: bench guard lint format clean
+.PHONY: bench notebooks guard lint format docs linkcheck clean wheel dist
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,37 +47,76 @@ test-oldest: .venv/oldest  ## run the tests with the oldest versions that pyproj
 	  $(patsubst %,--ignore-glob='tests/test_%.py',interleaving_* fuzz* cli_faults cli_outputs layers) \
 	  --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric
 
-test-versions:  ## run the fast tests on each further Python that is installed, those of hosts on the newest
+# The wheel is built out of the sdist, so tests of the wheel are tests of both.
+build/made: .venv/dist $(wildcard $(shell git ls-files 2> /dev/null))
+	rm -rf dist build
+	mkdir build
+	.venv-dist/bin/python -m build --no-isolation > build/log.txt 2>&1 || { cat build/log.txt; exit 1; }
+	.venv-dist/bin/python -m twine check --strict dist/*
+	.venv-dist/bin/python .ci/check_dist.py
+	@touch $@
+
+wheel: build/made  ## build wheel and sdist into dist/, and check their metadata and what is in them
+
+dist: wheel  ## make wheel, install the sdist alone, and do as make test-versions
+	.ci/versions sdist
+	.ci/versions $(N)
+
+test-versions: wheel  ## install the wheel on each further Python, run the fast tests there, those of hosts on the newest
 	.ci/versions $(N)
 
 bench: .venv/bench  ## measure against the peers; BENCH=--quick takes under a minute
 	$(BIN)/python -m benchmarks $(BENCH)
 
+notebooks: .venv/test  ## execute docs/notebooks and store their outputs
+	$(BIN)/python docs/notebooks/execute.py
+
 guard: .venv/test  ## fail if evaluating has become slow or large, told against np.sort in the same run
 	$(BIN)/python -m benchmarks.guard
 
-lint: .venv/test  ## ruff and mypy
+docs: .venv/docs  ## build the documentation site in docs/_build/html; a warning is an error
+	$(SPHINX) -b html docs docs/_build/html
+
+linkcheck: .venv/docs  ## ask every external link of the documentation; needs the network
+	$(SPHINX) -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
+
+lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of other YAML files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.readthedocs .readthedocs.yaml
+	$(BIN)/zizmor --offline --quiet .github
 
 format: .venv/test  ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:  ## remove what the other commands made
-	rm -rf .venv .venv-* .coverage demo_output report_output bench_output fuzz_report.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/api/generated docs/auto_gallery
+	rm -rf .venv .venv-* dist build .coverage demo_output report_output bench_output fuzz_report.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/demo: pyproject.toml | .venv/made
 	$(INSTALL) -e '.[lightgbm,sklearn,report]'
 	@touch $@
 
 .venv/test: pyproject.toml | .venv/made
-	$(INSTALL) -e '.[test,lint]'
+	$(INSTALL) -e '.[test,notebooks,lint]'
+	@touch $@
+
+.venv/dist: pyproject.toml | .venv/made
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1' \
+	  'hatchling>=1.27' 'hatch-fancy-pypi-readme>=24.1'  # as pyproject.toml says: the wheel is built without isolation
 	@touch $@
 
 .venv/spark: pyproject.toml | .venv/test
 	$(INSTALL) -e '.[spark]'
+	@touch $@
+
+.venv/docs: pyproject.toml | .venv/made
+	$(INSTALL) -e '.[docs]'
 	@touch $@
 
 .venv/bench: pyproject.toml | .venv/made

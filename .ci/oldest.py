@@ -9,7 +9,7 @@ import tomllib
 
 WITHOUT_GRAPHICS_CARDS = {"xgboost": "xgboost-cpu"}  # the same module
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = ("lightgbm", "xgboost", "sklearn", "report", "dask")
+EXTRAS = ("lightgbm", "xgboost", "catboost", "sklearn", "report", "dask")
 
 for line in [*PROJECT["dependencies"], *(line for extra in EXTRAS for line in PROJECT["optional-dependencies"][extra])]:
     name, parts, oldest = re.fullmatch(r"([\w-]+)(\[[\w,]+\])?>=([\d.]+)", line).groups()

@@ -48,7 +48,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
             axis.set_title(PANELS[side], loc="left", fontsize=9, fontweight="bold")
             _draw_bars(axis, of_side)
         picture.legend(handles=_legend(), loc="outside upper center", ncols=4, frameon=False)
-        picture.supxlabel("\n".join(textwrap.wrap(origin(results), 150)), fontsize=7, x=0.01, ha="left")
+        picture.supxlabel("\n".join(textwrap.wrap(" ".join(origin(results)), 150)), fontsize=7, x=0.01, ha="left")
         picture.savefig(path, dpi=120)
 
 

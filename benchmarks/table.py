@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,20 @@ from benchmarks.figures import Figure, Row
 from benchmarks.shapes import MSLR
 from benchmarks.targets import TARGETS
 
-HEADINGS = ("measure", "what", "rows", "threads", "ours", "other", "is", "ratio", "", "quartiles", "to reach", "")
+HEADINGS = (
+    "measure",
+    "what",
+    "rows",
+    "threads",
+    "ours",
+    "other",
+    "peer",
+    "figure",
+    "value",
+    "quartiles",
+    "target",
+    "met",
+)
 ALIGNED = ("left", "left", "right", "right", "right", "right", "left", "left", "right", "left", "left", "left")
 SHORT_HEADINGS = ("compared with", "rows", "ours", "theirs", "ratio")
 IN_THE_README = (
@@ -22,6 +36,7 @@ IN_THE_README = (
     "pytrec_eval",
     "scikit-learn",
 )  # targets
+MOST_COLUMNS = 100  # of a line of prose in Markdown
 UNITS = {"s/row": (1e9, " ns"), "B/row": (1.0, " B"), "x": (1.0, "x")}
 
 
@@ -29,12 +44,13 @@ def as_text(results: dict[str, Any]) -> str:
     """Render every row, for a terminal."""
     lines = list(map(_cells, rows_of(results)))
     tables = [tabulate(lines, HEADINGS, colalign=ALIGNED, disable_numparse=True)] if lines else []
-    return "\n\n".join([*tables, *_notes(results)])
+    return "\n\n".join([*tables, *map(" ".join, _notes(results))])
 
 
 def as_markdown(results: dict[str, Any]) -> str:
-    """Render every row."""
-    return "\n\n".join([_markdown(map(_cells, rows_of(results)), HEADINGS), *_notes(results)])
+    """Render every row, and one sentence a line below the table."""
+    notes = ["\n".join(textwrap.fill(sentence, MOST_COLUMNS) for sentence in note) for note in _notes(results)]
+    return "\n\n".join([_markdown(map(_cells, rows_of(results)), HEADINGS), *notes])
 
 
 def as_short_markdown(results: dict[str, Any]) -> str:
@@ -53,22 +69,23 @@ def rows_of(results: dict[str, Any]) -> list[Row]:
     return [Row.from_dict(row) for row in results["rows"]]
 
 
-def origin(results: dict[str, Any]) -> str:
-    """Return when, on what and with which versions a run was made."""
+def origin(results: dict[str, Any]) -> list[str]:
+    """Return when, on what and with which versions a run was made, in sentences."""
     machine = results["machine"]
     packages = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    return (
-        f"Medians of a {results['effort']} run on {results['date']}: {machine['cpu']}, {machine['cores']} cores, "
-        f"{' '.join(machine['simd'])}, {machine['system']}, Python {machine['python']}, {packages}."
-    )
+    return [
+        f"All figures are medians of a {results['effort']} run on {results['date']}.",
+        f"Machine: {machine['cpu']}, {machine['cores']} cores, {' '.join(machine['simd'])}, {machine['system']}.",
+        f"Versions: Python {machine['python']}, {packages}.",
+    ]
 
 
-def reached(results: dict[str, Any]) -> str:
-    """Count the rows that reach their target, and name the targets that no row has."""
+def reached(results: dict[str, Any]) -> list[str]:
+    """Count the rows that reach their target, and name the targets that no row has, in sentences."""
     judged = [(row, row.target.name) for row in rows_of(results) if row.target is not None]
     unmeasured = [name for name in TARGETS if name not in {target for _, target in judged}]
-    without = f" Not measured in this run: {'; '.join(unmeasured)}." if unmeasured else ""
-    return f"{sum(row.met is True for row, _ in judged)} of {len(judged)} rows with a target reach it.{without}"
+    without = [f"Not measured in this run: {'; '.join(unmeasured)}."] if unmeasured else []
+    return [f"{sum(row.met is True for row, _ in judged)} of {len(judged)} rows with a target reach it.", *without]
 
 
 def shown(figure: Figure) -> str:
@@ -82,10 +99,11 @@ def subject(row: Row) -> str:
     return f"{row.what} ({data})" if data else row.what
 
 
-def _notes(results: dict[str, Any]) -> Iterator[str]:
-    yield f"Data: the {MSLR} where nothing else is said. {reached(results)}"
+def _notes(results: dict[str, Any]) -> Iterator[list[str]]:
+    """Yield the notes below a table, each a list of sentences."""
+    yield [f"The data have the {MSLR} unless the row names others.", *reached(results)]
     if results["missing"]:
-        yield "Missing: " + "; ".join(f"{what}: {why}" for what, why in results["missing"]) + "."
+        yield [f"Missing: {what}: {why}." for what, why in results["missing"]]
     yield origin(results)
 
 

@@ -28,7 +28,7 @@ FURTHER = (  # forms of the metrics besides their defaults
     *("map(denominator=hits)", "map(rel=2)", "mrr(rel=3)", "err(max_grade=5)", "rbp(p=0.95,rel=2)", "rbp(graded=max)"),
     *("pfound(p_rel=yandex)", "pfound(p_rel=exp)"),
 )
-NEEDS_MORE = {"mean_of", "judged", "pfound"}  # a column, judgments, and labels that are probabilities
+NEEDS_MORE = {"mean_of", "sum_of", "judged", "pfound"}  # a column, judgments, and labels that are probabilities
 SCORES: tuple[Callable[[np.random.Generator, int], Array], ...] = (
     lambda rng, n: rng.normal(size=n),
     lambda rng, n: rng.normal(size=n).astype(np.float32),

@@ -33,6 +33,7 @@ from ltr_metrics.metrics import (
     Recall,
     RPrec,
     Spearman,
+    SumOf,
     available_metrics,
     metric,
 )
@@ -45,6 +46,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.data_audit import Audit, audit
     from ltr_metrics.analysis.explain import Explanation, explain_difference
     from ltr_metrics.analysis.gating import GateResult, gate
+    from ltr_metrics.analysis.identify import Identification, identify_convention
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
     from ltr_metrics.curves import learning_curve
@@ -76,6 +78,7 @@ __all__ = [
     "FunctionMetric",
     "GateResult",
     "Hit",
+    "Identification",
     "Judged",
     "Kendall",
     "LtrError",
@@ -100,6 +103,7 @@ __all__ = [
     "Ranking",
     "Recall",
     "Spearman",
+    "SumOf",
     "TieAudit",
     "TieRange",
     "audit",
@@ -112,6 +116,7 @@ __all__ = [
     "explain_difference",
     "gate",
     "group_to_qid",
+    "identify_convention",
     "learning_curve",
     "load_result",
     "make_ranking",
@@ -147,6 +152,8 @@ _HOME = {
     "train_test_split": "io.datasets",
     "Explanation": "analysis.explain",
     "explain_difference": "analysis.explain",
+    "Identification": "analysis.identify",
+    "identify_convention": "analysis.identify",
     "PerQueryLog": "evaluation.log",
 }
 

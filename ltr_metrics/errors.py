@@ -41,29 +41,116 @@ def one_line(name: object) -> str:
 
 
 class LtrError(Exception):
-    """Base of every error that a caller of this package can cause."""
+    """Base of every error that a caller of this package can cause.
+
+    Each message says what is wrong, where (row, query, file and line), the rule, the value and the
+    remedy.
+
+    See Also
+    --------
+    LtrValueError : A value breaks a rule.
+    LtrTypeError : A thing of the wrong kind.
+    LtrKeyError : A result does not hold what it was asked for.
+    MissingExtraError : An optional dependency is not installed.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> try:
+    ...     ltr.evaluate([1, 0], [0.2, float("nan")], group=[2], metrics="mrr")
+    ... except ltr.LtrError as error:
+    ...     print(type(error).__name__)
+    LtrValueError
+    """
 
     def __str__(self) -> str:
         return printable(super().__str__())
 
 
 class LtrValueError(LtrError, ValueError):
-    """A value breaks a rule: a NaN score, a negative label, sizes that do not add up."""
+    """A value breaks a rule: a NaN score, a negative label, sizes that do not add up.
+
+    It is a `LtrError` and Python's ``ValueError``.
+
+    See Also
+    --------
+    LtrError : The base of all errors.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> try:
+    ...     ltr.evaluate([1, 0], [0.2, 0.8], group=[3], metrics="mrr")
+    ... except ValueError as error:
+    ...     print(type(error).__name__)
+    LtrValueError
+    """
 
 
 class LtrTypeError(LtrError, TypeError):
-    """A thing of the wrong kind: text where numbers are due, an adapter given to another host."""
+    """A thing of the wrong kind: text where numbers are due, an adapter given to another host.
+
+    It is a `LtrError` and Python's ``TypeError``.
+
+    See Also
+    --------
+    LtrError : The base of all errors.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> try:
+    ...     ltr.evaluate(["high", "low"], [0.2, 0.8], group=[2], metrics="mrr")
+    ... except TypeError as error:
+    ...     print(type(error).__name__)
+    LtrTypeError
+    """
 
 
 class LtrKeyError(LtrValueError, KeyError):
-    """A result was asked for something that it does not hold."""
+    """A result was asked for something that it does not hold.
+
+    It is a `LtrValueError` and Python's ``KeyError``.
+
+    See Also
+    --------
+    LtrError : The base of all errors.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> result = ltr.evaluate([1, 0], [0.2, 0.8], group=[2], metrics=["mrr"])
+    >>> try:
+    ...     result["map"]
+    ... except KeyError as error:
+    ...     print(type(error).__name__)
+    LtrKeyError
+    """
 
     def __str__(self) -> str:  # KeyError shows the repr of its message, which hides line breaks and quotes
         return printable(self.args[0])
 
 
 class MissingExtraError(LtrError, ImportError):
-    """An optional dependency is not installed; the message has the pip line."""
+    """An optional dependency is not installed; the message has the pip line.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package that is missing.
+    extra : str
+        The extra of this package that installs it.
+
+    See Also
+    --------
+    LtrError : The base of all errors.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> print(ltr.MissingExtraError("scipy", "report"))
+    scipy is needed here and is not installed: pip install 'ltr_metrics[report]'
+    """
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is needed here and is not installed: pip install 'ltr_metrics[{extra}]'")
@@ -84,7 +171,24 @@ def import_extra(module: str, extra: str) -> Any:
 
 
 class LtrWarning(UserWarning):
-    """A legal input whose result is probably not what was meant; the message has the remedy."""
+    """A legal input whose result is probably not what was meant; the message has the remedy.
+
+    See Also
+    --------
+    LtrError : The base of all errors.
+
+    Examples
+    --------
+    A scale to 4 is not plausible if no label is above 1:
+
+    >>> import warnings
+    >>> import ltr_metrics as ltr
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     result = ltr.evaluate([1, 0], [0.2, 0.8], group=[2], metrics=["err"])
+    >>> [one.category.__name__ for one in caught]
+    ['LtrWarning']
+    """
 
 
 @contextmanager

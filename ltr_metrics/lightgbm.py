@@ -24,6 +24,8 @@ from ltr_metrics.evaluation.log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 
+__all__ = ["eval_metric", "feval"]
+
 Triples = list[tuple[str, float, bool]]
 
 
@@ -48,8 +50,18 @@ def feval(
     Parameters
     ----------
     metrics : str, Metric, or several of them
-    ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
 
         ``convention="lightgbm"`` gives LightGBM's own values, with two exceptions under
         weights. LightGBM's NDCG counts a query without a relevant document as 1 instead of
@@ -62,16 +74,18 @@ def feval(
     log : PerQueryLog, optional
         Records the values per query of every round.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
-        it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping gives
-        names of your own, such as ``{"ndcg@10": "val ndcg"}``. Its keys are metrics as you asked
-        for them, or canonical names. Metrics that are not in it keep their canonical name. You can
-        look up values in a `PerQueryLog` by these names too.
+        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as
+        you typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers
+        accept. A mapping gives names of your own, such as ``{"ndcg@10": "val ndcg"}``.
+        Its keys are metrics as you asked for them, or canonical names. Metrics that are
+        not in it keep their canonical name. You can look up values in a
+        `ltr_metrics.PerQueryLog` by these names too.
 
     Returns
     -------
     callable
-        ``(preds, Dataset) -> [(name, value, True), ...]``
+        A function ``(preds, Dataset) -> [(name, value, True), ...]``. Higher is better, which the
+        True says.
 
     Raises
     ------
@@ -82,6 +96,12 @@ def feval(
         by ``Dataset.subset``, a name that is in the history already, several predictions a row,
         another host's data, and a metric that is undefined for all queries.
         In any round: for NaN predictions.
+
+    See Also
+    --------
+    eval_metric : The same for ``LGBMRanker.fit``.
+    ltr_metrics.evaluate : The same values after the training.
+    ltr_metrics.PerQueryLog : Keep the values per query of every round.
 
     Examples
     --------
@@ -126,18 +146,45 @@ def eval_metric(
 
     Parameters
     ----------
-    metrics, ties, no_relevant, convention, log, names
-        As for `feval`.
+    metrics : str, Metric, or several of them
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
+        ``"lightgbm"`` gives LightGBM's own values, and follows ``label_gain``, as in `feval`.
+    log : PerQueryLog, optional
+        Records the values per query of every round.
+    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
+        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as
+        you typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers
+        accept. A mapping gives names of your own, such as ``{"ndcg@10": "val ndcg"}``.
+        Its keys are metrics as you asked for them, or canonical names. Metrics that are
+        not in it keep their canonical name. You can look up values in a
+        `ltr_metrics.PerQueryLog` by these names too.
 
     Returns
     -------
     callable
-        ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``
+        A function ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``. Higher is
+        better, which the True says.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         As for `feval`.
+
+    See Also
+    --------
+    feval : The same for ``lgb.train`` and ``lgb.cv``.
+    ltr_metrics.sklearn.QueryRanker : A ranker for cross-validation, with early stopping in folds.
 
     Examples
     --------

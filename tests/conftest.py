@@ -17,6 +17,13 @@ ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("LTR_METRICS_DATA", ROOT.parent / "shared" / "data"))
 
 
+def pytest_configure() -> None:
+    """Stop if the installed package is to be tested, and another one is imported."""
+    folder = Path(ltr.__file__).parent
+    if os.environ.get("LTR_METRICS_INSTALLED") and folder.parent.name != "site-packages":
+        raise pytest.UsageError(f"The tests import {folder}, not the installed package. Run: make test-versions")
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of real data: LTR_METRICS_DATA, or ../shared/data."""

@@ -173,6 +173,10 @@ def mean_of(ranked: Ranked, labels: Ranked, k: int | None) -> float:
     return math.fsum(shown) / len(shown) if shown else math.nan
 
 
+def sum_of(ranked: Ranked, labels: Ranked, k: int | None) -> float:
+    return math.fsum(ranked[:k])
+
+
 METRICS = {
     "cg": cg,
     "dcg": dcg,
@@ -189,6 +193,7 @@ METRICS = {
     "rbp": rbp,
     "pfound": pfound,
     "mean_of": mean_of,
+    "sum_of": sum_of,
 }
 
 

@@ -28,6 +28,7 @@ from ltr_metrics.metrics import (
     Recall,
     RPrec,
     Spearman,
+    SumOf,
 )
 
 CUTOFFS = (1, 2, 3, 5, 10)
@@ -120,6 +121,7 @@ TABLE = (
     Entry(PFound, "pfound", {"p_rel": (0.0, 0.1, 0.2, 0.2, 1.0)}),
     Entry(Judged, "mean_of", column="judged", **NOT_BY_GRADE),
     Entry(MeanOf, "mean_of", {"column": "margin"}, column="margin", **NOT_BY_GRADE),
+    Entry(SumOf, "sum_of", {"column": "margin"}, column="margin", **NOT_BY_GRADE),
     Entry(PairAccuracy, "pair_accuracy", cutoffs=(), perfect_is_one=True, **LONGER_IS_OTHER),
     Entry(Kendall, "kendall", cutoffs=(), **LONGER_IS_OTHER),
     Entry(Spearman, "spearman", cutoffs=(), **LONGER_IS_OTHER),

@@ -1,4 +1,4 @@
-"""The table of docs/definitions.md, "Who agrees with what": computed here, by us and by the systems themselves."""
+"""The table of docs/conventions.md, "Who agrees with what": computed here, by us and by the systems themselves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not inst
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:pfound takes the labels")]
 
-PAGE = Path(__file__).parent.parent / "docs" / "definitions.md"
+PAGE = Path(__file__).parent.parent / "docs" / "conventions.md"
 CONVENTIONS = list(ltr.CONVENTIONS)
 
 X, GRADE, QID = ltr.make_ranking(n_queries=60, documents=20, no_relevant=0.2, random_state=5)

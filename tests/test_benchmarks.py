@@ -217,7 +217,8 @@ def test_the_table_as_text(results: dict[str, Any]) -> None:
     assert "at most 48 B" in lines["memory"]
     assert "2 of 3 rows with a target reach it. Not measured in this run: LightGBM, millions of rows; XGBoost" in text
     assert "Missing: ranx: not installed (ranx): pip install ranx." in text
-    assert "quick run on 2024-02-03: A CPU, 2 cores, AVX2, Linux x86_64, Python 3.12.1, ltr_metrics 0.1.0" in text
+    assert "medians of a quick run on 2024-02-03. Machine: A CPU, 2 cores, AVX2, Linux x86_64. Versions: Py" in text
+    assert "Python 3.12.1, ltr_metrics 0.1.0, lightgbm 4.7.0." in text
 
 
 def test_the_short_table_has_one_row_for_each_peer_on_one_thread(results: dict[str, Any]) -> None:

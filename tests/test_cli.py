@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import FAST, Done, as_process, in_process, made_rows, write_files
+from systems import needs_posix
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.bins import bins
@@ -497,6 +498,15 @@ def test_explain(run: Run, folder: Path, rows: dict[str, Any]) -> None:
     assert {line["model"] for line in lines} == {"x"}
 
 
+def test_explain_a_value(run: Run, folder: Path, rows: dict[str, Any]) -> None:
+    command = ["explain", folder / "data.csv", "--scores", "x=Column_0", "--metric", "ndcg@5", "--value", "0.4100"]
+    expected = ltr.identify_convention(rows["y"], rows["X"][:, 0], qid=rows["qid"], metric="ndcg@5", value="0.4100")
+    assert json.loads(run(*command, "--format", "json").out) == {"x": expected.to_dict()}
+    assert run(*command).out == f"x: {expected}\n"
+    lines = list(csv.DictReader(io.StringIO(run(*command, "--format", "csv").out)))
+    assert [float(line["value"]) for line in lines] == [one.value for one in expected.candidates]
+
+
 @pytest.mark.slow
 def test_a_hyphen_is_a_csv_from_standard_input(folder: Path) -> None:
     content = (folder / "data.csv").read_text()
@@ -515,7 +525,12 @@ def test_a_hyphen_is_a_csv_from_standard_input(folder: Path) -> None:
         (["-"], "", "- cannot be read as csv: Empty CSV file"),
         (["-", "--sorted"], "qid,label,s\n7,1,2\n", "Standard input (-) cannot be read in batches"),
         (["-", "--engine", "dask"], "qid,label,s\n7,1,2\n", "--engine dask reads files, not standard input (-)"),
-        (["/dev/stdin"], "qid,label,s\n7,1,2\n", "name a CSV from standard input - (a hyphen)"),
+        pytest.param(
+            ["/dev/stdin"],
+            "qid,label,s\n7,1,2\n",
+            "name a CSV from standard input - (a hyphen)",
+            marks=needs_posix("/dev/stdin"),
+        ),
     ],
 )
 def test_standard_input_that_cannot_be_read(arguments: list[str], content: str, message: str) -> None:

@@ -4,16 +4,13 @@ was; also when it is killed.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
 import shlex
 import signal
 import subprocess
 import sys
-import termios
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,7 @@ from typing import Any
 import click
 import pytest
 from command import FAST, as_process, in_process, made_rows, write_files
+from systems import needs_posix
 
 import ltr_metrics as ltr
 from ltr_metrics.cli import cli
@@ -136,6 +134,9 @@ BAD = {
     "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--from", "lightgbm", "--to", "trec_eval"], "needs docid"),
     "explain no metric of": (["explain", *CSV, "--metric", "err", "--from", "lightgbm", "--to", "gdeval"], "not a metric of"),
     "explain what": (["explain", *CSV, "--metric", "ndcg", "--from", "lightgbm"], "Missing option '--to'"),
+    "explain value and from": (["explain", *CSV, "--metric", "ndcg", "--from", "lightgbm", "--value", "0.4"], "does not go with --from"),
+    "explain value and ties": (["explain", *CSV, "--metric", "ndcg", "--ties", "worst", "--value", "0.4"], "does not go with --ties"),
+    "explain value of text": (["explain", *CSV, "--metric", "ndcg", "--value", "high"], "value must be a finite number"),
     # sorted
     "sorted TREC": (["evaluate", *TREC, "--sorted"], "TREC files are read whole"),
     "sorted nothing": (["evaluate", "data.txt", "--sorted"], "at least one model or column"),
@@ -178,7 +179,9 @@ OUT = {
 }
 
 
-@pytest.mark.parametrize("case", OUT)
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=needs_posix("/dev/null")) if c == "a device" else c for c in OUT]
+)
 def test_where_nothing_can_be_written_is_said_before_the_work(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch, case: str
 ) -> None:
@@ -222,6 +225,7 @@ def test_a_fault_of_ours_is_no_failed_gate(
     assert "ZeroDivisionError" in done.err
 
 
+@needs_posix("links that everybody may make")
 def test_a_link_stays_a_link(capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "x.json").symlink_to(tmp_path / "real" / "x.json")
@@ -335,6 +339,7 @@ main(sys.argv[1:])
 
 
 @pytest.mark.slow
+@needs_posix("SIGKILL")
 @pytest.mark.parametrize("option", ["--output", "--save"])
 @pytest.mark.parametrize("existed", [True, False])
 def test_killed_in_the_middle_of_writing_it_leaves_no_half_written_file(
@@ -355,9 +360,13 @@ def test_killed_in_the_middle_of_writing_it_leaves_no_half_written_file(
 
 
 def unread_bytes(pipe: int) -> int:
+    import fcntl
+    import termios
+
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
+@needs_posix("named pipes")
 def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: Path) -> None:
     pipe, out = tmp_path / "data.txt", tmp_path / "x.json"
     os.mkfifo(pipe)
@@ -379,6 +388,7 @@ def test_interrupted_it_exits_with_2_and_writes_nothing(folder: Path, tmp_path: 
 
 
 @pytest.mark.slow
+@needs_posix("error of its own for a pipe that nobody reads")
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
@@ -401,6 +411,7 @@ def test_a_reader_that_has_gone_is_no_fault(folder: Path, arguments: list[str], 
 
 
 @pytest.mark.slow
+@needs_posix("error of its own for a pipe that nobody reads")
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
@@ -430,7 +441,10 @@ def everything_on(terminal: int) -> str:
 
 
 @pytest.mark.slow
+@needs_posix("pseudo-terminals")
 def test_a_bar_is_shown_on_a_terminal_alone(folder: Path) -> None:
+    import pty
+
     command = ["compare", "data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100", "--segment", "device"]
     shown, terminal = pty.openpty()
     with os.fdopen(terminal, "w") as stderr:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import as_process, in_process, made_rows, write_files
+from systems import needs_posix
 
 from ltr_metrics.io import write as writing
 
@@ -94,6 +95,7 @@ def _input_is_link(source: Path) -> str:
     return str(real)
 
 
+NEEDS_LINKS = needs_posix("links that everybody may make")
 NAMES = {
     "the same name": str,
     "another way": lambda source: f"../data/{source}",
@@ -122,7 +124,7 @@ def test_no_input_is_replaced_by_a_result(capsys: pytest.CaptureFixture[str], ca
     _refused(capsys, arguments, Path(source), source)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=NEEDS_LINKS) if "link" in n else n for n in NAMES])
 @pytest.mark.usefixtures("folder")
 def test_an_input_is_known_by_each_of_its_names(capsys: pytest.CaptureFixture[str], name: str) -> None:
     source = Path("data.csv")
@@ -176,6 +178,7 @@ def test_files_that_are_no_inputs_are_replaced(capsys: pytest.CaptureFixture[str
 # -- what is replaced ------------------------------------------------------------------------------
 
 
+@needs_posix("permissions of a group")
 @pytest.mark.parametrize("option", ["--output", "--save"])
 @pytest.mark.usefixtures("folder")
 def test_a_replaced_file_keeps_its_permissions(capsys: pytest.CaptureFixture[str], option: str) -> None:
@@ -188,6 +191,7 @@ def test_a_replaced_file_keeps_its_permissions(capsys: pytest.CaptureFixture[str
         assert target.stat().st_mode & 0o777 == mode
 
 
+@NEEDS_LINKS
 @pytest.mark.usefixtures("folder")
 def test_a_loop_of_links_is_no_target(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("one").symlink_to("two")
@@ -217,6 +221,7 @@ main(sys.argv[1:])
 """
 
 
+@needs_posix("limit of the size of files")
 @pytest.mark.parametrize("option", ["--output", "--save"])
 @pytest.mark.usefixtures("folder")
 def test_a_file_that_is_too_large_is_named(option: str) -> None:
@@ -307,6 +312,7 @@ def test_a_result_that_is_lost_is_an_error_with_a_remedy(stream: str, reason: st
 
 
 @pytest.mark.slow
+@needs_posix("limit of the size of files")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.usefixtures("folder")
 def test_a_disk_that_becomes_full_is_an_error(monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:

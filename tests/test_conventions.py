@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import re
+from pathlib import Path
 
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics.cli.metrics import CHOICES, choice_text, scope_text
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.requests import resolve
 
@@ -154,3 +158,26 @@ def test_no_field_of_a_convention_has_a_default() -> None:
     assert all(field.default is dataclasses.MISSING for field in dataclasses.fields(ltr.Convention))
     with pytest.raises(TypeError, match="missing"):
         ltr.Convention(name="mine")  # type: ignore[call-arg]
+
+
+def tables() -> str:
+    """The choices, their meanings and the metrics of all conventions, as tables in Markdown."""
+    conventions = ltr.CONVENTIONS.values()
+    choices = [(f"`{name}`", *(choice_text(convention, name) for convention in conventions)) for name in CHOICES]
+    meanings = [(f"`{name}`", text) for name, text in CHOICES.items()]
+    scopes = [(f"`{convention.name}`", scope_text(convention)) for convention in conventions]
+    parts = [(("choice", *ltr.CONVENTIONS), choices), (("choice", "meaning"), meanings), (("name", "metrics"), scopes)]
+    return "\n".join(
+        "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * len(heading), *rows))
+        for heading, rows in parts
+    )
+
+
+def test_the_tables_in_the_documentation_are_those_of_the_code() -> None:
+    page = Path(__file__).parent.parent / "docs" / "conventions.md"
+    text = page.read_text(encoding="utf-8")
+    begin, end = re.search(r"<!-- conventions:.*-->\n", text).end(), text.index("<!-- end of conventions -->")
+    if os.environ.get("UPDATE_DOCS"):
+        page.write_text(text[:begin] + tables() + text[end:], encoding="utf-8")
+        return
+    assert text[begin:end] == tables(), "run this test with UPDATE_DOCS=1"

@@ -41,7 +41,17 @@ import dask.array as da  # noqa: E402
 
 from ltr_metrics.dask import evaluate, evaluate_scores, whole_queries  # noqa: E402
 
-METRICS = ["ndcg@10", "ndcg_lin", "map", "mrr", "pfound(p_rel=yandex)@10", "p@3", "pair_accuracy", "mean_of(margin)@2"]
+METRICS = [
+    "ndcg@10",
+    "ndcg_lin",
+    "map",
+    "mrr",
+    "pfound(p_rel=yandex)@10",
+    "p@3",
+    "pair_accuracy",
+    "mean_of(margin)@2",
+    "sum_of(margin)",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -406,3 +406,32 @@ def test_a_subset_of_ids_of_another_type() -> None:
 def test_a_subset_of_what_is_no_id_is_refused(ids: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         of_four_queries().subset(ids)
+
+
+# -- the uncertainty of a mean -----------------------------------------------------------------------
+
+
+def test_the_standard_error_is_that_of_scipy_and_statsmodels() -> None:
+    import statsmodels.api as sm
+    from scipy.stats import sem
+
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=3)
+    plain = ltr.evaluate(y, X[:, 0], qid=qid, metrics=["ndcg@10", "err@10"])
+    assert plain.n_undefined["ndcg@10"] > 0
+    for name in plain:
+        assert plain.standard_error[name] == pytest.approx(sem(plain.per_query[name], nan_policy="omit"), rel=1e-12)
+    assert plain.standard_error["ndcg@10"] == plain.standard_error[ltr.NDCG(k=10)]
+
+    weight = np.random.default_rng(0).lognormal(size=40)
+    weighted = ltr.evaluate(y, X[:, 0], qid=qid, metrics="err@10", query_weight=weight)
+    fit = sm.WLS(weighted.per_query["err@10"], np.ones(40), weights=weight).fit(cov_type="HC1")
+    assert weighted["err@10"] == pytest.approx(fit.params[0], rel=1e-12)
+    assert weighted.standard_error["err@10"] == pytest.approx(fit.bse[0], rel=1e-12)
+
+
+def test_the_standard_error_of_part_of_the_queries() -> None:
+    y, s, group = [1, 0, 0, 1, 1, 0, 0, 0], [2, 1, 2, 1, 2, 1, 2, 1], [2, 2, 2, 2]
+    result = ltr.evaluate(y, s, group=group, metrics="mrr", by=["a", "a", "b", "b"], query_weight=[1, 1, 1, 0])
+    assert result.by["a"].standard_error["mrr"] == pytest.approx(0.25)  # of 1 and .5
+    assert np.isnan(result.by["b"].standard_error["mrr"])  # one query counts
+    assert result.subset([0, 1]).standard_error["mrr"] == pytest.approx(0.25)

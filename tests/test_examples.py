@@ -44,12 +44,18 @@ def letor(path: Path, seed: int) -> Path:
 def test_on_embedded_data(tmp_path: Path) -> None:
     shown = run("--out", tmp_path)
     assert {p.name for p in tmp_path.iterdir()} == WRITTEN
-    assert str(tmp_path) in shown
+    assert f"The report: {(tmp_path / 'report.html').as_uri()}\n" in shown  # a terminal opens it
     assert "Early stopping, best iteration is" in shown
     assert "Evaluated only: err@10" in shown
     summary = json.loads((tmp_path / "report.json").read_text())
-    assert list(summary["models"]) == ["early stopping", "grid search"]
+    assert list(summary["models"]) == ["today", "early stopping", "grid search"]
     assert summary["models"]["grid search"]["ndcg_exp@10"]["mean"] > 0.7
+    assert summary["comparison"]["baseline"] == "today"
+    verdicts = {(row["metric"], row["model"]): row["ci_low"] > 0 for row in summary["comparison"]["rows"]}
+    assert verdicts["ndcg_exp@10", "grid search"]  # what the demo is to show: a clear win,
+    assert not verdicts["err@10", "early stopping"]  # and a difference that is not clear
+    assert re.search(r"grid search, ndcg_exp@10: .*\n    This is a clear win: the whole interval is above 0\.", shown)
+    assert re.search(r"early stopping, err@10: .*\n    This is not clear: the interval contains 0\.", shown)
 
 
 @pytest.mark.slow
@@ -84,10 +90,14 @@ def test_the_wrong_use_is_explained() -> None:
     )
     assert done.returncode == 2
     assert "--valid and --test need --letor" in done.stderr
+    done = subprocess.run([sys.executable, str(EXAMPLE), "--today", "0"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--today must be the number of a feature, 1 to 20. Got 0." in done.stderr
 
 
 FURTHER = {
     "xgboost_early_stopping": ("xgboost", [], r"XGBRanker: best round (\d+), err@10 = 0\.\d{6}"),
+    "catboost_early_stopping": ("catboost", [], r"CatBoostRanker: best round (\d+), err@10 = 0\.\d{6}"),
     "sklearn_grid_search": ("sklearn", [], r"Best: {.*}, stopped after (\d+) rounds"),
     "optuna_search": ("optuna", ["--trials", "2"], r"Best of 2 trials: ndcg_exp@10 = 0\.\d{6}"),
     "dask_xgboost": ("distributed", [], r"Best round (\d+), err@10 = 0\.\d{6}"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems import needs_posix
 
 import ltr_metrics as ltr
 from benchmarks.gate import Family
@@ -30,6 +31,7 @@ PARTS: dict[str, tuple[Run, int]] = {  # with the number of cases
 
 @pytest.mark.slow
 @pytest.mark.integration
+@needs_posix("select for pipes")
 @pytest.mark.parametrize("part", PARTS)
 def test_no_part_finds_a_fault(tmp_path: Path, part: str) -> None:
     run, n_cases = PARTS[part]
@@ -67,6 +69,7 @@ def test_a_case_is_known_by_its_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+@needs_posix("select for pipes")
 @pytest.mark.parametrize(
     ("program", "answer"),
     [

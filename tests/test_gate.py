@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
+from scipy import stats
 
 import ltr_metrics as ltr
 from benchmarks import gate as measured
@@ -347,6 +348,80 @@ def test_each_segment_has_to_pass() -> None:
         gate(compared({"new": differences}), "ndcg@10 > 0", each_segment=True)
 
 
+def varied(weight: Any = None, **options: Any) -> tuple[np.ndarray, np.ndarray, ltr.Comparison]:
+    """A baseline and a model whose values vary from query to query, a few of them undefined."""
+    rng = np.random.default_rng(8)
+    base = rng.beta(4, 3, 120)
+    new = np.clip(base + rng.normal(0.01, 0.03, 120), 0, 1)
+    base[3] = new[5] = np.nan
+    models = {"base": result({NDCG: base}, weight=weight), "new": result({NDCG: new}, weight=weight)}
+    return base, new, ltr.compare(models, interval="t", **options)
+
+
+def test_a_margin_in_percent_is_of_the_baselines_uncertain_mean() -> None:
+    base, new, comparison = varied()
+    both = ~np.isnan(base + new)
+    for percent in (-3, -0.5, 0, 1, 2.5):
+        relative = new[both] - base[both] * (1 + percent / 100)
+        low, high = stats.t.interval(0.95, both.sum() - 1, relative.mean(), stats.sem(relative))
+        (above, below) = (gate(comparison, f"ndcg@10 {sign} {percent}%").checks[0] for sign in "><")
+        assert above.passed == (low > 0)
+        assert below.passed == (high < 0)
+        assert above.value == pytest.approx(percent / 100 + low / base[both].mean(), rel=1e-9)
+        assert below.value == pytest.approx(percent / 100 + high / base[both].mean(), rel=1e-9)
+        assert above.limit == percent / 100
+    assert "% of the baseline's mean" in above.reason
+
+
+def test_a_margin_in_percent_of_a_constant_baseline_is_the_absolute_one() -> None:
+    comparison = compared({"new": np.random.default_rng(1).normal(0.0, 0.05, 60)})
+    (relative,) = gate(comparison, "ndcg@10 > -2%").checks
+    (absolute,) = gate(comparison, "ndcg@10 > -0.01").checks
+    assert relative.passed == absolute.passed
+    assert relative.value * 0.5 == pytest.approx(absolute.value, abs=1e-9)
+
+
+def test_a_floor_is_for_the_whole_interval_of_the_mean() -> None:
+    base, new, comparison = varied()
+    values = new[~np.isnan(base + new)]
+    low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+    for limit, passes in ((low - 1e-6, True), (low + 1e-6, False), (values.mean(), False)):
+        (check,) = gate(comparison, f"mean(ndcg@10) > {limit:.9f}").checks
+        assert check.passed is passes
+        assert check.value == pytest.approx(low, rel=1e-9)
+    (check,) = gate(comparison, f"mean(ndcg@10) < {high + 1e-6:.9f}").checks
+    assert check.passed
+    assert check.reason.startswith(f"the mean is {values.mean():.6f}, its 95% interval from {low:.6f} to {high:.6f}")
+
+
+@pytest.mark.parametrize("rule", ["ndcg@10 > -1%", "mean(ndcg@10) > 0.55"])
+def test_equal_weights_and_clusters_of_one_query_change_no_verdict(rule: str) -> None:
+    plain = gate(varied()[2], rule).checks[0]
+    for comparison in (varied(weight=np.full(120, 3.0))[2], varied(cluster=np.arange(120))[2]):
+        check = gate(comparison, rule).checks[0]
+        assert check.value == pytest.approx(plain.value, rel=1e-12)
+        assert check.passed == plain.passed
+
+
+def test_what_has_too_little_data_for_a_percentage_or_a_floor() -> None:
+    nothing = {"base": result({NDCG: np.zeros(20)}), "new": result({NDCG: np.full(20, 0.1)})}
+    (check,) = gate(ltr.compare(nothing), "ndcg@10 > -1%").checks
+    assert not check.passed
+    assert "the baseline's mean is 0" in check.reason
+    same = {"base": result({NDCG: np.full(20, 0.4)}), "new": result({NDCG: np.full(20, 0.4)})}
+    (check,) = gate(ltr.compare(same), "mean(ndcg@10) >= 0.4").checks
+    assert not check.passed
+    assert "too few of 20 queries have a value other than 0.4" in check.reason
+    (check,) = gate(ltr.compare(same), "mean(ndcg@10) > 0.3").checks
+    assert check.passed
+
+
+def test_an_upside_down_model_fails_every_such_gate() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=200, random_state=0)
+    comparison = ltr.compare({"base": X[:, 0], "new": -X[:, 0]}, y, qid=qid, metrics="ndcg@10")
+    assert not any(gate(comparison, rule) for rule in ("ndcg@10 > -5%", "mean(ndcg@10) > 0.65", "ndcg@10 > -0.05"))
+
+
 @pytest.mark.parametrize(
     ("rule", "read"),
     [
@@ -358,6 +433,8 @@ def test_each_segment_has_to_pass() -> None:
         ("a: mrr > 0", ("a", "mrr", ">", 0.0, None)),
         ("x>y(: mrr > 0", ("x>y(", "mrr", ">", 0.0, None)),
         ("mean_of(a:b)@3 < 2", (None, "mean_of(a:b)@3", "<", 2.0, None)),
+        ("ndcg@10 > -1%", (None, "ndcg@10", ">", -0.01, None)),
+        ("new: mean( ndcg@10 ) >= 0.6", ("new", "ndcg@10", ">=", 0.6, None)),
     ],
 )
 def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
@@ -365,6 +442,8 @@ def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
     of = result.share_of
     shown = (result.model, result.metric, result.limit.sign, result.limit.number, of and (of.sign, of.number))
     assert shown == read
+    assert result.of_mean == ("mean(" in rule)
+    assert result.limit.is_relative == (rule.endswith("1%"))
     assert result.text == rule.partition(f"{result.model}")[2].lstrip(" :").rstrip() if result.model else rule.strip()
 
 
@@ -383,7 +462,8 @@ def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
         ("ndcg@10 => 0", r"a metric must stand before .* Got 'ndcg@10 =' at character 1"),
         ("ndcg@10 >> 0", r"a metric must stand before"),
         ("> 0", r"a metric must stand before .* Got nothing at character 1"),
-        ("ndcg@10 > -1%", r"not in percent.* Got '-1%' at character 11"),
+        ("mean(ndcg@10) > 60%", r"not in percent.* Got '60%' at character 17"),
+        ("mean() > 0.6", r"a metric must stand before .* Got nothing at character 6"),
         ("share(ndcg@10 < -10%) < 5%", r"not in percent.* Got '-10%' at character 17"),
         ("share(ndcg@10 < -0.1) < 5", r"a share is between 0 and 1.* Got '5' at character 25"),
         ("share(ndcg@10 < -0.1) < -0.5", r"a share is between 0 and 1"),

@@ -23,6 +23,9 @@ pytestmark = pytest.mark.integration
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
 from ltr_metrics.xgboost import Monitor, custom_metric  # noqa: E402
 
+catboost = pytest.importorskip("catboost", reason="catboost is not installed")
+from ltr_metrics.catboost import EvalMetric  # noqa: E402
+
 METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr", "rbp", "pair_accuracy"]
 LIGHTGBM = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "seed": 0}
 XGBOOST = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1, "seed": 0}
@@ -105,6 +108,36 @@ def nan_in_round_2(round_: int) -> float:
     return float("nan") if round_ == 2 else 0.1
 
 
+def catboost_ranker(train: Data, valid: Data, make: Any, diverge: bool = False) -> dict[str, list[float]]:
+    """CatBoost logs the first metric, and a log has the others. Its error holds the text of ours."""
+    log = ltr.PerQueryLog()
+    metric = make(valid, log)
+    if diverge:  # CatBoost's own training never gives a NaN score
+        nan = np.full(len(valid.y), np.nan)
+        metric.evaluate((nan,), np.asarray(valid.y, dtype=np.float32), None)
+    pools = [catboost.Pool(part.X, part.y, group_id=part.qid) for part in (train, valid)]
+    options = {"iterations": ROUNDS, "loss_function": "QueryRMSE" if train.qid is not None else "RMSE"}
+    model = catboost.CatBoostRanker(
+        **options, eval_metric=metric, thread_count=1, verbose=False, allow_writing_files=False, use_best_model=False
+    )
+    try:
+        model.fit(pools[0], eval_set=pools[1])
+    except catboost.CatBoostError as error:
+        raise _error_in(error) from error
+    history = {str(m): list(np.nanmean(log.values("validation", m), axis=1)) for m in metric.metrics.request.metrics}
+    first = next(iter(history))
+    assert history[first] == pytest.approx(model.evals_result_["validation"][first], rel=1e-12)
+    return history
+
+
+def _error_in(error: catboost.CatBoostError) -> Exception:
+    """Return the error whose traceback CatBoost's message ends with."""
+    name, _, message = str(error).strip().rpartition("ltr_metrics.")[2].partition(": ")
+    return {"LtrValueError": ltr.LtrValueError, "LtrTypeError": ltr.LtrTypeError}.get(
+        name.rpartition(".")[2].replace("UndefinedMeanError", "LtrValueError"), ValueError
+    )(message or str(error))
+
+
 def scikit_learn(train: Data, valid: Data, scorer: Any, diverge: bool = False) -> dict[str, list[float]]:
     if train.qid is None:
         model = lgb.LGBMRegressor(n_estimators=ROUNDS, verbose=-1, n_jobs=1).fit(train.X, train.y)
@@ -133,6 +166,11 @@ HOSTS = {
         xgboost_ranker,
         lambda metrics, **options: lambda data: Monitor(metrics, data.X, data.y, qid=data.qid, **options),
         "ltr_metrics.xgboost.Monitor",
+    ),
+    "CatBoostRanker": Host(
+        catboost_ranker,
+        lambda metrics, **options: lambda data, log: EvalMetric(metrics, (data.y, data.qid), **{"log": log} | options),
+        "ltr_metrics.catboost.EvalMetric",
     ),
     "scikit-learn": Host(scikit_learn, make_scorer, "ltr_metrics.sklearn.make_scorer"),
 }
@@ -183,6 +221,8 @@ class TestBadInput:
             made = host.adapter(*args, **options)
             if host.name.endswith("Monitor"):
                 made(split[1])
+            elif host.name.endswith("EvalMetric"):
+                made(split[1], options.get("log"))
 
         with pytest.raises(ltr.LtrValueError, match="Did you mean 'ndcg'"):
             make("ndgc@10")
@@ -190,6 +230,8 @@ class TestBadInput:
             make("mrr", ties="docid")
         with pytest.raises(ltr.LtrValueError, match="no host passes to a metric"):
             make("mean_of(price)")
+        with pytest.raises(ltr.LtrValueError, match="sum_of needs columns, which no host passes"):
+            make("sum_of(price)")
         with pytest.raises(ltr.LtrTypeError, match="log must be a PerQueryLog"):
             make("mrr", log=[])
 
@@ -199,9 +241,12 @@ class _PredictsColumns:
         return np.column_stack([X[:, 0], X[:, 1]])
 
 
-@pytest.mark.parametrize("name", [name for name in HOSTS if name != "XGBRanker"])
+BOUND_TO_DATA = ("XGBRanker", "CatBoostRanker")  # their adapters get the data when they are created
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTS if name not in BOUND_TO_DATA])
 def test_several_scores_a_row(name: str, split: tuple[Data, Data]) -> None:
-    """All adapters have one wording; that of the Monitor is tested in test_xgboost.py."""
+    """All adapters have one wording; test_xgboost.py and test_catboost.py test those of the other two."""
     X, y, qid = split[1]
     metric, group = HOSTS[name].adapter("mrr"), split[1].group
     calls: dict[str, Callable[[], Any]] = {
@@ -222,20 +267,27 @@ CALLED_IN_TRAINING = ["lgb.train", "LGBMRanker", "xgb.train"]
 @pytest.mark.parametrize("place", CALLED_IN_TRAINING)
 def test_the_wrong_hosts_callable(place: str, given: str, split: tuple[Data, Data]) -> None:
     """The error names the right one."""
+    adapter = adapter_for(given, split[1])
     if given == place:
-        assert HOSTS[place].run(*split, HOSTS[given].adapter("mrr"))["mrr"]
+        assert HOSTS[place].run(*split, adapter)["mrr"]
         return
     with pytest.raises(ltr.LtrTypeError, match=HOSTS[place].name.replace(".", r"\.")):
-        HOSTS[place].run(*split, HOSTS[given].adapter("mrr"))
+        HOSTS[place].run(*split, adapter)
+
+
+def adapter_for(host: str, valid: Data) -> Any:
+    """Return what a user of that host would pass."""
+    adapter = HOSTS[host].adapter("mrr")
+    if host == "XGBRanker":
+        return adapter(valid)
+    return adapter(valid, None) if host == "CatBoostRanker" else adapter
 
 
 @pytest.mark.parametrize("given", HOSTS)
 def test_a_function_as_the_metric_of_xgbranker(given: str, split: tuple[Data, Data]) -> None:
     """XGBRanker calls it once a query, and averages by query size: only the Monitor can be right."""
     train, valid = split
-    adapter = HOSTS[given].adapter("mrr")
-    if given == "XGBRanker":
-        adapter = adapter(valid)
+    adapter = adapter_for(given, valid)
     model = xgb.XGBRanker(n_estimators=2, n_jobs=1, eval_metric=adapter)
     with pytest.raises(ltr.LtrTypeError, match=r"ltr_metrics\.xgboost\.Monitor"):
         model.fit(train.X, train.y, qid=train.qid, eval_set=[(valid.X, valid.y)], eval_qid=[valid.qid], verbose=False)
@@ -247,7 +299,7 @@ def test_a_hosts_metric_as_scoring(given: str, split: tuple[Data, Data]) -> None
     model = lgb.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1)
     with pytest.raises(ltr.LtrTypeError, match=r"ltr_metrics\.sklearn\.make_scorer"):
         cross_validate(
-            model, X, y, groups=qid, cv=GroupKFold(2), scoring=HOSTS[given].adapter("mrr"), error_score="raise"
+            model, X, y, groups=qid, cv=GroupKFold(2), scoring=adapter_for(given, split[1]), error_score="raise"
         )
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from pyarrow import feather, ipc
+from systems import needs_posix
 
 import ltr_metrics as ltr
 from ltr_metrics.io import compressed, read_letor, read_scores, read_table, write_whole
@@ -503,6 +504,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
     write_whole(tmp_path / ("\N{SNOWMAN}" * 80), "a name of 240 bytes")
 
 
+@needs_posix("handles of folders")
 def test_a_file_is_on_the_disk_before_it_replaces_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, done, sync, rename = tmp_path / "out.txt", [], os.fsync, Path.replace
 
@@ -521,6 +523,7 @@ def test_a_file_is_on_the_disk_before_it_replaces_another(tmp_path: Path, monkey
     assert done == [len("content"), "renamed", "the folder"]
 
 
+@needs_posix("handles of folders")
 @pytest.mark.parametrize("error", [errno.EINVAL, errno.EIO])
 def test_a_folder_that_cannot_be_flushed_is_an_error_if_its_disk_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
@@ -542,6 +545,7 @@ def test_a_folder_that_cannot_be_flushed_is_an_error_if_its_disk_fails(
     assert path.read_text() == "content"
 
 
+@needs_posix("umask for groups")
 def test_a_new_file_has_the_permissions_of_the_umask_which_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -556,6 +560,7 @@ def test_a_new_file_has_the_permissions_of_the_umask_which_is_left_alone(
     assert (tmp_path / "new.txt").stat().st_mode & 0o777 == 0o640
 
 
+@needs_posix("permissions of a group")
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o777])
 def test_a_replaced_file_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "out.txt"
@@ -565,6 +570,7 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path, mode: int) -> Non
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("after", mode)
 
 
+@needs_posix("permissions of a group")
 @pytest.mark.parametrize("may_change_group", [True, False])
 def test_a_replaced_file_keeps_its_group_or_gives_another_one_no_access(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, may_change_group: bool
@@ -586,6 +592,7 @@ def test_a_replaced_file_keeps_its_group_or_gives_another_one_no_access(
     assert path.stat().st_mode & 0o777 == (0o664 if may_change_group else 0o644)
 
 
+@needs_posix("links that everybody may make")
 def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     link, real = tmp_path / "link", tmp_path / "folder" / "real"
@@ -597,6 +604,7 @@ def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == [tmp_path / "folder", real, link]
 
 
+@needs_posix("named pipes")
 def test_what_cannot_be_replaced_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loop, pipe, kept = tmp_path / "loop", tmp_path / "pipe", tmp_path / "kept"
     loop.symlink_to(loop)

@@ -21,7 +21,7 @@ LAYERS = (
     ("metrics", "io"),
     ("evaluation",),
     ("analysis", "interleaving", "_hosts"),
-    ("lightgbm", "xgboost", "sklearn", "dask", "spark", "curves"),
+    ("lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark", "curves"),
     ("report",),
     ("cli", "__main__"),
 )
@@ -93,7 +93,17 @@ def run(code: str) -> str:
 
 def test_the_core_loads_neither_hosts_nor_tables() -> None:
     loaded = run("import sys, ltr_metrics; print(*sorted({m.partition('.')[0] for m in sys.modules}))").split()
-    assert not {"lightgbm", "xgboost", "sklearn", "pandas", "scipy", "matplotlib", "pyarrow", "click"} & set(loaded)
+    assert not {
+        "lightgbm",
+        "xgboost",
+        "catboost",
+        "sklearn",
+        "pandas",
+        "scipy",
+        "matplotlib",
+        "pyarrow",
+        "click",
+    } & set(loaded)
     third_party = {m for m in loaded if m not in sys.stdlib_module_names and not m.startswith(("_", "sitecustomize"))}
     assert third_party <= {"ltr_metrics", "numpy", "cython_runtime"}
 

@@ -115,10 +115,13 @@ class _Fitted:
 def test_the_example_on_fold_1(data: Path, tmp_path: Path) -> None:
     s = [str(data / "mq2008" / f"S{i}.txt.xz") for i in range(1, 6)]
     example = Path(__file__).parent.parent / "examples" / "lightgbm_early_stopping.py"
-    command = [sys.executable, str(example), "--letor", *s[:3], "--valid", s[3], "--test", s[4], "--out", str(tmp_path)]
+    command = [sys.executable, str(example), "--letor", *s[:3], "--valid", s[3], "--test", s[4], "--today", "25"]
+    command += ["--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "report.json").read_text())
     for metric, of_metric in summary["models"]["early stopping"].items():
-        assert re.search(rf"^{re.escape(metric)} +{of_metric['mean']:.6f} ", done.stdout, flags=re.MULTILINE)
-    assert "Differences to grid search over 156 queries." in done.stdout
+        today = summary["models"]["today"][metric]["mean"]
+        row = rf"^{re.escape(metric)} +early stopping +{today:.4f}  {of_metric['mean']:.4f} "
+        assert re.search(row, done.stdout, flags=re.MULTILINE)
+    assert "Differences to today over 156 queries." in done.stdout

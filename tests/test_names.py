@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ NAMES = {
     "mean_of(margin)@10": "mean_of(margin)@10",
     "mean_of(column=margin.2-x)": "mean_of(margin.2-x)",
     "mean_of(7)@1": "mean_of(7)@1",
+    "sum_of(revenue)@10": "sum_of(revenue)@10",
     "auc": "pair_accuracy",
     "tau": "kendall",
     "rho": "spearman",
@@ -135,6 +137,7 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.PFound(p_rel=[]), "p_rel table of pfound must be one finite number"),
         (lambda: ltr.PFound(max_grade=2), "max_grade of pfound is for p_rel=exp"),
         (lambda: ltr.MeanOf(column="a b"), "name a column in letters"),
+        (lambda: ltr.SumOf(column=""), "sum_of must name a column in letters"),
         (lambda: ltr.metric("mean_of@10"), r"must give the column: write mean_of\(column\)@10"),
         (lambda: ltr.metric("rprec@10"), "rprec has no cutoff"),
         (lambda: ltr.metric("kendall(k=3)"), "kendall has no parameter 'k'"),
@@ -170,7 +173,7 @@ def test_available_metrics() -> None:
     for info in infos.values():
         assert info.summary.endswith(".") or ";" in info.summary
         for name in (info.name, *info.aliases):
-            inside = "(margin)" if info.name == "mean_of" else ""
+            inside = "(margin)" if info.name in ("mean_of", "sum_of") else ""
             assert isinstance(ltr.metric(name + inside), ltr.Metric)
 
 
@@ -192,3 +195,23 @@ def test_available_metrics() -> None:
 def test_names_that_are_nested_or_long_are_refused(name: str) -> None:
     with pytest.raises(ltr.LtrValueError):
         ltr.metric(name)
+
+
+def names_in_the_definitions() -> dict[frozenset[str], str]:
+    """Return the names of each metric, without cutoffs, and its section in docs/definitions.md."""
+    page = (Path(__file__).parent.parent / "docs" / "definitions.md").read_text(encoding="utf-8")
+    sections = {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-"): text
+        for heading, text in re.findall(r"^### (.*)\n((?:(?!#{2,3} ).*\n)*)", page, flags=re.MULTILINE)
+    }
+    rows = re.findall(r"^\| (`.*) \| \[.*\]\(#(.*)\) \|$", page, flags=re.MULTILINE)
+    return {frozenset(re.findall(r"`(\w+)", names)): sections[anchor] for names, anchor in rows}
+
+
+def test_the_definitions_have_a_section_for_each_metric_with_all_of_its_names_and_parameters() -> None:
+    sections = names_in_the_definitions()
+    infos = {frozenset({info.name, *info.aliases}): info for info in ltr.available_metrics()}
+    assert sections.keys() == infos.keys()
+    for names, info in infos.items():
+        optional = {name for name, default in info.parameters.items() if default is not ...}
+        assert {name for name in optional - {"k"} if f"`{name}`" not in sections[names]} == set(), info.name

@@ -19,7 +19,7 @@ from ltr_metrics.sklearn import QueryRanker, make_scorer
 pytestmark = pytest.mark.integration
 
 ROUNDS = 12
-HOSTS = ["LGBMRanker", "LGBMRegressor", "XGBRanker", "XGBRegressor"]
+HOSTS = ["LGBMRanker", "LGBMRegressor", "XGBRanker", "XGBRegressor", "CatBoostRanker", "CatBoostRegressor"]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,10 @@ def of_host(host: str, **settings: Any) -> Any:
     if host.startswith("LGBM"):
         quiet = {"n_estimators": ROUNDS, "verbose": -1, "n_jobs": 1, "min_child_samples": 5, "learning_rate": 0.3}
         return getattr(lgb, host)(**quiet | settings)
+    if host.startswith("CatBoost"):
+        catboost = pytest.importorskip("catboost", reason="catboost is not installed")
+        quiet = {"iterations": ROUNDS, "verbose": False, "allow_writing_files": False, "thread_count": 1}
+        return getattr(catboost, host)(**quiet | {"depth": 3, "learning_rate": 0.3} | settings)
     xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed")
     return getattr(xgboost, host)(**{"n_estimators": ROUNDS, "n_jobs": 1, "max_depth": 3} | settings)
 
@@ -39,7 +43,14 @@ def predictions(model: Any, X: np.ndarray) -> list[np.ndarray]:
     """Scores after each round."""
     if isinstance(model, lgb.LGBMModel):
         return [model.predict(X, num_iteration=i + 1) for i in range(ROUNDS)]
+    if hasattr(model, "staged_predict"):
+        return [model.predict(X, ntree_end=i + 1) for i in range(ROUNDS)]
     return [model.predict(X, iteration_range=(0, i + 1)) for i in range(ROUNDS)]
+
+
+def history_of(made: QueryRanker, metric: str) -> list[float]:
+    history = made.estimator_.evals_result_["validation"]
+    return history[metric]
 
 
 def best_of(values: list[float], patience: int) -> int:
@@ -108,20 +119,21 @@ def test_weights_and_scores_to_start_from(host: str, rows: Rows) -> None:
     X, y, qid = rows
     rng = np.random.default_rng(1)
     # LightGBM's predictions leave out the scores to start from, XGBoost's the scores to start from of the training.
-    start = {"init_score" if host.startswith("LGBM") else "base_margin": rng.random(len(y))}
+    name = {"LGBM": "init_score", "XGBR": "base_margin", "CatB": "baseline"}[host[:4]]
+    start = {name: rng.random(len(y))}
     weight = {"sample_weight": np.where(qid % 3, 0.1, 5.0) * rng.random(len(y))}
-    estimator = of_host(host) if host.startswith("LGBM") else of_host(host, base_score=0.0)
+    estimator = of_host(host, base_score=0.0) if host.startswith("XGB") else of_host(host)
     for given in (weight, start, weight | start):
         made = QueryRanker(estimator, early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
         made.fit(X, y, qid=qid, **given)
         held = np.isin(qid, made.validation_qid_)
         best, model, values = scan(estimator, rows, held, "mrr", ROUNDS, **given)
-        np.testing.assert_allclose(made.estimator_.evals_result_["validation"]["mrr"], values, rtol=1e-12)
+        np.testing.assert_allclose(history_of(made, "mrr"), values, rtol=1e-12)
         assert made.n_rounds_ == best + 1
         np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
 
 
-@pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker"])
+@pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_in_every_fold_of_a_grid_search(host: str, n_jobs: int | None, rows: Rows) -> None:
     X, y, qid = rows
@@ -142,13 +154,15 @@ def test_in_every_fold_of_a_grid_search(host: str, n_jobs: int | None, rows: Row
     assert len(search.best_estimator_.validation_qid_) == 9
 
 
-@pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker"])
+@pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
 class TestWhatIsLeftBehind:
     def test_no_data_in_the_fitted_estimator(self, host: str, rows: Rows) -> None:
         X, y, qid = rows
         heard = []
         given: dict[str, Any] = {}
-        if host == "LGBMRanker":
+        if host == "CatBoostRanker":
+            estimator, given = of_host(host), {"callbacks": [Rounds(heard)]}
+        elif host == "LGBMRanker":
             estimator, given = of_host(host), {"callbacks": [lambda env: heard.append(env.iteration)]}
         else:
             estimator = of_host(host, callbacks=[listener(heard)])
@@ -172,9 +186,24 @@ class TestWhatIsLeftBehind:
         X, y, qid = rows
         made = QueryRanker(of_host(host), early_stopping_rounds=2, metric="mrr", random_state=0).fit(X, y, qid=qid)
         log = made.estimator_.evals_result_
-        assert {data: list(metrics) for data, metrics in log.items()} == {"validation": ["mrr"]}
+        if host == "CatBoostRanker":  # which always logs the metric of its loss, too
+            assert set(log["validation"]) == {"mrr", "NDCG:type=Base"}
+            assert log["learn"] == {"mrr": [-1] * len(log["validation"]["mrr"])}
+        else:
+            assert {data: list(metrics) for data, metrics in log.items()} == {"validation": ["mrr"]}
         held = np.isin(qid, made.validation_qid_)
         assert max(log["validation"]["mrr"]) == made.score(X[held], y[held], qid[held])
+
+
+class Rounds:
+    """A callback of CatBoost."""
+
+    def __init__(self, heard: list[int]) -> None:
+        self.heard = heard
+
+    def after_iteration(self, info: Any) -> bool:
+        self.heard.append(info.iteration)
+        return True
 
 
 def listener(heard: list[int]) -> Any:
@@ -304,6 +333,72 @@ class TestCallbacksOfTheUsers:
         assert heard == list(range(ROUNDS))
 
 
+class TestCatBoost:
+    @pytest.mark.filterwarnings("ignore:Regression loss .* ignores an important ranking parameter:RuntimeWarning")
+    @pytest.mark.parametrize("loss", ["QueryRMSE", "PairLogit", "RMSE", "StochasticRank:metric=NDCG"])
+    def test_losses(self, loss: str, rows: Rows) -> None:
+        X, y, qid = rows
+        estimator = of_host("CatBoostRanker", loss_function=loss)
+        made = QueryRanker(estimator, early_stopping_rounds=2, metric="mrr", random_state=1).fit(X, y, qid=qid)
+        best, model, values = scan(estimator, rows, np.isin(qid, made.validation_qid_), "mrr", 2)
+        history = history_of(made, "mrr")
+        np.testing.assert_allclose(history, values[: len(history)], rtol=1e-12)
+        assert made.n_rounds_ == made.estimator_.tree_count_ == made.best_iteration_ + 1 == best + 1
+        np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
+
+    def test_categories(self, rows: Rows) -> None:
+        X, y, qid = rows
+        inputs = frame(X, qid).assign(kind=np.where(X[:, 0] > 0, "a", "b"))
+        estimator = of_host("CatBoostRanker", cat_features=("kind",))
+        made = QueryRanker(estimator, early_stopping_rounds=2, metric="mrr", random_state=1).fit(inputs, y)
+        held = np.isin(qid, made.validation_qid_)
+        assert max(history_of(made, "mrr")) == pytest.approx(made.score(inputs[held], y[held]), rel=1e-12)
+
+    def test_its_own_metric_gives_way(self, rows: Rows) -> None:
+        X, y, qid = rows
+        estimator = of_host("CatBoostRanker", eval_metric="PFound", use_best_model=False)
+        plain = of_host("CatBoostRanker")
+        made, expected = (
+            QueryRanker(each, early_stopping_rounds=2, metric="mrr", random_state=0).fit(X, y, qid=qid)
+            for each in (estimator, plain)
+        )
+        assert history_of(made, "mrr") == history_of(expected, "mrr")
+        assert made.n_rounds_ == made.estimator_.tree_count_ == expected.n_rounds_
+        assert made.estimator.get_params()["eval_metric"] == "PFound"
+
+    def test_the_fitted_estimator_is_fitted_again(self, rows: Rows) -> None:
+        X, y, qid = rows
+        made = QueryRanker(of_host("CatBoostRanker"), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
+        again = clone(made.estimator_)
+        order = np.argsort(qid)
+        with pytest.raises(Exception, match="belongs to a training of QueryRanker that has ended. Set the eval_metric"):
+            again.fit(X[order], y[order], group_id=qid[order])
+        again.set_params(eval_metric="NDCG").fit(X[order], y[order], group_id=qid[order])
+
+    @pytest.mark.filterwarnings("ignore:CatBoostPruningCallback is experimental")
+    @pytest.mark.parametrize("threshold", [0, 1])
+    def test_pruning(self, threshold: int, rows: Rows) -> None:
+        """Optuna's callback stops CatBoost, and check_pruned raises after the fit."""
+        X, y, qid = rows
+        optuna = pytest.importorskip("optuna", reason="optuna is not installed")
+        reason = "optuna-integration is not installed"
+        pruning = pytest.importorskip("optuna_integration.catboost", reason=reason).CatBoostPruningCallback
+        histories = []
+
+        def objective(trial: Any) -> float:
+            callback = pruning(trial, "ndcg_exp@10")
+            made = QueryRanker(of_host("CatBoostRanker"), early_stopping_rounds=3, random_state=0)
+            made.fit(X, y, qid=qid, callbacks=[callback])
+            histories.append(history_of(made, "ndcg_exp@10"))
+            callback.check_pruned()
+            return made.score(X, y, qid=qid)
+
+        trial = TestCallbacksOfTheUsers().trial_of(optuna, objective, threshold)
+        assert (trial.state == optuna.trial.TrialState.PRUNED) == bool(threshold)
+        assert list(trial.intermediate_values.values()) == histories[0]
+        assert (len(histories[0]) == 1) == bool(threshold)
+
+
 def test_the_model_of_xgboost_ends_with_its_best_round(rows: Rows) -> None:
     X, y, qid = rows
     made = QueryRanker(of_host("XGBRanker"), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
@@ -350,7 +445,7 @@ class TestErrors:
         with pytest.raises(ltr.LtrValueError, match="at least 2 queries.* Got 1"):
             ranker(early_stopping_rounds=2).fit(X, y, qid=y * 0)
 
-    @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker"])
+    @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
     def test_nothing_to_watch(self, host: str, rows: Rows) -> None:
         X, y, qid = rows
         made = QueryRanker(of_host(host), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
@@ -360,15 +455,20 @@ class TestErrors:
         ):
             made.fit(X, without, qid=qid)
 
-    @pytest.mark.parametrize("estimator", ["CatBoostRanker", "LinearRegression"])
-    def test_another_host(self, estimator: str, rows: Rows) -> None:
+    def test_another_host(self, rows: Rows) -> None:
         X, y, qid = rows
-        other: Any = LinearRegression()
-        if estimator == "CatBoostRanker":
-            other = pytest.importorskip("catboost", reason="catboost is not installed").CatBoostRanker()
-        message = f"is for estimators of LightGBM and XGBoost.* Got a {estimator}.*early_stopping_rounds=None"
+        message = "is for estimators of LightGBM, XGBoost and CatBoost.* Got a LinearRegression.*rounds=None"
         with pytest.raises(ltr.LtrTypeError, match=message):
-            QueryRanker(other, early_stopping_rounds=2).fit(X, y, qid=qid)
+            QueryRanker(LinearRegression(), early_stopping_rounds=2).fit(X, y, qid=qid)
+
+    @pytest.mark.parametrize("name", ["od_wait", "early_stopping_rounds"])
+    def test_a_second_stopping_of_catboost(self, name: str, rows: Rows) -> None:
+        X, y, qid = rows
+        message = f"so is CatBoostRanker by {name}=5. Set it on QueryRanker"
+        with pytest.raises(ltr.LtrValueError, match=message):
+            QueryRanker(of_host("CatBoostRanker", **{name: 5}), early_stopping_rounds=2).fit(X, y, qid=qid)
+        with pytest.raises(ltr.LtrValueError, match="so is CatBoostRanker by early_stopping_rounds=5"):
+            QueryRanker(of_host("CatBoostRanker"), early_stopping_rounds=2).fit(X, y, qid=qid, early_stopping_rounds=5)
 
     @pytest.mark.parametrize(
         ("host", "settings"),
@@ -394,7 +494,7 @@ class TestErrors:
         with pytest.raises(ltr.LtrValueError, match=f"so is {host} by early_stopping_rounds=5. Set it on QueryRanker"):
             made.fit(X, y, qid=qid)
 
-    @pytest.mark.parametrize("host", HOSTS)
+    @pytest.mark.parametrize("host", HOSTS[:4])  # CatBoost has no such callback
     def test_a_second_stopping_by_a_callback(self, host: str, rows: Rows) -> None:
         X, y, qid = rows
         fit: dict[str, Any] = {}

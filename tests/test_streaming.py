@@ -31,8 +31,18 @@ from ltr_metrics.io.sorted_tables import TableColumns, sorted_tables
 
 pytestmark = pytest.mark.integration
 
-METRICS = ["ndcg@10", "ndcg_lin", "map", "mrr", "pfound(p_rel=yandex)@10", "p@3", "pair_accuracy", "mean_of(margin)@2"]
-OF_LETOR = METRICS[:-1]
+METRICS = [
+    "ndcg@10",
+    "ndcg_lin",
+    "map",
+    "mrr",
+    "pfound(p_rel=yandex)@10",
+    "p@3",
+    "pair_accuracy",
+    "mean_of(margin)@2",
+    "sum_of(margin)",
+]
+OF_LETOR = METRICS[:-2]
 RELAXED = settings(examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.cache import Cache
+from ltr_metrics._engine.cache import Cache, cached
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 
@@ -38,8 +38,7 @@ QUERIES_IN_A_BATCH = 8_000  # queries whose first ranks fill the cache
 
 def batches_of(queries: LabelledQueries, n_threads: int = 1) -> list[Batch]:
     """Cut the queries into blocks and these into batches, the first time that they are needed."""
-    max_cells = CELLS_IN_A_BLOCK if n_threads == 1 else CELLS_IN_A_SHARED_BLOCK
-    return queries.cached(("batches", max_cells), lambda: _cut_into_batches(queries, max_cells))
+    return _cut_into_batches(queries, CELLS_IN_A_BLOCK if n_threads == 1 else CELLS_IN_A_SHARED_BLOCK)
 
 
 def blocks_of(queries: LabelledQueries) -> list[Block]:
@@ -47,6 +46,7 @@ def blocks_of(queries: LabelledQueries) -> list[Block]:
     return [block for batch in batches_of(queries) for block in batch.blocks]
 
 
+@cached
 def _cut_into_batches(queries: LabelledQueries, max_cells: int) -> list[Batch]:
     batches: list[Batch] = []
     blocks: list[Block] = []
@@ -59,6 +59,14 @@ def _cut_into_batches(queries: LabelledQueries, max_cells: int) -> list[Batch]:
             batches.append(Batch.of(queries, blocks))
             blocks, n_cells = [], 0
     return batches
+
+
+@cached
+def position_in_blocks(queries: LabelledQueries) -> IntArray:
+    """Return the position of each query in the order of the blocks, which does not depend on their sizes."""
+    position = np.empty(queries.n_queries, dtype=np.intp)
+    position[np.argsort(queries.n_retrieved, kind="stable")] = np.arange(queries.n_queries)
+    return position
 
 
 def _cut_by_length(lengths: IntArray, max_cells: int) -> list[IntArray]:
@@ -78,16 +86,14 @@ def _cut_by_length(lengths: IntArray, max_cells: int) -> list[IntArray]:
     return members
 
 
+@cached
 def ideal_rankings(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
     """Return the ideal rankings: for queries of similar length, their positions and grade indices by rank.
 
     The matrices are (queries x documents), of all documents, retrieved or not, in descending order
     of grade. They are padded with 0, "no document".
     """
-    return queries.cached(
-        "ideal rankings",
-        lambda: [(m, _sort_by_grade(queries, m)) for m in _cut_by_length(queries.sizes, CELLS_IN_A_BLOCK)],
-    )
+    return [(m, _sort_by_grade(queries, m)) for m in _cut_by_length(queries.sizes, CELLS_IN_A_BLOCK)]
 
 
 def _sort_by_grade(queries: LabelledQueries, members: IntArray) -> AnyArray:
@@ -125,9 +131,10 @@ class Block(Cache):
         self.n_ranked: IntArray = queries.n_retrieved[members]
         self.width = max(1, int(self.n_ranked.max()))
 
+    @cached
     def at_least(self, lowest: int) -> RelevantOffsets:
         """Return the offsets of the ranked documents whose grade index is at least this."""
-        return self.cached(("at least", lowest), lambda: RelevantOffsets.of(self, lowest))
+        return RelevantOffsets.of(self, lowest)
 
 
 class RelevantOffsets(NamedTuple):

@@ -237,12 +237,26 @@ def as_document_ids(values: Any, n_rows: int) -> AnyArray:
 
 
 def qid_to_group(qid: Any) -> IntArray:
-    """Return the sizes of queries from an id a row; the rows of a query must follow each other.
+    """Return the sizes of the queries from one id per row; the rows of a query must be consecutive.
+
+    Parameters
+    ----------
+    qid : array-like of shape (n_rows,)
+        One id per row. The rows of a query are consecutive.
+
+    Returns
+    -------
+    ndarray of int of shape (n_queries,)
+        Number of rows of each query, in order of first appearance.
 
     Raises
     ------
     LtrValueError
         If the rows of a query are scattered: sizes cannot describe them.
+
+    See Also
+    --------
+    group_to_qid : The inverse.
 
     Examples
     --------
@@ -266,7 +280,26 @@ def qid_to_group(qid: Any) -> IntArray:
 
 
 def group_to_qid(group: Any) -> IntArray:
-    """Return an id a row, 0, 1, ..., from the sizes of queries.
+    """Return one query id per row, 0, 1, ..., from the sizes of the queries.
+
+    Parameters
+    ----------
+    group : array-like of int
+        Sizes of the queries, whose rows are consecutive.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+        Ascending ids.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If a size is not a whole number of at least 1.
+
+    See Also
+    --------
+    qid_to_group : The inverse.
 
     Examples
     --------

@@ -23,6 +23,17 @@ class Positions:
         for a document that was not shown: it has no rank, but counts among the relevant documents
         and in the ideal ranking. The documents of a query have different positions.
 
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        On evaluation: if a position is not a whole number, or two documents of a query have the
+        same.
+
+    See Also
+    --------
+    evaluate : Evaluate one ranking.
+    compare : Compare rankings with models.
+
     Examples
     --------
     >>> import ltr_metrics as ltr

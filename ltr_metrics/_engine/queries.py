@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import (
     AnyArray,
     BoolArray,
@@ -129,11 +130,15 @@ class LabelledQueries(GroupedRows):
 
     def count_by_query(self, is_counted: BoolArray) -> IntArray:
         """Count the documents of each query whose grade is counted (one flag a distinct grade)."""
-        return self.cached(("count", is_counted.tobytes()), lambda: self._count(is_counted, None))
+        return self._count_all(is_counted.tobytes())
 
     def count_ranked(self, is_counted: BoolArray) -> IntArray:
         """Count the documents of each query that have a rank and whose grade is counted."""
         return self.count_by_query(is_counted) if self.retrieved is None else self._count(is_counted, self.retrieved)
+
+    @cached
+    def _count_all(self, is_counted: bytes) -> IntArray:
+        return self._count(np.frombuffer(is_counted, dtype=np.bool_), None)
 
     def _count(self, is_counted: BoolArray, among: BoolArray | None) -> IntArray:
         flags = np.concatenate(([False], is_counted))[self.grade_index]
@@ -241,11 +246,10 @@ class LabelledQueries(GroupedRows):
 
     # -- further columns -------------------------------------------------------------------------
 
+    @cached
     def column(self, name: str) -> FloatArray:
-        """Return one of `columns`, checked the first time that a metric needs it."""
-        return self.cached(("column", name), lambda: self._column(name, self.columns[name]))
-
-    def _column(self, name: str, values: Any) -> FloatArray:
+        """Return one of the option ``columns``, checked the first time that a metric needs it."""
+        values = self.columns[name]
         self.refuse_other_index(f"columns[{name!r}]", values)
         column = as_numbers(values, f"columns[{name!r}]", self.n_rows).astype(np.float64)
         is_read = np.True_ if self.retrieved is None else self.retrieved

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.blocks import Batch, Block
-from ltr_metrics._engine.cache import Cache
+from ltr_metrics._engine.cache import Cache, cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.sorting import SortedDocuments, sort_documents
 from ltr_metrics._engine.ties import TiedDocuments, Ties
@@ -66,16 +66,43 @@ class Ranking(Cache):
     Attributes
     ----------
     block : Block
+        The queries, and where their documents are.
+    grades : ndarray of int
+        Grade indices, (queries x width), tied documents in some order.
+    ties : Ties or None
+        Ties whose order is open, or None.
     queries : LabelledQueries
         All queries; the block holds a subset.
     n_ranked : ndarray of int
         Documents of each query that have a rank.
     width : int
         Number of ranks: of the longest query in the block, or as many as a cutoff needs.
-    grades : ndarray of int
-        Grade indices, (queries x width), tied documents in some order.
-    ties : Ties or None
-        Ties whose order is open, or None.
+
+    See Also
+    --------
+    RankMetric : The base class of metrics that read a ranking.
+    FunctionMetric : A metric that is a function of a ranking.
+
+    Examples
+    --------
+    A metric of your own is a function that reads the ranking. Here the order of the first query's
+    documents is open, since their scores are tied:
+
+    >>> import ltr_metrics as ltr
+    >>> def seen(ranking):
+    ...     print("ranks needed:", ranking.depth(2), "of", ranking.n_ranked)
+    ...     print("documents with a grade above 0:", ranking.count(ranking.queries.grades > 0))
+    ...     print("expected grade at each rank:", ranking.expected(ranking.queries.grades).tolist())
+    ...     print("lowest grade of a tie first:", ranking.in_some_order(ranking.queries.grades, 2).tolist())
+    ...     print("is the grade index 2 or higher:", ranking.at_least(2, 2).tolist())
+    ...     return ranking.expected(ranking.queries.grades, 1)[:, 0]
+    >>> ltr.evaluate([0, 2, 0, 1], [5, 5, 2, 1], group=[2, 2], metrics=[seen]).per_query["seen"]
+    ranks needed: 2 of [2 2]
+    documents with a grade above 0: [1 1]
+    expected grade at each rank: [[1.0, 1.0], [0.0, 1.0]]
+    lowest grade of a tie first: [[0.0, 2.0], [0.0, 1.0]]
+    is the grade index 2 or higher: [[False, True], [False, True]]
+    array([1., 0.])
     """
 
     def __init__(
@@ -126,11 +153,40 @@ class Ranking(Cache):
     # -- what most metrics need -------------------------------------------------------------------
 
     def depth(self, k: int | None) -> int:
-        """Return the number of ranks that a cutoff needs."""
+        """Return the number of ranks that a cutoff needs.
+
+        Parameters
+        ----------
+        k : int or None
+            Cutoff; None is the whole list.
+
+        Returns
+        -------
+        int
+            The cutoff, or the width of the ranking if that is smaller.
+        """
         return self.width if k is None else min(k, self.width)
 
     def by_rank(self, values: FloatArray, depth: int | None = None) -> FloatArray:
-        """Return a value for each distinct grade, by rank; raise an error where ties leave the order open."""
+        """Return a value for each distinct grade, by rank, where ties do not leave the order open.
+
+        Parameters
+        ----------
+        values : ndarray of float64 of shape (n_grades,)
+            A value for each distinct grade, in ascending order of the grades.
+        depth : int, optional
+            The number of first ranks that are needed. The default is all.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries, depth)
+            0 below the last document of a query.
+
+        Raises
+        ------
+        LtrValueError
+            If documents are tied and ``ties="mean"``.
+        """
         depth = self.depth(depth)
         ties = None if self.ties is None else self.ties.above(depth)
         if ties is not None and len(ties.query):
@@ -144,7 +200,20 @@ class Ranking(Cache):
         return self.in_some_order(values, depth)
 
     def expected(self, values: FloatArray, depth: int | None = None) -> FloatArray:
-        """Return a value for each distinct grade, by rank; the documents of a tie all have the tie's mean."""
+        """Return a value for each distinct grade, by rank, averaged within each tie.
+
+        Parameters
+        ----------
+        values : ndarray of float64 of shape (n_grades,)
+            A value for each distinct grade, in ascending order of the grades.
+        depth : int, optional
+            The number of first ranks that are needed. The default is all.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries, depth)
+            0 below the last document of a query.
+        """
         depth = self.depth(depth)
         by_rank = self.in_some_order(values, depth)
         if self.ties is not None:
@@ -157,30 +226,85 @@ class Ranking(Cache):
         return by_rank
 
     def count(self, is_counted: BoolArray) -> IntArray:
-        """Count the documents of each query, ranked or not, of some grades (one flag a distinct grade)."""
+        """Count the documents of each query, ranked or not, that have some grades.
+
+        Parameters
+        ----------
+        is_counted : ndarray of bool of shape (n_grades,)
+            Whether documents of each distinct grade are counted.
+
+        Returns
+        -------
+        ndarray of int of shape (n_queries,)
+            A number of at least 0 per query.
+        """
         return self.queries.count_by_query(is_counted)[self.block.members]
 
     # -- what metrics with a definition of their own for ties need -----------------------------------
 
     def in_some_order(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return a value for each distinct grade, by rank, tied documents in some order."""
+        """Return a value for each distinct grade, by rank, tied documents in some order.
+
+        Parameters
+        ----------
+        values : ndarray of float64 of shape (n_grades,)
+            A value for each distinct grade, in ascending order of the grades.
+        depth : int
+            The number of first ranks that are needed.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries, depth)
+            0 below the last document of a query.
+        """
         return with_padding_value(values)[self.grades[:, :depth]]
 
     def at_least(self, lowest: int, depth: int) -> BoolArray:
-        """Return by rank whether the grade index is at least this, tied documents in some order."""
+        """Return by rank whether the grade index is at least this, tied documents in some order.
+
+        Parameters
+        ----------
+        lowest : int
+            A grade index: the position among the distinct grades, counted from 1.
+        depth : int
+            The number of first ranks that are needed.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_queries, depth)
+            False below the last document of a query.
+        """
         return np.asarray(self.grades[:, :depth] >= lowest)
 
+    @cached
     def tied_documents(self, depth: int) -> TiedDocuments:
-        """Return every document of the ties that begin above ``depth``."""
+        """Return every document of the ties that begin above ``depth``.
+
+        Parameters
+        ----------
+        depth : int
+            The number of first ranks that are needed.
+
+        Returns
+        -------
+        TiedDocuments
+            Their grades, with the tie that each belongs to, also below ``depth``.
+        """
         assert self.ties is not None
-        ties = self.ties
-        return self.cached(("tied documents", depth), lambda: TiedDocuments.of(ties, self.tied_grades, depth))
+        return TiedDocuments.of(self.ties, self.tied_grades, depth)
 
     # -- what only metrics that read rows or all documents need --------------------------------------
 
     @property
     def documents(self) -> SortedDocuments:
-        """The sorted documents, which know their rows and scores."""
+        """Sorted documents, which know their rows and scores.
+
+        Raises
+        ------
+        LtrTypeError
+            If only the first ranks were kept. A metric class that reads rows sets
+            ``OF_GRADES_ALONE`` to False.
+        """
         if self._documents is None:
             raise LtrTypeError(
                 "A metric with a cutoff that reads rows or all documents must say so: "

@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.words import TiePolicy
@@ -86,8 +87,9 @@ class KeyLayout(NamedTuple):
     grade_bits: int  # 0 if there are too many distinct grades for the key
     grades: AnyArray | None  # (queries x width) grade indices where the key does not hold them
 
-    @classmethod
-    def of(cls, block: Block, order: str) -> KeyLayout:
+    @staticmethod
+    @cached
+    def of(block: Block, order: str) -> KeyLayout:
         """Lay out a block's ranked documents; ``order`` is that of equal scores, as in `ORDER_OF_TIES`."""
         queries, width, rows = block.queries, block.width, block.queries.ranked_rows
         unshifted = queries.ranked_ends[block.members] - block.n_ranked
@@ -106,7 +108,7 @@ class KeyLayout(NamedTuple):
         tail_bits = max(1, (width - 1).bit_length()) + grade_bits
         tail_type = np.int64 if tail_bits > 32 else np.min_scalar_type(2**tail_bits - 1)  # no uint64: it mixes badly
         padding = np.flatnonzero(~is_document)
-        return cls(
+        return KeyLayout(
             rows=rows,
             start=start,
             width=width,
@@ -220,8 +222,7 @@ class SortedDocuments(NamedTuple):
 
 def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDocuments:
     """Sort every query of a block by descending score; infinite scores come first and last."""
-    order = ORDER_OF_TIES[ties]
-    layout = block.cached(("layout", order), lambda: KeyLayout.of(block, order))
+    layout = KeyLayout.of(block, ORDER_OF_TIES[ties])
     tail_mask = (1 << layout.tail_bits) - 1
     full_keys, buffer = _descending_sort_keys(layout, scores)
     keys = np.bitwise_and(full_keys, ~tail_mask, out=buffer)

@@ -41,6 +41,7 @@ HOST_ENTRY_POINTS = {
     "xgboost DMatrix": "xgb.train(custom_metric=...) takes ltr_metrics.xgboost.custom_metric(...)",
     "numpy ndarray": "LGBMRanker.fit(eval_metric=...) takes ltr_metrics.lightgbm.eval_metric(...), "
     "XGBRanker(callbacks=[...]) takes ltr_metrics.xgboost.Monitor(...)",
+    "catboost Pool": "CatBoostRanker(eval_metric=...) takes ltr_metrics.catboost.EvalMetric(...)",
 }
 
 

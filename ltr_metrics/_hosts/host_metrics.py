@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, HostOfGain, NoRelevant, TiePolicy
-from ltr_metrics._hosts.facts import HOSTS
+from ltr_metrics._hosts.facts import HOST_ENTRY_POINTS, HOSTS
 from ltr_metrics._hosts.host_call import Gain
 from ltr_metrics._hosts.log_names import Names, names_in_log
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
@@ -18,9 +18,9 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
 from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.metrics import MeanOf
 from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
+from ltr_metrics.metrics.shown import ColumnMetric
 
 HIGHER_IS_BETTER = True  # the direction of early stopping, for every metric of this package
 
@@ -90,9 +90,10 @@ class HostMetrics:
             raise LtrValueError(
                 'ties="docid" needs document ids, which no host passes to a metric. Use ties="stable" for input order.'
             )
-        if any(isinstance(metric, MeanOf) for metric in self.request.metrics):
+        of_columns = [metric for metric in self.request.metrics if isinstance(metric, ColumnMetric)]
+        if of_columns:
             raise LtrValueError(
-                "mean_of needs columns, which no host passes to a metric. Evaluate it after the training."
+                f"{of_columns[0].NAME} needs columns, which no host passes to a metric. Evaluate it after the training."
             )
         if log is not None and not isinstance(log, PerQueryLog):
             raise LtrTypeError(f"log must be a PerQueryLog. Got {log!r}.")
@@ -160,6 +161,10 @@ class MetricFunction:
     def __init__(self, metrics: HostMetrics) -> None:
         self.metrics = metrics
         self.__name__ = ",".join(map(str, metrics.request.metrics))
+
+    def is_max_optimal(self) -> bool:
+        """Raise an error: CatBoost calls this first of an object that it takes for a metric."""
+        raise LtrTypeError("This is a function for another host. " + HOST_ENTRY_POINTS["catboost Pool"] + ".")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.metrics})"

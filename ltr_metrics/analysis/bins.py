@@ -32,6 +32,21 @@ class Bins(Printed):
         The lower edge of each bin.
     index : pandas.Index or None
         Index of the Series that was passed, which pairs labels with queries or rows.
+
+    See Also
+    --------
+    bins : Make one of numbers.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> words = ltr.bins([3, 12, 1, 30], edges=[1, 10, 25])
+    >>> words.categories, words.codes
+    (['1-9', '10-24', '25+'], array([0, 1, 0, 2]))
+    >>> words.counts()
+    {'1-9': 2, '10-24': 1, '25+': 1}
+    >>> list(words.items())
+    [(0, '1-9'), (1, '10-24'), (2, '1-9'), (3, '25+')]
     """
 
     ordered = True
@@ -63,11 +78,23 @@ class Bins(Printed):
         return labels if dtype is None else labels.astype(dtype)
 
     def items(self) -> Iterator[tuple[Any, str]]:
-        """Return pairs of index and label, as a Series does."""
+        """Return pairs of index and label, as a Series does.
+
+        Returns
+        -------
+        iterator of tuple
+            The index is the position if the numbers had none.
+        """
         return zip(range(len(self)) if self.index is None else self.index, self, strict=True)
 
     def counts(self) -> dict[str, int]:
-        """Return the number of values in each bin."""
+        """Return the number of values in each bin.
+
+        Returns
+        -------
+        dict of str to int
+            By label, in ascending order of the bins.
+        """
         counts = np.bincount(self.codes, minlength=len(self.categories))
         return dict(zip(self.categories, counts.tolist(), strict=True))
 
@@ -94,22 +121,24 @@ def bins(values: Any, *, edges: Any = None, n: int | None = None) -> Bins:
     Returns
     -------
     Bins
-        The labels are ``"1-9"``, ``"10-24"``, ``"25+"`` if all values and edges are whole numbers
-        and not negative, and ``"[0.2, 0.5)"``, ``"[0.5, inf)"`` otherwise.
+        One label per number. The labels are ``"1-9"``, ``"10-24"``, ``"25+"`` if all values and
+        edges are whole numbers and not negative, and ``"[0.2, 0.5)"``, ``"[0.5, inf)"`` otherwise.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         If a value is NaN, infinite or below the first edge, or edges do not ascend.
 
+    See Also
+    --------
+    evaluate : The option ``by`` takes the bins.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
-    >>> from ltr_metrics.analysis.bins import bins
-    >>> words = [3, 12, 1, 30]
-    >>> list(bins(words, edges=[1, 10, 25]))
+    >>> list(ltr.bins([3, 12, 1, 30], edges=[1, 10, 25]))
     ['1-9', '10-24', '1-9', '25+']
-    >>> by = bins([0.1, 0.7], n=2)
+    >>> by = ltr.bins([0.1, 0.7], n=2)
     >>> result = ltr.evaluate([1, 0, 0, 1], [2, 1, 2, 1], group=[2, 2], metrics=["mrr"], by=by)
     >>> result.by["[0.1, 0.7)"]["mrr"], result.by["[0.7, inf)"]["mrr"]
     (1.0, 0.5)

@@ -51,10 +51,28 @@ class Churn(Printed):
     tied_at_cutoff : ndarray of bool
         Whether a tie spans rank k in either ranking. Then the order of the input decides which
         documents are among the first k.
-    k, p
-        The parameters of the call.
+    k : int
+        Cutoff of overlap, changed and reordered.
+    p : float
+        Persistence of rank-biased overlap.
     weight : ndarray of float64 or None
         Weight of each query.
+
+    See Also
+    --------
+    churn : Return one of these.
+    RankChanges : The ranks of the relevant documents.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> result = ltr.churn([3, 2, 1, 0, 2, 2], [3, 1, 2, 0, 2, 1], qid=[7, 7, 7, 7, 8, 8], k=2)
+    >>> result.n_queries, result.n_undefined, result.n_tied_queries, result.n_tied_at_cutoff
+    (2, 0, 1, 0)
+    >>> result.mean["overlap"], result.mean["changed"]
+    (0.75, 0.5)
+    >>> result.to_pandas()["qid"].tolist(), result.to_dict()["k"]
+    ([7, 8], 2)
     """
 
     qid: AnyArray
@@ -90,18 +108,33 @@ class Churn(Printed):
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """Weighted means of overlap, changed, reordered and rbo; NaN without a defined query."""
+        """Weighted means of overlap, changed, reordered and rbo, over the queries with a value.
+
+        NaN if no query has one.
+        """
         values = {name: getattr(self, name) for name in ("overlap", "changed", "reordered", "rbo")}
         is_undefined = np.isnan(self.overlap)
         return {name: mean(np.where(is_undefined, np.nan, column), self.weight) for name, column in values.items()}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row a query."""
+        """Return a table with one row a query.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are qid, overlap, changed, reordered, rbo, tied and tied_at_cutoff.
+        """
         names = ("qid", "overlap", "changed", "reordered", "rbo", "tied", "tied_at_cutoff")
         return to_dataframe({name: getattr(self, name) for name in names})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON; NaN is None."""
+        """Return plain lists, numbers and strings, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            The parameters, the means, the counts, and the values per query.
+        """
         return {
             "k": self.k,
             "p": self.p,
@@ -174,9 +207,11 @@ def churn(
     a, b : array-like of shape (n_rows,)
         Scores of the same rows, higher is better.
     qid : array-like of shape (n_rows,), optional
-        An id a row, in any order. Exactly one of ``qid`` and ``group`` is needed.
+        One id per row, in any order, of any hashable type. Exactly one of ``qid`` and
+        ``group`` is required. Two ids with the same text, such as 7 and ``"7"``, are an
+        error.
     group : array-like of int, optional
-        Sizes of the queries, whose rows stand one query after the other.
+        Sizes of the queries, whose rows are consecutive.
     k : int, default 10
         Cutoff of overlap, changed and reordered.
     p : float, default 0.9
@@ -186,19 +221,25 @@ def churn(
         False for a document that this ranking does not have, for example if two TREC runs retrieved
         different documents. Its score is not read.
     query_weight : array-like of shape (n_queries,) or mapping, optional
-        One weight a query, in order of first appearance, or by qid.
+        One weight per query, in order of first appearance, or by qid. The ids of a
+        mapping may have another type: they are the same if they have the same text.
     sample_weight : array-like of shape (n_rows,), optional
-        One weight a row; a query's weight is their mean.
+        One weight per row; a query's weight is the mean of its row weights.
 
     Returns
     -------
     Churn
+        One value per query, and their means.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         If lengths differ, a score is NaN, ``k`` or ``p`` are out of range, or as for
         `ltr_metrics.Queries`.
+
+    See Also
+    --------
+    rank_changes : How far the relevant documents move.
 
     References
     ----------
@@ -207,8 +248,7 @@ def churn(
     Examples
     --------
     >>> import ltr_metrics as ltr
-    >>> from ltr_metrics.analysis.churn import churn
-    >>> result = churn([3, 2, 1, 0, 2, 1], [3, 1, 2, 0, 2, 1], qid=[7, 7, 7, 7, 8, 8], k=2)
+    >>> result = ltr.churn([3, 2, 1, 0, 2, 1], [3, 1, 2, 0, 2, 1], qid=[7, 7, 7, 7, 8, 8], k=2)
     >>> result.overlap, result.qid[result.changed]
     (array([0.5, 1. ]), array([7]))
     >>> result.rbo.round(4)

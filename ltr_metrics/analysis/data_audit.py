@@ -144,10 +144,30 @@ class Audit(Printed):
     Attributes
     ----------
     data : DataAudit
+        Facts about the labels: ``n_rows``, ``n_queries``, ``documents_a_query``,
+        ``n_one_document``, ``n_no_relevant``, ``n_one_grade``, ``grades``, ``n_unjudged`` and
+        ``repeated``.
     models : dict of str to ModelAudit
-        By the names of the scores.
+        By the names of the scores: ``n_tied_queries``, ``n_constant_queries``, ``judged`` and
+        ``ties``, which is a `TieAudit`.
     k : int
         Cutoff of the judged share.
+
+    See Also
+    --------
+    audit : Return one of these.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> scores = {"base": [0.5, 0.5, 0.2, 0.9, 0.1]}
+    >>> report = ltr.audit([1, 0, 0, 0, 2], scores, group=[3, 1, 1], metrics=["mrr"])
+    >>> report.data.grades, report.data.n_no_relevant
+    ({0.0: 3, 1.0: 1, 2.0: 1}, 1)
+    >>> report.to_dict()["models"]["base"]["n_tied_queries"]
+    1
+    >>> report.to_pandas()[["model", "metric", "worst", "best"]].values.tolist()
+    [['base', 'mrr', 0.75, 1.0]]
     """
 
     data: DataAudit
@@ -155,12 +175,25 @@ class Audit(Printed):
     k: int
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row a model and metric: its mean under each tie policy."""
+        """Return a table with one row a model and metric: its mean under each tie policy.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are model, metric, worst, mean, best, stable, n_tied_queries and
+            n_open_queries.
+        """
         parts = ((name, model.ties.to_pandas().to_dict("records")) for name, model in self.models.items())
         return to_dataframe([{"model": name} | row for name, rows in parts for row in rows])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and strings, ready for JSON; NaN is None."""
+        """Return plain numbers and strings, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            ``data``, and ``models`` by name.
+        """
         return {
             "k": self.k,
             "data": self.data.to_dict(),
@@ -198,10 +231,19 @@ def audit(
         Grades, finite and not negative.
     scores : mapping of str to array-like of shape (n_rows,)
         The score vector of each model, by name. It may be a DataFrame.
-    metrics, no_relevant, convention
-        As for `ltr_metrics.evaluate`. The tie policy of a convention is not used.
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
+        of ndcg@10, map, mrr and err@10 that the convention has.
     k : int, default 10
         Cutoff of the judged share.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names and ``no_relevant``. Its
+        tie policy is not used.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. ``judged`` adds the
         share of judged documents, and ``docid`` the documents that occur more than once in a query.
@@ -209,6 +251,7 @@ def audit(
     Returns
     -------
     Audit
+        Facts about the data, and about each model.
 
     Raises
     ------
@@ -216,11 +259,16 @@ def audit(
         As for `ltr_metrics.evaluate`, with the model's name; if there is no model, or ``k`` is out
         of range.
 
+    See Also
+    --------
+    tie_audit : What the order of equal scores decides, for one score vector.
+    evaluate : Evaluate the scores.
+
     Examples
     --------
-    >>> from ltr_metrics.analysis.data_audit import audit
+    >>> import ltr_metrics as ltr
     >>> scores = {"base": [0.5, 0.5, 0.2, 0.9, 0.1]}
-    >>> report = audit([1, 0, 0, 0, 2], scores, group=[3, 1, 1], metrics=["mrr"])
+    >>> report = ltr.audit([1, 0, 0, 0, 2], scores, group=[3, 1, 1], metrics=["mrr"])
     >>> report.data.n_no_relevant, report.data.n_one_document, report.models["base"].n_tied_queries
     (1, 2, 1)
     >>> report.models["base"].ties["mrr"].worst, report.models["base"].ties["mrr"].best

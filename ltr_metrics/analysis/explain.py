@@ -37,8 +37,7 @@ class Explanation(Printed):
     metric_a, metric_b : str
         The canonical name of the metric under each convention.
     value_a, value_b : float
-    difference : float
-        ``value_b - value_a``.
+        The metric under each convention.
     fields : dict of str to tuple
         The fields that differ, with their values under a and under b.
     toggles : dict of str to float
@@ -46,6 +45,24 @@ class Explanation(Printed):
     parts : dict of str to float
         The Shapley value of each field: the change when it is switched, averaged over all orders in
         which the fields can be switched. They add up to the difference.
+    difference : float
+        ``value_b - value_a``.
+
+    See Also
+    --------
+    explain_difference : Return one of these.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, s = [2, 0, 1, 0, 0], [0.3, 0.9, 0.2, 0.6, 0.5]
+    >>> result = ltr.explain_difference(y, s, group=[3, 2], metric="ndcg@10", a="lightgbm", b="sklearn")
+    >>> round(result.difference, 4), result.fields["no_relevant"]
+    (-0.4947, (1.0, 0.0))
+    >>> print(result.sentence.partition(";")[0])
+    ndcg@10 is 0.8295 under lightgbm and 0.3348 under sklearn
+    >>> result.to_pandas()["field"].tolist(), sorted(result.to_dict())[:2]
+    (['gain', 'ties', 'no_relevant'], ['a', 'b'])
     """
 
     metric: str
@@ -61,18 +78,19 @@ class Explanation(Printed):
 
     @property
     def difference(self) -> float:
+        """Difference of the values, ``value_b - value_a``."""
         return self.value_b - self.value_a
 
     @property
     def sentence(self) -> str:
-        """The difference and its largest part in words."""
+        """Description of the difference and its largest part, in words."""
         values = f"{self.metric} is {self.value_a:.4f} under {self.a} and {self.value_b:.4f} under {self.b}"
         if not self.parts:
             return f"{values}: the two agree in every field that it depends on."
         largest = max(self.parts, key=lambda name: abs(self.parts[name]))
         if self.parts[largest] == 0:
             return f"{values}: the two differ in {', '.join(self.parts)}, but not on these data."
-        in_a, in_b = (_format_value(largest, value) for value in self.fields[largest])
+        in_a, in_b = (format_choice(largest, value) for value in self.fields[largest])
         field = f"{largest}: {in_a} in {self.a}, {in_b} in {self.b}"
         total = _format_change(self.difference)
         if sum(part != 0 for part in self.parts.values()) == 1:
@@ -81,12 +99,18 @@ class Explanation(Printed):
         return f"{values}; the difference is {total}, and the largest of its parts is {part}, from {field}."
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row a field that differs: field, a, b, toggle and part."""
+        """Return a table with one row a field that differs: field, a, b, toggle and part.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are field, a, b, toggle and part.
+        """
         rows = [
             {
                 "field": name,
-                "a": _format_value(name, in_a),
-                "b": _format_value(name, in_b),
+                "a": format_choice(name, in_a),
+                "b": format_choice(name, in_b),
                 "toggle": self.toggles[name],
                 "part": self.parts[name],
             }
@@ -95,7 +119,13 @@ class Explanation(Printed):
         return to_dataframe(rows, columns=["field", "a", "b", "toggle", "part"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and strings, ready for JSON."""
+        """Return plain numbers and strings, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The fields by name, with the difference.
+        """
         plain = {
             name: getattr(self, name) for name in ("metric", "a", "b", "metric_a", "metric_b", "value_a", "value_b")
         }
@@ -112,7 +142,7 @@ class Explanation(Printed):
         rows = []
         for name, values in self.fields.items():
             changes = (self.toggles[name], self.parts[name])
-            rows.append([name, *(_format_value(name, value) for value in values), *map(_format_change, changes)])
+            rows.append([name, *(format_choice(name, value) for value in values), *map(_format_change, changes)])
         rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _format_change(self.difference)])
         return [one_line(self.sentence), Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
 
@@ -132,15 +162,21 @@ def explain_difference(
 
     Parameters
     ----------
-    y_true, y_score
-        As for `ltr_metrics.evaluate`.
+    y_true : array-like of shape (n_rows,)
+        Grades, finite and not negative.
+    y_score : array-like of shape (n_rows,), or Positions
+        Scores; higher is better. Infinite scores rank first and last, and NaN is an
+        error. Or the position of each document in the ranking, as
+        `ltr_metrics.Positions`.
     metric : str, Metric or function
         One metric. Each convention completes a name. For a metric object only ties and no_relevant
         can differ.
     a, b : str or Convention
         The difference is the value under ``b`` minus the value under ``a``.
-    ties, no_relevant : optional
-        A value for both, which overrides the conventions.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores under both conventions, as for `evaluate`.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined, under both, as for `evaluate`.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. A convention that
         breaks ties by document needs ``docid`` if scores are tied.
@@ -148,12 +184,18 @@ def explain_difference(
     Returns
     -------
     Explanation
+        The two values, and the part of each field that differs.
 
     Raises
     ------
-    LtrValueError
+    LtrValueError, LtrTypeError
         If a convention does not have the metric, the metric has no mean on these data, or it does
-        not accept the labels.
+        not accept the labels. If ``metric`` is not one metric.
+
+    See Also
+    --------
+    Convention : The choices of a system.
+    tie_audit : What the order of equal scores decides.
 
     References
     ----------
@@ -188,7 +230,7 @@ def explain_difference_of(
     if not isinstance(metric, (str, Metric)) and not callable(metric):
         raise LtrTypeError(f"explain_difference takes one metric, by name or as an object. Got {metric!r}.")
     requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
-    in_a, in_b = map(_fields, requests)
+    in_a, in_b = map(choices_of, requests)
     if queries.docid is None and "docid" in (in_a["ties"], in_b["ties"]):
         tied, _ = tied_queries(queries, queries.scores(y_score))
         if not tied.any():  # then the order needs no document ids
@@ -230,7 +272,7 @@ def _shapley(name: str, names: list[str], values: dict[tuple[str, ...], float]) 
     return share
 
 
-def _fields(request: Request) -> dict[str, Any]:
+def choices_of(request: Request) -> dict[str, Any]:
     """Return everything that the value depends on: the metric's parameters and the policy."""
     (metric,) = request.metrics
     policy = request.policy
@@ -254,7 +296,8 @@ def _value(queries: Queries, scores: Any, cls: type[Metric], chosen: dict[str, A
     return value
 
 
-def _format_value(name: str, value: Any) -> str:
+def format_choice(name: str, value: Any) -> str:
+    """Return the value of a choice as text."""
     return {"k": "whole list", "rel": "1"}.get(name, "none") if value is None else spell(value)
 
 

@@ -107,11 +107,31 @@ class RankChanges(Printed):
     docid : ndarray or None
         Id of its document; None if ids were not given.
     grade : ndarray of float64
+        Grade of its document.
     rank_a, rank_b : ndarray of float64
         Rank from 1. Documents with equal scores have their mean rank, and a document that a ranking
         does not have is at infinity.
     k : int
-        The parameter of the call.
+        Cutoff of the counts of documents that move into and out of the first ``k`` ranks.
+
+    See Also
+    --------
+    rank_changes : Return one of these.
+    Churn : The differences between the first ranks, whatever the grades.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, qid = [1, 0, 0, 2], ["a", "a", "b", "b"]
+    >>> changes = ltr.rank_changes(y, [0.2, 0.8, 0.1, 0.7], [0.9, 0.8, 0.1, 0.7], qid=qid, k=1)
+    >>> changes.row, changes.rank_a, changes.rank_b, changes.change
+    (array([0, 3]), array([2., 1.]), array([1., 1.]), array([-1.,  0.]))
+    >>> changes.moves.up, changes.by_grade[1.0].up
+    (1, 1)
+    >>> changes.matrix(edges=[1]).counts.tolist()
+    [[1, 0], [1, 0]]
+    >>> changes.to_pandas()["grade"].tolist(), changes.to_dict()["k"]
+    ([1.0, 2.0], 1)
     """
 
     row: IntArray
@@ -128,7 +148,10 @@ class RankChanges(Printed):
 
     @property
     def change(self) -> FloatArray:
-        """rank_b - rank_a: positive if the document falls, infinite if only one ranking has it."""
+        """Change of each document's rank, rank_b - rank_a.
+
+        It is positive if the document falls, and infinite if only one ranking has it.
+        """
         return _change(self.rank_a, self.rank_b)
 
     @cached_property
@@ -138,7 +161,7 @@ class RankChanges(Printed):
 
     @cached_property
     def by_grade(self) -> dict[float, Moves]:
-        """Summary of the documents of each grade, highest grade first."""
+        """Summaries of the documents of each grade, highest grade first."""
         masks = {grade: self.grade == grade for grade in np.unique(self.grade)[::-1].tolist()}
         return {grade: Moves.of(self.rank_a[mask], self.rank_b[mask], self.k) for grade, mask in masks.items()}
 
@@ -155,6 +178,11 @@ class RankChanges(Printed):
         -------
         RankMatrix
             It has a bucket "no rank" if a ranking does not have all documents.
+
+        Raises
+        ------
+        LtrValueError
+            If ``edges`` are not ascending whole numbers from 1 on.
         """
         ends = list(edges)
         if not ends or not all(map(is_count, ends)) or ends != sorted(set(ends)):
@@ -171,13 +199,25 @@ class RankChanges(Printed):
         return RankMatrix(buckets, counts.reshape(len(buckets), len(buckets)))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row a relevant document, largest change first."""
+        """Return a table with one row per relevant document, largest change first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are row, qid, docid (if known), grade, rank_a, rank_b and change.
+        """
         columns = {"qid": self.qid, "docid": self.docid, "row": self.row, "grade": self.grade}
         columns |= {"rank_a": self.rank_a, "rank_b": self.rank_b, "change": self.change}
         return to_dataframe({name: column for name, column in columns.items() if column is not None})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON; infinity is None."""
+        """Return plain lists, numbers and strings, ready for JSON; infinity is None.
+
+        Returns
+        -------
+        dict
+            The fields by name, with the summaries.
+        """
         ranks = {"rank_a": self.rank_a, "rank_b": self.rank_b, "change": self.change}
         return {
             "k": self.k,
@@ -229,13 +269,22 @@ def rank_changes(
         Grades, finite and not negative.
     a, b : array-like of shape (n_rows,)
         Scores of the same rows, higher is better.
-    qid, group, docid, judged
-        As for `ltr_metrics.Queries`; exactly one of ``qid`` and ``group``.
+    qid : array-like of shape (n_rows,), optional
+        One id per row, in any order, of any hashable type. Exactly one of ``qid`` and
+        ``group`` is required. Two ids with the same text, such as 7 and ``"7"``, are an
+        error.
+    group : array-like of int, optional
+        Sizes of the queries, whose rows are consecutive.
     rel : float or str, optional
         Lowest grade of a relevant document, as for `ltr_metrics.Precision`. None, the default,
         means 1, and labels strictly between 0 and 1 raise an error.
     k : int, default 10
         Cutoff of the counts of documents that move into and out of the first ``k`` ranks.
+    docid : array-like of shape (n_rows,), optional
+        Document ids, which the result then has.
+    judged : array-like of bool of shape (n_rows,), optional
+        False for an unjudged document. Its label must not be above 0 (NaN is accepted)
+        and counts as 0. By default all documents are judged.
     retrieved_a, retrieved_b : array-like of bool of shape (n_rows,), optional
         False for a document that this ranking does not have. Its score is not read, and it is below
         all others.
@@ -243,18 +292,22 @@ def rank_changes(
     Returns
     -------
     RankChanges
+        The relevant documents of all queries, largest change first.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         If a score is NaN, ``k`` or ``rel`` are out of range, or as for `ltr_metrics.Queries`.
 
+    See Also
+    --------
+    churn : How much the first ranks differ, whatever the grades.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
-    >>> from ltr_metrics.analysis.rank_changes import rank_changes
     >>> y_true, qid = [1, 0, 0, 2], ["a", "a", "b", "b"]
-    >>> changes = rank_changes(y_true, [0.2, 0.8, 0.1, 0.7], [0.9, 0.8, 0.1, 0.7], qid=qid, k=1)
+    >>> changes = ltr.rank_changes(y_true, [0.2, 0.8, 0.1, 0.7], [0.9, 0.8, 0.1, 0.7], qid=qid, k=1)
     >>> changes.qid, changes.rank_a, changes.rank_b
     (array(['a', 'b'], dtype='<U1'), array([2., 1.]), array([1., 1.]))
     >>> changes.moves.up, changes.moves.into_top, changes.by_grade[2.0].stayed

@@ -39,6 +39,16 @@ class TieRange:
         Number of queries in which two or more ranked documents have equal scores.
     n_open_queries : int
         Number of these queries whose value depends on the order of the tied documents.
+
+    See Also
+    --------
+    tie_audit : Return one of these per metric.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.tie_audit([1, 0, 0, 1], [0.5, 0.5, 0.2, 0.9], group=[2, 2], metrics=["mrr"])["mrr"]
+    TieRange(worst=0.75, mean=0.875, best=1.0, stable=1.0, n_tied_queries=1, n_open_queries=1)
     """
 
     worst: float
@@ -54,12 +64,31 @@ class TieRange:
 
 
 class TieAudit(Printed, ByMetric[TieRange]):
-    """A `TieRange` for each metric; keys as in `Evaluation.mean`.
+    """A `TieRange` for each metric.
+
+    It is a mapping. The keys are canonical names, in the order of the request. The metric itself
+    and its name in the request are keys, too.
 
     Attributes
     ----------
     n_constant_queries : int
         Number of queries with two or more ranked documents, all of the same score.
+
+    See Also
+    --------
+    tie_audit : Return one of these.
+    TieRange : The values of one metric.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> result = ltr.tie_audit([1, 0, 0, 1], [0.5, 0.5, 0.2, 0.9], group=[2, 2], metrics=["mrr"])
+    >>> list(result), result["mrr"].worst, result["mrr"].best, result.n_constant_queries
+    (['mrr'], 0.75, 1.0, 1)
+    >>> result.get("map") is None
+    True
+    >>> result.to_pandas()["stable"].tolist(), result.to_dict()["mrr"]["n_tied_queries"]
+    ([1.0], 1)
     """
 
     def __init__(self, ranges: Mapping[str, TieRange], asked: Mapping[str, str], n_constant_queries: int) -> None:
@@ -67,11 +96,23 @@ class TieAudit(Printed, ByMetric[TieRange]):
         self.n_constant_queries = n_constant_queries
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row a metric."""
+        """Return a table with one row per metric.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are metric, worst, mean, best, stable, n_tied_queries and n_open_queries.
+        """
         return to_dataframe([{"metric": name} | asdict(ties) for name, ties in self.items()])
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
-        """Return plain numbers, ready for JSON; NaN is None."""
+        """Return plain numbers, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict of str to dict
+            The fields of each `TieRange` by metric.
+        """
         return {
             name: {field: none_if_nan(value) for field, value in asdict(ties).items()} for name, ties in self.items()
         }
@@ -106,8 +147,21 @@ def tie_audit(
 
     Parameters
     ----------
-    y_true, y_score, metrics, no_relevant, convention
-        As for `ltr_metrics.evaluate`. The tie policy of a convention is not used.
+    y_true : array-like of shape (n_rows,)
+        Grades, finite and not negative.
+    y_score : array-like of shape (n_rows,)
+        Scores; higher is better.
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
+        of ndcg@10, map, mrr and err@10 that the convention has.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names and ``no_relevant``. Its
+        tie policy is not used.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`.
 
@@ -115,6 +169,15 @@ def tie_audit(
     -------
     TieAudit
         A `TieRange` for each metric.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As for `evaluate`.
+
+    See Also
+    --------
+    audit : The same for several models, with facts about the data.
 
     Examples
     --------

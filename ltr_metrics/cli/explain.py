@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ltr_metrics.analysis.explain import explain_difference_of
+from ltr_metrics.analysis.identify import identify_convention_of
 from ltr_metrics.cli import options
 from ltr_metrics.cli.inputs import input_files, parse_models
 from ltr_metrics.cli.output import Output, require_targets
@@ -38,12 +39,15 @@ RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "j
 
 @click.command(cls=options.Command, short_help="Explain why two systems give different numbers.")
 @options.add_options(options.MODELS, options.DATA, options.EXPLANATION, options.output_options(*RENDERERS))
-def explain(metric: str, a: Any, b: Any, **arguments: Any) -> None:
+def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) -> None:
     """Explain why two systems give different numbers for the same ranking.
 
-    The command computes a metric under two conventions. It divides the difference among the
-    choices in which the conventions differ, such as the order of ties, the gain, or queries
-    without a relevant document. All choices are listed by 'ltr-metrics metrics'.
+    With --from and --to, the command computes a metric under two conventions. It divides the
+    difference among the choices in which the conventions differ, such as the order of ties, the
+    gain, or queries without a relevant document. All choices are listed by 'ltr-metrics metrics'.
+
+    With --value, it finds the conventions under which the metric has this value, as they are or
+    with one changed choice, the nearest first.
 
     DATA are described in 'ltr-metrics evaluate --help'.
 
@@ -51,14 +55,33 @@ def explain(metric: str, a: Any, b: Any, **arguments: Any) -> None:
     Examples:
       ltr-metrics explain test.txt --scores bm25=25 --metric ndcg@10 \\
           --from lightgbm --to trec_eval
+      ltr-metrics explain test.txt --scores bm25=25 --metric ndcg@10 \\
+          --value 0.4117
       ltr-metrics explain test.csv --scores new=score --metric map \\
           --from default --to sklearn --format json
     """  # noqa: D301
     output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
+    _require_one_question(a, b, value, arguments)
     require_targets(input_files(arguments, specs), output)
     source, policy = read_source(arguments, specs), options.policy(arguments)
-    explanations = {
-        name: explain_difference_of(source.queries[name], scores, metric=metric, a=a, b=b, **policy)
-        for name, scores in source.scores.items()
-    }
+    explanations: dict[str, Any] = {}
+    for name, scores in source.scores.items():
+        queries = source.queries[name]
+        if value is None:
+            explanations[name] = explain_difference_of(queries, scores, metric=metric, a=a, b=b, **policy)
+        else:
+            explanations[name] = identify_convention_of(queries, scores, metric=metric, value=value)
     output.write(RENDERERS[output.format](explanations))
+
+
+def _require_one_question(a: Any, b: Any, value: str | None, arguments: Mapping[str, Any]) -> None:
+    """Raise an error unless there are either two conventions or a value."""
+    if value is None:
+        for option, convention in (("--from", a), ("--to", b)):
+            if convention is None:
+                raise click.UsageError(f"Missing option '{option}'. Give --from and --to, or --value.")
+        return
+    given = {"--from": a, "--to": b, "--ties": arguments["ties"], "--no-relevant": arguments["no_relevant"]}
+    for option, chosen in given.items():
+        if chosen is not None:
+            raise click.UsageError(f"--value tries all conventions and choices, so it does not go with {option}.")

@@ -39,8 +39,8 @@ CHOICES = {  # the fields of a convention except its name and its metrics
 def _as_text() -> str:
     """Return the tables of metrics and conventions."""
     metrics = [row for info in available_metrics() for row in _wrap(info.name, _describe(info))]
-    choices = [(name, *(_shown(convention, name) for convention in CONVENTIONS.values())) for name in CHOICES]
-    scopes = [row for convention in CONVENTIONS.values() for row in _wrap(convention.name, [_scope(convention)])]
+    choices = [(name, *(choice_text(convention, name) for convention in CONVENTIONS.values())) for name in CHOICES]
+    scopes = [row for convention in CONVENTIONS.values() for row in _wrap(convention.name, [scope_text(convention)])]
     meanings = [row for name, text in CHOICES.items() for row in _wrap(name, [text])]
     tables = (
         Table(("metric", "description"), metrics, "l", foot=USAGE),
@@ -59,15 +59,19 @@ def _wrap(name: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _describe(info: MetricInfo) -> list[str]:
-    parameters = ", ".join(
-        name if default is None else f"{name} (required)" if default is ... else f"{name}={default}"
-        for name, default in info.parameters.items()
-    )
-    parts = {"": info.summary, "Aliases: ": ", ".join(info.aliases), "Parameters: ": parameters}
+    parts = {"": info.summary, "Aliases: ": ", ".join(info.aliases), "Parameters: ": parameters_text(info)}
     return [f"{title}{text}" for title, text in parts.items() if text]
 
 
-def _shown(convention: Convention, field: str) -> str:
+def parameters_text(info: MetricInfo) -> str:
+    """Return the parameters of a metric with their defaults."""
+    return ", ".join(
+        name if default is None else f"{name} (required)" if default is ... else f"{name}={default}"
+        for name, default in info.parameters.items()
+    )
+
+
+def choice_text(convention: Convention, field: str) -> str:
     """Return a choice as text; a dash if it is open, or affects no metric of the convention."""
     value, prefix = getattr(convention, field), field.partition("_")[0]
     prefix_of = {cls.NAME: cls.CONVENTION_PREFIX or cls.NAME for cls in METRICS}
@@ -76,7 +80,7 @@ def _shown(convention: Convention, field: str) -> str:
     return "-" if value is None or is_unused else str(value)
 
 
-def _scope(convention: Convention) -> str:
+def scope_text(convention: Convention) -> str:
     """Return the names of the metrics that a convention has."""
     if convention.metrics is None:
         return "all metrics"

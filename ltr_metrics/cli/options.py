@@ -227,9 +227,17 @@ AUDIT = (
 EXPLANATION = (
     _metric("-m --metric", "Explain this metric, such as ndcg@10.", metavar="NAME", required=True),
     _metric(
-        "--from a", f"Start from the value under this convention: {CONVENTION_NAMES}.", metavar="NAME", required=True
+        "--from a",
+        f"Start from the value under this convention: {CONVENTION_NAMES}. It goes with --to.",
+        metavar="NAME",
     ),
-    _metric("--to b", "Explain the change to the value under this convention.", metavar="NAME", required=True),
+    _metric("--to b", "Explain the change to the value under this convention. It goes with --from.", metavar="NAME"),
+    _metric(
+        "--value",
+        "Find the conventions under which the metric has this value, such as 0.4117, instead of --from and --to. A "
+        "convention matches within half a unit of the last digit.",
+        metavar="NUMBER",
+    ),
     _TIES,
     _NO_RELEVANT,
 )
@@ -295,8 +303,9 @@ GATE = (
     _gate(
         "--gate rules",
         "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
-        "difference is above -0.005. 'share(ndcg@10 < -0.1) < 5%' requires that fewer than 5% of the queries lose more "
-        "than 0.1. 'new: RULE' applies to the model new alone.",
+        "difference is above -0.005. 'ndcg@10 > -1%' takes the margin from the baseline's mean. "
+        "'mean(ndcg@10) > 0.6' requires it of the model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that fewer "
+        "than 5% of the queries lose more than 0.1. 'new: RULE' applies to the model new alone.",
         multiple=True,
         metavar="RULE",
     ),

@@ -22,7 +22,7 @@ from ltr_metrics.evaluation.parts import LabelChecks, Totals, concat_evaluations
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, resolve
-from ltr_metrics.metrics.shown import MeanOf
+from ltr_metrics.metrics.shown import ColumnMetric
 
 
 def evaluate(
@@ -46,7 +46,7 @@ def evaluate(
     the worker that has it, by Dask's current scheduler: a cluster if there is a ``Client``, or
     threads or processes of this machine. The values of the queries stay there. For the means, only
     sums come to this process, and 8 bytes per query to find queries that were cut. Everything else
-    (``per_query``, ``qid``, `save`, a comparison) brings the values of every query here.
+    (``per_query``, ``qid``, ``save``, a comparison) brings the values of every query here.
 
     Parameters
     ----------
@@ -56,10 +56,9 @@ def evaluate(
         Grades, scores and query ids: the name of a column (or of the index), or one entry a row in
         the partitions (chunks) of the frame, such as ``score=ranker.predict(X)`` of
         ``DaskLGBMRanker`` and ``DaskXGBRanker``.
-    metrics, ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. Columns that ``mean_of`` needs are taken from the frame by
-        name. With ``ties="stable"`` the order of rows is that of the partitions and of the rows in
-        them, also after a shuffle.
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
+        of ndcg@10, map, mrr and err@10 that the convention has.
     docid, weight : str, dask Series or dask array, optional
         Document ids, and row weights. The weight of a query is the mean weight of its rows.
     by : sequence of str
@@ -67,12 +66,24 @@ def evaluate(
     shuffle : bool, default False
         Whether Dask brings the rows of each query together first. Without it, a query with rows in
         several partitions is an error.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied documents
+        (default), input order, lower or higher grade first, or descending document id. The input
+        order is that of the partitions and of the rows in them, also after a shuffle.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and
+        ``no_relevant``.
 
     Returns
     -------
     DistributedEvaluation
-        An `Evaluation`. Its queries are in the order of the partitions, and of first appearance
-        there.
+        A `ltr_metrics.Evaluation`. Its queries are in the order of the partitions, and of first
+        appearance there.
 
     Raises
     ------
@@ -83,6 +94,12 @@ def evaluate(
         and for queries that are cut.
     MissingExtraError
         If Dask is not installed.
+
+    See Also
+    --------
+    evaluate_scores : Evaluate several scores at once.
+    whole_queries : Move the rows of each query to one partition.
+    ltr_metrics.evaluate : Evaluate rows in memory.
 
     Examples
     --------
@@ -128,17 +145,52 @@ def evaluate_scores(
 ) -> dict[str, DistributedEvaluation]:
     """Evaluate several scores of the same rows, which are read and laid out once.
 
-    See `evaluate` for the other parameters.
-
     Parameters
     ----------
+    frame : dask DataFrame or None
+        None if labels, scores and query ids are Series or arrays.
     scores : mapping of str to str, dask Series or dask array
         The scores, by name.
+    label, qid : str, dask Series or dask array
+        Grades and query ids, as for `evaluate`.
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
+        of ndcg@10, map, mrr and err@10 that the convention has.
+    docid, weight : str, dask Series or dask array, optional
+        Document ids, and row weights. The weight of a query is the mean weight of its rows.
+    by : sequence of str
+        Columns of segments, with the same label in all rows of a query.
+    shuffle : bool, default False
+        Whether Dask brings the rows of each query together first. Without it, a query with rows in
+        several partitions is an error.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied documents
+        (default), input order, lower or higher grade first, or descending document id. The input
+        order is that of the partitions and of the rows in them, also after a shuffle.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and
+        ``no_relevant``.
 
     Returns
     -------
     dict of str to DistributedEvaluation
         By the names of ``scores``. Using one of them computes all of them.
+
+    Raises
+    ------
+    LtrKeyError, LtrTypeError, LtrValueError
+        As for `evaluate`, with the name of the score.
+    MissingExtraError
+        If Dask is not installed.
+
+    See Also
+    --------
+    evaluate : Evaluate one score.
 
     Examples
     --------
@@ -158,7 +210,7 @@ def evaluate_scores(
     if request.policy.ties == "docid" and docid is None:
         raise LtrValueError('ties="docid" needs document ids: pass docid=, a column of the frame or one id a row.')
     segmentations = (by,) if isinstance(by, str) else tuple(by)
-    columns = tuple(dict.fromkeys(metric.column for metric in request.metrics if isinstance(metric, MeanOf)))
+    columns = tuple(dict.fromkeys(metric.column for metric in request.metrics if isinstance(metric, ColumnMetric)))
     sources = {"label": label, "qid": qid, "docid": docid, "weight": weight}
     sources |= {f"score {name}": source for name, source in scores.items()}
     sources |= {f"by {name}": name for name in segmentations} | {f"column {name}": name for name in columns}

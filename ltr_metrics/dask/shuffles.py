@@ -30,6 +30,7 @@ def whole_queries(frame: Any, qid: str = "qid") -> Any:
     Parameters
     ----------
     frame : dask DataFrame
+        The rows, in any order.
     qid : str
         Column of query ids, or the name of the frame's index.
 
@@ -47,6 +48,10 @@ def whole_queries(frame: Any, qid: str = "qid") -> Any:
         column is not text.
     LtrValueError
         When it is computed, if a row has no query id.
+
+    See Also
+    --------
+    evaluate : The option ``shuffle`` does this for one evaluation.
 
     Examples
     --------

@@ -40,7 +40,20 @@ class ByMetric(dict[str, V], Generic[V]):
         return super().__contains__(self.canonical(key))
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Return the value of a metric, or the default."""
+        """Return the value of a metric, or the default.
+
+        Parameters
+        ----------
+        key : str or Metric
+            The metric, its canonical name, or its name in the request.
+        default : object, optional
+            What to return if the metric was not evaluated.
+
+        Returns
+        -------
+        object
+            The value of the metric.
+        """
         return super().get(self.canonical(key), default)
 
     def canonical(self, key: object) -> str:

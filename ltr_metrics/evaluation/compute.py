@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Batch, batches_of
+from ltr_metrics._engine.blocks import Batch, batches_of, position_in_blocks
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, first_ranks, rank
@@ -52,8 +52,7 @@ def compute_values(
     except NaNScoreError:
         queries.refuse_nan_scores(scores)
         raise
-    # The order of the queries in blocks is the same however many threads there are.
-    values = by_block.take(queries.cached("position in blocks", lambda: _positions(queries, batches)), axis=1)
+    values = by_block.take(position_in_blocks(queries), axis=1)
     _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))
 
@@ -69,7 +68,7 @@ def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family], in
     for position, metric in enumerate(metrics):
         k = metric.k if isinstance(metric, RankMetric) else None
         is_shallow = k is not None and k <= FIRST_RANKS and metric.OF_GRADES_ALONE
-        family = (shallow if is_shallow else whole).setdefault(metric.family(), Family([], [], []))
+        family = (shallow if is_shallow else whole).setdefault(metric.family, Family([], [], []))
         family.metrics.append(metric)
         family.cutoffs.append(k)
         family.positions.append(position)
@@ -95,13 +94,6 @@ def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int
 
     with ThreadPoolExecutor(min(n_threads, len(batches))) as pool:
         list(pool.map(work, batches))
-
-
-def _positions(queries: LabelledQueries, batches: Sequence[Batch]) -> AnyArray:
-    """Return the position of each query in the order of the blocks."""
-    position = np.empty(queries.n_queries, dtype=np.intp)
-    position[np.concatenate([batch.combined.members for batch in batches])] = np.arange(queries.n_queries)
-    return position
 
 
 def _refuse_infinite(values: FloatArray, metrics: Sequence[Metric], queries: LabelledQueries) -> None:

@@ -51,7 +51,8 @@ class Queries(LabelledQueries):
         Treatment of unjudged documents: grade 0 (default), or removal from the ranking, which
         leaves the condensed list.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Other numbers of the documents, for ``mean_of(name)``. A DataFrame is accepted.
+        Other numbers of the documents, for ``mean_of(name)`` and
+        ``sum_of(name)``. A DataFrame is accepted.
     by : array-like, or mapping of str to array-like, optional
         One segment label per query, in order of first appearance, or per row, the same in all rows
         of a query. ``result.by`` has the evaluation of each segment. Several segmentations are
@@ -64,12 +65,17 @@ class Queries(LabelledQueries):
     sizes : ndarray of int
         Number of documents of each query.
     n_rows, n_queries : int
+        Number of rows, and of queries.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, or both
         or neither of ``qid`` and ``group`` are given.
+
+    See Also
+    --------
+    evaluate : Evaluate labels that you need only once.
 
     Examples
     --------
@@ -94,7 +100,47 @@ class Queries(LabelledQueries):
         convention: ConventionName | Convention | None = None,
         n_threads: int | None = None,
     ) -> Evaluation:
-        """Evaluate one score per row; see `evaluate` for the parameters."""
+        """Rank each query's documents by score, and evaluate the rankings.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_rows,), or Positions
+            Scores; higher is better. Infinite scores rank first and last, and NaN is an
+            error. Or the position of each document in the ranking, as
+            `ltr_metrics.Positions`.
+        metrics : str, Metric, or several of them, optional
+            Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
+            of ndcg@10, map, mrr and err@10 that the convention has.
+        ties : {"mean", "stable", "worst", "best", "docid"}, optional
+            Treatment of tied scores: the expected value over all orders of the tied
+            documents (default), input order, lower or higher grade first, or descending
+            document id.
+        no_relevant : {"skip", "drop", "error"} or float, optional
+            Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+            out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+            every mean. "error" raises an error. A number is the metric's value for the
+            query.
+        convention : str or Convention, optional
+            Another system, whose choices complete the metric names, ``ties`` and
+            ``no_relevant``.
+        n_threads : int, optional
+            Maximum number of threads. One thread is used per 500,000 rows, and never more
+            than the CPUs available to the process. The default is one thread in a worker (a
+            thread, or a process that multiprocessing or joblib started), and otherwise at
+            most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
+            may be called from several threads at once.
+
+        Returns
+        -------
+        Evaluation
+            The values per query and their means.
+
+        Raises
+        ------
+        LtrValueError, LtrTypeError
+            For NaN scores, a wrong number of scores, unknown metrics, and labels that a metric is
+            not defined on.
+        """
         request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
         return self.evaluate_request(y_score, request, n_threads)
 
@@ -149,31 +195,64 @@ def evaluate(
     y_true : array-like of shape (n_rows,)
         Grades, finite and not negative.
     y_score : array-like of shape (n_rows,), or Positions
-        Scores; higher is better. Infinite scores rank first and last, and NaN is an error. Or the
-        position of each document in the ranking, as `ltr_metrics.Positions`.
-    qid, group, query_weight, sample_weight, docid, retrieved, judged, unjudged, columns, by
-        As for `Queries`. Exactly one of ``qid`` and ``group`` is required.
+        Scores; higher is better. Infinite scores rank first and last, and NaN is an
+        error. Or the position of each document in the ranking, as
+        `ltr_metrics.Positions`.
+    qid : array-like of shape (n_rows,), optional
+        One id per row, in any order, of any hashable type. Exactly one of ``qid`` and
+        ``group`` is required. Two ids with the same text, such as 7 and ``"7"``, are an
+        error.
+    group : array-like of int, optional
+        Sizes of the queries, whose rows are consecutive.
     metrics : str, Metric, or several of them, optional
-        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those of ndcg@10,
-        map, mrr and err@10 that the convention has.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
+        of ndcg@10, map, mrr and err@10 that the convention has.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
-        Treatment of tied scores: the expected value over all orders of the tied documents
-        (default), input order, lower or higher grade first, or descending document id.
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
     no_relevant : {"skip", "drop", "error"} or float, optional
-        Treatment of a query on which a metric is undefined. "skip" (default) leaves it out of that
-        metric's mean. "drop" leaves a query whose grades are all 0 out of every mean. "error"
-        raises an error. A number is the metric's value for the query.
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
     convention : str or Convention, optional
-        Another system whose choices complete the names and the two options above.
+        Another system, whose choices complete the metric names, ``ties`` and
+        ``no_relevant``.
+    query_weight : array-like of shape (n_queries,) or mapping, optional
+        One weight per query, in order of first appearance, or by qid. The ids of a
+        mapping may have another type: they are the same if they have the same text.
+    sample_weight : array-like of shape (n_rows,), optional
+        One weight per row; a query's weight is the mean of its row weights.
+    docid : array-like of shape (n_rows,), optional
+        Document ids, for ``ties="docid"``.
+    retrieved : array-like of bool of shape (n_rows,), optional
+        False for a document that is judged but has no rank. It counts as a relevant
+        document and in the ideal ranking.
+    judged : array-like of bool of shape (n_rows,), optional
+        False for an unjudged document. Its label must not be above 0 (NaN is accepted)
+        and counts as 0. By default all documents are judged.
+    unjudged : {"zero", "drop"}, optional
+        Treatment of unjudged documents: grade 0 (default), or removal from the ranking,
+        which leaves the condensed list.
+    columns : mapping of str to array-like of shape (n_rows,), optional
+        Other numbers of the documents, for ``mean_of(name)`` and
+        ``sum_of(name)``. A DataFrame is accepted.
+    by : array-like, or mapping of str to array-like, optional
+        One segment label per query, in order of first appearance, or per row, the same
+        in all rows of a query. ``result.by`` has the evaluation of each segment.
+        Several segmentations are given by name.
     n_threads : int, optional
-        Maximum number of threads. One thread is used per 500,000 rows, and never more than the
-        CPUs available to the process. The default is one thread in a worker (a thread, or a process
-        that multiprocessing or joblib started), and otherwise at most ``OMP_NUM_THREADS``. The
-        values do not depend on it. A metric of your own may be called from several threads at once.
+        Maximum number of threads. One thread is used per 500,000 rows, and never more
+        than the CPUs available to the process. The default is one thread in a worker (a
+        thread, or a process that multiprocessing or joblib started), and otherwise at
+        most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
+        may be called from several threads at once.
 
     Returns
     -------
     Evaluation
+        The values per query and their means, by metric. Higher is better for all built-in metrics.
 
     Raises
     ------
@@ -188,6 +267,13 @@ def evaluate(
         that are not whole numbers, more than half as many as rows, and the scores are whole numbers
         from 0 to at most 30, of which a quarter repeat a score of their query. Fractional labels,
         such as click rates, cause no warning with the scores of a model.
+
+    See Also
+    --------
+    Queries : Validate and group labels once, for many evaluations.
+    compare : Compare models, with intervals and p-values.
+    evaluate_sorted : Evaluate files that do not fit into memory.
+    explain_difference : Why two systems disagree on a value.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.fingerprint import Fingerprint
-from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.means import mean, standard_error
 from ltr_metrics.evaluation.segments import Segments, iter_segments, split_by_segment
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Policy
@@ -54,9 +54,42 @@ class Evaluation(Printed, Mapping[str, float]):
         Number of documents, and of documents of grade 1 or higher, of each query.
     weight : ndarray of float64 or None
         Weight of each query.
+    policy : Policy
+        How ties and undefined values were treated, and the name of the convention.
+    segments : dict
+        The labels of the segments and the position of each query's label, by segmentation. Use
+        `by`.
+    fingerprint : Fingerprint or None
+        A summary of the judged documents, by which `compare` recognises results of other data.
     by : dict
         The evaluation of each segment of queries by its label. Several segmentations are such
         dicts by name. Empty without the option ``by``.
+    standard_error : dict of str to float
+        Standard error of each mean over queries.
+
+    See Also
+    --------
+    evaluate : Return one of these.
+    load_result : Read a saved one.
+    compare : Compare two or more of them.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, s, qid = [1, 0, 0, 2, 0, 0], [0.2, 0.8, 0.1, 0.7, 0.9, 0.3], [7, 7, 8, 8, 9, 9]
+    >>> result = ltr.evaluate(y, s, qid=qid, metrics=["mrr", "ndcg@10"], by=["de", "fr", "fr"])
+    >>> result["mrr"], result.mean
+    (0.75, {'mrr': 0.75, 'ndcg_exp@10': 0.8154648767857288})
+    >>> result.per_query["mrr"], result.n_undefined["mrr"]
+    (array([0.5, 1. , nan]), 1)
+    >>> result.n_queries, result.qid, result.n_documents, result.is_weighted
+    (3, array([7, 8, 9]), array([2, 2, 2]), False)
+    >>> result.by["fr"]["mrr"], "map" in result, list(result)
+    (1.0, False, ['mrr', 'ndcg_exp@10'])
+    >>> result.to_pandas()[["qid", "relevant", "mrr"]].values.tolist()[0]
+    [7.0, 1.0, 0.5]
+    >>> result.to_dict()["per_query"]["mrr"]
+    [0.5, 1.0, None]
     """
 
     mean: ByMetric[float]
@@ -93,8 +126,26 @@ class Evaluation(Printed, Mapping[str, float]):
 
     @cached_property
     def by(self) -> Segments:
-        """The evaluation of each segment, in the order of the labels."""
+        """Evaluations of each segment, by its label; with several segmentations, by name and label.
+
+        The labels are sorted. Empty without the option ``by``.
+        """
         return split_by_segment(self.segments, lambda mask: take_queries(self, mask))
+
+    @cached_property
+    def standard_error(self) -> ByMetric[float]:
+        r"""Standard error of each mean over queries, by metric; NaN for fewer than two queries.
+
+        The queries are treated as a sample. With values :math:`x_i`, weights :math:`w_i` and the
+        weighted mean :math:`m` of the :math:`n` queries that count,
+
+        .. math:: SE = \frac{1}{\sum_i w_i} \sqrt{\frac{n}{n-1} \sum_i w_i^2 (x_i - m)^2}
+
+        which is :math:`s / \sqrt{n}` without weights. A query that is left out of the mean, or whose
+        weight is 0, does not count.
+        """
+        errors = {name: standard_error(values, self.weight) for name, values in self.per_query.items()}
+        return ByMetric(errors, self.per_query.asked)
 
     @cached_property
     def plain_qid(self) -> list[PlainId]:
@@ -147,6 +198,7 @@ class Evaluation(Printed, Mapping[str, float]):
         Returns
         -------
         Evaluation
+            With the queries in the order of ``qids``.
 
         Raises
         ------
@@ -176,24 +228,50 @@ class Evaluation(Printed, Mapping[str, float]):
         judged documents. Its metadata hold the options and the versions of this package, NumPy
         and Python.
 
+        Parameters
+        ----------
+        path : path
+            The file to write, such as ``production.parquet``.
+
         Raises
         ------
         MissingExtraError
             If pyarrow is not installed.
         OSError
             If the file cannot be written. An existing file is then left as it was.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import ltr_metrics as ltr
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "production.parquet"
+        >>> ltr.evaluate([1, 0], [0.2, 0.8], group=[2], metrics="mrr").save(path)
+        >>> ltr.load_result(path)["mrr"]
+        0.5
         """
         from ltr_metrics.evaluation import saved  # with json, which few callers need
 
         saved.save(path, self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row per query: qid, documents, relevant, then the metrics."""
+        """Return a table with one row per query: qid, documents, relevant, then the metrics.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per query, in order of first appearance. NaN marks a query that is left out.
+        """
         columns = {"qid": self.qid, "documents": self.n_documents, "relevant": self.n_relevant}
         return to_dataframe(columns | dict(self.per_query))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return lists, numbers and strings, ready for JSON; NaN is None."""
+        """Return lists, numbers and strings, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            The options, the means, and the values per query and by segment.
+        """
         return {
             "n_queries": self.n_queries,
             "ties": self.policy.ties,

@@ -88,17 +88,26 @@ def load_result(path: str | os.PathLike[str]) -> Evaluation:
     Parameters
     ----------
     path : path
+        The file.
 
     Returns
     -------
     Evaluation
-        With the same values, to the bit.
+        Its values are equal to the saved ones, to the bit.
 
     Raises
     ------
     LtrValueError
         If the file is damaged, truncated, of another kind or of another format.
     FileNotFoundError
+        If there is no such file.
+    MissingExtraError
+        If pyarrow is not installed.
+
+    See Also
+    --------
+    Evaluation.save : Write the file.
+    compare : Compare a saved result with a new one.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from ltr_metrics.io.sorted_tables import TableColumns, sorted_tables
 from ltr_metrics.io.table import is_table
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
-from ltr_metrics.metrics.shown import MeanOf
+from ltr_metrics.metrics.shown import ColumnMetric
 
 if TYPE_CHECKING:
     import pandas
@@ -72,10 +72,10 @@ def evaluate_sorted(
         Maps a name for the result to a column of scores; in LETOR files, to the number of a
         feature.
     models : mapping of str to path
-        Maps a name for the result to a model file of LightGBM or XGBoost, as for
-        `ltr_metrics.io.models.load_model`.
-    metrics, ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`.
+        Maps a name for the result to a model file of LightGBM or XGBoost.
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
+        of ndcg@10, map, mrr and err@10 that the convention has.
     qid, label : str
         Columns of query ids and grades in a table.
     docid, weight : str, optional
@@ -83,12 +83,25 @@ def evaluate_sorted(
         row weights.
     by : sequence of str
         Columns of segments in a table.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and
+        ``no_relevant``.
     n_features : int, optional
         Number of features of LETOR files. The default is that of the model, whose last feature
         must then occur.
     zero_based : bool, default False
         Whether feature numbers of LETOR files start at 0.
     rows_at_once : int, default 100000
+        Number of rows to read at a time.
     progress : callable, optional
         Called after each batch with the number of rows that are done.
 
@@ -105,13 +118,19 @@ def evaluate_sorted(
     MissingExtraError
         If pandas, pyarrow or a model's host are not installed.
 
+    See Also
+    --------
+    evaluate : Evaluate rows in memory.
+    ltr_metrics.dask.evaluate : Evaluate rows that are in Dask.
+    ltr_metrics.spark.evaluate : Evaluate rows that are in Spark.
+
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from ltr_metrics.evaluation.streaming import evaluate_sorted
+    >>> import ltr_metrics as ltr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "test.txt"
     >>> _ = path.write_text("1 qid:7 1:0.2\n0 qid:7 1:0.8\n0 qid:9 1:0.1\n2 qid:9 1:0.7\n")
-    >>> evaluate_sorted(path, scores={"bm25": "1"}, metrics=["mrr"])["bm25"].per_query["mrr"]
+    >>> ltr.evaluate_sorted(path, scores={"bm25": "1"}, metrics=["mrr"])["bm25"].per_query["mrr"]
     array([0.5, 1. ])
     """
     request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
@@ -187,7 +206,7 @@ def _table_batches(
     rows_at_once: int,
 ) -> Iterator[_Batch]:
     features = [name for model in models.values() for name in model.names()]
-    averaged = [metric.column for metric in request.metrics if isinstance(metric, MeanOf)]
+    averaged = [metric.column for metric in request.metrics if isinstance(metric, ColumnMetric)]
     weight = [] if columns.weight is None else [columns.weight]
     text = (*columns.by, *([] if columns.docid is None else [columns.docid]))
     needed = TableColumns(columns.qid, text, (columns.label, *scores.values(), *weight, *averaged, *features))

@@ -36,10 +36,22 @@ class Balanced(Method):
         be shorter, and the two possible lists can differ in length. Default: the length of the
         longer ranking.
 
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If there are not two rankings, if a ranking repeats a document, or for a wrong ``length``.
+
+    See Also
+    --------
+    TeamDraft : A method for two or more rankings.
+    score : Credit the impressions of a log.
+
     Examples
     --------
     >>> from ltr_metrics.interleaving import Balanced
     >>> method = Balanced([[1, 2, 3, 4, 5], [4, 3, 5, 1, 2]], length=5)
+    >>> method.rankings[1], method.length
+    ([4, 3, 5, 1, 2], 5)
     >>> method.mix(random_state=0)
     Shown(documents=[4, 1, 3, 2, 5], teams=None)
     >>> method.credit([4, 1, 3, 2, 5], clicks=[0, 2])

@@ -43,8 +43,8 @@ class ClickModel:
     stop : sequence of float, or float
         Probability of stopping, by grade, or one for all grades.
     stop_only_after_click : bool, default False
-        Whether users stop only after a clicked document. By default they can stop after any examined
-        document. Papers differ.
+        Whether users stop only after a clicked document. By default they can stop after any
+        examined document. Papers differ.
     examination : sequence of float, optional
         Probability of examining each slot that the user reaches, from the first slot on. Default:
         users examine every slot.
@@ -54,6 +54,10 @@ class ClickModel:
     LtrValueError, LtrTypeError
         If the values are not probabilities, or not one per grade.
 
+    See Also
+    --------
+    simulate : Let such users click on mixed rankings.
+
     Examples
     --------
     >>> from ltr_metrics.interleaving import ClickModel
@@ -62,6 +66,12 @@ class ClickModel:
     ((0.05, 0.5, 0.95), (0.2, 0.5, 0.9))
     >>> model.clicks_on([0, 2, 1, 0, 2], random_state=0)
     [1]
+    >>> ClickModel.perfect(grades=3).click, ClickModel.random(grades=3).click
+    ((0.0, 0.5, 1.0), (0.5, 0.5, 0.5))
+    >>> ClickModel.informational(grades=3).click, ClickModel.almost_random(grades=3).click
+    ((0.4, 0.7, 0.9), (0.4, 0.5, 0.6))
+    >>> ClickModel.position_based([0.1, 0.8], examination=[1, 0.5, 0.2]).examination
+    (1.0, 0.5, 0.2)
     """
 
     click: Sequence[float]
@@ -88,7 +98,22 @@ class ClickModel:
     def perfect(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
         """Return a user who examines every document and clicks by relevance alone.
 
-        ``grades``, the number of grades, is 2, 3 or 5.
+        Parameters
+        ----------
+        grades : int
+            Number of grades: 2, 3 or 5.
+        stop_only_after_click : bool, default False
+            Whether users stop only after a clicked document.
+
+        Returns
+        -------
+        ClickModel
+            With the published probabilities.
+
+        Raises
+        ------
+        LtrValueError
+            For another number of grades.
         """
         return cls._published("perfect", grades, stop_only_after_click)
 
@@ -96,7 +121,22 @@ class ClickModel:
     def navigational(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
         """Return a user who looks for one relevant document and then tends to stop.
 
-        ``grades``, the number of grades, is 2, 3 or 5.
+        Parameters
+        ----------
+        grades : int
+            Number of grades: 2, 3 or 5.
+        stop_only_after_click : bool, default False
+            Whether users stop only after a clicked document.
+
+        Returns
+        -------
+        ClickModel
+            With the published probabilities.
+
+        Raises
+        ------
+        LtrValueError
+            For another number of grades.
         """
         return cls._published("navigational", grades, stop_only_after_click)
 
@@ -104,7 +144,22 @@ class ClickModel:
     def informational(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
         """Return a user who looks for many documents and also clicks on irrelevant ones.
 
-        ``grades``, the number of grades, is 2, 3 or 5.
+        Parameters
+        ----------
+        grades : int
+            Number of grades: 2, 3 or 5.
+        stop_only_after_click : bool, default False
+            Whether users stop only after a clicked document.
+
+        Returns
+        -------
+        ClickModel
+            With the published probabilities.
+
+        Raises
+        ------
+        LtrValueError
+            For another number of grades.
         """
         return cls._published("informational", grades, stop_only_after_click)
 
@@ -112,20 +167,63 @@ class ClickModel:
     def almost_random(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
         """Return a user whose clicks depend little on the grade.
 
-        ``grades``, the number of grades, is 2, 3 or 5.
+        Parameters
+        ----------
+        grades : int
+            Number of grades: 2, 3 or 5.
+        stop_only_after_click : bool, default False
+            Whether users stop only after a clicked document.
+
+        Returns
+        -------
+        ClickModel
+            With the published probabilities.
+
+        Raises
+        ------
+        LtrValueError
+            For another number of grades.
         """
         return cls._published("almost_random", grades, stop_only_after_click)
 
     @classmethod
     def random(cls, grades: int) -> ClickModel:
-        """Return a user who examines every document and clicks on half of them, whatever their grade."""
+        """Return a user who examines every document and clicks on half of them.
+
+        Parameters
+        ----------
+        grades : int
+            Number of grades, at least 1.
+
+        Returns
+        -------
+        ClickModel
+            With the click probability .5 for each grade.
+        """
         return cls([0.5] * require_count("grades", grades))
 
     @classmethod
     def position_based(cls, click: Sequence[float], examination: Sequence[float]) -> ClickModel:
-        """Return a user who examines each slot independently with its own probability, and never stops.
+        r"""Return a user who examines each slot independently, and never stops.
 
-        P(click at slot x) = ``examination[x]`` times ``click[grade]`` (Craswell et al., WSDM 2008).
+        .. math:: P(\text{click at slot } x) = examination_x \, click_{grade}
+
+        Parameters
+        ----------
+        click : sequence of float
+            Probability of a click on an examined document, for the grades 0, 1, ...
+        examination : sequence of float
+            Probability of examining each slot, from the first slot on.
+
+        Returns
+        -------
+        ClickModel
+            The model.
+
+        References
+        ----------
+        Craswell, Zoeter, Taylor & Ramsey, An experimental comparison of click position-bias models,
+        WSDM 2008.
         """
         return cls(click, 0.0, examination=examination)
 
@@ -150,9 +248,9 @@ class ClickModel:
     ) -> ClickModel:
         """Return the maximum-likelihood click model of some impressions.
 
-        The estimate uses expectation-maximisation, since the clicks do not show whether a user stopped
-        after the last click or continued without clicking. A grade that was never clicked has a click
-        probability of 0.
+        The estimate uses expectation-maximisation, since the clicks do not show whether a user
+        stopped after the last click or continued without clicking. A grade that was never clicked
+        has a click probability of 0.
 
         Parameters
         ----------
@@ -164,6 +262,11 @@ class ClickModel:
             Number of grades.
         stop_only_after_click : bool, default False
             The kind of user to estimate, which cannot be inferred from the clicks.
+
+        Returns
+        -------
+        ClickModel
+            The estimates, which users who examine every slot are assumed to follow.
 
         Raises
         ------
@@ -196,7 +299,26 @@ class ClickModel:
     # -- clicks -------------------------------------------------------------------------------------------------------
 
     def clicks_on(self, grades: Sequence[int], random_state: Any = None) -> list[int]:
-        """Draw the slots (from 0) that the user clicks in a list of documents with these grades."""
+        """Draw the slots that the user clicks in a list of documents with these grades.
+
+        Parameters
+        ----------
+        grades : sequence of int
+            Grades of the documents, from the top.
+        random_state : int, numpy.random.Generator or None
+            Random seed. The same seed gives the same clicks. A generator is drawn from. None gives
+            different clicks each time.
+
+        Returns
+        -------
+        list of int
+            Slots from 0, ascending.
+
+        Raises
+        ------
+        LtrValueError
+            If the model has no probability for a grade or for a slot.
+        """
         checked = _as_grades(grades, len(self.click))
         self.require_length(len(checked))
         return np.flatnonzero(self.draw(checked[:, np.newaxis], generator_of(random_state))).tolist()
@@ -209,10 +331,20 @@ class ClickModel:
         grade : ndarray of int of shape (n_slots, n_impressions)
             -1 for a slot without a document, which is never clicked.
         rng : numpy.random.Generator
+            The source of random numbers.
 
         Returns
         -------
         ndarray of bool of shape (n_slots, n_impressions)
+            Whether each slot is clicked.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ltr_metrics.interleaving import ClickModel
+        >>> grade = np.array([[1, 0], [0, 1], [1, -1]])  # two impressions, of three documents and of two
+        >>> ClickModel([0.0, 1.0]).draw(grade, np.random.default_rng(0)).T.tolist()
+        [[True, False, True], [False, True, False]]
         """
         clicked: BoolArray = rng.random(grade.shape) < _by_grade(self.click)[grade]
         examined: BoolArray | None = None

@@ -54,6 +54,17 @@ class Impression:
     method : str, optional
         The method that mixed the list, such as ``"ppm"``. `score` raises an error for any other.
 
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If nothing was shown, if neither rankings nor teams are known, if a click is not a slot of
+        the list, or if ``length`` is less than the number of documents shown.
+
+    See Also
+    --------
+    score : Credit many impressions.
+    read_impressions : Read a log of them.
+
     Examples
     --------
     >>> from ltr_metrics.interleaving import Impression, Shown
@@ -63,6 +74,8 @@ class Impression:
     >>> print(impression.to_json())  # doctest: +NORMALIZE_WHITESPACE
     {"query": "shoes", "method": "team_draft", "rankings": {"old": ["a", "b", "c"], "new": ["b", "d", "a"]},
      "shown": ["a", "b", "d"], "teams": ["old", "new", "new"], "clicks": [1]}
+    >>> Impression.from_json(impression.to_json()) == impression
+    True
     """
 
     rankings: dict[str, list[Hashable]] | None
@@ -114,7 +127,25 @@ class Impression:
 
     @classmethod
     def from_json(cls, line: str | bytes, *, models: Iterable[str] | None = None) -> Impression:
-        """Return the impression on one line of a log. See `read_impressions`."""
+        """Return the impression on one line of a log.
+
+        Parameters
+        ----------
+        line : str or bytes
+            One JSON object, as for `ltr_metrics.interleaving.read_impressions`.
+        models : iterable of str, optional
+            Names of the models, for a line that has teams but no rankings.
+
+        Returns
+        -------
+        Impression
+            The impression.
+
+        Raises
+        ------
+        LtrValueError, LtrTypeError
+            If the line is not such an object.
+        """
         if not isinstance(line, (str, bytes)):
             raise LtrTypeError(f"line must be text, one JSON object. Got {short(line)}.")
         return _parse(line, as_models(models))
@@ -124,6 +155,11 @@ class Impression:
 
         With rankings, teams are written as names, so that the order of the models does not matter.
         Without rankings, they are written as numbers.
+
+        Returns
+        -------
+        str
+            One JSON object.
 
         Raises
         ------
@@ -148,7 +184,7 @@ class Impression:
 
 
 def read_impressions(path: str | os.PathLike[str], *, models: Iterable[str] | None = None) -> Iterator[Impression]:
-    """Yield the impressions of a log one by one.
+    r"""Return the impressions of a log one by one.
 
     The log has one JSON object per line and may be compressed (.gz, .xz, .bz2).
 
@@ -156,28 +192,75 @@ def read_impressions(path: str | os.PathLike[str], *, models: Iterable[str] | No
     ----------
     path : path
         Every line has the keys ``shown`` (ids from the top) and ``clicks`` (slots from 0), and
-        ``rankings`` (ids by the name of the model), ``teams``, or both. ``teams`` has, for each slot,
-        the name of a model or its number in the order of the line's rankings. A line may have
-        ``length``, ``query`` and ``method``. Ids are text or numbers. Other keys and blank lines are
-        ignored.
+        ``rankings`` (ids by the name of the model), ``teams``, or both. ``teams`` has, for each
+        slot, the name of a model or its number in the order of the line's rankings. A line may have
+        ``length``, ``query`` and ``method``. Ids are text or numbers. Other keys and blank lines
+        are ignored.
     models : iterable of str, optional
         Names of the models, for lines that have teams but no rankings.
+
+    Returns
+    -------
+    iterator of Impression
+        One per line. A line is read when the iterator arrives there.
 
     Raises
     ------
     LtrValueError
-        With file and line, if a line is not such an object, or if its models differ from those of the
-        lines before.
+        With file and line, if a line is not such an object, or if its models differ from those of
+        the lines before.
+
+    See Also
+    --------
+    write_impressions : Write a log.
+    score : Credit the impressions of a log.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from ltr_metrics.interleaving import read_impressions
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.jsonl"
+    >>> _ = path.write_text('{"rankings": {"old": ["a"], "new": ["b"]}, "shown": ["a", "b"], "clicks": [1]}\n')
+    >>> [impression.clicks for impression in read_impressions(path)]
+    [[1]]
     """
     names = as_models(models)
     return (impression for _, impression, _ in with_models(read_located(Path(path), names), names))
 
 
 def write_impressions(path: str | os.PathLike[str], impressions: Iterable[Impression]) -> None:
-    """Write a log for `read_impressions`, completely or not at all.
+    """Write a log of impressions to a file, completely or not at all.
 
     The log is built in memory, and compressed if its name ends with .gz, .xz or .bz2. A live system
     can append the lines of `Impression.to_json` instead.
+
+    Parameters
+    ----------
+    path : path
+        The file to write. An existing file is replaced.
+    impressions : iterable of Impression
+        The impressions, in the order of the lines.
+
+    Raises
+    ------
+    LtrTypeError
+        If an id is neither text nor a finite number.
+    OSError
+        If the file cannot be written. An existing file is then left as it was.
+
+    See Also
+    --------
+    read_impressions : Read the log.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from ltr_metrics.interleaving import Impression, Shown, read_impressions, write_impressions
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.jsonl.gz"
+    >>> log = [Impression({"old": ["a"], "new": ["b"]}, Shown(["a", "b"]), clicks=[1])]
+    >>> write_impressions(path, log)
+    >>> list(read_impressions(path)) == log
+    True
     """
     content = "".join(f"{impression.to_json()}\n" for _, impression in locate(impressions)).encode()
     write_whole(path, _COMPRESS.get(Path(path).suffix.lower(), bytes)(content))

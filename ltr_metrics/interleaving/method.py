@@ -29,6 +29,16 @@ class Shown:
         Document ids, from the top.
     teams : list of int, or None
         The ranker (from 0) that added each document. None if the method has no teams.
+
+    See Also
+    --------
+    Method : Its `ltr_metrics.interleaving.Method.mix` returns one.
+
+    Examples
+    --------
+    >>> from ltr_metrics.interleaving import Shown, TeamDraft
+    >>> TeamDraft([["a", "b"], ["b", "c"]]).credit(Shown(["b", "a"], teams=[1, 0]), clicks=[0])
+    array([0., 1.])
     """
 
     documents: list[Hashable]
@@ -45,6 +55,31 @@ class Method(ABC):
     length : int, optional
         Maximum number of documents in the list. The list is shorter if all rankings together have
         fewer documents. Default: the length of the longest ranking.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If there are fewer than two rankings, if a ranking repeats a document, or for a wrong
+        ``length``.
+
+    See Also
+    --------
+    TeamDraft : One team per ranker.
+    PairwisePreference : Preferences between pairs of documents.
+    Probabilistic : Documents drawn at random, by rank.
+    Optimized : The lists that distinguish the rankers best.
+    Balanced : Two rankings that take turns.
+
+    Examples
+    --------
+    All methods have the same members:
+
+    >>> from ltr_metrics.interleaving import Method, PairwisePreference, TeamDraft
+    >>> for method in (TeamDraft([["a", "b"], ["b", "c"]]), PairwisePreference([["a", "b"], ["b", "c"]])):
+    ...     shown = method.mix(random_state=0)
+    ...     print(isinstance(method, Method), shown.documents, method.credit(shown, clicks=[0]))
+    True ['a', 'b'] [1. 0.]
+    True ['b', 'a'] [-1.  1.]
     """
 
     has_teams = False
@@ -57,7 +92,7 @@ class Method(ABC):
 
     @property
     def rankings(self) -> list[list[Hashable]]:
-        """The rankings, one per ranker."""
+        """Copies of the rankings, one per ranker."""
         return [ranking.copy() for ranking in self._rankings.lists]
 
     @property
@@ -66,13 +101,18 @@ class Method(ABC):
         return self._rankings.length
 
     def mix(self, random_state: Any = None) -> Shown:
-        """Draw a list.
+        """Draw a list of documents to show.
 
         Parameters
         ----------
         random_state : int, numpy.random.Generator or None
             A seed gives the same list each time. A generator is drawn from. None gives a different
             list each time.
+
+        Returns
+        -------
+        Shown
+            The documents from the top, and the teams if the method has teams.
         """
         return self._mix(generator_of(random_state))
 
@@ -116,6 +156,21 @@ class Method(ABC):
 
         It is 0 if the list is impossible or if the probability underflows. With teams it is the
         joint probability of documents and teams, otherwise that of the documents.
+
+        Parameters
+        ----------
+        shown : Shown or sequence
+            The result of `mix`, or the documents alone.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+
+        Raises
+        ------
+        LtrValueError, LtrTypeError
+            If ``shown`` is not a list of ids, or its teams are not numbers of rankers.
         """
         documents, teams = self._split(shown)
         return 0.0 if self._fault(documents) else self._probability(documents, teams)

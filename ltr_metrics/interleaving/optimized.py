@@ -46,10 +46,11 @@ class Optimized(Method):
     credit : {"inverse", "negative"}
         1 / rank, or -rank.
     max_lists : int
-        Maximum number of lists to choose from. If there are more, this many different ones are drawn,
-        with each next document drawn uniformly from those that may follow. The default covers all
-        lists of 10 documents of two rankings. For five rankings and 10 documents, the default takes
-        0.4 s and 10,000 lists take 2.5 s. The time grows faster than the length of the lists.
+        Maximum number of lists to choose from. If there are more, this many different ones are
+        drawn, with each next document drawn uniformly from those that may follow. The default
+        covers all lists of 10 documents of two rankings. For five rankings and 10 documents, the
+        default takes 0.4 s and 10,000 lists take 2.5 s. The time grows faster than the length of
+        the lists.
     random_state : int, numpy.random.Generator or None
         The seed for drawing lists if there are more than ``max_lists``.
 
@@ -60,6 +61,22 @@ class Optimized(Method):
     bias : float
         The largest difference between two rankers' expected credit for clicks on the first k
         documents, summed over k. 0 without a bias.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As for `Method`, and for a wrong option.
+    MissingExtraError
+        If SciPy is not installed.
+
+    Warns
+    -----
+    LtrWarning
+        If no probabilities are unbiased.
+
+    See Also
+    --------
+    Method : What all methods have in common.
 
     Examples
     --------

@@ -60,23 +60,34 @@ class Outcome(Printed):
         A function from a metric to the mean of each model by name, on the queries of the
         simulation. `error` compares the outcome with it.
 
+    Raises
+    ------
+    LtrValueError
+        If there are not as many names as rankers, or a name is repeated.
+
+    See Also
+    --------
+    score : The outcome of logged impressions.
+    simulate : The outcome of simulated ones.
+
     Examples
     --------
-    >>> import numpy as np
-    >>> from ltr_metrics.interleaving.outcome import Outcome
-    >>> from ltr_metrics.interleaving.tally import Tally
-    >>> credit = np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]])
-    >>> tally = Tally.from_credit(credit, ends=[1, 2, 3, 4])
-    >>> outcome = Outcome(models=["new", "old"], method="team_draft", tally=tally)
-    >>> outcome.wins.tolist(), outcome.preference.tolist()
-    ([[0, 2], [1, 0]], [[0.5, 0.625], [0.375, 0.5]])
+    >>> from ltr_metrics.interleaving import Impression, Shown, score
+    >>> rankings = {"old": ["a", "b", "c"], "new": ["b", "d", "a"]}
+    >>> log = [Impression(rankings, Shown(["a", "b", "d"]), [1]), Impression(rankings, Shown(["b", "a", "d"]), [])]
+    >>> outcome = score(log, "ppm")
+    >>> outcome.models, outcome.n_impressions, outcome.wins.tolist(), outcome.ties.tolist()
+    (['old', 'new'], 2, [[0, 0], [1, 0]], [[2, 1], [1, 2]])
+    >>> outcome.preference.tolist(), bool(outcome.credit[1] > outcome.credit[0])
+    ([[0.5, 0.25], [0.75, 0.5]], True)
     >>> outcome.error(truth={"new": 0.61, "old": 0.58})
     0.0
-    >>> print(outcome)
-    team_draft, 4 impressions. Share won by the row against the column (a tie counts one half):
-                1       2
-    1 new       -  0.6250
-    2 old  0.3750       -
+    >>> outcome.checkpoints.tolist(), outcome.errors(truth={"new": 0.61, "old": 0.58})[1].tolist()
+    ([1, 2], [0.0, 0.0])
+    >>> outcome.to_pandas()[["model", "other", "wins"]].values.tolist()
+    [['old', 'new', 0]]
+    >>> outcome.to_dict()["method"]
+    'ppm'
     """
 
     models: list[str]
@@ -136,10 +147,20 @@ class Outcome(Printed):
     def to_pandas(self, confidence: float = 0.95) -> pandas.DataFrame:
         """Return a table with one row per pair of models.
 
-        The columns are model, other, impressions; wins, ties, losses and preference of ``model``
-        against ``other``; win_share with its limits win_share_low and win_share_high, and p_wins;
-        credit_difference with its limits credit_low and credit_high, and p_credit.
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of the limits.
 
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are model, other, impressions; wins, ties, losses and preference of
+            ``model`` against ``other``; win_share with its limits win_share_low and win_share_high,
+            and p_wins; credit_difference with its limits credit_low and credit_high, and p_credit.
+
+        Notes
+        -----
         win_share is wins / (wins + losses). Its limits are exact (Clopper and Pearson), and p_wins
         is the exact binomial test against one half, which is the sign test. All four are NaN if
         every impression is a tie.
@@ -152,21 +173,19 @@ class Outcome(Printed):
         documents give equal credit on average, but may give one model more wins.
 
         All p-values are two-sided, and none is corrected for the number of pairs
-        (`ltr_metrics.analysis.inference.correct` does that). They hold for a number of impressions
-        that was chosen in advance. Stopping at the first small p-value finds differences that do
-        not exist.
-
-        Parameters
-        ----------
-        confidence : float, default 0.95
-            Confidence level of the limits.
+        (``ltr_metrics.analysis.inference.correct`` does that). They hold for a number of
+        impressions that was chosen in advance. Stopping at the first small p-value finds
+        differences that do not exist.
         """
         return to_dataframe(self._pairs(confidence), columns=list(PAIR_COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON.
+        """Return plain lists, numbers and text, ready for JSON; NaN is None.
 
-        Matrices are lists of rows. ``pairs`` has the rows of `to_pandas`. NaN becomes None.
+        Returns
+        -------
+        dict
+            Matrices are lists of rows. ``pairs`` has the rows of `to_pandas`.
         """
         return {
             "models": list(self.models),
@@ -190,12 +209,15 @@ class Outcome(Printed):
         by: OutcomeBy = "wins",
         impressions: int | None = None,
     ) -> float:
-        """Return the share of the pairs of models on which the clicks and an offline metric disagree.
+        r"""Return the share of the pairs of models on which clicks and an offline metric disagree.
 
         It is the mean over the pairs i, j of
-        ``|sign(online_i - online_j) - sign(offline_i - offline_j)| / 2``, from 0 to 1. This is the
-        binary error of Schuth et al. (CIKM 2014), except that a pair which is tied on only one side
-        counts one half.
+
+        .. math:: \frac{|\operatorname{sign}(online_i - online_j)
+            - \operatorname{sign}(offline_i - offline_j)|}{2}
+
+        This is the binary error of Schuth et al. (CIKM 2014), except that a pair which is tied on
+        only one side counts one half.
 
         Parameters
         ----------
@@ -209,6 +231,11 @@ class Outcome(Printed):
         impressions : int, optional
             The number of impressions, one of `checkpoints`. Default: all.
 
+        Returns
+        -------
+        float
+            From 0 (agreement on all pairs) to 1.
+
         Raises
         ------
         LtrValueError, LtrTypeError
@@ -221,7 +248,30 @@ class Outcome(Printed):
     def errors(
         self, metric: str | Metric | None = None, *, truth: Mapping[str, float] | None = None, by: OutcomeBy = "wins"
     ) -> tuple[Counts, FloatArray]:
-        """Return the `checkpoints` and the `error` at each."""
+        """Return the checkpoints and the error at each.
+
+        Parameters
+        ----------
+        metric : str or Metric, optional
+            The offline metric, such as ``"ndcg_lin@10"``, evaluated on the queries of the
+            simulation.
+        truth : mapping of str to float, optional
+            A number for each model, used instead of a metric. Higher is better.
+        by : {"wins", "credit"}
+            What decides online: the number of impressions won, or the credit.
+
+        Returns
+        -------
+        impressions : ndarray of int of shape (n_checkpoints,)
+            The `checkpoints`.
+        errors : ndarray of float64 of shape (n_checkpoints,)
+            The `error` at each, from 0 to 1.
+
+        Raises
+        ------
+        LtrValueError, LtrTypeError
+            As for `error`.
+        """
         offline = self._offline_values(metric, truth)
         online_signs = np.sign(self._leads(require_option("by", by, BY)))
         offline_signs = np.sign(difference_of(offline[:, None], offline[None, :]))

@@ -21,15 +21,17 @@ MIN_PROBABILITY = 1e-150  # the square of the inverse of a smaller one overflows
 class PairwisePreference(Method):
     """Pairwise Preference Multileaving: clicks express preferences between pairs of documents.
 
-    The document at slot x, counted from 1, is drawn uniformly from those in the top x of any ranking
-    that are not in the list yet. A ranker's credit is the sum of phi over the pairs (i, j) of
-    documents in the list such that the clicks prefer i to j. Let top(d) be the best rank of d in any
-    ranking, r = max(top(i), top(j)), and n_x the number of documents that slot x was drawn from::
+    The document at slot x, counted from 1, is drawn uniformly from those in the top x of any
+    ranking that are not in the list yet. A ranker's credit is the sum of phi over the pairs (i, j)
+    of documents in the list such that the clicks prefer i to j. Let top(d) be the best rank of d in
+    any ranking, r = max(top(i), top(j)), and n_x the number of documents that slot x was drawn
+    from::
 
-        phi = 0                        if i or j is above slot r, where the other could not have been
-              +1 / P                   if the ranker has i above j
-              -1 / P                   if it has j above i
-              0                        if it has neither (a document that it lacks is below all others)
+        phi = 0                        if i or j is above slot r, where the other could not have
+        been
+              +1 / P                   if the ranker has i above j -1 / P                   if it
+              has j above i 0                        if it has neither (a document that it lacks is
+              below all others)
         P   = product of 1 - 1 / n_x   for x = min(top(i), top(j)) .. r - 1
 
     P is the probability that neither document is above slot r. So if clicks ignore the documents,
@@ -47,10 +49,20 @@ class PairwisePreference(Method):
     pairs : {"joachims", "authors"}
         The preferences that clicks express. "joachims", as in the paper: a clicked document is
         preferred to every unclicked one above it, and to the one directly below it if that is
-        unclicked (Joachims, KDD 2002). "authors", as in the authors' experiments: a clicked document
-        is preferred to every unclicked one, down to the one below the last click, and the credit is
-        divided by the number of pairs that the first rule for phi does not exclude. The expected
-        credit under clicks that ignore the documents is then not exactly 0.
+        unclicked (Joachims, KDD 2002). "authors", as in the authors' experiments: a clicked
+        document is preferred to every unclicked one, down to the one below the last click, and the
+        credit is divided by the number of pairs that the first rule for phi does not exclude. The
+        expected credit under clicks that ignore the documents is then not exactly 0.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As for `Method`, and for unknown ``pairs``.
+
+    See Also
+    --------
+    Method : What all methods have in common.
+    simulate : Compare rankers with simulated users.
 
     Examples
     --------

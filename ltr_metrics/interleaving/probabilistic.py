@@ -19,7 +19,7 @@ MAX_TAU = 1e300  # log weights overflow beyond it; much smaller values already d
 
 
 class Probabilistic(Method):
-    """Probabilistic interleaving: for each slot a random ranker draws a document at random, by rank.
+    """Probabilistic interleaving: for each slot a random ranker draws a document, by rank.
 
     A ranker draws the document d from D, its documents that are not in the list yet, with
     probability::
@@ -27,10 +27,10 @@ class Probabilistic(Method):
         P(d) = rank(d)^-tau / sum over D of rank^-tau
 
     and a ranker without such documents is skipped. A ranker's credit is the expected number of
-    clicked documents that it has drawn, given the list. The expectation is exact, over all sequences
-    of draws that give the list, and does not depend on the actual draws (several rankers: Schuth et
-    al., SIGIR 2015; two rankers: Hofmann, Whiteson and de Rijke, CIKM 2011, who use the expected
-    winner instead).
+    clicked documents that it has drawn, given the list. The expectation is exact, over all
+    sequences of draws that give the list, and does not depend on the actual draws (several rankers:
+    Schuth et al., SIGIR 2015; two rankers: Hofmann, Whiteson and de Rijke, CIKM 2011, who use the
+    expected winner instead).
 
     Parameters
     ----------
@@ -40,12 +40,22 @@ class Probabilistic(Method):
         Maximum number of documents in the list. The list is shorter if all rankings together have
         fewer documents. Default: the length of the longest ranking.
     tau : float
-        0 or more. With 0, a ranker draws its documents uniformly. With a high value, it almost always
-        draws the best one.
+        0 or more. With 0, a ranker draws its documents uniformly. With a high value, it almost
+        always draws the best one.
     replace : bool
-        If True, the ranker of each slot is drawn uniformly, as in 2011. If False, there are rounds in
-        which every ranker draws once, in random order, as in 2015. Credit and the probability of a
-        list without teams are then limited to 16 rankers.
+        If True, the ranker of each slot is drawn uniformly, as in 2011. If False, there are rounds
+        in which every ranker draws once, in random order, as in 2015. Credit and the probability of
+        a list without teams are then limited to 16 rankers.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As for `Method`, if ``tau`` is not a finite number of at least 0, or ``replace`` is not True
+        or False. On credit without teams: for more than 16 rankers with ``replace=False``.
+
+    See Also
+    --------
+    Method : What all methods have in common.
 
     Examples
     --------

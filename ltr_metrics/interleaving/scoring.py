@@ -45,12 +45,12 @@ def score(
     impressions : iterable of Impression, or path
         The path of a log is read like in `read_impressions`.
     method : {"ppm", "team_draft", "balanced", "probabilistic", "optimized"}
-        The method that mixed the lists. Most lists of one method could also come from another, whose
-        credit would be wrong. So an error is raised if an impression names another method, or if it
-        has teams and the method has none.
+        The method that mixed the lists. Most lists of one method could also come from another,
+        whose credit would be wrong. So an error is raised if an impression names another method, or
+        if it has teams and the method has none.
     models : iterable of str, optional
-        Names of the models, in the order of the outcome. Default: the order of the first impression's
-        rankings. Required if it has none.
+        Names of the models, in the order of the outcome. Default: the order of the first
+        impression's rankings. Required if it has none.
     rule : {"own", "clicks"}
         See `Method.credit`.
     **options
@@ -59,14 +59,20 @@ def score(
     Returns
     -------
     Outcome
+        Wins, credit and preference of each pair of models.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         If the method could not have shown a list, if the models differ from those of the impression
-        before, or if the method needs teams and there are none. These errors name the file and line,
-        or the number of the impression from 0. Also if there are no impressions, and for an unknown
-        method or option.
+        before, or if the method needs teams and there are none. These errors name the file and
+        line, or the number of the impression from 0. Also if there are no impressions, and for an
+        unknown method or option.
+
+    See Also
+    --------
+    simulate : The outcome of simulated users.
+    read_impressions : Read a log.
 
     Notes
     -----

@@ -27,6 +27,15 @@ class TeamDraft(Method):
         Maximum number of documents in the list. The list is shorter if all rankings together have
         fewer documents. Default: the length of the longest ranking.
 
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As for `Method`.
+
+    See Also
+    --------
+    Method : What all methods have in common.
+
     Examples
     --------
     >>> from ltr_metrics.interleaving import TeamDraft

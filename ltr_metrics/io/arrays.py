@@ -62,6 +62,11 @@ def read_scores(path: str | os.PathLike[str]) -> FloatArray:
     LtrValueError, LtrTypeError
         If the file is damaged, empty or of another form; with file and line for text.
     FileNotFoundError
+        If there is no such file.
+
+    See Also
+    --------
+    read_letor : Read the data.
 
     Examples
     --------

@@ -46,6 +46,7 @@ def make_ranking(
     Parameters
     ----------
     n_queries : int, default 200
+        Number of queries.
     n_features : int, default 20
         At least 3.
     documents : float, default 40
@@ -57,15 +58,25 @@ def make_ranking(
         Standard deviation of the part of the relevance that no feature explains, relative to the
         part that the features explain.
     random_state : int, numpy.random.Generator or None
-        Random seed. The same seed gives the same data.
+        Random seed. The same seed gives the same data. None gives different data each time.
 
     Returns
     -------
     X : ndarray of float64 of shape (n_rows, n_features)
+        Features, one row per document.
     y : ndarray of int64 of shape (n_rows,)
         Grades 0 to 4.
     qid : ndarray of int of shape (n_rows,)
         Query ids from 1 on, ascending.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If a number is out of range.
+
+    See Also
+    --------
+    train_test_split : Split such data by whole queries.
 
     Examples
     --------
@@ -108,14 +119,33 @@ def train_test_split(
     Parameters
     ----------
     X : array, sparse matrix or data frame with one row per document
-    y, qid : array-like of shape (n_rows,)
+        Features.
+    y : array-like of shape (n_rows,)
+        Grades.
+    qid : array-like of shape (n_rows,)
+        One id per row, in any order, of any hashable type.
     test_size : float, default 0.2
         Share of the *queries* in the test set, strictly between 0 and 1.
     random_state : int, numpy.random.Generator or None
+        Random seed. The same seed gives the same split. None gives a different split each time.
 
     Returns
     -------
-    X_train, X_test, y_train, y_test, qid_train, qid_test
+    X_train, X_test : as X
+        The rows of the two sets, in their order.
+    y_train, y_test : as y
+        Their grades.
+    qid_train, qid_test : ndarray
+        Their query ids.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If lengths differ, or if one of the two sets would have no query.
+
+    See Also
+    --------
+    make_ranking : Make synthetic data.
 
     Examples
     --------

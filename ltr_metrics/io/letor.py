@@ -26,7 +26,7 @@ _SPACE, _COLON = ord(" "), ord(":")
 
 @dataclass(frozen=True, eq=False)
 class LetorData:
-    """The rows of one or more LETOR files; ``X, y, qid = data`` unpacks it.
+    r"""The rows of one or more LETOR files; ``X, y, qid = data`` unpacks it.
 
     Attributes
     ----------
@@ -34,9 +34,25 @@ class LetorData:
         Feature j is in column j - 1 (in column j with ``zero_based``). A feature that a line
         omits is 0.
     y : ndarray of float64 of shape (n_rows,)
+        Labels.
     qid : ndarray of int or str of shape (n_rows,)
+        Query id of each row.
     docid : ndarray of str of shape (n_rows,) or None
         From the comments, if every line has one (``# docid = ...``).
+
+    See Also
+    --------
+    read_letor : Read one.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ltr_metrics.io import read_letor
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> _ = path.write_text("2 qid:7 1:0.5 3:1\n0 qid:7 2:0.25\n")
+    >>> data = read_letor(path)
+    >>> data.X.shape, data.y, data.qid, data.docid is None
+    ((2, 3), array([2., 0.]), array([7, 7]), True)
     """
 
     X: FloatArray
@@ -78,12 +94,19 @@ def read_letor(
     Returns
     -------
     LetorData
+        Features, labels, query ids and, if the comments have them, document ids.
 
     Raises
     ------
     LtrValueError
         With file, line and column, if a line does not have the form above.
     FileNotFoundError
+        If there is no such file.
+
+    See Also
+    --------
+    read_table : Read Parquet, CSV and other tables.
+    ltr_metrics.evaluate_sorted : Evaluate a file that does not fit into memory.
 
     Examples
     --------

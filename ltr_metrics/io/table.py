@@ -58,12 +58,21 @@ def read_table(
     text : sequence of str
         Columns of CSV and TSV that stay text as query ids do, such as document ids.
 
+    Returns
+    -------
+    pandas.DataFrame
+        The columns that were asked for and all others, one row per document.
+
     Raises
     ------
     LtrKeyError
         If a column is missing.
     LtrValueError
         If a file is empty, damaged or truncated, or has another format than its name says.
+
+    See Also
+    --------
+    read_letor : Read LETOR and svmlight files.
 
     Examples
     --------

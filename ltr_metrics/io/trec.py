@@ -23,7 +23,7 @@ _KEYWORDS = ("y_true", "y_score", "qid", "docid", "retrieved", "judged")
 
 @dataclass(frozen=True, eq=False)
 class TrecData:
-    """A run and its judgments, one row per document, for ``evaluate(**data)``.
+    r"""A run and its judgments, one row per document, for ``evaluate(**data)``.
 
     The rows are first the lines of the run, in file order, then the judged documents that were not
     retrieved, in the order of the qrels.
@@ -37,6 +37,7 @@ class TrecData:
     qid : ndarray of str of shape (n_rows,)
         Topic.
     docid : ndarray of str of shape (n_rows,)
+        Document, called docno in the files.
     retrieved : ndarray of bool of shape (n_rows,)
         False for a document that is in the qrels but not in the run.
     judged : ndarray of bool of shape (n_rows,)
@@ -44,6 +45,24 @@ class TrecData:
     only_in_qrels, only_in_run : tuple of str
         Topics that are in one file only, in order of first appearance, whether or not they are
         kept.
+
+    See Also
+    --------
+    read_trec : Read one.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.io import read_trec
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "qrels").write_text("301 0 A 1\n301 0 B 2\n")
+    >>> _ = (folder / "run").write_text("301 Q0 C 1 9.5 mine\n301 Q0 A 2 7.25 mine\n")
+    >>> data = read_trec(folder / "qrels", folder / "run")
+    >>> data.keys()
+    ('y_true', 'y_score', 'qid', 'docid', 'retrieved', 'judged')
+    >>> ltr.evaluate(**data, metrics="mrr")["mrr"]
+    0.5
     """
 
     y_true: FloatArray
@@ -56,7 +75,13 @@ class TrecData:
     only_in_run: tuple[str, ...]
 
     def keys(self) -> tuple[str, ...]:
-        """Names of the fields with one value per row, which are keywords of `evaluate`."""
+        """Return the names of the fields with one value per row, keywords of ``evaluate``.
+
+        Returns
+        -------
+        tuple of str
+            ``y_true``, ``y_score``, ``qid``, ``docid``, ``retrieved`` and ``judged``.
+        """
         return _KEYWORDS
 
     def __getitem__(self, key: str) -> AnyArray:
@@ -80,7 +105,10 @@ def read_trec(qrels: PathLike, run: PathLike, *, topics: Topics = "both") -> Tre
 
     Parameters
     ----------
-    qrels, run : path
+    qrels : path
+        The judgments.
+    run : path
+        The ranked documents of a system.
     topics : {"both", "qrels"}, default "both"
         Which topics are kept: those in both files, or all topics of the qrels, as with trec_eval's
         option -c. With "qrels", a topic that is missing from the run counts as a topic for which
@@ -89,6 +117,7 @@ def read_trec(qrels: PathLike, run: PathLike, *, topics: Topics = "both") -> Tre
     Returns
     -------
     TrecData
+        One row per document, for ``evaluate(**data)``.
 
     Raises
     ------
@@ -98,6 +127,11 @@ def read_trec(qrels: PathLike, run: PathLike, *, topics: Topics = "both") -> Tre
         a topic. Also if a file has no lines, or the two files have no topic in common (with
         ``topics="both"``).
     FileNotFoundError
+        If there is no such file.
+
+    See Also
+    --------
+    ltr_metrics.evaluate : Evaluate the run.
 
     Notes
     -----

@@ -15,7 +15,7 @@ CANNOT_SYNC = (errno.EACCES, errno.EPERM, errno.EINVAL, errno.ENOTSUP)  # from f
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write text or bytes to a file, so that a half-written file is never seen under its name.
+    r"""Write text or bytes to a file, so that a half-written file is never seen under its name.
 
     The content goes into a temporary file in the target's folder.
     That file is flushed to the disk and then renamed.
@@ -24,6 +24,13 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     A new file has the permissions that the process's umask leaves.
     Text is written as UTF-8. Characters that UTF-8 cannot encode are escaped.
 
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    content : str or bytes
+        What it shall hold.
+
     Raises
     ------
     LtrValueError
@@ -31,6 +38,19 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     OSError
         If the file cannot be written. The message names the file. An existing file is then left
         as it was.
+
+    See Also
+    --------
+    ltr_metrics.Evaluation.save : Save an evaluation.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from ltr_metrics.io import write_whole
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.txt"
+    >>> write_whole(path, "MRR is 0.75\n")
+    >>> path.read_text()
+    'MRR is 0.75\n'
     """
     target = find_target(path)
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content

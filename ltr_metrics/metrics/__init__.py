@@ -12,7 +12,7 @@ from ltr_metrics.metrics.names import METRICS, MetricInfo, available_metrics, me
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
-from ltr_metrics.metrics.shown import Judged, MeanOf
+from ltr_metrics.metrics.shown import Judged, MeanOf, SumOf
 
 __all__ = [
     "CG",
@@ -39,6 +39,7 @@ __all__ = [
     "RankMetric",
     "Recall",
     "Spearman",
+    "SumOf",
     "available_metrics",
     "ideal_by_rank",
     "metric",

@@ -39,6 +39,16 @@ class MAP(BinaryMetric, RankMetric):
         cutoff), or the number of relevant documents among the first k, with value 0 if there is
         none. Without a cutoff, "min" and "relevant" are the same.
 
+    Raises
+    ------
+    LtrValueError
+        For an unknown denominator, and for ``denominator="cutoff"`` without a cutoff.
+        For ``rel`` as for `Precision`.
+
+    See Also
+    --------
+    QMeasure : Average precision for graded relevance.
+
     Examples
     --------
     >>> import ltr_metrics as ltr

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
@@ -31,8 +32,6 @@ class Metric:
 
     Attributes
     ----------
-    NAME : str
-        The canonical name without parameters.
     CONVENTION_PREFIX : str
         Prefix of the fields of a convention that complete this metric's names, if it is not
         ``NAME``.
@@ -43,6 +42,21 @@ class Metric:
     OF_GRADES_ALONE : bool
         Whether the metric needs no more than the grades of the first ranks and the ties, if it has
         a cutoff. A metric that looks at rows sets it to False.
+    NAME : str
+        The canonical name without parameters. Every metric class sets it.
+
+    See Also
+    --------
+    RankMetric : The base class for a metric of your own.
+    available_metrics : All metrics of this package.
+    metric : Make a metric of its name.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> one = ltr.MAP(k=10, rel=2)
+    >>> str(one), one.cutoff, isinstance(one, ltr.Metric)
+    ('map(rel=2)@10', 10, True)
     """
 
     NAME: ClassVar[str]
@@ -71,7 +85,7 @@ class Metric:
 
     @property
     def cutoff(self) -> int | None:
-        """The cutoff; None is the whole list."""
+        """Cutoff of the metric; None is the whole list."""
         return getattr(self, "k", None)
 
     @property
@@ -87,28 +101,61 @@ class Metric:
         )
         return re.sub(r"[^\w.]+", "-", spelled).replace("-_", "_").strip("-")
 
-    def family(self) -> tuple[Any, ...]:
-        """Return all parameters but the cutoff: metrics of equal families are computed together."""
-        return self._family
-
     @cached_property
-    def _family(self) -> tuple[Any, ...]:
+    def family(self) -> tuple[Any, ...]:
+        """All parameters but the cutoff: metrics of equal families are computed together."""
         cutoff = "k" if isinstance(self, RankMetric) else None
         return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != cutoff))
 
     def check(self, queries: LabelledQueries) -> None:
-        """Raise an error if the labels are not what this metric is defined on."""
+        """Raise an error if a label is outside of the metric's domain.
 
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Raises
+        ------
+        LtrValueError
+            If a label is outside the metric's domain; the base class accepts all labels.
+        """
+
+    @cached_per("family")
     def check_once(self, queries: LabelledQueries) -> None:
         """Call `check` the first time that these queries are evaluated; the cutoff does not matter."""
-        queries.cached(("checked", self.family()), lambda: self.check(queries))
+        self.check(queries)
 
     def values(self, ranking: Ranking) -> FloatArray:
-        """Return one value for each query of the ranking, NaN where the metric is undefined."""
+        """Return one value for each query of the ranking, NaN where the metric is undefined.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            The ranked documents of some queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries,)
+            The value of each query of the ranking.
+        """
         raise NotImplementedError
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
-        """Return `values` for each of these cutoffs instead of this metric's own."""
+        """Return `values` for each of these cutoffs instead of this metric's own.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            The ranked documents of some queries.
+        cutoffs : sequence of int or None
+            The cutoffs of several metrics of one family; None is the whole list.
+
+        Returns
+        -------
+        list of ndarray of float64 of shape (n_queries,)
+            One array per cutoff.
+        """
         return [self.values(ranking) for _ in cutoffs]
 
     def _spelled(self) -> tuple[str, dict[str, Any]]:
@@ -135,16 +182,27 @@ class RankMetric(Metric):
       A value for each of them, such as a gain, is an array of the same length.
     - ``ranking.expected(values, depth)`` gives such a value by rank; tied documents have the mean
       of their tie. This is all you need for a metric that adds up values of documents.
-    - `ltr_metrics.metrics.tie_expectation` has expectations for other metrics, and `OpenTies` for a
-      new one.
-    - ``ideal_by_rank(block, values, depth)`` gives the value by rank of the ideal ranking.
-    - Inherit `BinaryMetric` for ``rel``: `relevant`, `lowest` and `n_relevant` (R).
-    - Inherit `GainMetric` for ``gain``: `gains`.
+    - `ltr_metrics.metrics.ideal_by_rank` gives the value by rank of the ideal ranking.
+    - ``ltr_metrics.metrics.tie_expectation`` has expectations for other metrics, and ``OpenTies``
+      for a new one.
+    - Inherit ``BinaryMetric`` for ``rel``: ``relevant``, ``lowest`` and ``n_relevant`` (R).
+    - Inherit ``GainMetric`` for ``gain``: ``gains``.
 
     Parameters
     ----------
     k : int, optional
         Cutoff: only the first ``k`` ranks count. None, the default, is the whole list.
+
+    Raises
+    ------
+    LtrValueError
+        If ``k`` is not a whole number of at least 1.
+
+    See Also
+    --------
+    FunctionMetric : A metric that is a function, without cutoffs and parameters.
+    Ranking : What `contributions` reads.
+    ltr_metrics.metrics.ideal_by_rank : A value by rank of the ideal ranking, for `divisor`.
 
     Examples
     --------
@@ -180,23 +238,52 @@ class RankMetric(Metric):
             raise LtrValueError(f"The cutoff k of {self.NAME} must be at most 2**53. Got {self.k!r}.")
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        """Return the contribution of each rank to the sum, (queries x depth)."""
+        """Return the contribution of each rank to the sum, (queries x depth).
+
+        Parameters
+        ----------
+        ranking : Ranking
+            The ranked documents of some queries.
+        depth : int
+            The number of first ranks that are needed.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries, depth)
+            0 below the last document of a query.
+        """
         raise NotImplementedError
 
     def divisor(self, block: Block, k: int | None) -> FloatArray | float:
-        """Return the divisor of each query, NaN where the metric is undefined."""
+        """Return the divisor of each query, NaN where the metric is undefined.
+
+        Parameters
+        ----------
+        block : Block
+            Queries of similar length.
+        k : int or None
+            Cutoff; None is the whole list.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries,), or float
+            One divisor per query of the block, or one for all. The default is 1.
+        """
         return 1.0
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         sums = accumulate_ranks(np.add, self.contributions(ranking, max(depths)))
-        block, family = ranking.block, self.family()
         # A user's own metric may divide by 0: 0 / 0 is undefined, and the evaluation refuses x / 0.
         with np.errstate(divide="ignore", invalid="ignore"):
             return [
-                sums[:, depth - 1] / block.cached((family, k), lambda k=k: self.divisor(block, k))  # type: ignore[misc]
+                sums[:, depth - 1] / self._divisor_once(ranking.block, k)
                 for k, depth in zip(cutoffs, depths, strict=True)
             ]
+
+    @cached_per("family")
+    def _divisor_once(self, block: Block, k: int | None) -> FloatArray | float:
+        return self.divisor(block, k)
 
 
 def require_parameter(metric: Metric, name: str, allowed: Sequence[str]) -> None:

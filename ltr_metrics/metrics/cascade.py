@@ -11,6 +11,7 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
@@ -31,9 +32,10 @@ class CascadeMetric(RankMetric):
     def check(self, queries: LabelledQueries) -> None:
         self.stop_probability(queries)
 
+    @cached_per("family")
     def stop_probability(self, queries: LabelledQueries) -> FloatArray:
         """Return the probability to stop at a document of each distinct grade."""
-        return queries.cached(("stop", self.family()), lambda: self.probabilities(queries))
+        return self.probabilities(queries)
 
     def probabilities(self, queries: LabelledQueries) -> FloatArray:
         """Compute `stop_probability`; raise an error if a label has no probability."""
@@ -74,6 +76,22 @@ class ERR(CascadeMetric):
     p : {"exp", "label"}, default "exp"
         How a label becomes the probability to stop: by the mapping above, which needs whole grades,
         or as the label itself, which must then be between 0 and 1.
+
+    Raises
+    ------
+    LtrValueError
+        If ``max_grade`` is not between 0 and 1000, or for an unknown ``p``. On evaluation: for a
+        label above ``max_grade``, and for a label that is not a whole number or, with
+        ``p="label"``, not between 0 and 1.
+
+    Warns
+    -----
+    LtrWarning
+        On evaluation, if no label is above half of ``max_grade``.
+
+    See Also
+    --------
+    PFound : Another model of a user who reads from the top and stops.
 
     References
     ----------
@@ -127,6 +145,22 @@ class PFound(CascadeMetric):
         to 4; the mapping of ERR; or a table by whole grades.
     max_grade : float, default 4
         The highest grade of the scale, for ``p_rel="exp"``.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If ``p_break`` or ``max_grade`` is out of range, or ``p_rel`` is neither a known name nor a
+        table of probabilities, or if ``max_grade`` is given without ``p_rel="exp"``.
+        On evaluation: for a label that ``p_rel`` is not defined on.
+
+    Warns
+    -----
+    LtrWarning
+        On evaluation, if ``p_rel="label"`` and all labels are 0 or 1.
+
+    See Also
+    --------
+    ERR : A similar user model, with the discount 1 / rank.
 
     References
     ----------

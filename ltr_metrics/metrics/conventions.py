@@ -24,10 +24,12 @@ from ltr_metrics._engine.words import (
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.base import Metric, RankMetric, is_number
+from ltr_metrics.metrics.dcg import Discount
+from ltr_metrics.metrics.gains import Gain
 from ltr_metrics.metrics.names import METRICS
-from ltr_metrics.metrics.shown import Judged, MeanOf
+from ltr_metrics.metrics.shown import ColumnMetric, Judged, MeanOf, SumOf
 
-ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf)  # metrics that go with every convention
+ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf, SumOf)  # metrics that go with every convention
 NO_RELEVANT: tuple[NoRelevant, ...] = get_args(NoRelevant)
 HOSTS_WITH_GAIN: tuple[HostOfGain, ...] = get_args(HostOfGain)  # hosts with a setting for the gain
 TIES: tuple[TiePolicy, ...] = get_args(TiePolicy)
@@ -46,18 +48,23 @@ def checked_no_relevant(value: object) -> NoRelevant | float:
 
 @dataclass(frozen=True, kw_only=True)
 class Convention:
-    """The meaning of a metric's bare name in a system; make your own with `dataclasses.replace`.
+    """The meaning of a metric's bare name in a system.
 
-    No field has a default, so that facts about other systems do not change with our own choices.
-    Fields named after a metric (``ndcg_gain``, ``precision_short``) complete that metric's names.
+    `CONVENTIONS` has the conventions of several systems. Make your own of one of them with
+    ``dataclasses.replace``. No field has a default, so that facts about other systems do not change
+    with our own choices. Fields named after a metric (``ndcg_gain``, ``precision_short``) complete
+    that metric's names.
 
     Attributes
     ----------
     name : str
-    ties, no_relevant
-        As for `evaluate`.
-        ``ndcg_no_relevant`` and ``recall_no_relevant`` are for one metric; None is as for all
-        metrics.
+        Name of the system, for results and messages.
+    ties : {"mean", "stable", "worst", "best", "docid"}
+        Treatment of tied scores, as for `evaluate`.
+    no_relevant : {"skip", "drop", "error"} or float
+        Treatment of a query on which a metric is undefined, as for `evaluate`.
+    ndcg_no_relevant, recall_no_relevant : {"skip", "drop", "error"}, float or None
+        The same for one metric; None is as for all metrics.
     cutoff : int or None
         Cutoff of a name without ``@k``; None is the whole list.
     metrics : frozenset of str or None
@@ -65,12 +72,37 @@ class Convention:
         metrics.
     uncut : frozenset of str
         Those of its metrics that have no cutoff.
-    rel
-        As for `Precision`, for all metrics that ask whether a document is relevant.
+    rel : float, str or None
+        Lowest grade of a relevant document, as for `Precision`, for all metrics that ask for it.
+    ndcg_gain : {"exp", "linear"}, sequence of float, or callable
+        The gain of `NDCG` and `DCG`.
+    ndcg_discount : {"log2", "jarvelin"} or callable
+        The discount of `NDCG` and `DCG`.
+    ndcg_short : {"pad", "zero"}
+        The value of `NDCG` for a list shorter than the cutoff.
+    map_denominator : {"min", "relevant", "cutoff", "hits"}
+        The denominator of `MAP`.
+    precision_short : {"pad", "cut"}
+        The divisor of `Precision` for a list shorter than the cutoff.
+    err_max_grade : float
+        The highest grade of the scale of `ERR`.
+    err_p : {"exp", "label"}
+        How `ERR` makes a probability of a label.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
         default of both.
+
+    Raises
+    ------
+    LtrValueError
+        If ``host``, ``ties``, or one of the three treatments of undefined values is not one of
+        these.
+
+    See Also
+    --------
+    CONVENTIONS : The conventions of several systems, by name.
+    explain_difference : What each choice changes in a value.
 
     Examples
     --------
@@ -90,8 +122,8 @@ class Convention:
     metrics: frozenset[str] | None
     uncut: frozenset[str]
     rel: float | str | None
-    ndcg_gain: Any
-    ndcg_discount: Any
+    ndcg_gain: Gain
+    ndcg_discount: Discount
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
@@ -110,7 +142,7 @@ class Convention:
         for name in {*(self.metrics or ()), *self.uncut} - known:
             raise LtrValueError(f"The convention {self.name!r} has no metric {name!r}.{did_you_mean(name, known)}")
         for cls in METRICS:  # each class checks its parameters
-            if issubclass(cls, RankMetric) and cls is not MeanOf:
+            if issubclass(cls, RankMetric) and not issubclass(cls, ColumnMetric):
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
@@ -146,7 +178,8 @@ CONVENTIONS: dict[str, Convention] = {
         ),
         Convention(
             # With query weights, LightGBM's own NDCG differs: a query without a relevant document
-            # adds 1 to its sum, not 1 x weight (docs/hosts.md; tests/test_conformance_lightgbm.py).
+            # adds 1 to its sum, not 1 x weight (docs/hosts/lightgbm.md and
+            # tests/test_conformance_lightgbm.py).
             name="lightgbm",
             ties="stable",
             no_relevant=1,

@@ -35,6 +35,17 @@ class Precision(BinaryMetric, RankMetric):
     short : {"pad", "cut"}, default "pad"
         The divisor if fewer than ``k`` documents are ranked: ``k``, or their number.
 
+    Raises
+    ------
+    LtrValueError
+        If ``rel`` is none of these forms, or for an unknown ``short``.
+        On evaluation: for labels that ``rel`` excludes.
+
+    See Also
+    --------
+    Recall : The share of all relevant documents in the first k.
+    MAP : The mean of the precisions at the relevant documents.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
@@ -74,6 +85,16 @@ class Recall(BinaryMetric, RankMetric):
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
 
+    Raises
+    ------
+    LtrValueError
+        For an unknown form of ``rel``, and on evaluation for labels that it excludes, as for
+        `Precision`.
+
+    See Also
+    --------
+    Precision : The share of relevant documents among the first k.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
@@ -102,6 +123,17 @@ class F1(BinaryMetric, RankMetric):
         Cutoff; None is the whole list, whose length is then k.
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
+
+    Raises
+    ------
+    LtrValueError
+        For an unknown form of ``rel``, and on evaluation for labels that it excludes, as for
+        `Precision`.
+
+    See Also
+    --------
+    Precision : The share of relevant documents among the first k.
+    Recall : The share of all relevant documents in the first k.
 
     References
     ----------
@@ -132,6 +164,16 @@ class RPrec(BinaryMetric):
     ----------
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
+
+    Raises
+    ------
+    LtrValueError
+        For an unknown form of ``rel``, and on evaluation for labels that it excludes, as for
+        `Precision`.
+
+    See Also
+    --------
+    Precision : The same with a fixed cutoff.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block, ideal_rankings
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, with_padding_value
@@ -32,6 +33,10 @@ class CG(RankMetric):
     ----------
     k : int, optional
         Cutoff; None is the whole list.
+
+    See Also
+    --------
+    DCG : The same sum with gains, and a discount for later ranks.
 
     References
     ----------
@@ -73,14 +78,21 @@ class DCG(GainMetric, RankMetric):
         ``label_gain``). A callable gets the grades as float64 and returns as many gains; it must
         have a name.
     discount : {"log2", "jarvelin"} or callable, default "log2"
-        ``"log2"`` is :math:`1 / \log_2(i + 1)`; ``"jarvelin"`` is 1 for the first rank and
-        :math:`1 / \log_2 i` from the second on. A callable gets the ranks 1, 2, ... as float64.
+        Weight of rank i. ``"log2"`` is :math:`1 / \log_2(i + 1)`.
+        ``"jarvelin"`` is 1 for the first rank and :math:`1 / \log_2 i` from the second on.
+        A callable gets the ranks 1, 2, ... as float64, and returns as many weights.
 
     Raises
     ------
-    LtrValueError
-        On evaluation, if a gain overflows float64, is not finite, or the table has no entry for a
+    LtrValueError, LtrTypeError
+        For an unknown gain or discount, and for a function without a name.
+        On evaluation: if a gain overflows float64, is not finite, or the table has no entry for a
         grade.
+
+    See Also
+    --------
+    NDCG : DCG as a share of the DCG of the ideal ranking.
+    CG : The sum of the grades without a discount.
 
     Examples
     --------
@@ -113,11 +125,27 @@ class DCG(GainMetric, RankMetric):
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         return ranking.expected(self.gains(ranking.queries), depth) * self.discounts(ranking.queries, depth)
 
+    @cached_per("discount")
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
-        """Return the discount of each rank."""
-        return queries.cached(("discount", self.discount, depth), lambda: self._discounts(depth))
+        """Return the discount of each rank.
 
-    def _discounts(self, depth: int) -> FloatArray:
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+        depth : int
+            The number of first ranks that are needed.
+
+        Returns
+        -------
+        ndarray of float64 of shape (depth,)
+            The discount of the ranks 1, 2, ..., finite and at least 0.
+
+        Raises
+        ------
+        LtrValueError
+            If a function of your own returns anything else.
+        """
         ranks = np.arange(1.0, depth + 1)
         if self.discount == "log2":
             return np.asarray(1 / np.log2(ranks + 1))
@@ -145,11 +173,26 @@ class NDCG(DCG):
 
     Parameters
     ----------
-    k, gain, discount
-        As for `DCG`.
+    k : int, optional
+        Cutoff; None is the whole list.
+    gain : {"exp", "linear"}, sequence of float, or callable, default "exp"
+        Gain of a grade, as for `DCG`. It must not be negative, nor fall as the grade
+        rises.
+    discount : {"log2", "jarvelin"} or callable, default "log2"
+        Weight of a rank, as for `DCG`.
     short : {"pad", "zero"}, default "pad"
         Value of a list shorter than ``k``: as if padded with documents of gain 0, or 0 (LETOR's
         script).
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        As for `DCG`. On evaluation, also if a gain is negative, or falls as the grade rises.
+
+    See Also
+    --------
+    DCG : The same without the division by the ideal.
+    explain_difference : Why two systems disagree on a value.
 
     References
     ----------
@@ -178,12 +221,12 @@ class NDCG(DCG):
         refuse_falling(self, queries, self.gains(queries), "Use dcg for such a gain.")
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
-        queries = block.queries
-        ideal = queries.cached(("ideal", self.gain, self.discount, k), lambda: self._ideal(queries, k))[block.members]
+        ideal = self._ideal(block.queries, k)[block.members]
         if self.short == "zero" and k is not None:
             ideal = np.where((block.n_ranked < k) & ~np.isnan(ideal), np.inf, ideal)
         return ideal
 
+    @cached_per("gain", "discount")
     def _ideal(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         """Return the ideal DCG of each query, NaN where it is 0."""
         gains = with_padding_value(self.gains(queries))

@@ -64,6 +64,17 @@ class MRR(FirstRelevant):
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
 
+    Raises
+    ------
+    LtrValueError
+        For an unknown form of ``rel``, and on evaluation for labels that it excludes, as for
+        `Precision`.
+
+    See Also
+    --------
+    Hit : Whether any of the first k documents is relevant.
+    ERR : The expected reciprocal rank for graded relevance.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
@@ -98,6 +109,16 @@ class Hit(FirstRelevant):
         Cutoff; None is the whole list.
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
+
+    Raises
+    ------
+    LtrValueError
+        For an unknown form of ``rel``, and on evaluation for labels that it excludes, as for
+        `Precision`.
+
+    See Also
+    --------
+    MRR : The reciprocal rank of the first relevant document.
 
     Examples
     --------

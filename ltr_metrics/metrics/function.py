@@ -18,6 +18,8 @@ from ltr_metrics.metrics.base import Metric, spell
 class FunctionMetric(Metric):
     """A metric made from a function of a `Ranking`; the function's name is the metric's name.
 
+    You rarely create one yourself: pass the function to `evaluate` or `metric`.
+
     Parameters
     ----------
     function : callable
@@ -25,6 +27,28 @@ class FunctionMetric(Metric):
         Returns one float64 for each of its queries, NaN where the metric is undefined.
         Higher must be better, because training libraries maximise it.
         For worker processes it must be picklable, as a function in a module is.
+
+    Raises
+    ------
+    LtrTypeError
+        If the function has no name, as a lambda has none.
+        On evaluation: if it does not return one number per query.
+
+    See Also
+    --------
+    metric : Make a metric of a name or of a function.
+    RankMetric : The base class for metrics with cutoffs and parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ltr_metrics as ltr
+    >>> def top_grade(ranking):
+    ...     return ranking.expected(ranking.queries.grades, depth=1)[:, 0]
+    >>> ltr.metric(top_grade) == ltr.FunctionMetric(function=top_grade)
+    True
+    >>> ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[3, 1], metrics=[top_grade]).per_query["top_grade"]
+    array([2., 1.])
     """
 
     NAME: ClassVar[str] = "function"

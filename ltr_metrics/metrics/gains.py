@@ -8,6 +8,7 @@ from typing import NoReturn, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.words import NamedGain
@@ -46,11 +47,20 @@ class GainMetric(Metric):
         super().check(queries)
         self.gains(queries)
 
+    @cached_per("gain")
     def gains(self, queries: LabelledQueries) -> FloatArray:
-        """Return the gain of each distinct grade."""
-        return queries.cached(("gains", self.gain), lambda: self._gains(queries))
+        """Return the gain of each distinct grade.
 
-    def _gains(self, queries: LabelledQueries) -> FloatArray:
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_grades,)
+            The gain of each distinct grade, in ascending order of the grades.
+        """
         grades = queries.grades
         if self.gain == "exp":
             gains = _exponential(grades)

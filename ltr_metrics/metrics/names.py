@@ -23,7 +23,7 @@ from ltr_metrics.metrics.function import FunctionMetric
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
-from ltr_metrics.metrics.shown import Judged, MeanOf
+from ltr_metrics.metrics.shown import Judged, MeanOf, SumOf
 
 METRICS: tuple[type[Metric], ...] = (
     CG,
@@ -42,6 +42,7 @@ METRICS: tuple[type[Metric], ...] = (
     PFound,
     Judged,
     MeanOf,
+    SumOf,
     PairAccuracy,
     Kendall,
     Spearman,
@@ -73,7 +74,30 @@ class ParsedName:
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """Name, summary and parameters of a metric."""
+    """Name, summary and parameters of a metric.
+
+    Attributes
+    ----------
+    name : str
+        The canonical name without parameters.
+    aliases : tuple of str
+        Further names that `metric` reads.
+    summary : str
+        One sentence, with direction and range.
+    parameters : dict of str to object
+        The parameters and their defaults.
+
+    See Also
+    --------
+    available_metrics : Return one of these per metric.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> info = {one.name: one for one in ltr.available_metrics()}["mrr"]
+    >>> info.name, info.parameters
+    ('mrr', {'k': None, 'rel': None})
+    """
 
     name: str
     aliases: tuple[str, ...]  # further names that `metric` reads
@@ -83,6 +107,15 @@ class MetricInfo:
 
 def available_metrics() -> list[MetricInfo]:
     """Return all metrics, with their further names and parameters.
+
+    Returns
+    -------
+    list of MetricInfo
+        One per metric class of this package.
+
+    See Also
+    --------
+    metric : Make a metric of its name.
 
     Examples
     --------
@@ -110,10 +143,20 @@ def metric(name: str | Metric | Callable[[Ranking], Any]) -> Metric:
         ``name``, ``name@k`` or ``name(parameter=value,...)@k``; other parameters have their
         defaults. A function of a `Ranking` becomes a metric with the function's name.
 
+    Returns
+    -------
+    Metric
+        A frozen value. ``str`` returns its canonical name.
+
     Raises
     ------
-    LtrValueError
+    LtrValueError, LtrTypeError
         If there is no such metric or parameter; the message suggests similar names.
+        If the argument is neither a name, a metric nor a function with a name.
+
+    See Also
+    --------
+    available_metrics : All names with their parameters.
 
     Examples
     --------

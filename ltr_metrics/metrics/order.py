@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.metrics.base import Metric
@@ -23,6 +24,10 @@ class PairAccuracy(Metric):
     With two grades this is the area under the query's ROC curve. Undefined where all grades are
     equal. A tied pair counts one half; the option ``ties`` does not apply.
 
+    See Also
+    --------
+    Kendall : A correlation that counts the same pairs.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
@@ -34,7 +39,7 @@ class PairAccuracy(Metric):
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"auc": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        pairs = _pairs_of(ranking)
+        pairs = _count_pairs(ranking)
         of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
         open_ = of_different_grade - pairs.right - pairs.wrong
         return np.asarray((pairs.right + 0.5 * open_) / of_different_grade)
@@ -49,6 +54,11 @@ class Kendall(Metric):
     Of :math:`n_0 = n(n-1)/2` pairs, :math:`n_1` have equal grades and :math:`n_2` equal scores.
     It is SciPy's ``kendalltau``, but 0 where all scores are equal. Undefined where all grades are
     equal. The option ``ties`` does not apply.
+
+    See Also
+    --------
+    Spearman : A correlation of ranks.
+    PairAccuracy : The share of the pairs in the right order.
 
     References
     ----------
@@ -65,7 +75,7 @@ class Kendall(Metric):
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"tau": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        pairs = _pairs_of(ranking)
+        pairs = _count_pairs(ranking)
         of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
         of_different_score = np.maximum(pairs.all - pairs.equal_score, 1)  # without any, C - D is 0
         # One root of the product is exact if both are equal, so a perfect ranking is exactly 1.
@@ -81,6 +91,10 @@ class Spearman(Metric):
     over the ranked documents of a query, where equal values share the mean of their ranks.
     It is SciPy's ``spearmanr``, but 0 where all scores are equal. Undefined where all grades are
     equal. The option ``ties`` does not apply.
+
+    See Also
+    --------
+    Kendall : A correlation of pairs.
 
     References
     ----------
@@ -132,10 +146,7 @@ class Pairs(NamedTuple):
     wrong: IntArray
 
 
-def _pairs_of(ranking: Ranking) -> Pairs:
-    return ranking.cached("pairs", lambda: _count_pairs(ranking))
-
-
+@cached
 def _count_pairs(ranking: Ranking) -> Pairs:
     """Count pairs in one pass over the documents for each bit of the grade, as a radix sort does.
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
@@ -26,11 +27,10 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     .. math:: Q@k = \frac{1}{\min(R, k)} \sum_{i=1}^{\min(k, n)} [y_i \ge rel] \,
         \frac{C(i) + \beta \, cg(i)}{i + \beta \, cg^*(i)}
 
-    C(i) is the number of relevant documents down to rank i, and cg(i) is the sum of their gains.
-    A document that is not relevant has no gain.
-    :math:`cg^*(i)` is cg(i) of the ideal ranking, which has all documents of the query, ranked or not.
-    R is the number of its relevant documents. Undefined where R = 0.
-    With :math:`\beta = 0` it is average precision.
+    C(i) is the number of relevant documents down to rank i, and cg(i) is the sum of their gains. A
+    document that is not relevant has no gain. :math:`cg^*(i)` is cg(i) of the ideal ranking, which
+    has all documents of the query, ranked or not. R is the number of its relevant documents.
+    Undefined where R = 0. With :math:`\beta = 0` it is average precision.
 
     Parameters
     ----------
@@ -42,6 +42,17 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         As for `DCG`. It must not be negative, nor fall as the grade rises.
     beta : float, default 1
         Weight of the gains, at least 0. With large values the rank counts less.
+
+    Raises
+    ------
+    LtrValueError
+        If ``beta`` is not a finite number of at least 0. For ``rel`` as for `Precision`.
+        On evaluation: if a gain is negative, or falls as the grade rises.
+
+    See Also
+    --------
+    MAP : The same for relevance of 0 or 1.
+    NDCG : Another metric for graded relevance.
 
     References
     ----------
@@ -71,15 +82,27 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         refuse_falling(self, queries, self.relevant_gains(queries), "Choose a gain that rises with the grade.")
 
     def relevant_gains(self, queries: LabelledQueries) -> FloatArray:
-        """Return the gain of each distinct grade, 0 for those that are not relevant."""
+        """Return the gain of each distinct grade, 0 for those that are not relevant.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_grades,)
+            At least 0, in ascending order of the grades.
+        """
         return np.where(self.relevant(queries), self.gains(queries), 0.0)
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         queries, block = ranking.queries, ranking.block
         blended = np.where(self.relevant(queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
         actual = relevant_cumulative_gain(ranking, self.lowest(queries), depth, blended)
-        return actual / block.cached(("ideal", self.family(), depth), lambda: self._ideal(block, depth))
+        return actual / self._ideal(block, depth)
 
+    @cached_per("family")
     def _ideal(self, block: Block, depth: int) -> FloatArray:
         """Return i + beta cg*(i), (queries x depth)."""
         gains = ideal_by_rank(block, self.relevant_gains(block.queries), depth)

@@ -29,14 +29,25 @@ class RBP(BinaryMetric, RankMetric):
     ----------
     k : int, optional
         Cutoff; None is the whole list.
+    rel : float or str, optional
+        Lowest grade of a relevant document, unless ``graded``; None means 1. See `Precision`.
     p : float, default 0.8
         Persistence: the probability that the user continues to the next document, between 0 and 1.
     graded : {None, "max"}, optional
         ``"max"`` takes the grade as a share of ``max_grade``, instead of a relevance of 0 or 1.
     max_grade : float, default 4
         The highest grade of the scale, for ``graded="max"``. A label above it is an error.
-    rel : float or str, optional
-        Lowest grade of a relevant document, unless ``graded``; None means 1. See `Precision`.
+
+    Raises
+    ------
+    LtrValueError
+        If ``p`` is not between 0 and 1, if ``graded`` is combined with ``rel``, or if ``max_grade``
+        is given without ``graded``. On evaluation: for a label above ``max_grade``, or as for
+        `Precision`.
+
+    See Also
+    --------
+    ERR : A user model in which a good document ends the search.
 
     References
     ----------

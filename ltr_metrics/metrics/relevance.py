@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import BoolArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
@@ -56,14 +57,34 @@ class BinaryMetric(Metric):
                 )
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:
-        """Return whether a document of each distinct grade is relevant."""
+        """Return whether a document of each distinct grade is relevant.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_grades,)
+            One flag per distinct grade, in ascending order of the grades.
+        """
         return np.arange(1, len(queries.grades) + 1) >= self.lowest(queries)
 
+    @cached_per("rel")
     def lowest(self, queries: LabelledQueries) -> int:
-        """Return the lowest relevant grade index; one above the highest if no grade is relevant."""
-        return queries.cached(("lowest", self.rel), lambda: self._lowest(queries))
+        """Return the lowest relevant grade index; one above the highest if no grade is relevant.
 
-    def _lowest(self, queries: LabelledQueries) -> int:
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        int
+            A position in ``queries.grades``, or their number.
+        """
         above = isinstance(self.rel, str) and self.rel != "binary"
         limit = float(str(self.rel)[1:]) if above else 1.0 if self.rel in (None, "binary") else float(self.rel)
         if queries.has_float32_labels:  # hosts keep labels as float32, so .7 must reach rel=0.7
@@ -71,14 +92,36 @@ class BinaryMetric(Metric):
         return int(np.searchsorted(queries.grades, limit, side="right" if above else "left")) + 1
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        """Return 1 for a relevant document and 0 for another, by rank; the mean in a tie."""
+        """Return 1 for a relevant document and 0 for another, by rank; the mean in a tie.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            The ranked documents of some queries.
+        depth : int
+            The number of first ranks that are needed.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries, depth)
+            From 0 to 1.
+        """
         return ranking.expected(self.relevant(ranking.queries).astype(np.float64), depth)
 
+    @cached_per("rel")
     def n_relevant(self, block: Block) -> FloatArray:
-        """Return R, the relevant documents of each query, ranked or not; NaN instead of 0."""
-        return block.cached(("n_relevant", self.rel), lambda: self._n_relevant(block))
+        """Return R, the relevant documents of each query, ranked or not; NaN instead of 0.
 
-    def _n_relevant(self, block: Block) -> FloatArray:
+        Parameters
+        ----------
+        block : Block
+            Queries of similar length.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries,)
+            The number R of each query of the block.
+        """
         count = block.queries.count_by_query(self.relevant(block.queries))[block.members]
         return np.where(count > 0, count, np.nan)
 

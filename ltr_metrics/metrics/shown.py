@@ -1,4 +1,4 @@
-"""Means over the first k documents that do not look at grades: judged and mean_of."""
+"""Metrics of the first k documents that do not look at grades: judged, mean_of and sum_of."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ class Judged(MeanOverTop):
     k : int, optional
         Cutoff; None is the whole list.
 
+    See Also
+    --------
+    audit : The share of judged documents beside other facts about the data.
+
     Examples
     --------
     >>> import ltr_metrics as ltr
@@ -57,31 +61,10 @@ class Judged(MeanOverTop):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanOf(MeanOverTop):
-    r"""Mean of a further column over the first k documents, in the column's own unit.
+class ColumnMetric(RankMetric):
+    """Base of the metrics of a further column, which the option ``columns`` of `ltr_metrics.evaluate` passes."""
 
-    .. math:: \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} c_i
-
-    Undefined where no document has a rank.
-    The columns are the option ``columns`` of `ltr_metrics.evaluate`.
-
-    Parameters
-    ----------
-    column : str
-        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
-    k : int, optional
-        Cutoff; None is the whole list.
-
-    Examples
-    --------
-    >>> import ltr_metrics as ltr
-    >>> margin = {"margin": [0.5, 2.0, 1.0]}
-    >>> result = ltr.evaluate([1, 0, 0], [3, 2, 1], group=[3], metrics=["mean_of(margin)@2"], columns=margin)
-    >>> result["mean_of(margin)@2"]
-    1.25
-    """
-
-    NAME: ClassVar[str] = "mean_of"
+    OF_GRADES_ALONE: ClassVar[bool] = False
     POSITIONAL: ClassVar[str | None] = "column"
 
     column: str
@@ -90,8 +73,8 @@ class MeanOf(MeanOverTop):
         super().__post_init__()
         if not isinstance(self.column, str) or not re.fullmatch(r"[\w.-]+", self.column):
             raise LtrValueError(
-                "mean_of must name a column in letters, digits, '_', '.' and '-', for example mean_of(margin)@10. Got "
-                f"{self.column!r}."
+                f"{self.NAME} must name a column in letters, digits, '_', '.' and '-', for example "
+                f"{self.NAME}(margin)@10. Got {self.column!r}."
             )
 
     def check(self, queries: LabelledQueries) -> None:
@@ -105,3 +88,81 @@ class MeanOf(MeanOverTop):
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         return ranking.expected_of_rows(ranking.queries.column(self.column), depth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanOf(ColumnMetric, MeanOverTop):
+    r"""Mean of a further column over the first k documents, in the column's own unit.
+
+    .. math:: \frac{1}{\min(k, n)} \sum_{i=1}^{\min(k, n)} c_i
+
+    Undefined where no document has a rank.
+    The columns are the option ``columns`` of `ltr_metrics.evaluate`.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; None is the whole list.
+    column : str
+        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
+
+    Raises
+    ------
+    LtrValueError
+        If the name of the column has other characters.
+        On evaluation: if there is no such column.
+
+    See Also
+    --------
+    SumOf : The sum instead of the mean.
+    evaluate : The option ``columns`` passes the columns.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> margin = {"margin": [0.5, 2.0, 1.0]}
+    >>> result = ltr.evaluate([1, 0, 0], [3, 2, 1], group=[3], metrics=["mean_of(margin)@2"], columns=margin)
+    >>> result["mean_of(margin)@2"]
+    1.25
+    """
+
+    NAME: ClassVar[str] = "mean_of"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumOf(ColumnMetric):
+    r"""Sum of a further column over the first k documents, in the column's own unit, such as revenue.
+
+    .. math:: \sum_{i=1}^{\min(k, n)} c_i
+
+    Always defined: 0 where no document has a rank. Higher counts as better.
+    The columns are the option ``columns`` of `ltr_metrics.evaluate`.
+
+    Parameters
+    ----------
+    column : str
+        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
+    k : int, optional
+        Cutoff; None is the whole list.
+
+    Raises
+    ------
+    LtrValueError
+        If the name of the column has other characters.
+        On evaluation: if there is no such column.
+
+    See Also
+    --------
+    MeanOf : The mean instead of the sum.
+    evaluate : The option ``columns`` passes the columns.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> revenue = {"revenue": [0.5, 2.0, 1.0]}
+    >>> result = ltr.evaluate([1, 0, 0], [3, 2, 1], group=[3], metrics=["sum_of(revenue)@2"], columns=revenue)
+    >>> result["sum_of(revenue)@2"]
+    2.5
+    """
+
+    NAME: ClassVar[str] = "sum_of"

@@ -25,8 +25,8 @@ def in_csv(table: pandas.DataFrame, *, header: bool = True) -> str:
 def spreadsheet_safe(text: str) -> str:
     r"""Return CSV in which spreadsheets find no formulas.
 
-    A cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break is quoted and begins with
-    an apostrophe. Numbers are unchanged, including negative ones.
+    A cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break is quoted and begins
+    with an apostrophe. Numbers are unchanged, including negative ones.
 
     Parameters
     ----------
@@ -36,6 +36,11 @@ def spreadsheet_safe(text: str) -> str:
     Returns
     -------
     str
+        CSV with commas.
+
+    See Also
+    --------
+    as_per_query_csv : CSV of the values per query.
 
     Examples
     --------

@@ -50,8 +50,8 @@ def _deepest_of_each_family(request: Request) -> list[RankMetric]:
     families: dict[object, RankMetric] = {}
     for metric in request.metrics:
         if isinstance(metric, RankMetric) and (metric.k or 0) > 1:
-            known = families.setdefault(metric.family(), metric)
-            families[metric.family()] = max(known, metric, key=lambda one: one.k or 0)
+            known = families.setdefault(metric.family, metric)
+            families[metric.family] = max(known, metric, key=lambda one: one.k or 0)
     return list(families.values())
 
 

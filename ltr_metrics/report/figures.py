@@ -39,6 +39,17 @@ class Figure:
         Plain text, with names as they were given.
     svg : str
         An ``svg`` element, for a page or for a file of its own.
+
+    See Also
+    --------
+    figures_of : The figures of a report.
+
+    Examples
+    --------
+    >>> from ltr_metrics.report import Figure
+    >>> figure = Figure(name="map", title="MAP", caption="MAP by segment.", svg="<svg></svg>")
+    >>> figure.name
+    'map'
     """
 
     name: str
@@ -53,10 +64,34 @@ def figures_of(report: Report) -> list[Figure]:
     These are: the differences in all metrics; each metric over the cutoff; for each model, the
     differences of the queries in the first metric; that metric by segment; the learning curves.
 
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    list of Figure
+        In the order of the page. It is empty if the report has data for none.
+
     Raises
     ------
     MissingExtraError
         If Matplotlib is not installed.
+
+    See Also
+    --------
+    as_html : A page with these figures.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import figures_of, summarize
+    >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
+    >>> scores = {"base": X[:, 0], "new": X[:, 0] + X[:, 1]}
+    >>> report = summarize(ltr.Queries(y, qid=qid), scores, ["map"], baseline="base")
+    >>> len(figures_of(report)) >= 1, figures_of(report)[0].svg.startswith("<svg")
+    (True, True)
     """
     comparison = report.comparison
     return [

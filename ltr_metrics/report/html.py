@@ -30,15 +30,38 @@ READINGS = {"higher": "▲", "lower": "▼", "unclear": "○"}  # distinguished 
 
 
 def as_html(report: Report) -> str:
-    """Return an HTML page: verdict, figures, tables, and a table of all queries that sorts and filters.
+    """Return an HTML page with verdict, figures, tables, and a table of all queries.
 
-    All text from outside (names of models, ids, labels, paths) is escaped. The page's policy forbids
-    every request.
+    All text from outside (names of models, ids, labels, paths) is escaped. The page's policy
+    forbids every request.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        The page, which needs no other file.
 
     Raises
     ------
     MissingExtraError
         If Jinja2 or Matplotlib is not installed.
+
+    See Also
+    --------
+    as_text : The tables for a terminal.
+    figures_of : The figures by themselves.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_html, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> "<!doctype html>" in as_html(report)
+    True
     """
     page = _environment().get_template("report.html.j2")
     from ltr_metrics.report.figures import figures_of

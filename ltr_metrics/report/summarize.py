@@ -32,7 +32,33 @@ NO_FULL_SECTIONS: dict[str, Any] = {"changes": [], "curves": [], "churn": [], "r
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The input of the renderers: a plain, JSON-ready summary, and the evaluations with their per-query values."""
+    """The input of the renderers: a plain summary, and evaluations with their values per query.
+
+    Attributes
+    ----------
+    summary : dict
+        The plain, JSON-ready summary, which all renderers print.
+    evaluations : dict of str to Evaluation
+        The evaluation of each model, with the values per query.
+    comparison : Comparison or None
+        The comparison with the baseline, if there is one.
+    gate : GateResult or None
+        The checks of the rules, if there are rules.
+    outcome : Outcome or None
+        The outcome of the simulated users, if they were requested.
+
+    See Also
+    --------
+    summarize : Make one.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> report.evaluations["base"]["mrr"], report.comparison is None
+    (0.75, True)
+    """
 
     summary: dict[str, Any]
     evaluations: dict[str, Evaluation]
@@ -63,27 +89,31 @@ def summarize(
     Parameters
     ----------
     queries : Queries or mapping of str to Queries
-        One for all models, or one per model if they ranked documents of their own, like TREC runs.
+        The labels, for all models. One `ltr_metrics.Queries` per model if they ranked documents of
+        their own, like TREC runs.
     scores : mapping of str to array-like
         One score vector per model.
     metrics : str, Metric, or several of them, optional
-        See `ltr_metrics.evaluate`.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is as for
+        `ltr_metrics.evaluate`.
     baseline : str, optional
         The model that the others are compared with, as by `ltr_metrics.compare`. Default: no
         comparison.
     comparing : mapping, optional
         Options of `ltr_metrics.compare`: ``test``, ``correction``, ``confidence``, ``cluster``, ...
-    rules, each_segment
-        Rules that the comparison is checked against. See `ltr_metrics.gate`.
+    rules : iterable of str
+        Rules that the comparison is checked against, as for `ltr_metrics.gate`.
+    each_segment : bool, default False
+        Whether each rule must pass in each segment as well.
     complete : bool, default False
-        Add the sections of a full report: the metrics at every cutoff, the queries that gain and lose
-        most, the rank changes of relevant documents, churn, and the audit.
+        Add the sections of a full report: the metrics at every cutoff, the queries that gain and
+        lose most, the rank changes of relevant documents, churn, and the audit.
     learning : mapping of str to list of LearningCurve, optional
-        The learning curves of each model's training, from `PerQueryLog.learning_curve`.
+        The learning curves of each model's training, from `ltr_metrics.PerQueryLog.learning_curve`.
     online : mapping, optional
         Predict by simulation which model users prefer. The mapping has options of
-        `ltr_metrics.interleaving.simulate`, at least ``method`` and ``clicks``. ``ties`` defaults to
-        ``"random"``. This needs two or more models that rank the same rows.
+        `ltr_metrics.interleaving.simulate`, at least ``method`` and ``clicks``. ``ties`` defaults
+        to ``"random"``. This needs two or more models that rank the same rows.
     k : int, default 10
         Cutoff of churn, rank changes and the share of judged documents.
     source : str, optional
@@ -101,6 +131,17 @@ def summarize(
         ``comparison`` is that of `ltr_metrics.Comparison.to_dict`. ``online`` is that of
         `ltr_metrics.interleaving.Outcome.to_dict`, with the options of the simulation and the
         agreement with the first metric. Sections that were not requested are None or empty.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError, LtrKeyError
+        If there is no model, if there are rules without a baseline, or as for
+        `ltr_metrics.evaluate`, `ltr_metrics.compare` and `ltr_metrics.gate`.
+
+    See Also
+    --------
+    as_html : The page with figures.
+    as_text : The tables for a terminal.
 
     Examples
     --------

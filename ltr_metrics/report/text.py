@@ -27,32 +27,174 @@ MAX_GRADES = 10
 
 
 def as_text(report: Report) -> str:
-    """Return a heading and the tables. The table of means has a row per metric and model."""
+    """Return a heading and the tables, for a terminal.
+
+    The table of means has a row per metric and model.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        Lines of text.
+
+    Raises
+    ------
+    MissingExtraError
+        If tabulate is not installed.
+
+    See Also
+    --------
+    as_markdown : The tables in Markdown.
+    as_html : The page with figures.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_text, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> "mrr" in as_text(report)
+    True
+    """
     heading = "\n".join(f"{name:<11}{one_line(line)}" for name, line in _heading(report.summary).items())
     return "\n\n".join([heading, *map(in_text, _tables(report))]) + "\n"
 
 
 def as_markdown(report: Report) -> str:
-    """Return the heading and the tables in Markdown."""
+    """Return the heading and the tables in Markdown.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        Lines of Markdown.
+
+    Raises
+    ------
+    MissingExtraError
+        If tabulate is not installed.
+
+    See Also
+    --------
+    as_text : The tables for a terminal.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_markdown, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> [line for line in as_markdown(report).splitlines() if "mrr" in line][0].startswith("|")
+    True
+    """
     heading = "\n".join(f"- {name}: {markdown_text(line)}" for name, line in _heading(report.summary).items())
     return "\n\n".join([heading, *map(in_markdown, _tables(report))]) + "\n"
 
 
 def as_latex(report: Report) -> str:
-    """Return the tables in LaTeX, for the package booktabs, with the heading as comments above."""
+    r"""Return the tables in LaTeX, for the package booktabs, with the heading as comments above.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        Lines of LaTeX.
+
+    Raises
+    ------
+    MissingExtraError
+        If tabulate is not installed.
+
+    See Also
+    --------
+    as_markdown : The tables in Markdown.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_latex, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> "\\toprule" in as_latex(report)
+    True
+    """
     heading = "\n".join(latex_comment(f"{name}: {one_line(line)}") for name, line in _heading(report.summary).items())
     return "\n\n".join([heading, *map(in_latex, _tables(report))]) + "\n"
 
 
 def as_json(report: Report) -> str:
-    """Return the summary as JSON, in which NaN is null."""
+    """Return the summary as JSON, in which NaN is null.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        One JSON object.
+
+    See Also
+    --------
+    as_text : The tables for a terminal.
+
+    Examples
+    --------
+    >>> import json
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_json, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> json.loads(as_json(report))["models"]["base"]["mrr"]["mean"]
+    0.75
+    """
     return json.dumps(report.summary, indent=2, allow_nan=False) + "\n"
 
 
 def as_per_query_csv(report: Report) -> str:
-    """Return a row per model and query: model, qid, documents, relevant, then the metrics.
+    """Return CSV with one row per model and query.
 
-    The cell of an undefined metric is empty.
+    The columns are model, qid, documents, relevant, then the metrics. The cell of an undefined
+    metric is empty.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        CSV with commas and a header.
+
+    Raises
+    ------
+    MissingExtraError
+        If pandas is not installed.
+
+    See Also
+    --------
+    spreadsheet_safe : Make CSV safe for spreadsheets.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_per_query_csv, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], qid=[7, 7, 9, 9]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> print(as_per_query_csv(report))
+    model,qid,documents,relevant,mrr
+    base,7,2,1,0.5
+    base,9,2,1,1.0
+    <BLANKLINE>
     """
     try:
         import pandas as pd

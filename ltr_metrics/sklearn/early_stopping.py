@@ -21,7 +21,7 @@ class Conflicts(NamedTuple):
     """Settings of a host's estimators that conflict with our early stopping."""
 
     own_stopping: tuple[str, ...]  # parameters that make the estimator stop by itself
-    callback: str  # class of the host's callback that stops
+    callback: str | None  # class of the host's callback that stops, if it has one
     booster: tuple[str, ...]  # names of the parameter that selects the booster
     refused: tuple[str, ...]  # boosters that cannot be stopped
     reason: str
@@ -45,6 +45,14 @@ STOPPING_HOSTS = {
         refused=("dart", "gblinear"),
         reason="if it is cut back to its best round, it is not the model that was evaluated in that round",
         remedy="gbtree",
+    ),
+    "catboost": Conflicts(
+        own_stopping=("early_stopping_rounds", "od_type", "od_wait", "od_pval"),
+        callback=None,
+        booster=(),
+        refused=(),
+        reason="",
+        remedy="",
     ),
 }
 
@@ -70,7 +78,7 @@ class StopEarly:
         estimator = steps.last
         host = _host_of(estimator)
         callbacks = [*(estimator.get_params().get("callbacks") or ()), *(training.others.get("callbacks") or ())]
-        _refuse_conflicts(estimator, STOPPING_HOSTS[host], callbacks)
+        _refuse_conflicts(estimator, training.others, STOPPING_HOSTS[host], callbacks)
         _refuse_evaluation_sets(training.others | training.rows)
         is_held_out = self._draw_held_out(len(training.ids))
         train = import_module(f"ltr_metrics.sklearn.stop_{host}").train
@@ -102,14 +110,16 @@ def _host_of(estimator: Any) -> str:
         if host in packages:
             return host
     raise LtrTypeError(
-        "early_stopping_rounds is for estimators of LightGBM and XGBoost, whose training can be watched round by "
-        f"round. Got a {type(estimator).__name__}. Set early_stopping_rounds=None, and search for its number of "
-        "rounds with estimator__... instead."
+        "early_stopping_rounds is for estimators of LightGBM, XGBoost and CatBoost, whose training can be watched "
+        f"round by round. Got a {type(estimator).__name__}. Set early_stopping_rounds=None, and search for its number "
+        "of rounds with estimator__... instead."
     )
 
 
-def _refuse_conflicts(estimator: Any, conflicts: Conflicts, callbacks: Iterable[Any]) -> None:
-    parameters = estimator.get_params()
+def _refuse_conflicts(
+    estimator: Any, fit_params: dict[str, Any], conflicts: Conflicts, callbacks: Iterable[Any]
+) -> None:
+    parameters = estimator.get_params() | fit_params
     own = [f"{name}={parameters[name]!r}" for name in conflicts.own_stopping if parameters.get(name)]
     stopping = [c for c in callbacks if conflicts.callback in {kind.__name__ for kind in type(c).__mro__}]
     own += [f"the callback {callback!r}" for callback in stopping]

@@ -212,9 +212,14 @@ def _pools(
     """Return CatBoost's data sets, because a pair cannot hold the queries."""
     from catboost import Pool
 
-    settings = steps.last.get_params() | fit_params
-    kinds = {name: settings.get(name) for name in KINDS_OF_FEATURES}
+    kinds = kinds_of_features(steps.last, fit_params)
     return [
         X if data.is_ready else Pool(X, y, group_id=data.query_numbers, **kinds)
         for data, (X, y) in zip(sets, pairs, strict=True)
     ]
+
+
+def kinds_of_features(estimator: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of CatBoost's Pool that say which features are not numbers."""
+    settings = estimator.get_params() | fit_params
+    return {name: settings.get(name) for name in KINDS_OF_FEATURES}

@@ -37,7 +37,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ``qid`` (XGBoost) or ``group_id`` (CatBoost). An estimator with none of them is fitted on the
     rows alone (a pointwise baseline).
 
-    The estimator may be a `sklearn.pipeline.Pipeline`. Its steps never see the column of queries,
+    The estimator may be a ``sklearn.pipeline.Pipeline``. Its steps never see the column of queries,
     and its last step gets the queries.
 
     Parameters
@@ -52,8 +52,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     early_stopping_rounds : int, optional
         Hold out whole queries of the data that ``fit`` gets and train on the others. Stop when the
         metric on the held-out queries has not risen for this many rounds, and predict with the best
-        round. This works for estimators of LightGBM and XGBoost. LightGBM's own metrics are
-        switched off in the clone (``metric="None"``). The steps of a pipeline are fitted on the
+        round. This works for estimators of LightGBM, XGBoost and CatBoost. LightGBM's own metrics
+        are switched off in the clone (``metric="None"``), and CatBoost's ``eval_metric`` is
+        replaced. The steps of a pipeline are fitted on the
         queries that are not held out. By default, all queries and all rounds are used.
     validation_fraction : float, default 0.2
         Share of the queries to hold out for early stopping, at least one query.
@@ -85,13 +86,26 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     best_iteration_, best_score_, evals_result_ : object
         Those of the fitted estimator or last step, if it has them, in the form of its library.
 
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        On ``fit``: if there are no queries, or a column and ``qid`` differ; for an estimator that
+        has no early stopping, if it is requested.
+
+    See Also
+    --------
+    make_scorer : A scorer for searches over such rankers.
+    ltr_metrics.train_test_split : Split data by whole queries.
+
     Examples
     --------
     >>> import lightgbm as lgb, ltr_metrics as ltr
     >>> from ltr_metrics.sklearn import QueryRanker
     >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
     >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=10, n_jobs=1, verbose=-1)).fit(X, y, qid=qid)
-    >>> ranker.predict(X).shape == y.shape
+    >>> ranker.predict(X).shape == y.shape, ranker.feature_importances_.shape
+    (True, (20,))
+    >>> ranker.score(X, y, qid=qid) == ltr.evaluate(y, ranker.predict(X), qid=qid, metrics="ndcg@10")["ndcg@10"]
     True
 
     With early stopping, in a fold as well as here:
@@ -105,6 +119,17 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     >>> ranker = ranker.fit(X, y, qid=qid)
     >>> ranker.n_rounds_ < 100, len(ranker.validation_qid_)
     (True, 6)
+    >>> list(ranker.evals_result_["validation"]), ranker.best_iteration_ == ranker.n_rounds_
+    (['err@10'], True)
+    >>> ranker.best_score_["validation"]["err@10"] == max(ranker.evals_result_["validation"]["err@10"])
+    True
+
+    An estimator that knows no queries is a pointwise baseline:
+
+    >>> from sklearn.linear_model import Ridge
+    >>> baseline = QueryRanker(Ridge()).fit(X, y, qid=qid)
+    >>> baseline.coef_.shape, bool(baseline.intercept_ > 0)
+    ((20,), True)
     """
 
     # scikit-learn reads these. fit and score request qid by default. The parameters in fit's
@@ -137,13 +162,16 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Features, and the column of queries if ``qid`` is not passed.
         y : array-like of shape (n_rows,)
+            Grades, finite and not negative.
         qid : array-like of shape (n_rows,), optional
-            Query ids, if they are not a column of X.
+            One id per row, in any order, of any hashable type. Pass it if the ids are not a column
+            of X.
         sample_weight : array-like of shape (n_rows,), optional
-            One weight a row. An estimator that takes ``qid`` and one weight per query, as XGBoost
-            does, gets the mean weight of each query. A query that is held out for early stopping
-            has the mean weight of its rows.
+            One weight per row; a query's weight is the mean of its row weights. An estimator that
+            takes ``qid`` and one weight per query, as XGBoost does, gets the mean weight of each
+            query.
         **fit_params
             Passed on to the estimator. Parameters with one entry a row are reordered like X, and
             split if queries are held out. A pipeline's last step gets them, with its name as a
@@ -154,6 +182,16 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             queries of each set. They come from this column, or from ``eval_qid``, a list with one
             array of ids for each set. Pass one weight a row for evaluation sets: XGBoost's rankers
             get the mean weight of each query.
+
+        Returns
+        -------
+        QueryRanker
+            The ranker itself.
+
+        Raises
+        ------
+        LtrValueError, LtrTypeError
+            If there are no queries, or a column and ``qid`` differ; for lengths that differ.
         """
         _require_ranker(self.estimator)
         fit_params = Steps(self.estimator).parameters_of_last(_without_none(sample_weight=sample_weight) | fit_params)
@@ -201,7 +239,18 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     evals_result_ = fitted_attribute("evals_result_")
 
     def predict(self, X: Any) -> Any:
-        """Return one score a row. A column of queries is ignored."""
+        """Return one score per row; a column of queries is ignored.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Features, with or without the column of queries.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Scores; higher is better.
+        """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(self.features_of(X))
 
@@ -221,10 +270,25 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, y, qid
-            As for ``fit``.
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Features, and the column of queries if ``qid`` is not passed.
+        y : array-like of shape (n_rows,)
+            Grades, finite and not negative.
+        qid : array-like of shape (n_rows,), optional
+            One id per row, in any order, of any hashable type. Pass it if the ids are not a column
+            of X.
         sample_weight : array-like of shape (n_rows,), optional
-            One weight a row. The weight of a query is their mean.
+            One weight per row; a query's weight is the mean of its row weights.
+
+        Returns
+        -------
+        float
+            The mean over the queries; higher is better.
+
+        Raises
+        ------
+        LtrValueError, LtrTypeError
+            As for the scorer of `make_scorer`.
         """
         check_is_fitted(self, "estimator_")
         return float(self._scorer()(self, X, y, qid=qid, sample_weight=sample_weight))

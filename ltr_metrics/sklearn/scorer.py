@@ -41,24 +41,35 @@ def make_scorer(
     Parameters
     ----------
     metrics : str, Metric, or several of them
-        One metric gives a float. A list gives a dict from one prediction, with the names that
-        ``names`` selects. A search's ``refit=`` must then be one of these names: by default
-        ``"ndcg_exp@10"`` if you asked for ``"ndcg@10"``.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). One metric gives a float. A list
+        gives a dict from one prediction, with the names that ``names`` selects. A search's
+        ``refit=`` must then be one of these names: by default ``"ndcg_exp@10"`` if you asked for
+        ``"ndcg@10"``.
     qid : str or int, default "qid"
         Column of X that holds the queries: a name, or an index for arrays. It is not needed if
         ``qid`` is routed.
-    ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. A scorer does not follow the gain of the estimator's host
-        (``label_gain``, ``ndcg_exp_gain``), since a search compares all candidates by one metric.
-        It warns if the gains differ.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
+        A scorer does not follow the gain of the estimator's host (``label_gain``,
+        ``ndcg_exp_gain``), since a search compares all candidates by one metric. It warns if the
+        gains differ.
     log : PerQueryLog, optional
         Records the values per query of every candidate and fold. It needs a folder:
         ``PerQueryLog(folder=...)``.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
         Names in ``cv_results_``, and for ``refit=``. ``"canonical"`` is ``str(metric)``,
-        ``"asked"`` is the name as you typed it, and ``"slug"`` is ``metric.slug``. A mapping gives
-        names of your own. Its keys are metrics as you asked for them, or canonical names. You can
-        look up values in the log by these names too.
+        ``"asked"`` is the name as you typed it, and ``"slug"`` is ``metric.slug``, which experiment
+        trackers accept. A mapping gives names of your own. Its keys are metrics as you asked for
+        them, or canonical names. You can look up values in the log by these names too.
 
     Returns
     -------
@@ -79,6 +90,11 @@ def make_scorer(
         On scoring: if the estimator is not in a `QueryRanker` and was trained on the column of
         queries.
 
+    See Also
+    --------
+    QueryRanker : A ranker that searches and cross-validation can split.
+    ltr_metrics.PerQueryLog : Keep the values per query of every candidate.
+
     Examples
     --------
     >>> import lightgbm as lgb, ltr_metrics as ltr, pandas as pd
@@ -98,7 +114,36 @@ def make_scorer(
 
 
 class QueryScorer(MetricFunction):
-    """A scorer that evaluates per query; `make_scorer` returns it."""
+    """A scorer that evaluates per query; `make_scorer` returns it.
+
+    Call it as ``scorer(estimator, X, y, qid=None, sample_weight=None)``. It returns a float for one
+    metric, and a dict for a list of metrics.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or several of them
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
+    qid : str or int, default "qid"
+        Column of X that holds the queries, if it is not routed.
+    **options
+        The options of `make_scorer`.
+
+    See Also
+    --------
+    make_scorer : Make one.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, ltr_metrics as ltr
+    >>> from ltr_metrics.sklearn import QueryRanker, make_scorer
+    >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
+    >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=10, n_jobs=1, verbose=-1)).fit(X, y, qid=qid)
+    >>> scorer = make_scorer(["ndcg@10", "mrr"]).set_score_request(sample_weight=True)
+    >>> sorted(scorer(ranker, X, y, qid=qid))
+    ['mrr', 'ndcg_exp@10']
+    >>> scorer.get_metadata_routing().score.requests
+    {'qid': True, 'sample_weight': True}
+    """
 
     def __init__(self, metrics: Metrics, qid: str | int = "qid", **options: Any) -> None:
         super().__init__(HostMetrics(metrics, **options))
@@ -159,7 +204,24 @@ class QueryScorer(MetricFunction):
         return f"make_scorer({metrics[0] if self.is_single else metrics!r}{options})"
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
-        """Change what metadata routing passes: ``qid`` (by default) and ``sample_weight``."""
+        """Change what metadata routing passes to the scorer.
+
+        Parameters
+        ----------
+        **requests
+            ``qid`` (requested by default) and ``sample_weight`` (not requested by default): True,
+            False, None for an error if it is passed, or the name under which it is passed.
+
+        Returns
+        -------
+        QueryScorer
+            The scorer itself.
+
+        Raises
+        ------
+        LtrTypeError
+            For other metadata.
+        """
         unknown = sorted(requests.keys() - self._requests.keys())
         if unknown:
             raise LtrTypeError(f"The scorer can request qid and sample_weight, not {', '.join(unknown)}.")
@@ -167,7 +229,13 @@ class QueryScorer(MetricFunction):
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return what this scorer requests, for scikit-learn."""
+        """Return the metadata that this scorer requests, for scikit-learn.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+            The requests for ``qid`` and ``sample_weight``.
+        """
         request = MetadataRequest(owner=type(self).__name__)
         for parameter, alias in self._requests.items():
             request.score.add_request(param=parameter, alias=alias)

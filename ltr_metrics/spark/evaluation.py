@@ -31,7 +31,7 @@ from ltr_metrics.evaluation.parts import Totals, concat_evaluations
 from ltr_metrics.evaluation.result import Evaluation, take_queries
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
-from ltr_metrics.metrics.shown import MeanOf
+from ltr_metrics.metrics.shown import ColumnMetric
 from ltr_metrics.spark import columns
 from ltr_metrics.spark.partition import BY, COLUMN, DOCID, LABEL, QID, SCHEMA, SCORE, WEIGHT, Task, evaluated
 
@@ -67,24 +67,37 @@ def evaluate(
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
+        One row per document.
     label, score, qid : str
         Columns of grades, scores and query ids. Grades and scores are numbers of any type. Ids are
         numbers, text or dates.
-    metrics, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``"mean_of(margin)@10"`` reads the column ``margin``.
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those of ndcg@10,
+        map, mrr and err@10 that the convention has. ``"mean_of(margin)@10"`` reads the column
+        ``margin``.
     docid, weight : str, optional
         Columns of document ids, and of row weights. The weight of a query is the mean weight of its
         rows.
     by : str or sequence of str
         Columns of segments, each with one label per query.
     ties : {"mean", "worst", "best", "docid"}, optional
-        As for `ltr_metrics.evaluate`, without ``"stable"``, because a shuffle keeps no order of
-        rows. Pass another value with a convention that sets ``"stable"``.
+        Treatment of tied scores: the expected value over all orders of the tied documents
+        (default), lower or higher grade first, or descending document id. There is no ``"stable"``,
+        because a shuffle keeps no order of rows. Pass another value with a convention that sets
+        ``"stable"``.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and
+        ``no_relevant``.
 
     Returns
     -------
     DistributedEvaluation
-        An `Evaluation`. Its means are those of one machine up to the last digits.
+        A `ltr_metrics.Evaluation`. Its means are those of one machine up to the last digits.
 
     Raises
     ------
@@ -96,6 +109,11 @@ def evaluate(
         At once: for ``ties="stable"``.
         When you use the result: if there are no rows, for a null, and for a value that is an error
         in `ltr_metrics.evaluate`.
+
+    See Also
+    --------
+    ltr_metrics.evaluate : Evaluate rows in memory.
+    QueryEvaluator : Evaluate one metric, for tuning.
 
     Examples
     --------
@@ -112,7 +130,7 @@ def evaluate(
     refuse_input_order(request, docid)
     columns.refuse_other_frames(frame)
     by = (by,) if isinstance(by, str) else tuple(by)
-    further = tuple(dict.fromkeys(metric.column for metric in request.metrics if isinstance(metric, MeanOf)))
+    further = tuple(dict.fromkeys(metric.column for metric in request.metrics if isinstance(metric, ColumnMetric)))
     names = {QID: qid, LABEL: label, SCORE: score, DOCID: docid, WEIGHT: weight}
     names |= {BY.format(name): name for name in by} | {COLUMN.format(name): name for name in further}
     task = Task(request, {r: n for r, n in names.items() if n is not None}, by, further, ROWS_AT_ONCE)

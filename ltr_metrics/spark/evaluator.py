@@ -60,15 +60,25 @@ class QueryEvaluator(
     weightCol, docidCol : str, optional
         Columns of row weights and of document ids. The weight of a query is the mean weight of its
         rows.
-    ties, noRelevant, convention : optional
-        As ``ties``, ``no_relevant`` and ``convention`` of `ltr_metrics.spark.evaluate`. The
-        convention is a name.
+    ties : {"mean", "worst", "best", "docid"}, optional
+        Treatment of tied scores, as for `ltr_metrics.spark.evaluate`.
+    noRelevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which the metric is undefined, as ``no_relevant`` of
+        `ltr_metrics.spark.evaluate`.
+    convention : str, optional
+        Another system, whose choices complete the metric names, ``ties`` and ``noRelevant``. It is
+        a name.
 
     Raises
     ------
     LtrValueError, LtrTypeError, LtrKeyError
         As for `ltr_metrics.spark.evaluate`, for rows that were split at random, and if the metric
         is undefined for all queries.
+
+    See Also
+    --------
+    with_folds : Add a column of folds that keep queries whole.
+    TrainValidationSplitByQuery : Split whole queries once.
 
     Examples
     --------

@@ -30,22 +30,30 @@ def with_folds(frame: DataFrame, qid: str, n_folds: int, seed: int, *, column: s
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
+        Any rows with a column of query ids.
     qid : str
         Column of query ids.
     n_folds : int
         The number that you pass to ``CrossValidator(numFolds=..., foldCol="fold")``, 2 or more.
     seed : int
+        Random seed. The same seed gives the same folds.
     column : str, default "fold"
+        Name of the new column.
 
     Returns
     -------
     pyspark.sql.DataFrame
+        The rows of ``frame`` with the new column.
 
     Raises
     ------
     LtrKeyError, LtrTypeError, LtrValueError
         For a missing column of ids, or a column of folds that exists already. A null id gives
         Spark's own error when Spark computes the column.
+
+    See Also
+    --------
+    QueryEvaluator : The evaluator for ``CrossValidator(foldCol="fold")``.
 
     Examples
     --------
@@ -80,10 +88,11 @@ class TrainValidationSplitByQuery(TrainValidationSplit):
 
     Parameters
     ----------
-    estimator, estimatorParamMaps, evaluator, trainRatio, parallelism, collectSubModels, seed
-        As for ``pyspark.ml.tuning.TrainValidationSplit``.
     qidCol : str, default "qid"
         Column of query ids.
+    **options
+        ``estimator``, ``estimatorParamMaps``, ``evaluator``, ``trainRatio``, ``parallelism``,
+        ``collectSubModels`` and ``seed``, as for ``pyspark.ml.tuning.TrainValidationSplit``.
 
     Raises
     ------
@@ -91,6 +100,19 @@ class TrainValidationSplitByQuery(TrainValidationSplit):
         On ``fit``, if one of the two parts has no query.
     LtrKeyError, LtrTypeError
         On ``fit``, for a column that does not exist or does not hold ids.
+
+    See Also
+    --------
+    QueryEvaluator : The evaluator for it.
+    with_folds : Folds for ``CrossValidator``.
+
+    Examples
+    --------
+    >>> from ltr_metrics.spark import QueryEvaluator, TrainValidationSplitByQuery
+    >>> split = TrainValidationSplitByQuery(
+    ...     estimator=ranker, estimatorParamMaps=grid, evaluator=QueryEvaluator(metric="mrr"), trainRatio=0.8, seed=0
+    ... )  # doctest: +SKIP
+    >>> model = split.fit(frame)  # doctest: +SKIP
     """
 
     qidCol = Param[str](Params._dummy(), "qidCol", "column of query ids", typeConverter=TypeConverters.toString)

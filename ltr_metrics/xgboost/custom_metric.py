@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import xgboost
 
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.facts import wrong_host
 from ltr_metrics._hosts.host_call import find_host_call
@@ -70,14 +72,25 @@ def custom_metric(
     Parameters
     ----------
     metrics : str, Metric, or several of them
-    ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``convention="xgboost"`` gives XGBoost's own values. It also
-        follows the ``ndcg_exp_gain`` of the training: ``"ndcg@10"`` is then logged as
-        ``ndcg_lin@10``. A name that states its gain (``"ndcg_exp@10"``), a metric object and other
-        conventions do not depend on ``ndcg_exp_gain``.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
+        ``"xgboost"`` gives XGBoost's own values. It also follows the ``ndcg_exp_gain`` of the
+        training: ``"ndcg@10"`` is then logged as ``ndcg_lin@10``. A name that states its gain
+        (``"ndcg_exp@10"``), a metric object and other conventions do not depend on
+        ``ndcg_exp_gain``.
     log : PerQueryLog, optional
-        Records the values per query of every round, in full precision. Use a new log for each
-        training, because XGBoost does not report to a metric that another training has begun.
+        Records the values per query of every round. They have full precision. Use a new log for
+        each training, because XGBoost does not report to a metric that another training has begun.
         It is an error on several workers, where the log would be lost.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
         Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
@@ -85,12 +98,12 @@ def custom_metric(
         names of your own, such as ``{"ndcg@10": "gain"}``. Its keys are metrics as you asked for
         them, or canonical names. Metrics that are not in it keep their canonical name. XGBoost
         passes metrics on as text, so a name must not contain white space or a colon.
-        `early_stopping` and a `PerQueryLog` find a metric by each of its names.
+        `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
 
     Returns
     -------
     callable
-        ``(preds, DMatrix) -> [(name, value), ...]``
+        A function ``(preds, DMatrix) -> [(name, value), ...]``. Higher is better.
 
     Raises
     ------
@@ -99,6 +112,11 @@ def custom_metric(
         predictions a row, another host's data, queries that are cut between workers, a metric that
         is undefined for all queries, and a name that is in the log already.
         In any round: for NaN predictions.
+
+    See Also
+    --------
+    Monitor : A callback for ``XGBRanker``, in full precision.
+    early_stopping : Stop by one of the metrics.
 
     Examples
     --------
@@ -160,9 +178,9 @@ class MatrixMetrics(MetricFunction):
         """Evaluate the rows of this worker, of which there may be none."""
         if dmatrix.num_row() == 0:
             return Part(Totals.nothing(map(str, plan.request.metrics)))
-        queries, first_time = self._queries(dmatrix), []
-        queries.cached("known to the other workers", lambda: first_time.append(True))
-        return Part(totals_of_part(plan, queries, preds), queries, bool(first_time), lambda: ids_on_dask(dmatrix))
+        queries = self._queries(dmatrix)
+        is_new = next(_round_counter(queries)) == 0
+        return Part(totals_of_part(plan, queries, preds), queries, is_new, lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
         label, weight = dmatrix.get_label(), dmatrix.get_weight()
@@ -175,6 +193,12 @@ class MatrixMetrics(MetricFunction):
                 "DMatrix", remedy, label, boundaries, query_weight=weight if len(weight) else None
             ),
         )
+
+
+@cached
+def _round_counter(_: Queries) -> Iterator[int]:
+    """Return a counter of the rounds in which these queries are evaluated."""
+    return itertools.count()
 
 
 def _refuse_unusable_text(plan: Plan, eval_set_locals: Mapping[str, Any]) -> None:

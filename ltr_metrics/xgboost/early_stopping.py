@@ -50,7 +50,8 @@ def early_stopping(
         Whether to return the model up to its best round. By default the model has all rounds, and a
         ``best_iteration``.
     convention : str or Convention, optional
-        The convention that you passed with the metric, if any.
+        Another system, whose choices complete the metric names. Pass the convention that you passed
+        with the metric, if any.
 
     Returns
     -------
@@ -64,9 +65,21 @@ def early_stopping(
         In the first round: if no data set has the metric, or if XGBoost's own metric writes into
         the same history.
 
+    See Also
+    --------
+    custom_metric : Metrics for ``xgb.train``.
+    Monitor : Metrics for ``XGBRanker``.
+
     Examples
     --------
-    See `custom_metric` and `Monitor`.
+    >>> import xgboost as xgb, ltr_metrics as ltr
+    >>> from ltr_metrics.xgboost import Monitor, early_stopping
+    >>> X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    >>> monitor = Monitor("mrr", X, y, qid=qid)
+    >>> stop = early_stopping("mrr", rounds=3, min_delta=0.001)
+    >>> ranker = xgb.XGBRanker(n_estimators=100, callbacks=[monitor, stop]).fit(X, y, qid=qid)
+    >>> ranker.best_iteration < 97
+    True
     """
     return EarlyStopping(
         metric, rounds, data_name=data_name, min_delta=min_delta, save_best=save_best, convention=convention

@@ -43,27 +43,51 @@ class Monitor(xgboost.callback.TrainingCallback):
     Parameters
     ----------
     metrics : str, Metric, or several of them
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
     X : array, sparse matrix or data frame
         Features, as for the training. If you pass neither ``qid`` nor ``group``, a column ``"qid"``
         of a data frame holds the queries, as in XGBRanker.
     y : array-like of shape (n_rows,)
-    qid, group, query_weight, sample_weight
-        As for `ltr_metrics.evaluate`.
+        Grades, finite and not negative.
+    qid : array-like of shape (n_rows,), optional
+        One id per row, in any order, of any hashable type. Exactly one of ``qid`` and
+        ``group`` is required. Two ids with the same text, such as 7 and ``"7"``, are an
+        error.
+    group : array-like of int, optional
+        Sizes of the queries, whose rows are consecutive.
     name : str, default "valid"
         Name of the data set in the log.
+    query_weight : array-like of shape (n_queries,) or mapping, optional
+        One weight per query, in order of first appearance, or by qid. The ids of a
+        mapping may have another type: they are the same if they have the same text.
+    sample_weight : array-like of shape (n_rows,), optional
+        One weight per row; a query's weight is the mean of its row weights.
     base_margin : array-like of shape (n_rows,), optional
         Scores to start from.
     missing : float, default NaN
-        As for XGBRanker.
-    ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``convention="xgboost"`` follows ``ndcg_exp_gain``, as in
-        `custom_metric`.
+        The value in X that stands for a missing one, as for XGBRanker.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
+        ``"xgboost"`` follows ``ndcg_exp_gain``, as in `custom_metric`.
     log : PerQueryLog, optional
-        Records the values per query of every round, under ``name``. It is an error on several
-        workers, where the log would be lost.
+        Records the values per query of every round. They are under ``name``. A log is an error on
+        several workers, where it would be lost.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        As for `custom_metric`. White space and colons are allowed here, since nothing is passed on
-        as text.
+        Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as
+        you typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers
+        accept. A mapping gives names of your own, such as ``{"ndcg@10": "val ndcg"}``.
+        Its keys are metrics as you asked for them, or canonical names. Metrics that are
+        not in it keep their canonical name. You can look up values in a
+        `ltr_metrics.PerQueryLog` by these names too.
 
     Raises
     ------
@@ -71,6 +95,11 @@ class Monitor(xgboost.callback.TrainingCallback):
         At once: as for `ltr_metrics.evaluate`.
         In the training: for NaN predictions, several predictions a row, ``xgb.cv``, a metric that
         is undefined for all queries, and a name that another metric writes to.
+
+    See Also
+    --------
+    custom_metric : A metric function for ``xgb.train``, without a prediction of its own.
+    early_stopping : Stop by a metric of the Monitor.
 
     Examples
     --------

@@ -61,7 +61,8 @@ def compare(
     y_true : array-like of shape (n_rows,)
         Grades. Leave them out if all models are results.
     metrics : str, Metric, or several of them, optional
-        Default: the metrics of the results if there are any, else the default of `evaluate`.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is the metrics of the
+        results if there are any, else the default of `evaluate`.
     baseline : str, optional
         The model that the others are compared with. Default: the first.
     test : {"randomization", "t", "wilcoxon", "sign"}, default "randomization"
@@ -88,8 +89,24 @@ def compare(
         as a whole, because the impressions of one user or text are not independent.
     random_state : int, numpy.random.Generator or None, default 0
         Random seed. The same number gives the same result.
-    ties, no_relevant, convention, n_threads
-        As for `ltr_metrics.evaluate`.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and
+        ``no_relevant``.
+    n_threads : int, optional
+        Maximum number of threads. One thread is used per 500,000 rows, and never more
+        than the CPUs available to the process. The default is one thread in a worker (a
+        thread, or a process that multiprocessing or joblib started), and otherwise at
+        most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
+        may be called from several threads at once.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. ``query_weight``
         counts in means, tests and intervals; the unweighted ones are given as well. ``by`` adds the
@@ -100,14 +117,20 @@ def compare(
     Returns
     -------
     Comparison
-        ``comparison["map", "new"]`` is a `Difference`; `Comparison.to_pandas`,
-        `Comparison.to_dict`.
+        One `Difference` per metric and model: ``comparison["map"]``, or ``comparison["map",
+        "new"]`` if there are several models beside the baseline.
 
     Raises
     ------
     LtrValueError, LtrTypeError, LtrKeyError
         As for `ltr_metrics.evaluate`; also if results differ from the rest in queries, data,
         options or weights, and if there are fewer than two queries, or clusters, to compare.
+
+    See Also
+    --------
+    gate : Check a comparison against rules that a release must pass.
+    evaluate : Evaluate one model.
+    churn : How much the first ranks of two models differ.
 
     Notes
     -----

@@ -61,7 +61,10 @@ class Difference:
 
     Attributes
     ----------
-    metric, model, baseline : str
+    metric : str
+        Canonical name of the metric.
+    model, baseline : str
+        Names of the two models.
     mean, baseline_mean, difference : float
         Means over queries, weighted if there are weights; difference = mean - baseline_mean.
     ci_low, ci_high : float
@@ -85,6 +88,23 @@ class Difference:
         Number of clusters that these queries belong to; None without clusters.
     plain : Difference or None
         The same without weights; None if there are no weights.
+
+    See Also
+    --------
+    compare : Return a comparison, which holds these.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, qid = [1, 0, 0, 1, 1, 0], [1, 1, 2, 2, 3, 3]
+    >>> scores = {"base": [1, 2, 1, 2, 1, 2], "new": [2, 1, 1, 2, 2, 1]}
+    >>> row = ltr.compare(scores, y, qid=qid, metrics=["mrr"])["mrr"]
+    >>> round(row.mean, 4), round(row.baseline_mean, 4), round(row.difference, 4)
+    (1.0, 0.6667, 0.3333)
+    >>> row.wins, row.ties, row.losses, row.p_value, row.exact
+    (2, 1, 0, 0.5, True)
+    >>> row.sample_size, row.to_dict()["n_queries"]
+    ('3 queries', 3)
     """
 
     metric: str
@@ -111,7 +131,7 @@ class Difference:
 
     @property
     def sample_size(self) -> str:
-        """The number of queries in words, with their clusters, and `n_effective` if it is less."""
+        """Number of queries in words, with their clusters, and `n_effective` if it is less."""
         queries = f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"
         units = self.n_queries
         if self.n_clusters is not None:
@@ -122,7 +142,13 @@ class Difference:
         return f"{queries} (effective number {self.n_effective:.3g})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and text, ready for JSON; NaN is None."""
+        """Return plain numbers and text, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            The fields by name. ``plain`` is such a dict, or None.
+        """
         plain: dict[str, Any] = {
             name: none_if_nan(value) if isinstance(value, float) else value
             for name, value in vars(self).items()
@@ -133,19 +159,55 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Printed):
-    """Comparison of models with a baseline; see `ltr_metrics.compare`.
+    """A comparison of models with a baseline, over the same queries.
+
+    ``comparison["map"]`` is the `Difference` in a metric, and ``comparison["map", "new"]`` names
+    the model if there are several.
 
     Attributes
     ----------
     evaluations : dict of str to Evaluation
         The evaluation of each model, the baseline first, with the same queries in the same order.
     baseline : str
+        Name of the model that the others are compared with.
     settings : Settings
         Test, correction, interval, confidence, power, resamples, random state.
     cluster : ndarray of int or None
         Number of the cluster of each query.
     seeds : dict of str to dict of str to ndarray
         For models of several seeds, the mean of each seed by metric.
+
+    See Also
+    --------
+    compare : Return one of these.
+    gate : Check one against rules.
+    ltr_metrics.report.ComparisonDisplay : A picture of one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ltr_metrics as ltr
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> market = ["de", "fr", "it"] * 20
+    >>> scores = {"base": X[:, 1], "new": X[:, 0] + X[:, 1]}
+    >>> comparison = ltr.compare(scores, y, qid=qid, metrics=["ndcg@10", "map"], by=market)
+    >>> comparison.baseline, comparison.models, comparison.metrics, comparison.n_queries
+    ('base', ['new'], ['ndcg_exp@10', 'map'], 60)
+    >>> row = comparison["map"]
+    >>> row == comparison.rows[1], row.difference > 0, row.p_value < 0.05
+    (True, True, True)
+    >>> bool(np.isclose(np.nanmean(comparison.differences("map")), row.difference))
+    True
+    >>> len(comparison.changes("map").improved) == row.wins, comparison.qid.shape, comparison.weight is None
+    (True, (60,), True)
+    >>> comparison.by["fr"].n_queries, [label for _, label, _ in comparison.segments()]
+    (20, ['de', 'fr', 'it'])
+    >>> comparison.subset([1, 2, 3])["map"].n_queries
+    3
+    >>> comparison.to_pandas()[["metric", "model"]].values.tolist()
+    [['ndcg_exp@10', 'new'], ['map', 'new']]
+    >>> sorted(comparison.to_dict())[:3]
+    ['baseline', 'models', 'n_clusters']
     """
 
     evaluations: dict[str, Evaluation]
@@ -156,7 +218,7 @@ class Comparison(Printed):
 
     @property
     def metrics(self) -> list[str]:
-        """Canonical names."""
+        """Canonical names of the metrics, in the order of the request."""
         return list(self._base.per_query)
 
     @property
@@ -166,7 +228,7 @@ class Comparison(Printed):
 
     @property
     def qid(self) -> AnyArray:
-        """Id of each query."""
+        """Id of each query, of shape (n_queries,)."""
         return self._base.qid
 
     @property
@@ -176,7 +238,7 @@ class Comparison(Printed):
 
     @property
     def weight(self) -> FloatArray | None:
-        """Weight of each query."""
+        """Weight of each query, of shape (n_queries,), or None."""
         return self._base.weight
 
     @property
@@ -185,7 +247,7 @@ class Comparison(Printed):
 
     @cached_property
     def rows(self) -> tuple[Difference, ...]:
-        """The differences, metric by metric."""
+        """Differences of all models, metric by metric."""
         return tuple(_rows(self))
 
     def __getitem__(self, key: str | Metric | tuple[str | Metric, str]) -> Difference:
@@ -198,25 +260,80 @@ class Comparison(Printed):
         return next(row for row in self.rows if (row.metric, row.model) == (name, model))
 
     def differences(self, metric: str | Metric, model: str | None = None) -> FloatArray:
-        """Return model - baseline of each query, ordered like `qid`; NaN where one has no value."""
+        """Return model - baseline of each query, ordered like `qid`; NaN where one has no value.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One metric, by name or as an object.
+        model : str, optional
+            Name of the model. It can be left out if there is only one beside the baseline.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries,)
+            Positive where the model is better, for a metric of which higher is better.
+
+        Raises
+        ------
+        LtrKeyError
+            If the metric was not compared, or there is no such model.
+        """
         name = self._metric(metric)
         values = self.evaluations[self._model(model)].per_query[name]
         return np.asarray(difference_of(values, self._base.per_query[name]))
 
     def changes(self, metric: str | Metric, model: str | None = None) -> Change:
-        """Return which queries gain and which lose, the largest change first."""
+        """Return which queries gain and which lose, the largest change first.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One metric, by name or as an object.
+        model : str, optional
+            Name of the model. It can be left out if there is only one beside the baseline.
+
+        Returns
+        -------
+        Change
+            ``improved``, ``worsened`` and ``unchanged`` are query ids. ``difference`` is model -
+            baseline, of shape (n_queries,), NaN where one has no value.
+
+        Raises
+        ------
+        LtrKeyError
+            If the metric was not compared, or there is no such model.
+        """
         return change_of(self.differences(metric, model), self.qid)
 
     @cached_property
     def by(self) -> Segments:
-        """The comparison in each segment; with several segmentations, a mapping of names to these.
+        """Comparisons in each segment, by its label; with several segmentations, by name and label.
 
         The p-values are not corrected for the number of segments.
         """
         return split_by_segment(self._base.segments, self._part)
 
     def subset(self, qids: Any) -> Comparison:
-        """Return the comparison on some queries, given by their ids as for `Evaluation.subset`."""
+        """Return the comparison on some queries, given by their ids as for `Evaluation.subset`.
+
+        Parameters
+        ----------
+        qids : array-like
+            Query ids without repetition, as for `Evaluation.subset`.
+
+        Returns
+        -------
+        Comparison
+            Its differences, intervals and p-values are those of these queries.
+
+        Raises
+        ------
+        LtrKeyError
+            If the comparison has no query of an id.
+        LtrValueError, LtrTypeError
+            If an id is repeated, or ``qids`` is not a sequence of ids.
+        """
         evaluations = {name: result.subset(qids) for name, result in self.evaluations.items()}
         return replace(self._part(query_positions(self._base, qids)), evaluations=evaluations)
 
@@ -241,15 +358,26 @@ class Comparison(Printed):
         return order_of_ids(self._base.qid)
 
     def segments(self) -> list[tuple[str | None, Hashable, Comparison]]:
-        """Return segmentation, segment and comparison of all segments."""
+        """Return segmentation, segment and comparison of all segments.
+
+        Returns
+        -------
+        list of tuple
+            The name of the segmentation (None for the only one), the label of the segment, and its
+            `Comparison`.
+        """
         return list(iter_segments(self._base.segments, self.by))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with one row a metric and model.
+        """Return a table with one row per metric and model.
 
-        Columns: metric, model, baseline, mean, difference, ci_low, ci_high, p_value, p_adjusted,
-        effect_size, wins, ties, losses, mde, n_queries. With weights or clusters also n_effective,
-        with clusters n_clusters, and with weights the unweighted plain_mean, plain_difference, ...
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are metric, model, baseline, mean, difference, ci_low, ci_high, p_value,
+            p_adjusted, effect_size, wins, ties, losses, mde and n_queries. With weights or clusters
+            also n_effective, with clusters n_clusters, and with weights the unweighted plain_mean,
+            plain_difference, ...
         """
         rows = []
         for row in self.rows:
@@ -264,7 +392,14 @@ class Comparison(Printed):
         return to_dataframe(rows, columns=list(rows[0]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON; NaN is None."""
+        """Return plain lists, numbers and text, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            The names, the settings, and under ``rows`` and ``segments`` the fields of each
+            `Difference`.
+        """
         return {
             "baseline": self.baseline,
             "models": self.models,

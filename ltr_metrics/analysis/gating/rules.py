@@ -1,4 +1,4 @@
-"""Rules of a gate: ``ndcg@10 > -0.005``, ``share(ndcg@10 < -0.1) < 5%``, ``new: map >= 0``."""
+"""Rules of a gate: ``ndcg@10 > -0.005``, ``> -1%``, ``mean(map) > 0.6``, ``share(map < -0.1) < 5%``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
 
 FORM = (
-    "A rule has the form 'ndcg@10 > -0.005' or 'share(ndcg@10 < -0.1) < 0.05'. "
+    "A rule has the form 'ndcg@10 > -0.005', 'ndcg@10 > -1%', 'mean(ndcg@10) > 0.6' or "
+    "'share(ndcg@10 < -0.1) < 0.05'. "
     "With 'new: ' before it, it applies to the model new only."
 )
 SIGNS: dict[str, Callable[[Any, Any], Any]] = {
@@ -23,15 +24,17 @@ SIGNS: dict[str, Callable[[Any, Any], Any]] = {
 }
 WORDS = {">": "above", ">=": "at or above", "<": "below", "<=": "at or below"}
 _SHARE = re.compile(r"share\s*\((.*)\)", re.DOTALL)
+_MEAN = re.compile(r"mean\s*\((.*)\)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A sign and a number: ``> -0.005``."""
+    """A sign and a number: ``> -0.005``, or ``> -1%`` of the baseline's mean, whose number is -0.01."""
 
     sign: str
     number: float
+    is_relative: bool = False
 
     def holds(self, value: Any) -> Any:
         """Whether a value, or each value of an array, satisfies the limit; NaN never does."""
@@ -43,7 +46,8 @@ class Limit:
         return WORDS[self.sign]
 
     def __str__(self) -> str:
-        return f"{self.word} {self.number:g}"
+        number = f"{100 * self.number:g}% of the baseline's mean" if self.is_relative else f"{self.number:g}"
+        return f"{self.word} {number}"
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Rule:
     metric: str
     limit: Limit
     share_of: Limit | None = None  # limits the share of queries with such a difference; None: limits the difference
+    of_mean: bool = False  # limits the model's own mean instead of the difference
 
 
 def read_rules(rules: str | Iterable[str], models: Sequence[str]) -> list[Rule]:
@@ -79,7 +84,12 @@ def _read(text: Any, models: Sequence[str]) -> Rule:
     left, sign, right = whole.split_at_sign()
     share = _SHARE.fullmatch(left.text)
     if share is None:
-        return Rule(whole.text, model, left.metric(), Limit(sign, right.number()))
+        mean = _MEAN.fullmatch(left.text)
+        if mean is not None:
+            inner = _Piece(text, left.start + mean.start(1), left.start + mean.end(1)).strip()
+            return Rule(whole.text, model, inner.metric(), Limit(sign, right.number()), of_mean=True)
+        number = right.number(percent=True)
+        return Rule(whole.text, model, left.metric(), Limit(sign, number, right.text.endswith("%")))
     limit = Limit(sign, right.number(percent=True))
     if not 0 <= limit.number <= 1:
         raise right.error("a share is between 0 and 1, or 0% and 100%")
@@ -151,13 +161,13 @@ class _Piece:
         return self.text
 
     def number(self, *, percent: bool = False) -> float:
-        """Return the number; a percentage is read for shares only."""
+        """Return the number; a percentage is read only where it is allowed."""
         bare = self.text.removesuffix("%").rstrip()
         if _NUMBER.fullmatch(bare) is None:
             raise self.error("a number must follow the sign")
         if bare != self.text and not percent:
             raise self.error(
-                "a difference is in units of the metric, not in percent; write 0.01 for one percentage point"
+                "this number is in units of the metric, not in percent; write 0.01 for one percentage point"
             )
         value = float(bare) / (1 if bare == self.text else 100)
         if not math.isfinite(value):

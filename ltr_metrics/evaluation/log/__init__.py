@@ -37,6 +37,18 @@ class PerQueryLog(TrainingLog, SearchLog):
     folder : str or path, optional
         Folder for the scores of a search; created with the first score.
 
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If ``names`` is not a sequence of different names, or ``folder`` is not a folder.
+
+    See Also
+    --------
+    ltr_metrics.lightgbm.feval : A metric function that takes a log, for LightGBM.
+    ltr_metrics.xgboost.custom_metric : A metric function that takes a log, for XGBoost.
+    ltr_metrics.sklearn.make_scorer : A scorer that takes a log, for searches.
+    ltr_metrics.report.LearningCurveDisplay : A picture of a training.
+
     Examples
     --------
     >>> import lightgbm as lgb, ltr_metrics as ltr
@@ -46,9 +58,13 @@ class PerQueryLog(TrainingLog, SearchLog):
     >>> log = ltr.PerQueryLog()
     >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
     >>> booster = lgb.train(params, train, 5, valid_sets=[train], feval=feval("ndcg@10", log=log))
-    >>> log.values(train, "ndcg@10").shape
-    (5, 50)
+    >>> log.names, log.values(train, "ndcg@10").shape, log.qid("training").shape
+    (('training',), (5, 50), (50,))
     >>> len(log.changes("training", "ndcg@10").improved) > len(log.changes("training", "ndcg@10").worsened)
+    True
+    >>> sorted(log.segments("training", "ndcg@10", by=["de", "fr"] * 25))
+    ['de', 'fr']
+    >>> log.folder is None
     True
     """
 

@@ -29,20 +29,23 @@ class SearchLog:
 
     @property
     def folder(self) -> Path | None:
-        """Folder with the scores of a search; None for the log of a training."""
+        """Folder with the scores of a search, or None for the log of a training."""
         return self._folder
 
     def scores(self) -> list[Score]:
         """Return all scores of the folder, sorted by candidate, search, part and fold.
 
-        Each has ``parameters`` (all of the estimator, as plain values), ``part`` ("test", "train",
-        or None if the scorer could not know it), ``evaluation``, and the numbers ``candidate``,
-        ``search`` and ``fold``. The numbers depend on parameters and query ids, and not on which
-        worker was first. Candidates are sorted by the values of the parameters that vary, and
-        folds by their smallest query ids within each search and part. The number ``search``
-        separates scores on different data. Search 0 has the most folds. After it come the scores
-        of a refitted ranker on other data, or further searches. It is None if the scorer could not
-        know the queries that the ranker was fitted on.
+        Returns
+        -------
+        list of Score
+            Each has ``parameters`` (all of the estimator, as plain values), ``part`` ("test",
+            "train", or None if the scorer could not know it), ``evaluation``, and the numbers
+            ``candidate``, ``search`` and ``fold``. The numbers depend on parameters and query ids,
+            and not on which worker was first. Candidates are sorted by the values of the parameters
+            that vary, and folds by their smallest query ids within each search and part. The number
+            ``search`` separates scores on different data. Search 0 has the most folds. After it
+            come the scores of a refitted ranker on other data, or further searches. It is None if
+            the scorer could not know the queries that the ranker was fitted on.
 
         Raises
         ------
@@ -50,6 +53,20 @@ class SearchLog:
             If one candidate has two different scores on one fold, as two searches in one folder
             leave them; if a query was scored with different numbers of documents; if a file is
             damaged.
+        LtrKeyError
+            If the folder has no scores.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import lightgbm as lgb, ltr_metrics as ltr
+        >>> from ltr_metrics.sklearn import QueryRanker, make_scorer
+        >>> X, y, qid = ltr.make_ranking(n_queries=20, random_state=0)
+        >>> log = ltr.PerQueryLog(folder=tempfile.mkdtemp())
+        >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1)).fit(X, y, qid=qid)
+        >>> score = make_scorer("mrr", log=log)(ranker, X, y, qid=qid)
+        >>> [(one.part, one.evaluation["mrr"] == score) for one in log.scores()]
+        [('train', True)]
         """
         return load_scores(self.require_folder())
 
@@ -72,6 +89,7 @@ class SearchLog:
         Parameters
         ----------
         metric : str or Metric
+            One metric, by name or as an object.
         part : {"test", "train"} or None, default "test"
             Part of the splits; None for scores whose part the scorer could not know.
         params : sequence of dict, optional
@@ -122,10 +140,31 @@ class SearchLog:
         return candidates_of(self.scores(), metric, part, params)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return all scores of the folder as a table with one row a score and query.
+        """Return all scores of the folder as a table with one row per score and query.
 
-        The columns are candidate, search, fold, part, qid, documents, relevant, the metrics, and
-        the parameters that vary, named ``param_...`` as in ``cv_results_``.
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are candidate, search, fold, part, qid, documents, relevant, the metrics,
+            and the parameters that vary, named ``param_...`` as in ``cv_results_``.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            As for `scores`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import lightgbm as lgb, ltr_metrics as ltr
+        >>> from ltr_metrics.sklearn import QueryRanker, make_scorer
+        >>> X, y, qid = ltr.make_ranking(n_queries=20, random_state=0)
+        >>> log = ltr.PerQueryLog(folder=tempfile.mkdtemp())
+        >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1)).fit(X, y, qid=qid)
+        >>> score = make_scorer("mrr", log=log)(ranker, X, y, qid=qid)
+        >>> table = log.to_pandas()
+        >>> len(table), "mrr" in table.columns
+        (20, True)
         """
         return scores_to_pandas(self.scores())
 

@@ -67,19 +67,46 @@ class TrainingLog:
         return tuple(curves.name or ("valid_0" if is_alone else f"data_{i}") for i, curves in enumerate(self._curves))
 
     def values(self, data: Any, metric: str | Metric) -> FloatArray:
-        """Return a metric's values (rounds x queries); NaN = left out.
+        """Return a metric's values, one row per round and one column per query.
 
         Parameters
         ----------
         data : object or str
             The host's data set, or its name.
         metric : str or Metric
+            One metric, by name or as an object.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_rounds, n_queries)
+            NaN for a query that the metric leaves out.
+
+        Raises
+        ------
+        LtrKeyError
+            If the log has no such data set or metric.
         """
         curves = self._curves_of(data)
         return np.array(ByMetric(curves.rounds, curves.asked)[metric])  # type: ignore[index]
 
     def qid(self, data: Any) -> AnyArray:
-        """Return the query id of each column of `values`: positions if the host has only sizes."""
+        """Return the query id of each column of `values`: positions if the host has only sizes.
+
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+            Query ids.
+
+        Raises
+        ------
+        LtrKeyError
+            If the log has no such data set.
+        """
         return self._curves_of(data).qid
 
     def rounds(self, data: Any) -> IntArray:
@@ -94,10 +121,27 @@ class TrainingLog:
     def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
         """Return the queries that improved and those that got worse between two rounds.
 
-        ``before`` and ``after`` are rows of `values`: the first is 0, and -1 is the last.
-        ``improved``, ``worsened`` and ``unchanged`` are ids, the largest change first.
-        ``difference`` is after - before, one for each query in the order of `qid`. A query that
-        the metric leaves out is in none of the three lists and has NaN there.
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+        metric : str or Metric
+            One metric, by name or as an object.
+        before, after : int
+            Two rows of `values`: the first is 0, and -1 is the last. The default is the first and
+            the last.
+
+        Returns
+        -------
+        Change
+            ``improved``, ``worsened`` and ``unchanged`` are ids, the largest change first.
+            ``difference`` is after - before, one for each query in the order of `qid`. A query that
+            the metric leaves out is in none of the three and has NaN there.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If the log has no such data set, metric or row.
         """
         return change(self.values(data, metric), self.qid(data), before, after)
 
@@ -109,8 +153,19 @@ class TrainingLog:
         data : object or str
             The host's data set, or its name.
         metric : str or Metric
+            One metric, by name or as an object.
         by : array-like of shape (n_queries,)
             The label of each query, in the order of `qid`.
+
+        Returns
+        -------
+        dict of label to ndarray of float64 of shape (n_rounds,)
+            Higher is better for all built-in metrics.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If ``by`` has another length, or the log has no such data set or metric.
         """
         return segment_curves(self.values(data, metric), self._curves_of(data).weight, by)
 
@@ -139,6 +194,7 @@ class TrainingLog:
         data : object or str
             The host's data set, or its name.
         metric : str or Metric
+            One metric, by name or as an object.
         rule : {"max", "one_se"}, default "max"
             ``"max"`` chooses the round with the highest mean, the earliest of equal ones.
             ``"one_se"`` chooses the earliest round whose mean is within one standard error of that
@@ -150,9 +206,9 @@ class TrainingLog:
         Returns
         -------
         BestRound
-            ``round``, ``n_rounds`` (how many to keep), ``best``, ``curve``, ``standard_error``,
-            ``plateau``, `to_dict`. Rounds count from the first one of the log. If the training
-            continued a model, add the rounds that the model had before.
+            ``round``, ``n_rounds`` (how many to keep), ``best``, ``curve``, ``standard_error`` and
+            ``plateau``; ``to_dict`` returns them ready for JSON. Rounds count from the first one of
+            the log. If the training continued a model, add the rounds that the model had before.
 
         Raises
         ------
@@ -208,15 +264,15 @@ class TrainingLog:
         data : object or str
             The host's data set, or its name.
         metric : str or Metric
-            Higher is better, as for all metrics of this package.
+            One metric, by name or as an object.
         confidence : float, default 0.95
             Confidence level of the intervals and of the plateau.
 
         Returns
         -------
         LearningCurve
-            ``mean``, ``low``, ``high``, ``best``, ``plateau``, ``overfit`` (ids), ``loss``,
-            ``n_lasting_gains``, `to_dict`.
+            ``mean``, ``low``, ``high``, ``best``, ``plateau``, ``overfit`` (ids), ``loss`` and
+            ``n_lasting_gains``; ``to_dict`` returns them ready for JSON.
 
         Raises
         ------

@@ -81,8 +81,8 @@ def simulate(
     scores : mapping of str to array-like of shape (n_rows,)
         Two or more models, by name.
     method : {"team_draft", "ppm", "balanced", "probabilistic", "optimized"}
-        The first two simulate many impressions at once. The others simulate one by one and are about a
-        hundred times slower.
+        The first two simulate many impressions at once. The others simulate one by one and are
+        about a hundred times slower.
     clicks : ClickModel
         The users.
     impressions : int, default 10_000
@@ -94,13 +94,14 @@ def simulate(
     method_options : mapping, optional
         Further options of the method, such as ``{"pairs": "authors"}`` or ``{"tau": 1}``.
     ties : {"stable", "random"}
-        The order of documents with equal scores, which is the same in all models. "stable" keeps the
-        order of the rows, like a system that sorts stably. This favours models with ties if the data
-        list the relevant documents first. "random" draws one order for the whole simulation.
+        The order of documents with equal scores, which is the same in all models. "stable" keeps
+        the order of the rows, like a system that sorts stably. This favours models with ties if the
+        data list the relevant documents first. "random" draws one order for the whole simulation.
     random_state : int, numpy.random.Generator or None, default 0
         Random seed. The same seed gives the same outcome.
     n_threads : int, optional
-        Maximum number of threads. The outcome does not depend on it.
+        Maximum number of threads. The outcome does not depend on it. The default is as for
+        `ltr_metrics.evaluate`.
     progress : bool, default False
         Show a progress bar.
     **data
@@ -109,14 +110,19 @@ def simulate(
     Returns
     -------
     Outcome
-        ``outcome.preference``, ``outcome.error(metric="ndcg@10")``, ``outcome.to_pandas()``. Offline
-        metrics are those of the orders that were mixed, with ties broken.
+        ``outcome.preference``, ``outcome.error(metric="ndcg@10")``, ``outcome.to_pandas()``.
+        Offline metrics are those of the orders that were mixed, with ties broken.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        As `ltr_metrics.evaluate`. Also for fewer than two models, and for grades that the click model
-        does not have.
+        As `ltr_metrics.evaluate`. Also for fewer than two models, and for grades that the click
+        model does not have.
+
+    See Also
+    --------
+    score : The outcome of logged impressions.
+    ClickModel : The users.
 
     Examples
     --------

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, row_sums
 from ltr_metrics.metrics.tie_expectation.cumulative_gain import relevant_cumulative_gain
@@ -35,7 +37,7 @@ def whole_sums(ranking: Ranking, lowest: int) -> FloatArray:
         sums[relevant.query] = np.add.reduceat(precision, relevant.start)
     ties = ranking.ties
     if ties is not None and len(ties.query):
-        harmonic = ranking.block.cached("harmonic", lambda: harmonic_numbers(ranking.width))
+        harmonic = _harmonic_numbers_of(ranking.block)
         in_ties = sum_of_tie(ties.n_above, ties.size, *_count_in_ties(ranking, is_relevant), harmonic)
         begins = np.flatnonzero(np.concatenate(([True], ties.query[1:] != ties.query[:-1])))
         sums[ties.query[begins]] += np.add.reduceat(in_ties, begins)
@@ -83,6 +85,11 @@ def sum_of_tie(c: IntArray, m: IntArray, r: IntArray, b: IntArray, harmonic: Flo
         j = np.arange(len(tie)) - np.repeat(begins, m[far])
         total[far] = np.add.reduceat((b[tie] + 1 + j * q[tie]) / (c[tie] + 1 + j), begins)
     return np.asarray(total * (r / size))
+
+
+@cached
+def _harmonic_numbers_of(block: Block) -> FloatArray:
+    return harmonic_numbers(block.width)
 
 
 def harmonic_numbers(n: int) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.ranking import Ranking, with_padding_value
 from ltr_metrics._engine.ties import TiedDocuments, Ties
@@ -29,20 +30,10 @@ class OpenTies(NamedTuple):
     documents: TiedDocuments
     grade: AnyArray
 
-    @classmethod
-    def of(cls, ranking: Ranking, depth: int) -> OpenTies | None:
+    @staticmethod
+    def of(ranking: Ranking, depth: int) -> OpenTies | None:
         """Return the open ties of a ranking; None without any, as under every policy but "mean"."""
-        return None if ranking.ties is None else ranking.cached(("open ties", depth), lambda: cls._of(ranking, depth))
-
-    @classmethod
-    def _of(cls, ranking: Ranking, depth: int) -> OpenTies | None:
-        tied = ranking.tied_documents(depth)
-        is_open = tied.grades[tied.starts] != tied.grades[tied.starts + tied.ties.size - 1]
-        if not is_open.any():
-            return None
-        if not is_open.all():
-            tied = TiedDocuments.of(tied.ties.take(np.flatnonzero(is_open)), ranking.tied_grades, depth)
-        return cls(tied.ties, tied, tied.grades)
+        return None if ranking.ties is None else _open_ties(ranking, depth)
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sum a value of each distinct grade over the documents of each tie."""
@@ -56,3 +47,14 @@ class OpenTies(NamedTuple):
     def write(self, expected: FloatArray, by_rank: FloatArray) -> None:
         """Write the expected contributions, one a document, over a (queries x depth) matrix."""
         self.documents.fill_documents(expected, by_rank)
+
+
+@cached
+def _open_ties(ranking: Ranking, depth: int) -> OpenTies | None:
+    tied = ranking.tied_documents(depth)
+    is_open = tied.grades[tied.starts] != tied.grades[tied.starts + tied.ties.size - 1]
+    if not is_open.any():
+        return None
+    if not is_open.all():
+        tied = TiedDocuments.of(tied.ties.take(np.flatnonzero(is_open)), ranking.tied_grades, depth)
+    return OpenTies(tied.ties, tied, tied.grades)

@@ -18,15 +18,17 @@ from ltr_metrics.report.plots.style import shorten
 
 @dataclass(eq=False, kw_only=True)
 class ComparisonDisplay(ForestDisplay):
-    """The differences of all models to the baseline in all metrics, with intervals and a line at zero.
+    """Differences of all models to the baseline in all metrics, with intervals and a line at zero.
 
     Create it with `from_comparison`.
 
     Parameters
     ----------
     rows : list of Row
-        One per metric: ``label``, ``n_queries`` (smallest and largest number) and ``points`` by model.
+        One per metric: ``label``, ``n_queries`` (smallest and largest number) and ``points`` by
+        model.
     baseline : str
+        Name of the baseline.
     confidence : float
         Confidence level of the intervals, which are not corrected for the number of models.
     interval : str
@@ -36,11 +38,19 @@ class ComparisonDisplay(ForestDisplay):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
     points_ : dict of str to Line2D
         By model.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     intervals_ : dict of str to LineCollection
-    legend_ : Legend, or None for one model
+        By model.
+    legend_ : Legend or None
+        None for one model.
+
+    See Also
+    --------
+    ltr_metrics.compare : Make the comparison.
+    DifferencesDisplay : The queries of one metric.
 
     Examples
     --------
@@ -67,6 +77,24 @@ class ComparisonDisplay(ForestDisplay):
         """Collect all metrics of a comparison, or some.
 
         They share one axis, so choose metrics of a similar scale.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The result of `ltr_metrics.compare`.
+        metrics : str, Metric, or several of them, optional
+            Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is all metrics of
+            the comparison.
+
+        Returns
+        -------
+        ComparisonDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If there is no metric to draw, or a metric was not compared.
         """
         chosen = [metrics] if isinstance(metrics, (str, Metric)) else comparison.metrics if metrics is None else metrics
         rows = []

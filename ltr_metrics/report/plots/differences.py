@@ -28,7 +28,7 @@ MAX_BARS = 1_000  # of more queries, evenly spaced ones are drawn, which looks t
 
 @dataclass(eq=False, kw_only=True)
 class DifferencesDisplay(Display):
-    """The difference of each query, from the largest gain to the largest loss, and the mean with its interval.
+    """Differences of all queries, from the largest gain to the largest loss, and their mean.
 
     Create it with `from_comparison`.
 
@@ -39,6 +39,7 @@ class DifferencesDisplay(Display):
     mean, low, high : float
         The (weighted) mean of the differences and its interval.
     metric, model, baseline : str
+        Names, for the texts.
     confidence : float
         Confidence level of the interval.
     n_undefined : int, default 0
@@ -48,24 +49,38 @@ class DifferencesDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    gains_, losses_ : PolyCollection
     line_ : Line2D
         The mean.
     band_ : Polygon or Rectangle
         The interval of the mean.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    gains_, losses_ : PolyCollection
+        The areas above and below 0.
     legend_ : Legend
+        The legend.
+
+    See Also
+    --------
+    ltr_metrics.compare : Make the comparison.
+    ComparisonDisplay : All metrics of a comparison.
 
     Examples
     --------
     >>> import numpy as np
+    >>> import ltr_metrics as ltr
     >>> from ltr_metrics.report import DifferencesDisplay
     >>> display = DifferencesDisplay(
     ...     difference=np.array([0.5, 0, 0, -0.1]), mean=0.1, low=-0.05, high=0.3,
     ...     metric="mrr", model="new", baseline="base", confidence=0.95,
     ... )
-    >>> display.wins, display.ties, display.losses
-    (1, 2, 1)
+    >>> display.wins, display.ties, display.losses, len(display.size)
+    (1, 2, 1, 2)
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> comparison = ltr.compare({"base": X[:, 0], "new": X[:, 0] + X[:, 1]}, y, qid=qid, metrics="map")
+    >>> display = DifferencesDisplay.from_comparison(comparison, "map")
+    >>> display.mean == comparison["map"].difference
+    True
     >>> display.plot().figure_.savefig("differences.svg")  # doctest: +SKIP
     """
 
@@ -84,7 +99,27 @@ class DifferencesDisplay(Display):
     def from_comparison(
         cls, comparison: Comparison, metric: str | Metric, model: str | None = None
     ) -> DifferencesDisplay:
-        """Collect the queries of one metric and one model. The model can be omitted if there is only one."""
+        """Collect the queries of one metric and one model.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The result of `ltr_metrics.compare`.
+        metric : str or Metric
+            One metric, by name or as an object.
+        model : str, optional
+            Name of the model. It can be left out if there is only one beside the baseline.
+
+        Returns
+        -------
+        DifferencesDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrKeyError
+            If the metric was not compared, or there is no such model.
+        """
         row = comparison[metric] if model is None else comparison[metric, model]
         difference = comparison.differences(row.metric, row.model)
         return cls(

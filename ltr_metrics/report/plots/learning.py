@@ -30,10 +30,10 @@ PLATEAU_HEIGHT = 0.035  # height of one data set's plateau, as a share of the ax
 
 @dataclass(eq=False, kw_only=True)
 class LearningCurveDisplay(LinesDisplay):
-    """The mean of a metric in each training round with its interval, the best round and its plateau.
+    """Means of a metric in the rounds of a training, with intervals, best round and plateau.
 
     The plateau is the bar at the bottom: the rounds that do not differ significantly from the best
-    round on these queries (see `PerQueryLog.best_round`). Create it with `from_log`.
+    round on these queries (see `ltr_metrics.PerQueryLog.best_round`). Create it with `from_log`.
 
     Parameters
     ----------
@@ -42,10 +42,21 @@ class LearningCurveDisplay(LinesDisplay):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
     lines_, bands_, best_, plateaus_ : dict of str to artist
         By name of the data set: the means, their intervals, the best round and its plateau.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     legend_ : Legend
+        The legend.
+
+    Raises
+    ------
+    LtrValueError
+        If the curves are of different metrics.
+
+    See Also
+    --------
+    ltr_metrics.PerQueryLog : Keep the values of a training.
 
     Examples
     --------
@@ -82,11 +93,24 @@ class LearningCurveDisplay(LinesDisplay):
         Parameters
         ----------
         log : PerQueryLog
+            The log of a training.
         data : object or str, or list of these
             The host's data set, or its name.
         metric : str or Metric
+            One metric, by name or as an object.
         confidence : float, default 0.95
-            Confidence level of the intervals and the plateau. See `PerQueryLog.learning_curve`.
+            Confidence level of the intervals and of the plateau, as for
+            `ltr_metrics.PerQueryLog.learning_curve`.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If the log has no such data set or metric.
         """
         chosen = list(data) if isinstance(data, (list, tuple)) else [data]
         curves = [log.learning_curve(one, metric, confidence) for one in chosen]

@@ -42,24 +42,33 @@ class ErrorCurve(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class OnlineErrorDisplay(LinesDisplay):
-    """The share of pairs of models on which clicks and an offline metric disagree, by number of impressions.
+    """Share of pairs of models on which clicks and an offline metric disagree, by impressions.
 
-    The line is the mean over runs. The band is one standard error on both sides. Create it with `from_outcomes`.
+    The line is the mean over runs. The band is one standard error on both sides. Create it with
+    `from_outcomes`.
 
     Parameters
     ----------
     curves : dict of str to ErrorCurve
-        ``impressions``, ``mean``, ``standard_error`` (NaN for one run) and ``n_runs`` by name of the line.
+        ``impressions``, ``mean``, ``standard_error`` (NaN for one run) and ``n_runs`` by name of
+        the line.
     offline : str
         Name of the offline metric.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    lines_ : dict of str to Line2D
     bands_ : dict of str to PolyCollection
         For lines of two or more runs.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    lines_ : dict of str to Line2D
+        The means, by name of the line.
     legend_ : Legend
+        The legend.
+
+    See Also
+    --------
+    ltr_metrics.interleaving.simulate : Make the outcomes.
 
     Examples
     --------
@@ -96,10 +105,26 @@ class OnlineErrorDisplay(LinesDisplay):
         Parameters
         ----------
         outcomes : mapping of str to Outcome, or to several
-            By name of the line, for example the method. All runs of a line must have the same number of
-            impressions.
-        metric, truth, by
-            See `Outcome.error`.
+            By name of the line, for example the method. All runs of a line must have the same
+            number of impressions.
+        metric : str or Metric, optional
+            The offline metric, such as ``"ndcg_lin@10"``, evaluated on the queries of the
+            simulation.
+        truth : mapping of str to float, optional
+            A number for each model, used instead of a metric. Higher is better.
+        by : {"wins", "credit"}
+            What decides online: the number of impressions won, or the credit.
+
+        Returns
+        -------
+        OnlineErrorDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrTypeError
+            If there is no outcome, if the runs of a line differ in length, or as for
+            `ltr_metrics.interleaving.Outcome.error`.
         """
         if not isinstance(outcomes, Mapping):
             raise LtrTypeError(

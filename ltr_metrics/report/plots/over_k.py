@@ -72,9 +72,17 @@ class MetricOverKDisplay(LinesDisplay):
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     lines_ : dict of str to Line2D
+        The means, by model.
     bands_ : dict of str to PolyCollection
+        The intervals, by model.
     legend_ : Legend
+        The legend.
+
+    See Also
+    --------
+    ltr_metrics.evaluate : Evaluate a metric at several cutoffs.
 
     Examples
     --------
@@ -82,9 +90,18 @@ class MetricOverKDisplay(LinesDisplay):
     >>> from ltr_metrics.report import MetricOverKDisplay
     >>> X, y, qid = ltr.make_ranking(n_queries=100, random_state=0)
     >>> queries = ltr.Queries(y, qid=qid)
-    >>> display = MetricOverKDisplay.from_scores(queries, {"first": X[:, 0], "second": X[:, 1]}, "ndcg", k=range(1, 11))
+    >>> scores = {"first": X[:, 0], "second": X[:, 1]}
+    >>> display = MetricOverKDisplay.from_scores(queries, scores, "ndcg", k=range(1, 11))
     >>> display.metric, len(display.curves["first"].mean)
     ('ndcg_exp', 10)
+    >>> result = queries.evaluate(X[:, 0], ["ndcg@5", "ndcg@10"])
+    >>> MetricOverKDisplay.from_result(result, "ndcg").k
+    array([ 5, 10])
+    >>> comparison = ltr.compare(scores, y, qid=qid, metrics=["ndcg@5", "ndcg@10"])
+    >>> list(MetricOverKDisplay.from_comparison(comparison, "ndcg", difference=True).curves)
+    ['second']
+    >>> MetricOverKDisplay.from_dict(display.to_dict()).metric
+    'ndcg_exp'
     >>> display.plot().figure_.savefig("over_k.svg")  # doctest: +SKIP
     """
 
@@ -107,13 +124,19 @@ class MetricOverKDisplay(LinesDisplay):
         result : Evaluation, or mapping of str to Evaluation
             One, or several by name.
         metric : str or Metric
-            With or without a cutoff: ``"ndcg"``, ``"ndcg@10"``.
+            One metric, by name or as an object. Its cutoff does not matter: ``"ndcg"``,
+            ``"ndcg@10"``.
         confidence : float, default 0.95
             Confidence level of the interval of each mean, by Student's t over queries.
 
+        Returns
+        -------
+        MetricOverKDisplay
+            Ready to plot.
+
         Raises
         ------
-        LtrValueError
+        LtrValueError, LtrKeyError
             If there are fewer than two cutoffs, or if the models have different ones.
         """
         results = {"": result} if isinstance(result, Evaluation) else dict(result)
@@ -153,7 +176,33 @@ class MetricOverKDisplay(LinesDisplay):
         confidence: float = 0.95,
         **options: Any,
     ) -> MetricOverKDisplay:
-        """Evaluate the scores of models at these cutoffs. ``options`` are those of `Queries.evaluate`."""
+        """Evaluate the scores of models at many cutoffs.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels.
+        scores : mapping of str to array-like of shape (n_rows,)
+            The score vector of each model, by name.
+        metric : str or RankMetric
+            One metric, by name or as an object. Its cutoff does not matter.
+        k : sequence of int, default 1 to 20
+            Cutoffs.
+        confidence : float, default 0.95
+            Confidence level of the interval of each mean, by Student's t over queries.
+        **options
+            Options of `ltr_metrics.Queries.evaluate`.
+
+        Returns
+        -------
+        MetricOverKDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrTypeError
+            If there is no model or no cutoff, or as for `ltr_metrics.evaluate`.
+        """
         if isinstance(metric, str):
             metrics: list[Any] = [f"{_without_cutoff(metric)}@{one}" for one in k]
         else:
@@ -167,7 +216,27 @@ class MetricOverKDisplay(LinesDisplay):
     def from_comparison(
         cls, comparison: Comparison, metric: str | Metric, *, difference: bool = False
     ) -> MetricOverKDisplay:
-        """Collect all models of a comparison, or with ``difference`` their differences to the baseline."""
+        """Collect a metric of all models of a comparison at all cutoffs, or its differences.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The result of `ltr_metrics.compare`.
+        metric : str or Metric
+            One metric, by name or as an object. Its cutoff does not matter.
+        difference : bool, default False
+            Whether to show the differences to the baseline.
+
+        Returns
+        -------
+        MetricOverKDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If the metric was compared at fewer than two cutoffs.
+        """
         confidence = comparison.settings.confidence
         if not difference:
             return cls.from_result(comparison.evaluations, metric, confidence=confidence)
@@ -188,7 +257,13 @@ class MetricOverKDisplay(LinesDisplay):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON. NaN becomes None."""
+        """Return plain lists, numbers and text, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+        """
         return {
             "metric": self.metric,
             "k": self.k.tolist(),
@@ -205,7 +280,18 @@ class MetricOverKDisplay(LinesDisplay):
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> MetricOverKDisplay:
-        """Return the display that `to_dict` wrote."""
+        """Return the display that `to_dict` wrote.
+
+        Parameters
+        ----------
+        saved : mapping
+            The result of `to_dict`.
+
+        Returns
+        -------
+        MetricOverKDisplay
+            Ready to plot.
+        """
         return cls(
             metric=saved["metric"],
             k=np.array(saved["k"], dtype=np.intp),

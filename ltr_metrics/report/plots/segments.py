@@ -31,9 +31,10 @@ class SegmentsDisplay(ForestDisplay):
     Parameters
     ----------
     rows : list of Row
-        ``label``, ``n_queries`` (smallest and largest number) and ``points`` by model. The last is for
-        all queries.
+        ``label``, ``n_queries`` (smallest and largest number) and ``points`` by model. The last is
+        for all queries.
     metric : str
+        Canonical name of the metric.
     confidence : float
         Confidence level of the intervals.
     baseline : str, optional
@@ -43,11 +44,19 @@ class SegmentsDisplay(ForestDisplay):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
     points_ : dict of str to Line2D
         By model.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
     intervals_ : dict of str to LineCollection
-    legend_ : Legend, or None for one model
+        By model.
+    legend_ : Legend or None
+        None for one model.
+
+    See Also
+    --------
+    ltr_metrics.evaluate : The option ``by`` passes the segments.
+    ltr_metrics.bins : Make segments of numbers.
 
     Examples
     --------
@@ -59,6 +68,10 @@ class SegmentsDisplay(ForestDisplay):
     >>> display = SegmentsDisplay.from_result(result, "precision@5")
     >>> [(row.label, row.n_queries[0]) for row in display.rows]
     [('de', 20), ('fr', 20), ('it', 20), ('all queries', 60)]
+    >>> scores = {"base": X[:, 0], "new": X[:, 0] + X[:, 1]}
+    >>> comparison = ltr.compare(scores, y, qid=qid, metrics="precision@5", by=market)
+    >>> SegmentsDisplay.from_comparison(comparison, "precision@5").baseline
+    'base'
     >>> display.plot().figure_.savefig("segments.svg")  # doctest: +SKIP
     """
 
@@ -77,10 +90,17 @@ class SegmentsDisplay(ForestDisplay):
         Parameters
         ----------
         result : Evaluation, or mapping of str to Evaluation
+            One, or several by name.
         metric : str or Metric
+            One metric, by name or as an object.
         confidence : float, default 0.95
-            Confidence level of the interval of each mean, by Student's t over the queries of the segment.
-            A segment of one query has no interval.
+            Confidence level of the interval of each mean, by Student's t over the queries of the
+            segment. A segment of one query has no interval.
+
+        Returns
+        -------
+        SegmentsDisplay
+            Ready to plot.
 
         Raises
         ------
@@ -107,7 +127,27 @@ class SegmentsDisplay(ForestDisplay):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, metric: str | Metric, model: str | None = None) -> SegmentsDisplay:
-        """Collect the differences of one model in each segment, or of all models."""
+        """Collect the differences of one model in each segment, or of all models.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The result of `ltr_metrics.compare` with the option ``by``.
+        metric : str or Metric
+            One metric, by name or as an object.
+        model : str, optional
+            Name of the model. The default is all models.
+
+        Returns
+        -------
+        SegmentsDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If there are no segments, the metric was not compared, or there is no such model.
+        """
         models = comparison.models if model is None else [comparison[metric, model].model]
         name = comparison[metric, models[0]].metric
         parts = [(segment_title(of, label), part) for of, label, part in comparison.segments()]

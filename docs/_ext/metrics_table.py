@@ -1,0 +1,72 @@
+"""The directive ``metrics-table``: a table of all metrics, with the rows of ``ltr-metrics metrics``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from sphinx.application import Sphinx
+
+import ltr_metrics as ltr
+from ltr_metrics.cli.metrics import parameters_text
+from ltr_metrics.metrics.names import METRICS
+
+Cell = str | nodes.Node
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("metrics-table", MetricsTable)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class MetricsTable(Directive):
+    """The metrics with their further names and parameters."""
+
+    def run(self) -> list[nodes.Node]:
+        classes = {cls.NAME: cls.__name__ for cls in METRICS}
+        rows = [
+            (code(info.name), codes(info.aliases), link_to(classes[info.name]), parameters_text(info), info.summary)
+            for info in ltr.available_metrics()
+        ]
+        return [table(("name", "further names", "class", "parameters", "value of one query"), rows)]
+
+
+def code(text: str) -> nodes.literal:
+    """Return text as code."""
+    return nodes.literal(text, text)
+
+
+def codes(texts: Iterable[str]) -> nodes.inline:
+    """Return several texts as code, with commas between them."""
+    line = nodes.inline()
+    for text in texts:
+        line += [nodes.Text(", ")] if line.children else []
+        line += code(text)
+    return line
+
+
+def link_to(class_name: str) -> nodes.Node:
+    """Return a link to a metric's page in the reference."""
+    from sphinx.addnodes import pending_xref
+
+    target = {"refdomain": "py", "reftype": "class", "reftarget": f"ltr_metrics.{class_name}", "refexplicit": True}
+    return pending_xref("", code(class_name), **target)
+
+
+def table(titles: Sequence[Cell], rows: Iterable[Sequence[Cell]]) -> nodes.table:
+    """Return a table that scrolls sideways where it is too wide."""
+    group = nodes.tgroup(cols=len(titles))
+    group += [nodes.colspec(colwidth=1) for _ in titles]
+    group += nodes.thead("", row_of(titles))
+    group += nodes.tbody("", *map(row_of, rows))
+    return nodes.table("", group, classes=["wide-table"])
+
+
+def row_of(cells: Sequence[Cell]) -> nodes.row:
+    row = nodes.row()
+    for cell in cells:
+        content = nodes.Text(cell) if isinstance(cell, str) else cell
+        row += nodes.entry("", nodes.paragraph("", "", content))
+    return row

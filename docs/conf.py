@@ -1,0 +1,87 @@
+"""Settings of the documentation site. `make docs` builds it without the network."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+sys.path[:0] = [str(DOCS), str(DOCS / "_ext")]
+
+import ltr_metrics  # noqa: E402
+
+project = "ltr_metrics"
+author = "The ltr_metrics developers"
+project_copyright = author
+version = release = ltr_metrics.__version__
+
+extensions = [
+    "myst_nb",  # pages and notebooks
+    "numpydoc",  # docstrings
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+    "links_to_repository",
+    "example_page",
+    "language_models",
+    "metrics_table",
+    "offline_math",
+    "references",
+]
+exclude_patterns = ["_build", "gallery", "auto_gallery/*.ipynb"]
+templates_path = ["_templates"]
+suppress_warnings = ["config.cache"]  # the gallery's order is a function, which Sphinx cannot cache
+
+# Pages are GitHub's Markdown with formulas. Headings get the anchors that GitHub gives them.
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # a test executes the notebook; the site shows the stored output
+
+# Docstrings state types in words, so signatures show the names and defaults only.
+default_role = "py:obj"
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = False  # else each metric would repeat the methods of its base class
+autodoc_mock_imports = ["catboost", "dask", "distributed", "pyspark", "xgboost"]  # imported, but not called here
+autosummary_generate = True
+# A page of a class has the members of its private bases, but not those of these, which have pages or are not ours.
+OTHER_PAGES = (
+    "Metric, RankMetric, GainMetric, BinaryMetric, Method, "
+    "Mapping, BaseEstimator, _MetadataRequester, BaseException, dict, tuple"
+)
+autosummary_context = {"documented_elsewhere": OTHER_PAGES}
+numpydoc_show_class_members = False  # the page of a class has its members
+nitpicky = True
+OTHER_LIBRARIES = "catboost dask dataclasses lightgbm matplotlib numpy optuna pandas pyspark scipy sklearn xgboost"
+nitpick_ignore_regex = [("py:.*", rf"({OTHER_LIBRARIES.replace(' ', '|')})(\..*)?")]  # their sites need the network
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "filename_pattern": r"plot_",
+    "write_computation_times": False,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "ltr_metrics"
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_sidebars = {"index": [], "changelog": [], "contributing": [], "security": [], "glossary": []}
+html_theme_options = {
+    "github_url": "https://github.com/ltr-metrics/ltr_metrics",
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+linkcheck_ignore = [r"https://github\.com/ltr-metrics/.*"]  # until the first release

@@ -1,0 +1,373 @@
+"""The conventions, and the single changed choices, under which a metric has a given value."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import numpy as np
+
+from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.printed import Note, Printed, Table
+from ltr_metrics._engine.words import (
+    Denominator,
+    NamedDiscount,
+    NamedGain,
+    ShortOfNDCG,
+    ShortOfPrecision,
+    StopOfERR,
+    StopOfPFound,
+    TiePolicy,
+)
+from ltr_metrics.analysis.explain import choices_of, format_choice
+from ltr_metrics.analysis.tie_audit import tied_queries
+from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, LtrWarning
+from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.metrics.base import Metric, is_number
+from ltr_metrics.metrics.conventions import CONVENTIONS
+from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
+
+if TYPE_CHECKING:
+    import pandas
+
+# The values of a field that some system chooses; "metric.field" is for one metric.
+ALTERNATIVES: dict[str, Sequence[Any]] = {
+    "k": (1, 3, 5, 10, 20, 32, 50, 100, None),  # 32 is XGBoost's default
+    "gain": get_args(NamedGain),
+    "discount": get_args(NamedDiscount),
+    "ndcg.short": get_args(ShortOfNDCG),
+    "precision.short": get_args(ShortOfPrecision),
+    "denominator": get_args(Denominator),
+    "err.p": get_args(StopOfERR),
+    "pfound.p_rel": get_args(StopOfPFound),
+    "rbp.p": (0.5, 0.8, 0.9, 0.95),
+    "max_grade": (1, 2, 3, 4, 5, 6, 10, 16),
+    "no_relevant": ("skip", "drop", 0.0, 0.5, 1.0),
+}
+MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade
+PRINTED_ROWS = 10
+ROUNDING = 1e-12  # systems that sum in another order differ by less
+
+
+@dataclass(frozen=True)
+class CandidateConvention:
+    """One reading of a metric's name, and its value on the data.
+
+    Attributes
+    ----------
+    conventions : tuple of str
+        The conventions with this reading, before the change if there is one.
+    changed : str or None
+        The one choice that differs from these conventions; None is the conventions as they are.
+    to : object
+        The value of this choice.
+    metric : str
+        The canonical name of the metric.
+    value : float
+        The mean over queries.
+    distance : float
+        Absolute difference between this value and the given one.
+    """
+
+    conventions: tuple[str, ...]
+    changed: str | None
+    to: Any
+    metric: str
+    value: float
+    distance: float
+
+
+@dataclass(frozen=True, repr=False)
+class Identification(Printed):
+    """The conventions and single changed choices, in the order of their distance to a given value.
+
+    Attributes
+    ----------
+    metric : str
+        The requested metric.
+    value : float
+        The given value.
+    tolerance : float
+        The largest distance at which a candidate matches: half a unit of the last given digit.
+    candidates : tuple of CandidateConvention
+        Those that match stand first, and of these the unchanged conventions.
+        Then follow the others, the nearest first.
+    refused : dict of str to str
+        The conventions that do not have this metric or do not accept these data, with the reason.
+    """
+
+    metric: str
+    value: float
+    tolerance: float
+    candidates: tuple[CandidateConvention, ...]
+    refused: dict[str, str]
+
+    @property
+    def matches(self) -> tuple[CandidateConvention, ...]:
+        """The candidates within the tolerance."""
+        return tuple(one for one in self.candidates if one.distance <= self.tolerance)
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        asked = f"{self.metric} = {self.value:.15g} (within {self.tolerance:.2g})"
+        unchanged = [name for one in self.matches if one.changed is None for name in one.conventions]
+        if unchanged:
+            return f"{asked} is the value under {' and '.join(unchanged)}."
+        if self.matches:
+            return f"{asked} is the value of no convention, but of {len(self.matches)} with one changed choice."
+        percent = any(abs(one.value - self.value / 100) <= self.tolerance / 100 for one in self.candidates)
+        hint = " As a percentage it would match: divide it by 100." if percent else ""
+        return f"{asked}: none within the tolerance.{hint}"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with a row for each candidate: convention, changed, to, metric, value, distance, matches."""
+        rows = [dict(zip(COLUMNS, self._row(one), strict=True)) for one in self.candidates]
+        return to_dataframe(rows, columns=list(COLUMNS))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings, ready for JSON."""
+        return {
+            "metric": self.metric,
+            "value": self.value,
+            "tolerance": self.tolerance,
+            "sentence": self.sentence,
+            "candidates": [dict(zip(COLUMNS, self._row(one), strict=True)) for one in self.candidates],
+            "refused": dict(self.refused),
+        }
+
+    def _row(self, one: CandidateConvention) -> tuple[Any, ...]:
+        to = None if one.changed is None else format_choice(one.changed, one.to)
+        matches = one.distance <= self.tolerance
+        return ", ".join(one.conventions), one.changed, to, one.metric, one.value, one.distance, matches
+
+    def printed_parts(self) -> list[str | Table | Note]:
+        """Return the sentence, a table of the first candidates, and the conventions that were refused."""
+        n_printed = max(PRINTED_ROWS, len(self.matches))
+        rows = []
+        for one in self.candidates[:n_printed]:
+            change = "-" if one.changed is None else f"{one.changed}: {format_choice(one.changed, one.to)}"
+            mark = "yes" if one.distance <= self.tolerance else "no"
+            rows.append([", ".join(one.conventions), change, f"{one.value:.6f}", f"{one.distance:.2g}", mark])
+        n_more = len(self.candidates) - len(rows)
+        header = ("convention", "changed choice", "value", "distance", "matches")
+        table = Table(header, rows, align="llnnl", foot=f"{n_more} more are further away." if n_more else "")
+        refused = [Note(f"Not tried: {name}. {reason}") for name, reason in self.refused.items()]
+        return [self.sentence, table, *refused]
+
+
+COLUMNS = ("convention", "changed", "to", "metric", "value", "distance", "matches")
+
+
+def identify_convention(
+    y_true: Any,
+    y_score: Any,
+    *,
+    metric: OneMetric,
+    value: float | str,
+    tolerance: float | None = None,
+    **data: Any,
+) -> Identification:
+    """Find the conventions under which a metric has a given value, such as one that another tool printed.
+
+    The function evaluates the metric under every convention, and under every convention with one
+    choice changed: the order of ties, queries without a relevant document, the cutoff, and the
+    parameters of the metric, such as its gain. A change without any effect on these data is left
+    out.
+
+    Parameters
+    ----------
+    y_true, y_score
+        As for `ltr_metrics.evaluate`.
+    metric : str, Metric or function
+        One metric. Each convention completes a name. For a metric object only the choices that are
+        changed differ from it.
+    value : float or str
+        The value that the other tool gave. Text keeps zeros at the end, as in ``"0.4110"``.
+    tolerance : float, optional
+        The largest distance of a match. The default is half a unit of the last digit of ``value``.
+    **data
+        ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. Conventions that break
+        ties by document need ``docid`` if scores are tied.
+
+    Returns
+    -------
+    Identification
+
+    Raises
+    ------
+    LtrValueError
+        If the value is not a finite number, or no convention accepts the metric and the data.
+
+    See Also
+    --------
+    ltr_metrics.explain_difference : The difference between two known conventions, choice by choice.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
+    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
+    >>> print(found.sentence)
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
+    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.5869")
+    >>> found.matches[0].conventions, found.matches[0].changed, found.matches[0].to
+    (('default', 'lightgbm', 'xgboost', 'gdeval'), 'no_relevant', 0.0)
+    """
+    queries = queries_from(y_true, data, "identify_convention")
+    return identify_convention_of(queries, y_score, metric=metric, value=value, tolerance=tolerance)
+
+
+def identify_convention_of(
+    queries: Queries, y_score: Any, *, metric: OneMetric, value: float | str, tolerance: float | None = None
+) -> Identification:
+    """Do the same for `Queries`."""
+    if not isinstance(metric, (str, Metric)) and not callable(metric):
+        raise LtrTypeError(f"identify_convention takes one metric, by name or as an object. Got {metric!r}.")
+    number, tolerance = _value_and_tolerance(value, tolerance)
+    has_ties = bool(tied_queries(queries, queries.scores(y_score))[0].any())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LtrWarning)  # about readings that the user has not chosen
+        readings, refused = _readings_of_conventions(queries, metric, has_ties)
+        if not readings:
+            reasons = " ".join(f"{name}: {reason}" for name, reason in refused.items())
+            raise LtrValueError(f"No convention accepts {name_of(metric)!r} on these data. {reasons}")
+        origins = _origins(queries, readings, has_ties)
+        means = _means(queries, y_score, [origin.reading for origin in origins])
+    candidates = _candidates(origins, readings, means, number)
+
+    def order(one: CandidateConvention) -> tuple[Any, ...]:
+        is_match = one.distance <= tolerance
+        return not is_match, is_match and one.changed is not None, one.distance
+
+    return Identification(name_of(metric), number, tolerance, tuple(sorted(candidates, key=order)), refused)
+
+
+def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[float, float]:
+    """Return the value as a number, and half a unit of its last digit unless a tolerance is given."""
+    text = value.strip() if isinstance(value, str) else repr(value.item() if isinstance(value, np.generic) else value)
+    try:
+        number, digits = float(text), Decimal(text)
+    except (ValueError, InvalidOperation):
+        number, digits = math.nan, Decimal(0)
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise LtrValueError(f"value must be a finite number, such as 0.4117. Got {value!r}.")
+    if tolerance is None:
+        return number, 0.5 * 10.0 ** int(digits.as_tuple().exponent) + ROUNDING
+    if not is_number(tolerance) or tolerance < 0:
+        raise LtrValueError(f"tolerance must be a finite number of at least 0. Got {tolerance!r}.")
+    return number, float(tolerance)
+
+
+class Reading(NamedTuple):
+    """One meaning of a metric's name: the metric, the order of ties, and the value of undefined queries."""
+
+    metric: Metric
+    ties: TiePolicy
+    no_relevant: Any
+
+
+class Origin(NamedTuple):
+    """A reading, and the choice that was changed to get it; None is the reading of a convention."""
+
+    reading: Reading
+    changed: str | None
+    to: Any
+
+
+def _readings_of_conventions(
+    queries: Queries, metric: OneMetric, has_ties: bool
+) -> tuple[dict[str, Reading], dict[str, str]]:
+    """Return the reading of each convention, and why some conventions have none."""
+    readings: dict[str, Reading] = {}
+    refused: dict[str, str] = {}
+    for name, convention in CONVENTIONS.items():
+        try:
+            request = resolve(metric, convention=convention)
+            request.metrics[0].check_once(queries)
+        except LtrError as error:
+            refused[name] = str(error)
+            continue
+        ties = request.policy.ties if has_ties else "stable"  # without ties, all policies agree
+        if ties == "docid" and queries.docid is None:
+            refused[name] = "It breaks ties by document id, so it needs docid for these data."
+        readings[name] = Reading(request.metrics[0], ties, choices_of(request)["no_relevant"])
+    return readings, refused
+
+
+def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) -> dict[Origin, list[str]]:
+    """Return the conventions of each reading: of those without a change, then of those with one."""
+    origins: dict[Origin, list[str]] = {}
+    for name, reading in readings.items():
+        origins.setdefault(Origin(reading, None, None), []).append(name)
+    for name, reading in readings.items():
+        for changed, to in _changes(reading, queries):
+            if changed == "ties" and not has_ties:
+                continue
+            try:
+                other = _changed(reading, changed, to)
+                other.metric.check_once(queries)
+            except LtrError:  # this metric or these data do not allow the change
+                continue
+            if Origin(other, None, None) not in origins:
+                origins.setdefault(Origin(other, changed, to), []).append(name)
+    return origins
+
+
+def _changes(reading: Reading, queries: Queries) -> Iterator[tuple[str, Any]]:
+    """Yield each single changed choice: its field, and the other value."""
+    fields = {field.name: getattr(reading.metric, field.name) for field in dataclasses.fields(reading.metric)}
+    for field, current in (fields | {"ties": reading.ties, "no_relevant": reading.no_relevant}).items():
+        for other in _alternatives(field, reading.metric, queries):
+            if other != current:
+                yield field, other
+
+
+def _alternatives(field: str, metric: Metric, queries: Queries) -> Sequence[Any]:
+    """Return the values that a field has in some system."""
+    if field == "rel":
+        grades = queries.grades[queries.grades > 0][:MOST_LIMITS].tolist()
+        return [int(grade) if grade.is_integer() else grade for grade in grades]
+    if field == "ties":
+        return [ties for ties in get_args(TiePolicy) if ties != "docid" or queries.docid is not None]
+    return ALTERNATIVES.get(f"{metric.NAME}.{field}", ALTERNATIVES.get(field, ()))
+
+
+def _changed(reading: Reading, field: str, value: Any) -> Reading:
+    if field in Reading._fields:
+        return reading._replace(**{field: value})
+    return reading._replace(metric=dataclasses.replace(reading.metric, **{field: value}))
+
+
+def _means(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:
+    """Return the mean of each reading that has one, with one evaluation for each policy."""
+    by_policy: dict[tuple[TiePolicy, Any], list[Metric]] = {}
+    for reading in readings:
+        if reading.ties != "docid" or queries.docid is not None:
+            by_policy.setdefault((reading.ties, reading.no_relevant), []).append(reading.metric)
+    means: dict[Reading, float] = {}
+    for (ties, no_relevant), metrics in by_policy.items():
+        request = Request(tuple(dict.fromkeys(metrics)), {}, Policy(ties, no_relevant, "tried"))
+        mean = queries.evaluate_request(scores, request).mean
+        means |= {Reading(metric, ties, no_relevant): mean[str(metric)] for metric in metrics}
+    return {reading: mean for reading, mean in means.items() if not math.isnan(mean)}
+
+
+def _candidates(
+    origins: Mapping[Origin, list[str]],
+    readings: Mapping[str, Reading],
+    means: Mapping[Reading, float],
+    value: float,
+) -> Iterator[CandidateConvention]:
+    """Yield the candidates that have a mean, without changes that have no effect on these data."""
+    for (reading, changed, to), conventions in origins.items():
+        if reading not in means:
+            continue
+        mean = means[reading]
+        if changed is None or means.get(readings[conventions[0]]) != mean:
+            yield CandidateConvention(tuple(conventions), changed, to, str(reading.metric), mean, abs(mean - value))

@@ -1,0 +1,208 @@
+"""`EvalMetric`: any metric of this package as CatBoost's ``eval_metric``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import catboost.metrics
+import numpy as np
+
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._hosts.facts import wrong_host
+from ltr_metrics._hosts.host_metrics import HIGHER_IS_BETTER, HostMetrics
+from ltr_metrics._hosts.log_names import Names
+from ltr_metrics.catboost.training import Training, refuse_gpu, training_call
+from ltr_metrics.catboost.validation_set import ValidationSet
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.requests import Metrics
+
+NOT_EVALUATED = -1.0  # CatBoost requires a finite number for each set
+DATA_NAME = "validation"  # CatBoost's own name
+
+
+class EvalMetric:
+    """A metric of this package for ``eval_metric=`` of ``CatBoostRanker``.
+
+    CatBoost stops by it (``early_stopping_rounds``) and selects the best round by it
+    (``use_best_model``). The other estimators of CatBoost that predict one score a row take it too.
+
+    CatBoost tells a custom metric nothing about queries. So an `EvalMetric` has the queries of the
+    validation set, and recognises this set by its labels.
+
+    - Pass the same validation set to ``fit(eval_set=...)``. If there are several evaluation sets,
+      pass it as the last one, by which CatBoost stops.
+    - The learn set and other evaluation sets are not evaluated. CatBoost requires a number for each
+      set, so its log has -1 there. (CatBoost reorders the rows of the learn set under ordered
+      boosting and with categorical features, so their queries are unknown.)
+    - The mean over queries is weighted if the evaluation set has weights. CatBoost passes one
+      weight a row as float32, either ``weight`` or ``group_weight`` of the Pool. The weight of a
+      query is the mean weight of its rows.
+    - CatBoost takes one custom metric. With several metrics the first one is CatBoost's, and
+      ``log`` has the values of all.
+    - With ``metric_period=5`` CatBoost evaluates every fifth round and the last one. Log and early
+      stopping know these rounds alone.
+    - An error in the training arrives as a ``CatBoostError``, whose text ends with our message.
+    - It does not work with ``task_type="GPU"``, ``catboost.cv`` and CatBoost's own searches.
+
+    Parameters
+    ----------
+    metrics : str, Metric, or several of them
+        Several require ``log``.
+    valid : catboost.Pool or tuple
+        The validation set: a Pool with labels and ``group_id``, or the pair ``(y, qid)`` with one
+        entry a row. A Pool keeps labels as float32. The pair keeps them as they are.
+    ties, no_relevant, convention
+        As for `ltr_metrics.evaluate`. ``convention="catboost"`` gives the values of CatBoost's own
+        metrics.
+    log : PerQueryLog, optional
+        Records the values per query of every round, under the name ``"validation"`` or the Pool.
+    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
+        Names in CatBoost's log, as for `ltr_metrics.lightgbm.feval`. A name must not be that of one
+        of CatBoost's metrics.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        At once: for an unknown metric, a validation set without labels or queries, labels that the
+        metric is not defined on, several metrics without ``log``, and an unusable name.
+        When the training begins: for ``task_type="GPU"``.
+    CatBoostError
+        In the training: if no evaluation set has the labels of the validation set, if two have
+        them, if it is not the last one, or if its queries differ. Also if the learn set cannot be
+        told apart from it, for a metric that is undefined for all queries, for NaN predictions and
+        for several predictions a row.
+
+    See Also
+    --------
+    ltr_metrics.sklearn.QueryRanker : Early stopping inside each fold of a search.
+    ltr_metrics.learning_curve : Evaluate all rounds of a trained model.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from catboost import CatBoostRanker, Pool
+    >>> from ltr_metrics.catboost import EvalMetric
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> X, X_valid, y, y_valid, qid, qid_valid = ltr.train_test_split(X, y, qid, random_state=0)
+    >>> train, valid = Pool(X, y, group_id=qid), Pool(X_valid, y_valid, group_id=qid_valid)
+    >>> ranker = CatBoostRanker(
+    ...     iterations=20,
+    ...     loss_function="QueryRMSE",
+    ...     eval_metric=EvalMetric("err@10", valid),
+    ...     verbose=False,
+    ...     allow_writing_files=False,
+    ... )
+    >>> ranker = ranker.fit(train, eval_set=valid, early_stopping_rounds=5)
+    >>> score = ranker.predict(valid)  # of the best round
+    >>> best = ltr.evaluate(y_valid, score, qid=qid_valid, metrics="err@10")["err@10"]
+    >>> abs(best - ranker.best_score_["validation"]["err@10"]) < 1e-12
+    True
+    """
+
+    no_jit = True  # otherwise CatBoost tries to compile `evaluate` with numba, and warns
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        valid: Any,
+        *,
+        ties: TiePolicy | None = None,
+        no_relevant: NoRelevant | float | None = None,
+        convention: ConventionName | Convention | None = None,
+        log: PerQueryLog | None = None,
+        names: Names = "canonical",
+    ) -> None:
+        self.metrics = HostMetrics(
+            metrics,
+            ties=ties,
+            no_relevant=no_relevant,
+            convention=convention,
+            log=log,
+            names=names,
+            check_names=_refuse_unusable_names,
+        )
+        names_in_log = list(self.metrics.plan().logged.values())
+        if len(names_in_log) > 1 and log is None:
+            raise LtrValueError(
+                f"CatBoost takes one custom metric and would log {names_in_log[0]} alone. Pass one metric, or "
+                "log=PerQueryLog() for the values of all."
+            )
+        self.valid = ValidationSet(valid)
+        self._training: Training | None = None
+        _name_class(self, type(self))
+
+    def is_max_optimal(self) -> bool:
+        """Return whether higher is better; CatBoost calls this."""
+        return HIGHER_IS_BETTER
+
+    def evaluate(self, approxes: Sequence[Any], target: Any, weight: Any) -> tuple[float, float]:
+        """Return the mean over queries and 1; CatBoost calls this for each set in each round."""
+        training = self._current_training()
+        if not self.valid.has_labels(target):
+            return NOT_EVALUATED, 1.0
+        scores = approxes[0] if len(approxes) == 1 else np.column_stack(approxes)
+        mean = self.metrics.evaluate_round(
+            self.metrics.plan(),
+            training.queries_of(target, weight),
+            scores,
+            self.valid.data,
+            name=DATA_NAME,
+            training=training,
+        )
+        return next(iter(mean.values())), 1.0
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        """Return the value for CatBoost's log; CatBoost calls this."""
+        return error
+
+    def __call__(self, first: Any, second: Any = None, weight: Any = None, group: Any = None) -> None:
+        raise wrong_host("EvalMetric is an object for CatBoostRanker(eval_metric=...).", first, second)
+
+    def _current_training(self) -> Training:
+        call = training_call()
+        training = self._training
+        if training is None or not training.is_of(call):
+            self._training = training = Training(self.valid, call)
+        return training
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EvalMetric:
+        """Return this object: scikit-learn's clone accepts a parameter of CatBoost in no other case."""
+        refuse_gpu()
+        return self
+
+    def __reduce__(self) -> Any:
+        return _restore, (type(self).__base__, self.__dict__ | {"_training": None})
+
+    def __repr__(self) -> str:
+        return f"EvalMetric({self.metrics}, {self.valid.queries!r})"
+
+
+def _name_class(metric: EvalMetric, kind: type[EvalMetric]) -> None:
+    """Give the metric a class of its own, under whose name CatBoost logs it."""
+    name = next(iter(metric.metrics.plan().logged.values()))
+    metric.__class__ = type(name, (kind,), {"__module__": __name__})
+
+
+def _restore(kind: type[EvalMetric], state: dict[str, Any]) -> EvalMetric:
+    """Return a pickled metric, whose own class cannot be pickled by name."""
+    metric = kind.__new__(kind)
+    metric.__dict__ |= state
+    _name_class(metric, kind)
+    return metric
+
+
+def _refuse_unusable_names(names: Sequence[str]) -> None:
+    for name in names:
+        if not name.isprintable():
+            raise LtrValueError(
+                f"CatBoost writes names of metrics into its log files, so they must have printable characters alone. "
+                f"Got {name!r}."
+            )
+        if hasattr(catboost.metrics, name.partition(":")[0]):
+            raise LtrValueError(
+                f"{name!r} is the name of one of CatBoost's own metrics. CatBoost keeps one history per name, so it "
+                f'would mix the values of both. Choose another name, such as names={{...: "my_{name}"}}.'
+            )

@@ -1,0 +1,83 @@
+"""The reference of the API has each public name once, and no other name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
+HOSTS = ("lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark")
+PUBLIC = ("ltr_metrics", *HOSTS, "interleaving", "metrics", "report", "io")
+LISTING = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.DOTALL)
+
+
+def listed_names(text: str) -> Iterator[str]:
+    """Yield the full names in the listings of a page."""
+    for listing in LISTING.findall(text):
+        module = ""
+        for line in listing.splitlines():
+            if match := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
+                module = match[1]
+            elif match := re.fullmatch(r"(?:\.\. py:data::|  ) (\w+)", line):
+                yield f"{module}.{match[1]}"
+
+
+def names_of(module: str) -> list[str]:
+    """Return the public names of a module; its libraries need not be installed."""
+    package = ROOT / "ltr_metrics" / ("" if module == "ltr_metrics" else module)
+    path = package / "__init__.py" if package.is_dir() else package.with_suffix(".py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["__all__"]:
+            return [str(name) for name in ast.literal_eval(node.value)]
+    raise AssertionError(f"{path} has no __all__")
+
+
+def public_names() -> set[str]:
+    """Return the full names; one that the root has as well counts once, as the root's."""
+    root = set(names_of("ltr_metrics"))
+    names = {f"ltr_metrics.{name}" for name in root}
+    for module in PUBLIC[1:]:
+        shared = root if module == "metrics" else set()
+        names |= {f"ltr_metrics.{module}.{name}" for name in names_of(module) if name not in shared}
+    return names
+
+
+def test_each_public_name_is_listed_once() -> None:
+    listed = [name for page in PAGES for name in listed_names(page.read_text(encoding="utf-8"))]
+    assert {name for name in listed if listed.count(name) > 1} == set()
+    assert set(listed) == public_names()
+
+
+def test_the_public_modules_are_those_of_the_design_page() -> None:
+    design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    sentence = re.search(r"The public modules are (.*?)\.\s*\n\s*The paths", design, flags=re.DOTALL)
+    assert sentence is not None
+    assert {name.lstrip(".") for name in re.findall(r"`([^`]+)`", sentence[1])} == set(PUBLIC)
+
+
+def test_the_index_links_every_page() -> None:
+    index = (ROOT / "docs" / "api" / "index.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\((\w+)\.md\)", index))
+    contents = re.search(r"```\{toctree\}\n:hidden:\n\n(.*?)```", index, flags=re.DOTALL)
+    assert contents is not None
+    assert linked == set(contents[1].split()) == {page.stem for page in PAGES} - {"index"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "```{eval-rst}\n.. currentmodule:: a.b\n\n.. autosummary::\n   :toctree: x\n\n   one\n   two\n```",
+            ["a.b.one", "a.b.two"],
+        ),
+        ("```{eval-rst}\n.. currentmodule:: a\n\n.. py:data:: ONE\n\n   Its text.\n```", ["a.ONE"]),
+        ("   one\n", []),
+    ],
+)
+def test_names_are_found_in_listings(text: str, names: list[str]) -> None:
+    assert list(listed_names(text)) == names

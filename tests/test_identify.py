@@ -1,0 +1,198 @@
+"""identify_convention against evaluations that are written out, live systems, and the four NDCG@10 of one ranking."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.io import read_letor
+
+METRICS = ("ndcg@10", "ndcg@3", "map", "map@5", "precision@5", "recall@10", "mrr", "err@10", "dcg@5", "f1@3", "hit@3")
+
+
+def ranking(seed: int, binary: bool = False) -> dict[str, Any]:
+    """Queries of 1 to 20 documents, some without a relevant one, with ties and document ids."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 21, int(rng.integers(8, 40)))
+    n = int(sizes.sum())
+    grades = rng.choice(
+        [0, 1] if binary else [0, 1, 2, 3, 4], n, p=[0.7, 0.3] if binary else [0.5, 0.2, 0.15, 0.1, 0.05]
+    )
+    grades[: sizes[0]] = 0
+    docid = np.array([f"d{i:05}" for i in rng.permutation(n)])
+    score = rng.integers(0, 12, n) / 4
+    return {"y_true": grades, "y_score": score, "qid": np.repeat(np.arange(len(sizes)), sizes), "docid": docid}
+
+
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=pytest.mark.slow if n >= 30 else ()) for n in range(200)])
+def test_the_system_that_gave_the_number_is_among_the_first(seed: int) -> None:
+    rng = np.random.default_rng(1000 + seed)
+    system = str(rng.choice(list(ltr.CONVENTIONS)))
+    data = ranking(seed, binary=system == "xgboost")
+    known = ltr.CONVENTIONS[system].metrics
+    names = [name for name in METRICS if known is None or ltr.metric(name).NAME in known]
+    if system == "letor":
+        names.remove("map@5")
+    if system == "catboost":
+        names.remove("err@10")  # which takes probabilities for labels there
+    metric = str(rng.choice(names))
+    value = ltr.evaluate(**data, metrics=metric, convention=system)[metric]
+    found = ltr.identify_convention(**data, metric=metric, value=value)
+    exact = [one for one in found.candidates if one.changed is None and one.distance == 0]
+    assert system in [name for one in exact for name in one.conventions]
+    assert list(found.candidates[: len(exact)]) == exact
+    printed = ltr.identify_convention(**data, metric=metric, value=f"{value:.4f}")
+    unchanged = [one for one in printed.matches if one.changed is None]
+    assert system in [name for one in unchanged for name in one.conventions]
+    assert list(printed.candidates[: len(unchanged)]) == unchanged
+
+
+CHANGES = [
+    ("lightgbm", "ndcg@5", {"gain": "linear"}, {}),
+    ("sklearn", "ndcg@5", {"discount": "jarvelin"}, {}),
+    ("letor", "ndcg@5", {"short": "pad"}, {}),
+    ("default", "map@5", {"denominator": "hits"}, {}),
+    ("trec_eval", "map", {"rel": 3}, {}),
+    ("gdeval", "err@10", {"max_grade": 5}, {}),
+    ("catboost", "precision@5", {"short": "pad"}, {}),
+    ("default", "err@10", {"k": 20}, {}),
+    ("lightgbm", "ndcg@10", {}, {"ties": "worst"}),
+    ("catboost", "ndcg@10", {}, {"no_relevant": 0.5}),
+    ("default", "mrr", {}, {"no_relevant": 0.3, "ties": "best"}),  # two changes: no single one gives it
+]
+
+
+@pytest.mark.parametrize(("system", "metric", "parameters", "options"), CHANGES)
+def test_a_changed_choice_is_named(
+    system: str, metric: str, parameters: dict[str, Any], options: dict[str, Any]
+) -> None:
+    data = ranking(7)
+    convention = ltr.CONVENTIONS[system]
+    complete = next(iter(ltr.evaluate(**data, metrics=metric, convention=system).mean))
+    changed = dataclasses.replace(ltr.metric(complete), **parameters)
+    own = convention.ndcg_no_relevant if changed.NAME == "ndcg" else None
+    policy = {"ties": convention.ties, "no_relevant": convention.no_relevant if own is None else own} | options
+    value = ltr.evaluate(**data, metrics=changed, **policy)[str(changed)]
+    found = ltr.identify_convention(**data, metric=metric, value=value)
+    named = [(name, one.changed, one.to) for one in found.matches for name in one.conventions]
+    if len(parameters) + len(options) == 1:
+        assert (system, *next(iter((parameters | options).items()))) in named
+    else:
+        assert named == []
+        assert "none within the tolerance" in found.sentence
+
+
+def test_every_candidate_is_what_evaluate_gives() -> None:
+    data = ranking(3)
+    found = ltr.identify_convention(**data, metric="map@5", value=0.5, tolerance=0)
+    distances = [one.distance for one in found.candidates]
+    assert distances == sorted(distances)
+    assert len(found.candidates) > 20
+    for one in found.candidates:
+        convention = ltr.CONVENTIONS[one.conventions[0]]
+        policy: dict[str, Any] = {"ties": convention.ties, "no_relevant": convention.no_relevant}
+        if one.changed in policy:
+            policy[one.changed] = one.to
+        assert one.value == ltr.evaluate(**data, metrics=ltr.metric(one.metric), **policy)[one.metric]
+        assert one.distance == abs(one.value - 0.5)
+
+
+def test_the_values_of_live_systems() -> None:
+    import lightgbm as lgb
+    from sklearn.metrics import ndcg_score
+
+    data = ranking(11)
+    y, s, sizes = data["y_true"], data["y_score"], np.bincount(data["qid"])
+    of_sklearn = []
+    for query in range(len(sizes)):
+        own = data["qid"] == query
+        if own.sum() > 1:
+            of_sklearn.append(ndcg_score([y[own]], [s[own]], k=10))
+        else:
+            of_sklearn.append(float(y[own][0] > 0))
+    found = ltr.identify_convention(**data, metric="ndcg@10", value=f"{np.mean(of_sklearn):.6f}")
+    assert "sklearn" in found.candidates[0].conventions
+
+    dataset = lgb.Dataset(np.zeros((len(y), 1)), y, group=sizes, init_score=s, params={"verbose": -1})
+    parameters = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [10], "verbose": -1, "learning_rate": 1e-300}
+    curve: dict[str, Any] = {}
+    lgb.train(
+        parameters | {"min_data_in_leaf": 10**6}, dataset, 1, valid_sets=[dataset], valid_names=["data"],
+        callbacks=[lgb.record_evaluation(curve)],
+    )  # fmt: skip
+    found = ltr.identify_convention(**data, metric="ndcg@10", value=f"{curve['data']['ndcg@10'][0]:.6f}")
+    assert "lightgbm" in found.candidates[0].conventions
+
+
+@pytest.mark.parametrize(
+    ("value", "system", "changed"),
+    [
+        ("0.1623", "letor", None),
+        ("0.4052", "trec_eval", "ties"),
+        ("0.5540", "gdeval", "ties"),
+        ("0.6791", "lightgbm", None),
+    ],
+)
+def test_the_four_ndcg_at_10_of_one_ranking(data: Path, value: str, system: str, changed: str | None) -> None:
+    """BM25 on MQ2008: .4052 and .5540 are from file order, which is not these systems' own order of ties."""
+    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+    found = ltr.identify_convention(y, X[:, 24], qid=qid, metric="ndcg@10", value=value)
+    assert any(system in one.conventions and one.changed == changed for one in found.matches)
+    assert all(one.to == "stable" for one in found.matches if one.changed == "ties" and system in one.conventions)
+    assert set(found.refused) == {"trec_eval", "gdeval"}
+
+
+def test_without_ties_the_order_of_ties_is_no_choice() -> None:
+    found = ltr.identify_convention([2, 0, 1], [3, 2, 1], group=[3], metric="ndcg", value=0.5)
+    assert "trec_eval" in [name for one in found.candidates for name in one.conventions if one.changed is None]
+    assert "ties" not in [one.changed for one in found.candidates]
+    assert found.refused == {}
+
+
+def test_digits_set_the_tolerance() -> None:
+    call: dict[str, Any] = {"y_true": [2, 0, 1], "y_score": [3, 2, 1], "group": [3], "metric": "ndcg"}
+    for value, tolerance in (("0.41", 5e-3), ("0.4100", 5e-5), (0.41, 5e-3), ("1e-3", 5e-4), (1, 0.5)):
+        assert ltr.identify_convention(**call, value=value).tolerance == pytest.approx(tolerance)
+    assert ltr.identify_convention(**call, value=0.41, tolerance=0.3).tolerance == 0.3
+    percent = ltr.evaluate([2, 0, 1], [3, 2, 1], group=[3], metrics="ndcg")["ndcg"] * 100
+    assert "divide it by 100" in ltr.identify_convention(**call, value=f"{percent:.2f}").sentence
+
+
+def test_results_are_plain_and_printed() -> None:
+    found = ltr.identify_convention(**ranking(5), metric="ndcg@10", value="0.5")
+    table = found.to_pandas()
+    assert list(table) == ["convention", "changed", "to", "metric", "value", "distance", "matches"]
+    assert len(table) == len(found.candidates) == len(json.loads(json.dumps(found.to_dict()))["candidates"])
+    assert f"{len(found.candidates) - 10} more are further away." in str(found) or len(found.matches) > 10
+
+
+def test_an_object_and_a_function() -> None:
+    data = ranking(9)
+    metric = ltr.NDCG(k=5, gain="linear")
+    value = ltr.evaluate(**data, metrics=metric, ties="worst", no_relevant=0)[metric]
+    found = ltr.identify_convention(**data, metric=metric, value=value)
+    assert "catboost" in [name for one in found.matches for name in one.conventions]
+
+
+BAD = {
+    "text": ({"value": "high"}, "value must be a finite number"),
+    "NaN": ({"value": np.nan}, "value must be a finite number"),
+    "yes": ({"value": True}, "value must be a finite number"),
+    "tolerance": ({"tolerance": -1}, "tolerance must be a finite number of at least 0"),
+    "several": ({"metric": ["ndcg"]}, "takes one metric"),
+    "unknown": ({"metric": "ndgc"}, "No convention accepts 'ndgc'.*Did you mean 'ndcg'"),
+    "data": ({"group": [2]}, "group"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "message"), BAD.values(), ids=BAD)
+def test_what_cannot_be_identified(options: dict[str, Any], message: str) -> None:
+    call: dict[str, Any] = {"y_true": [2, 0, 1], "y_score": [3, 2, 1], "group": [3], "metric": "ndcg", "value": 0.5}
+    with pytest.raises(ltr.LtrError, match=message):
+        ltr.identify_convention(**call | options)

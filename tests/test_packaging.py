@@ -1,0 +1,140 @@
+"""What is published says the same everywhere: versions, dependencies, links and the list of files."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import ltr_metrics
+
+yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+tomllib = pytest.importorskip("tomllib", reason="tomllib is new in Python 3.11")
+
+ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.skipif(not (ROOT / "conda").is_dir(), reason="only a checkout has what is published from it")
+
+CONDA_NAMES = {"matplotlib": "matplotlib-base"}  # without the toolkits for windows
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def recipe() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def citation() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def check_dist() -> ModuleType:
+    specification = importlib.util.spec_from_file_location("check_dist", ROOT / ".ci" / "check_dist.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def in_conda(requirement: str) -> str:
+    """Return a line of pyproject.toml as a line of the recipe."""
+    name, oldest = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?(>=[\w.]+)", requirement).groups()
+    return f"{CONDA_NAMES.get(name, name)} {oldest}"
+
+
+def test_one_version(recipe: dict[str, Any], citation: dict[str, Any]) -> None:
+    assert recipe["context"]["version"] == citation["version"] == ltr_metrics.__version__
+
+
+def test_the_recipe_has_the_dependencies_of_the_project(project: dict[str, Any], recipe: dict[str, Any]) -> None:
+    metadata, requirements = project["project"], recipe["requirements"]
+    oldest_python = metadata["requires-python"].removeprefix(">=")
+    assert recipe["context"]["python_min"] == oldest_python
+    assert requirements["run"] == ["python >=${{ python_min }}", *map(in_conda, metadata["dependencies"])]
+    assert requirements["host"][2:] == [in_conda(line) for line in project["build-system"]["requires"]]
+    (every_extra,) = metadata["optional-dependencies"]["all"]
+    extras = [*re.fullmatch(r"ltr_metrics\[([\w,]+)\]", every_extra)[1].split(","), "spark"]
+    optional = {in_conda(line) for extra in extras for line in metadata["optional-dependencies"][extra]}
+    assert set(requirements["run_constraints"]) == optional
+    of_the_command = recipe["tests"][1]["requirements"]["run"][1:]
+    assert of_the_command == [in_conda(line) for line in metadata["optional-dependencies"]["report"]]
+
+
+def test_the_recipe_describes_the_project(project: dict[str, Any], recipe: dict[str, Any]) -> None:
+    metadata, about = project["project"], recipe["about"]
+    assert recipe["package"]["name"] == metadata["name"] == "ltr_metrics"
+    assert (about["summary"], about["license"]) == (metadata["description"], metadata["license"])
+    ((command, function),) = metadata["scripts"].items()
+    assert recipe["build"]["python"]["entry_points"] == [f"{command} = {function}"]
+
+
+def test_one_owner(project: dict[str, Any], recipe: dict[str, Any], citation: dict[str, Any]) -> None:
+    urls, about = project["project"]["urls"], recipe["about"]
+    assert urls["Source"] == about["repository"] == citation["repository-code"]
+    assert urls["Documentation"] == about["documentation"] == citation["url"]
+    assert recipe["source"]["url"].startswith(f"{urls['Source']}/releases/download/v")
+    readme = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"][0]
+    assert readme["replacement"] == rf"]({urls['Source']}/blob/main/\1)"
+
+
+def test_the_classifiers_are_the_versions_that_are_tested(project: dict[str, Any]) -> None:
+    classifiers = project["project"]["classifiers"]
+    named = [m[1] for line in classifiers if (m := re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line))]
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
+    assert workflow["jobs"]["tests"]["strategy"]["matrix"]["python"] == named
+    assert project["project"]["requires-python"] == f">={named[0]}"
+
+
+def test_relative_links_of_the_readme_become_absolute(project: dict[str, Any]) -> None:
+    rule = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"][0]
+    text = "[a](docs/a.md#b) ![c](d.png) [e](https://f.org/g.md) [h](#i)"
+    base = project["project"]["urls"]["Source"] + "/blob/main"
+    expected = f"[a]({base}/docs/a.md#b) ![c]({base}/d.png) [e](https://f.org/g.md) [h](#i)"
+    assert re.sub(rule["pattern"], rule["replacement"], text) == expected
+
+
+def test_what_does_not_belong_into_the_wheel_is_named(check_dist: ModuleType) -> None:
+    metadata = {f"ltr_metrics-1.0.dist-info/{name}" for name in check_dist.METADATA}
+    whole = check_dist.package_files() | metadata
+    assert check_dist.faults_of_wheel(whole, "1.0", "[a](https://b.org/c)") == []
+    wrong = whole - {"ltr_metrics/py.typed"} | {"tests/test_io.py"}
+    assert check_dist.faults_of_wheel(wrong, "1.0", "[a](docs/b.md)") == [
+        "the wheel lacks ltr_metrics/py.typed",
+        "the wheel has tests/test_io.py, which is not a part of the package",
+        "the description links docs/b.md, which leads nowhere on a package index",
+    ]
+
+
+def test_no_data_or_draft_lies_in_the_package(check_dist: ModuleType) -> None:
+    assert [name for name in sorted(check_dist.package_files()) if check_dist.is_other(name)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("schema", "pattern"),
+    [
+        ("vendor.github-workflows", ".github/workflows/*.yml"),
+        ("vendor.citation-file-format", "CITATION.cff"),
+        ("vendor.readthedocs", ".readthedocs.yaml"),
+    ],
+)
+def test_a_fault_is_found_by_the_schema(tmp_path: Path, schema: str, pattern: str) -> None:
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    files = sorted(ROOT.glob(pattern))
+    assert files
+    wrong = tmp_path / "wrong.yml"
+    text = files[0].read_text(encoding="utf-8")
+    wrong.write_text(re.sub(r"\b(title|runs-on|build):", r"\1s:", text), encoding="utf-8")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema]
+    assert subprocess.run([*command, *map(str, files)], check=False, capture_output=True).returncode == 0
+    assert subprocess.run([*command, str(wrong)], check=False, capture_output=True).returncode == 1
