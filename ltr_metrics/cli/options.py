@@ -286,13 +286,6 @@ COMPARISON = (
         default=10_000,
     ),
     _comparison(
-        "--queries",
-        "Compare the same queries, and stop if results have different ones, or the queries that all models have in "
-        "common.",
-        type=click.Choice(QUERIES),
-        default="same",
-    ),
-    _comparison(
         "--cluster",
         "Resample whole clusters of queries, such as users or query texts, which this column of the table names.  "
         "[default: single queries]",
@@ -304,6 +297,15 @@ COMPARISON = (
         metavar="N",
         type=click.IntRange(min=0),
         default=0,
+    ),
+)
+COMMON_QUERIES = (
+    _comparison(
+        "--queries",
+        "Compare the same queries, and stop if results have different ones, or the queries that all models have in "
+        "common.",
+        type=click.Choice(QUERIES),
+        default="same",
     ),
 )
 GATE = (
@@ -382,17 +384,8 @@ def output_options(*formats: str) -> tuple[Decorator, ...]:
 
 def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
-    names = (
-        "queries",
-        "test",
-        "correction",
-        "correction_over",
-        "interval",
-        "confidence",
-        "power",
-        "n_resamples",
-        "random_state",
-    )
+    names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
+    names += ("queries",) * ("queries" in arguments)
     return {name: arguments[name] for name in names}
 
 
