@@ -19,6 +19,7 @@ from ltr_metrics.metrics.requests import DEFAULT_METRICS
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OR_STANDARD_INPUT = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
 ORDER = "ltr_metrics.order"  # key in the context: options in the order of the command line
+COMMON = "queries"  # an option of compare alone
 CONVENTION_NAMES = ", ".join(CONVENTIONS)
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -385,8 +386,7 @@ def output_options(*formats: str) -> tuple[Decorator, ...]:
 def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
     names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
-    names += ("queries",) * ("queries" in arguments)
-    return {name: arguments[name] for name in names}
+    return {name: arguments[name] for name in (*names, *[COMMON] * (COMMON in arguments))}
 
 
 def policy(arguments: Mapping[str, Any]) -> dict[str, Any]:
