@@ -166,6 +166,53 @@ class TestValues:
         expected = scan(model, split[1], "mrr")
         np.testing.assert_allclose(history(model, "mrr"), [expected[i] for i in (0, 5, 10, 11)], rtol=1e-12)
 
+    def test_a_continued_training(self, split: Any, pools: Any) -> None:
+        first = fit(EvalMetric("mrr", pools[1]), *pools, iterations=5, use_best_model=False)
+        both = fit(EvalMetric("mrr", pools[1]), *pools, iterations=5, use_best_model=False, given={"init_model": first})
+        expected = scan(both, split[1], "mrr")
+        assert len(expected) == 10
+        np.testing.assert_allclose(history(first, "mrr") + history(both, "mrr"), expected, rtol=1e-12)
+
+    def test_scores_to_start_from(self, split: Any) -> None:
+        (X, y, qid), (Xv, yv, qidv) = split
+        train, valid = Pool(X, y, group_id=qid, baseline=X[:, 0]), Pool(Xv, yv, group_id=qidv, baseline=Xv[:, 0])
+        model = fit(EvalMetric("mrr", valid), train, valid, use_best_model=False)
+        scores = [score + Xv[:, 0] for score in model.staged_predict(Xv)]
+        expected = [ltr.evaluate(yv, score, qid=qidv, metrics="mrr")["mrr"] for score in scores]
+        np.testing.assert_allclose(history(model, "mrr"), expected, rtol=1e-12)
+
+    def test_an_objective_of_ones_own(self, split: Any) -> None:
+        (X, y, _), (Xv, yv, qidv) = split
+
+        class SquaredError:
+            no_jit = True
+
+            def calc_ders_range(self, scores: Any, targets: Any, weights: Any) -> Any:
+                return np.column_stack([targets - scores, -np.ones_like(scores)])
+
+        model = fit(
+            EvalMetric("mrr", (yv, qidv)), Pool(X, y), Pool(Xv, yv), kind=CatBoostRegressor,
+            loss_function=SquaredError(), use_best_model=False,
+        )  # fmt: skip
+        np.testing.assert_allclose(history(model, "mrr"), scan(model, split[1], "mrr"), rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"loss_function": "YetiRank", "boosting_type": "Ordered"},
+            {"loss_function": "RMSE", "model_shrink_rate": 0.2},
+            {"loss_function": "RMSE", "langevin": True},
+            {"loss_function": "QueryRMSE", "grow_policy": "Lossguide"},
+            {"loss_function": "YetiRankPairwise"},
+        ],
+    )
+    def test_the_best_model_is_the_one_that_was_evaluated(self, settings: Any, split: Any, pools: Any) -> None:
+        """Also where CatBoost scales earlier rounds, so that QueryRanker has no booster to refuse."""
+        model = fit(EvalMetric("err@10", pools[1]), *pools, **settings)
+        X, y, qid = split[1]
+        value = ltr.evaluate(y, model.predict(X), qid=qid, metrics="err@10")["err@10"]
+        assert value == pytest.approx(max(history(model, "err@10")), rel=1e-12)
+
     @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore:err counts grades")
     @pytest.mark.parametrize("loss", LOSSES)
@@ -247,6 +294,13 @@ class TestCopies:
             again = unfitted.fit(pools[0], eval_set=pools[1])
             assert again.evals_result_ == model.evals_result_
 
+    def test_saved_models(self, pools: Any, tmp_path: Path) -> None:
+        model = fit(EvalMetric("mrr", pools[1]), *pools)
+        model.save_model(tmp_path / "model.cbm")
+        loaded = CatBoostRanker().load_model(tmp_path / "model.cbm")
+        np.testing.assert_array_equal(loaded.predict(pools[1]), model.predict(pools[1]))
+        assert loaded.get_all_params()["eval_metric"] == "PythonUserDefinedPerObject"
+
     def test_pickled_metric(self, pools: Any) -> None:
         metric = EvalMetric("err@10", pools[1])
         for copied in (pickle.loads(pickle.dumps(metric)), copy.copy(metric)):
@@ -285,7 +339,7 @@ class TestBadInput:
             (None, {}, "takes one custom metric"),
             ("mrr", {"ties": "docid"}, "no host passes to a metric"),
             ("mrr", {"log": []}, "log must be a PerQueryLog"),
-            ("mrr", {"names": {"mrr": "a\tb"}}, "printable characters alone"),
+            ("mrr", {"names": {"mrr": "a\tb"}}, "printable characters only"),
             ("mrr", {"names": {"mrr": "NDCG:top=10"}}, "is the name of one of CatBoost's own metrics"),
         ):
             with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):

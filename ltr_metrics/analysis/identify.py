@@ -55,7 +55,7 @@ ROUNDING = 1e-12  # systems that sum in another order differ by less
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateConvention:
     """One reading of a metric's name, and its value on the data.
 
     Attributes
@@ -94,7 +94,7 @@ class Identification(Printed):
         The given value.
     tolerance : float
         The largest distance at which a candidate matches: half a unit of the last given digit.
-    candidates : tuple of Candidate
+    candidates : tuple of CandidateConvention
         Those that match stand first, and of these the unchanged conventions.
         Then follow the others, the nearest first.
     refused : dict of str to str
@@ -120,11 +120,11 @@ class Identification(Printed):
     metric: str
     value: float
     tolerance: float
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateConvention, ...]
     refused: dict[str, str]
 
     @property
-    def matches(self) -> tuple[Candidate, ...]:
+    def matches(self) -> tuple[CandidateConvention, ...]:
         """Candidates within the tolerance, unchanged conventions first."""
         return tuple(one for one in self.candidates if one.distance <= self.tolerance)
 
@@ -169,7 +169,7 @@ class Identification(Printed):
             "refused": dict(self.refused),
         }
 
-    def _row(self, one: Candidate) -> tuple[Any, ...]:
+    def _row(self, one: CandidateConvention) -> tuple[Any, ...]:
         to = None if one.changed is None else format_choice(one.changed, one.to)
         matches = one.distance <= self.tolerance
         return ", ".join(one.conventions), one.changed, to, one.metric, one.value, one.distance, matches
@@ -274,7 +274,7 @@ def identify_convention_of(
         means = _means(queries, y_score, [origin.reading for origin in origins])
     candidates = _candidates(origins, readings, means, number)
 
-    def order(one: Candidate) -> tuple[Any, ...]:
+    def order(one: CandidateConvention) -> tuple[Any, ...]:
         is_match = one.distance <= tolerance
         return not is_match, is_match and one.changed is not None, one.distance
 
@@ -396,11 +396,11 @@ def _candidates(
     readings: Mapping[str, Reading],
     means: Mapping[Reading, float],
     value: float,
-) -> Iterator[Candidate]:
+) -> Iterator[CandidateConvention]:
     """Yield the candidates that have a mean, without changes that have no effect on these data."""
     for (reading, changed, to), conventions in origins.items():
         if reading not in means:
             continue
         mean = means[reading]
         if changed is None or means.get(readings[conventions[0]]) != mean:
-            yield Candidate(tuple(conventions), changed, to, str(reading.metric), mean, abs(mean - value))
+            yield CandidateConvention(tuple(conventions), changed, to, str(reading.metric), mean, abs(mean - value))
