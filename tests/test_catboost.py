@@ -294,6 +294,13 @@ class TestCopies:
             again = unfitted.fit(pools[0], eval_set=pools[1])
             assert again.evals_result_ == model.evals_result_
 
+    def test_saved_models(self, pools: Any, tmp_path: Path) -> None:
+        model = fit(EvalMetric("mrr", pools[1]), *pools)
+        model.save_model(tmp_path / "model.cbm")
+        loaded = CatBoostRanker().load_model(tmp_path / "model.cbm")
+        np.testing.assert_array_equal(loaded.predict(pools[1]), model.predict(pools[1]))
+        assert loaded.get_all_params()["eval_metric"] == "PythonUserDefinedPerObject"
+
     def test_pickled_metric(self, pools: Any) -> None:
         metric = EvalMetric("err@10", pools[1])
         for copied in (pickle.loads(pickle.dumps(metric)), copy.copy(metric)):
@@ -332,7 +339,7 @@ class TestBadInput:
             (None, {}, "takes one custom metric"),
             ("mrr", {"ties": "docid"}, "no host passes to a metric"),
             ("mrr", {"log": []}, "log must be a PerQueryLog"),
-            ("mrr", {"names": {"mrr": "a\tb"}}, "printable characters alone"),
+            ("mrr", {"names": {"mrr": "a\tb"}}, "printable characters only"),
             ("mrr", {"names": {"mrr": "NDCG:top=10"}}, "is the name of one of CatBoost's own metrics"),
         ):
             with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):

@@ -29,7 +29,7 @@ class EvalMetric:
     CatBoost stops by it (``early_stopping_rounds``) and selects the best round by it
     (``use_best_model``). The other estimators of CatBoost that predict one score a row take it too.
 
-    CatBoost tells a custom metric nothing about queries. So an `EvalMetric` has the queries of the
+    CatBoost passes no queries to a custom metric. So an `EvalMetric` has the queries of the
     validation set, and recognises this set by its labels.
 
     - Pass the same validation set to ``fit(eval_set=...)``. If there are several evaluation sets,
@@ -130,7 +130,7 @@ class EvalMetric:
                 f"CatBoost takes one custom metric and would log {names_in_log[0]} alone. Pass one metric, or "
                 "log=PerQueryLog() for the values of all."
             )
-        self.valid = ValidationSet(valid)
+        self.valid = valid if isinstance(valid, ValidationSet) else ValidationSet(valid)
         self._training: Training | None = None
         _name_class(self, type(self))
 
@@ -198,7 +198,7 @@ def _refuse_unusable_names(names: Sequence[str]) -> None:
     for name in names:
         if not name.isprintable():
             raise LtrValueError(
-                f"CatBoost writes names of metrics into its log files, so they must have printable characters alone. "
+                "CatBoost writes names of metrics into its log files, so they must have printable characters only. "
                 f"Got {name!r}."
             )
         if hasattr(catboost.metrics, name.partition(":")[0]):
