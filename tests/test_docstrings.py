@@ -208,6 +208,21 @@ def test_right_markup_and_references_pass(text: str) -> None:
     assert rules.faults_of_markup(of) == rules.faults_of_references(of) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"Summary.\n\n{'a ' * 30}a.\n", [f"PROSE: 31 words: {'a ' * 30}a."]),
+        (f"Summary.\n\nParameters\n----------\nx : int\n    {'A ' * 30}a.\n", [f"PROSE: 31 words: {'A ' * 30}a."]),
+        (f"Summary.\n\n{'a' * 97}\n", [f"PROSE: 101 columns: {'a' * 97}"]),
+        (f"{'A' * 93}.\n", [f'PROSE: 101 columns: """{"A" * 93}.']),
+        (f"{'A' * 92}.\n\n{'a' * 96}\n\n{'a ' * 29}a.\n", []),
+        (f"Summary.\n\n.. math:: {'x + ' * 40}\n    y\n\nText.\n\nExamples\n--------\n>>> {'1 + ' * 40}1\n41\n", []),
+    ],
+)
+def test_long_lines_and_sentences_are_found(text: str, expected: list[str]) -> None:
+    assert rules.faults_of_prose(documented(text)) == expected
+
+
 def test_an_example_must_run() -> None:
     skipped = documented("Summary.\n\nExamples\n--------\n>>> 1  # doctest: +SKIP\n1\n")
     assert rules.faults_of_examples(skipped) == ["EXAMPLE: no line of it runs"]
