@@ -32,7 +32,6 @@ LEFT_OUT = {  # numpydoc's checks that we do not follow, and why
     "GL01": "a summary starts beside the opening quotes, as ruff's D212 wants it",
     "GL02": "a docstring of one line closes its quotes in that line, as ruff's D200 wants it",
     "ES01": "no second paragraph is needed where the summary says everything",
-    "RT02": "one value may have a name in the docstring, which tells what it is",
 }
 LEFT_TO_THE_CLASS = {  # of methods and properties
     "SA01": "they stand in the reference below their class, which has its See Also",
@@ -89,19 +88,13 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(f"ltr_metrics.{name}".rstrip("."))
 
 
-def names_of(module: ModuleType) -> list[str]:
-    """Return ``__all__``, or what the module defines without an underscore."""
-    defined = [n for n, o in vars(module).items() if getattr(o, "__module__", "") == module.__name__]
-    return list(getattr(module, "__all__", [n for n in defined if not n.startswith("_") and n.islower()]))
-
-
 @functools.cache
 def public() -> dict[str, Public]:
     """Return all public objects by path, each once: functions, classes and their own members."""
     everything: dict[str, Public] = {}
     seen: set[int] = set()
     for module in modules():
-        for name in names_of(module):
+        for name in module.__all__:
             thing = getattr(module, name)
             if id(thing) in seen or not callable(thing):
                 continue
@@ -217,7 +210,7 @@ def paths() -> set[str]:
         f"ltr_metrics.{name}" for name in MODULES if not is_there(name)
     }
     for module in modules():
-        for name in names_of(module):
+        for name in module.__all__:
             thing = getattr(module, name)
             found.add(f"{module.__name__}.{name}")
             if inspect.isclass(thing):
@@ -227,7 +220,8 @@ def paths() -> set[str]:
 
 def faults_of_prose(of: Public) -> list[str]:
     """Return long lines and long sentences; neither formulas nor examples are prose."""
-    indent, doc = (4 if of.cls is None else 8), inspect.getdoc(of.thing) or ""
+    doc = inspect.getdoc(of.thing) or ""
+    indent = 8 if of.cls else 0 if inspect.ismodule(of.thing) else 4
     prose = FORMULA.sub("\n", re.split(r"^Examples\n-+$", doc, flags=re.MULTILINE)[0])
     first, *others = prose.splitlines()
     too_wide = [line for line in (f'"""{first}', *others) if len(line) + indent > MOST_COLUMNS]

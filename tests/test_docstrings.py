@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,10 +16,16 @@ from docstring_rules import Public
 import ltr_metrics as ltr
 
 
-@pytest.mark.parametrize("path", rules.public())
+@pytest.mark.parametrize("path", [*rules.public()])
 def test_a_docstring_has_no_fault(path: str) -> None:
     found = rules.faults(rules.public()[path])
     assert not found, "\n".join([path, *found])
+
+
+@pytest.mark.parametrize("module", [*rules.modules()], ids=lambda module: module.__name__)
+def test_the_docstring_of_a_module_has_no_fault(module: ModuleType) -> None:
+    of = Public(module.__name__, module.__name__, module)
+    assert rules.faults_of_markup(of) + rules.faults_of_references(of) + rules.faults_of_prose(of) == []
 
 
 def test_equal_parameters_are_described_in_equal_words() -> None:
