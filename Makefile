@@ -44,11 +44,11 @@ test-spark: .venv/spark  ## run the tests of Spark, which is 460 MB; it wants Ja
 # What is left out: tests that hardly use other packages, and an example that passes eval_X, which is new.
 test-oldest: .venv/oldest  ## run the tests with the oldest versions that pyproject.toml allows
 	LTR_METRICS_EXAMPLES=0.1 .venv-oldest/bin/python $(PYTEST) -m "not slow" \
-	  $(patsubst %,--ignore-glob='tests/test_%.py',interleaving_* fuzz* cli_faults cli_outputs layers) \
+	  $(patsubst %,--ignore-glob='tests/test_%.py',interleaving_* fuzz* cli_faults cli_outputs layers docstrings) \
 	  --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric
 
 # The wheel is built out of the sdist, so tests of the wheel are tests of both.
-build/made: .venv/dist $(wildcard $(shell git ls-files))
+build/made: .venv/dist $(wildcard $(shell git ls-files 2> /dev/null))
 	rm -rf dist build
 	mkdir build
 	.venv-dist/bin/python -m build --no-isolation > build/log.txt 2>&1 || { cat build/log.txt; exit 1; }
@@ -80,12 +80,13 @@ docs: .venv/docs  ## build the documentation site in docs/_build/html; a warning
 linkcheck: .venv/docs  ## ask every external link of the documentation; needs the network
 	$(SPHINX) -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
 
-lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of CITATION.cff
+lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of other YAML files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.readthedocs .readthedocs.yaml
 	$(BIN)/zizmor --offline --quiet .github
 
 format: .venv/test  ## let ruff format and mend what it can
@@ -101,7 +102,7 @@ clean:  ## remove what the other commands made
 	@touch $@
 
 .venv/test: pyproject.toml | .venv/made
-	$(INSTALL) -e '.[test,lint]'
+	$(INSTALL) -e '.[test,notebooks,lint]'
 	@touch $@
 
 .venv/dist: pyproject.toml | .venv/made

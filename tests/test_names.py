@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,3 +195,23 @@ def test_available_metrics() -> None:
 def test_names_that_are_nested_or_long_are_refused(name: str) -> None:
     with pytest.raises(ltr.LtrValueError):
         ltr.metric(name)
+
+
+def names_in_the_definitions() -> dict[frozenset[str], str]:
+    """Return the names of each metric, without cutoffs, and its section in docs/definitions.md."""
+    page = (Path(__file__).parent.parent / "docs" / "definitions.md").read_text(encoding="utf-8")
+    sections = {
+        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-"): text
+        for heading, text in re.findall(r"^### (.*)\n((?:(?!#{2,3} ).*\n)*)", page, flags=re.MULTILINE)
+    }
+    rows = re.findall(r"^\| (`.*) \| \[.*\]\(#(.*)\) \|$", page, flags=re.MULTILINE)
+    return {frozenset(re.findall(r"`(\w+)", names)): sections[anchor] for names, anchor in rows}
+
+
+def test_the_definitions_have_a_section_for_each_metric_with_all_of_its_names_and_parameters() -> None:
+    sections = names_in_the_definitions()
+    infos = {frozenset({info.name, *info.aliases}): info for info in ltr.available_metrics()}
+    assert sections.keys() == infos.keys()
+    for names, info in infos.items():
+        optional = {name for name, default in info.parameters.items() if default is not ...}
+        assert {name for name in optional - {"k"} if f"`{name}`" not in sections[names]} == set(), info.name

@@ -81,6 +81,11 @@ def explained() -> ltr.Explanation:
     return ltr.explain_difference(made["y"], made["scores"]["base"], qid=made["qid"], **options)
 
 
+def identified() -> ltr.Identification:
+    made = labels()
+    return ltr.identify_convention(made["y"], made["scores"]["base"], qid=made["qid"], metric="ndcg@10", value="0.5")
+
+
 def rounds() -> np.ndarray:
     return np.random.default_rng(0).random((5, 30)) + np.array([0.0, 0.1, 0.3, 0.0, -0.2])[:, np.newaxis]
 
@@ -108,6 +113,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "GateResult": gated,
     "Check": lambda: gated().checks[0],
     "Explanation": explained,
+    "Identification": identified,
     "TieAudit": lambda: ltr.tie_audit(labels()["y"], labels()["scores"]["base"], qid=labels()["qid"], metrics=["map"]),
     "Audit": audited,
     "DataAudit": lambda: audited().data,

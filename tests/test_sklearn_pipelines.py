@@ -191,7 +191,7 @@ class TestEarlyStopping:
     def test_hosts_that_cannot_stop(self, rows: Rows) -> None:
         X, y, qid = rows
         made = QueryRanker(make_pipeline(StandardScaler(), Ridge()), early_stopping_rounds=2)
-        with pytest.raises(ltr.LtrTypeError, match="is for estimators of LightGBM and XGBoost.* Got a Ridge"):
+        with pytest.raises(ltr.LtrTypeError, match="is for estimators of LightGBM, XGBoost and CatBoost.* Got a Ridge"):
             made.fit(X, y, qid=qid)
 
 

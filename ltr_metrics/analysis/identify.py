@@ -55,7 +55,7 @@ ROUNDING = 1e-12  # systems that sum in another order differ by less
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateConvention:
     """One reading of a metric's name, and its value on the data.
 
     Attributes
@@ -94,27 +94,43 @@ class Identification(Printed):
         The given value.
     tolerance : float
         The largest distance at which a candidate matches: half a unit of the last given digit.
-    candidates : tuple of Candidate
+    candidates : tuple of CandidateConvention
         Those that match stand first, and of these the unchanged conventions.
         Then follow the others, the nearest first.
     refused : dict of str to str
         The conventions that do not have this metric or do not accept these data, with the reason.
+
+    See Also
+    --------
+    identify_convention : Return one of these.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
+    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
+    >>> print(found.sentence)
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
+    >>> found.matches == found.candidates[: len(found.matches)]
+    True
+    >>> int(found.to_pandas()["matches"].sum()) == len(found.matches), found.to_dict()["metric"]
+    (True, 'ndcg@10')
     """
 
     metric: str
     value: float
     tolerance: float
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateConvention, ...]
     refused: dict[str, str]
 
     @property
-    def matches(self) -> tuple[Candidate, ...]:
-        """The candidates within the tolerance."""
+    def matches(self) -> tuple[CandidateConvention, ...]:
+        """Candidates within the tolerance, unchanged conventions first."""
         return tuple(one for one in self.candidates if one.distance <= self.tolerance)
 
     @property
     def sentence(self) -> str:
-        """The answer in words."""
+        """Description of the answer, in words."""
         asked = f"{self.metric} = {self.value:.15g} (within {self.tolerance:.2g})"
         unchanged = [name for one in self.matches if one.changed is None for name in one.conventions]
         if unchanged:
@@ -126,12 +142,24 @@ class Identification(Printed):
         return f"{asked}: none within the tolerance.{hint}"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each candidate: convention, changed, to, metric, value, distance, matches."""
+        """Return a table with one row per candidate, in their order.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are convention, changed, to, metric, value, distance and matches.
+        """
         rows = [dict(zip(COLUMNS, self._row(one), strict=True)) for one in self.candidates]
         return to_dataframe(rows, columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and strings, ready for JSON."""
+        """Return plain numbers and strings, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The fields by name, with the sentence.
+        """
         return {
             "metric": self.metric,
             "value": self.value,
@@ -141,7 +169,7 @@ class Identification(Printed):
             "refused": dict(self.refused),
         }
 
-    def _row(self, one: Candidate) -> tuple[Any, ...]:
+    def _row(self, one: CandidateConvention) -> tuple[Any, ...]:
         to = None if one.changed is None else format_choice(one.changed, one.to)
         matches = one.distance <= self.tolerance
         return ", ".join(one.conventions), one.changed, to, one.metric, one.value, one.distance, matches
@@ -173,7 +201,7 @@ def identify_convention(
     tolerance: float | None = None,
     **data: Any,
 ) -> Identification:
-    """Find the conventions under which a metric has a given value, such as one that another tool printed.
+    """Find the conventions under which a metric has a value that another tool printed.
 
     The function evaluates the metric under every convention, and under every convention with one
     choice changed: the order of ties, queries without a relevant document, the cutoff, and the
@@ -182,8 +210,12 @@ def identify_convention(
 
     Parameters
     ----------
-    y_true, y_score
-        As for `ltr_metrics.evaluate`.
+    y_true : array-like of shape (n_rows,)
+        Grades, finite and not negative.
+    y_score : array-like of shape (n_rows,), or Positions
+        Scores; higher is better. Infinite scores rank first and last, and NaN is an
+        error. Or the position of each document in the ranking, as
+        `ltr_metrics.Positions`.
     metric : str, Metric or function
         One metric. Each convention completes a name. For a metric object only the choices that are
         changed differ from it.
@@ -198,6 +230,7 @@ def identify_convention(
     Returns
     -------
     Identification
+        All candidates, the matches first.
 
     Raises
     ------
@@ -241,7 +274,7 @@ def identify_convention_of(
         means = _means(queries, y_score, [origin.reading for origin in origins])
     candidates = _candidates(origins, readings, means, number)
 
-    def order(one: Candidate) -> tuple[Any, ...]:
+    def order(one: CandidateConvention) -> tuple[Any, ...]:
         is_match = one.distance <= tolerance
         return not is_match, is_match and one.changed is not None, one.distance
 
@@ -363,11 +396,11 @@ def _candidates(
     readings: Mapping[str, Reading],
     means: Mapping[Reading, float],
     value: float,
-) -> Iterator[Candidate]:
+) -> Iterator[CandidateConvention]:
     """Yield the candidates that have a mean, without changes that have no effect on these data."""
     for (reading, changed, to), conventions in origins.items():
         if reading not in means:
             continue
         mean = means[reading]
         if changed is None or means.get(readings[conventions[0]]) != mean:
-            yield Candidate(tuple(conventions), changed, to, str(reading.metric), mean, abs(mean - value))
+            yield CandidateConvention(tuple(conventions), changed, to, str(reading.metric), mean, abs(mean - value))

@@ -12,7 +12,7 @@ import catboost
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray
-from ltr_metrics.curves.checks import refuse_several_scores, refuse_unfitted
+from ltr_metrics.curves.checks import refuse_several_scores, refuse_unfitted, require_table
 from ltr_metrics.curves.fitted import Rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
@@ -29,6 +29,8 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
             "and pass the baseline as base_margin=."
         )
 
+    require_table(X, ", a Pool")
+
     def rounds(stops: Sequence[int], start: FloatArray | None) -> Iterator[AnyArray]:
         wanted = set(stops)
         for n_trees, scores in enumerate(_stages(model, X), start=1):
@@ -37,7 +39,7 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
             if n_trees in wanted:
                 yield scores if start is None else start + scores
 
-    n_rows = X.num_row() if isinstance(X, catboost.Pool) else X.shape[0]
+    n_rows = int(X.shape[0])
     return model.tree_count_, n_rows, rounds
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ltr_metrics.errors import LtrValueError
+from typing import Any
+
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 
 def refuse_unfitted(model: object) -> LtrValueError:
@@ -24,6 +26,16 @@ def refuse_dart() -> LtrValueError:
         "trees of the final model are not the model after t rounds. Record a log during the training: "
         "ltr_metrics.lightgbm.feval(..., log=log), or ltr_metrics.xgboost.Monitor(..., log=log)."
     )
+
+
+def require_table(X: Any, own: str = "") -> None:
+    """Refuse what has no rows and features, such as another host's data set."""
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2:
+        raise LtrTypeError(
+            f"X must be a table of features, as for predict: an array, a sparse matrix{own} or a data frame. Got "
+            f"a {type(X).__name__}{f' of shape {shape}' if shape else ''}."
+        )
 
 
 def require_features(n: int, n_expected: int) -> None:

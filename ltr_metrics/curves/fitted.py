@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.checks import AnyArray, FloatArray, as_array
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io.models import Model, load_model
 
@@ -55,15 +53,13 @@ def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
         raise LtrTypeError(
             "learning_curve evaluates data in memory. Got a Dask collection: pass X.compute(), and y and qid likewise."
         )
-    if not hasattr(X, "shape") and not hasattr(X, "num_row"):
-        X = np.asarray(X)
-    n_rounds, n_rows, rounds = _rounds_of(model, X)
+    n_rounds, n_rows, rounds = _rounds_of(model, as_array(X, "X") if isinstance(X, (list, tuple)) else X)
     return Fitted(n_rounds, n_rows, rounds, qid)
 
 
 def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
     """Return the estimator within searches, pipelines and QueryRankers, its features and queries."""
-    while True:
+    while _host_of(model) is None:
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "steps") and hasattr(model, "named_steps"):
@@ -73,7 +69,8 @@ def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
                 qid = model.queries_in(X, "learning_curve")
             X, model = model.features_of(X), model.estimator_
         else:
-            return model, X, qid
+            break
+    return model, X, qid
 
 
 def _is_query_ranker(model: Any) -> bool:

@@ -15,7 +15,13 @@ import lightgbm
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, has_named_columns, named_columns
-from ltr_metrics.curves.checks import refuse_dart, refuse_several_scores, refuse_unfitted, require_features
+from ltr_metrics.curves.checks import (
+    refuse_dart,
+    refuse_several_scores,
+    refuse_unfitted,
+    require_features,
+    require_table,
+)
 from ltr_metrics.curves.fitted import Rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
@@ -27,12 +33,9 @@ LEAF_VALUES = re.compile("^leaf_value=(.*)$", re.MULTILINE)
 def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
     """Return the number of rounds and of rows, and the rounds."""
     booster = _booster_of(model)
-    if isinstance(X, lightgbm.Dataset):
-        raise LtrTypeError("LightGBM cannot predict a Dataset: pass the features that it was made of.")
     if booster.num_model_per_iteration() > 1:
         raise refuse_several_scores(booster.num_model_per_iteration())
-    if len(X.shape) != 2:
-        raise LtrValueError(f"X must have two dimensions, rows and features. Got shape {X.shape}.")
+    require_table(X)
     require_features(X.shape[1], booster.num_feature())
     _refuse_other_names(X, booster.feature_name())
     head = booster.model_to_string(num_iteration=1)

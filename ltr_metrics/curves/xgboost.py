@@ -14,7 +14,13 @@ import numpy as np
 import xgboost
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray
-from ltr_metrics.curves.checks import refuse_dart, refuse_several_scores, refuse_unfitted, require_features
+from ltr_metrics.curves.checks import (
+    refuse_dart,
+    refuse_several_scores,
+    refuse_unfitted,
+    require_features,
+    require_table,
+)
 from ltr_metrics.curves.fitted import Rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
@@ -32,6 +38,8 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
     if "dart" in kinds or "dart_train_param" in config["gradient_booster"]:
         raise refuse_dart()
     is_matrix = isinstance(X, xgboost.DMatrix)
+    if not is_matrix:
+        require_table(X, ", a DMatrix")
     data = X if is_matrix else xgboost.DMatrix(X, missing=missing, enable_categorical=True)
     require_features(data.num_col(), booster.num_features())
 

@@ -51,7 +51,7 @@ def evaluate(
     Parameters
     ----------
     frame : dask DataFrame or None
-        None if label, score and qid are Series or arrays.
+        The rows. None if label, score and qid are Series or arrays.
     label, score, qid : str, dask Series or dask array
         Grades, scores and query ids: the name of a column (or of the index), or one entry a row in
         the partitions (chunks) of the frame, such as ``score=ranker.predict(X)`` of
@@ -148,7 +148,7 @@ def evaluate_scores(
     Parameters
     ----------
     frame : dask DataFrame or None
-        None if labels, scores and query ids are Series or arrays.
+        The rows. None if labels, scores and query ids are Series or arrays.
     scores : mapping of str to str, dask Series or dask array
         The scores, by name.
     label, qid : str, dask Series or dask array

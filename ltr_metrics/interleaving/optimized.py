@@ -52,7 +52,7 @@ class Optimized(Method):
         default takes 0.4 s and 10,000 lists take 2.5 s. The time grows faster than the length of
         the lists.
     random_state : int, numpy.random.Generator or None
-        The seed for drawing lists if there are more than ``max_lists``.
+        Random seed. It draws the lists if there are more than ``max_lists``.
 
     Attributes
     ----------

@@ -24,6 +24,8 @@ from ltr_metrics._engine.words import (
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.base import Metric, RankMetric, is_number
+from ltr_metrics.metrics.dcg import Discount
+from ltr_metrics.metrics.gains import Gain
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.shown import ColumnMetric, Judged, MeanOf, SumOf
 
@@ -120,8 +122,8 @@ class Convention:
     metrics: frozenset[str] | None
     uncut: frozenset[str]
     rel: float | str | None
-    ndcg_gain: Any
-    ndcg_discount: Any
+    ndcg_gain: Gain
+    ndcg_discount: Discount
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision

@@ -114,6 +114,21 @@ class TrainingLog:
 
         They are 0, 1, 2, ... in the log of a training. A log of ``ltr_metrics.learning_curve`` may
         have only every tenth round, for example: 9, 19, 29, ...
+
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+
+        Returns
+        -------
+        ndarray of int of shape (n_rounds,)
+            Ascending numbers.
+
+        Raises
+        ------
+        LtrKeyError
+            If the log has no such data set.
         """
         curves = self._curves_of(data)
         return curves.numbers_of_rounds(max(map(len, curves.rounds.values())))
