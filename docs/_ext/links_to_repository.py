@@ -9,9 +9,10 @@ from __future__ import annotations
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
 REPOSITORY = "https://github.com/ltr-metrics/ltr_metrics/blob/main/"
@@ -19,7 +20,15 @@ ROOT_PAGES = {"changelog": "CHANGELOG.md", "contributing": "CONTRIBUTING.md", "s
 SITE_PAGES = {path: f"docs/{docname}.md" for docname, path in ROOT_PAGES.items()} | {
     "docs/gallery": "docs/auto_gallery/index.rst"
 }
-LINK = re.compile(r"(?<!!)(\[(?:[^\[\]]|\[[^\]]*\])*\])\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
+CODE_OR_LINK = re.compile(
+    r"""
+    ^[ ]* (?P<fence>`{3,}) [^`\n]* \n .*? ^[ ]* (?P=fence)  # a block of code
+    | `[^`\n]+`                                   # code in a line
+    | (?<!!) (?P<text> \[ (?: [^\[\]] | \[[^\]]*\] )* \] )
+      \( (?! https?: | mailto: | \# ) (?P<target> [^)\s#]+ ) (?P<anchor> \# [^)\s]* )? \)
+    """,
+    flags=re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -37,9 +46,18 @@ def adapt_page(app: Sphinx, docname: str, content: list[str]) -> None:
         app.env.note_dependency(str(path), docname=docname)
         content[0] = path.read_text(encoding="utf-8")
     here = posixpath.join("docs", docname + ".md")
-    content[0] = LINK.sub(
-        lambda match: f"{match[1]}({adapt_target(match[2], folder, here)}{match[3] or ''})", content[0]
-    )
+    content[0] = adapt_links(content[0], folder, here)
+
+
+def adapt_links(text: str, folder: str, here: str) -> str:
+    """Return the text of a file in ``folder`` with the links of the page ``here``; code stays as it is."""
+
+    def adapt(match: re.Match[str]) -> str:
+        if match["text"] is None:
+            return match[0]
+        return f"{match['text']}({adapt_target(match['target'], folder, here)}{match['anchor'] or ''})"
+
+    return CODE_OR_LINK.sub(adapt, text)
 
 
 def adapt_target(target: str, folder: str, here: str) -> str:
