@@ -149,7 +149,7 @@ def faults(of: Public) -> list[str]:
         return ["GL08: there is no docstring"]
     checks = [faults_of_numpydoc, faults_of_markup, faults_of_references, faults_of_prose, faults_of_properties]
     if not of.is_internal:
-        checks += [faults_of_examples, faults_of_raises, faults_of_attributes]
+        checks += [faults_of_examples, faults_of_raises, faults_of_attributes, faults_of_wording]
     return [fault for check in checks for fault in check(of)]
 
 
@@ -384,9 +384,16 @@ WORDING: dict[str, tuple[str, ...]] = {
 }
 
 
-def wordings(path: str) -> Iterator[tuple[str, str]]:
+def faults_of_wording(of: Public) -> list[str]:
+    """Return the shared parameters that are described in words of their own."""
+    return [
+        f"WORDING: {name} must begin like one of {WORDING[name]}. It begins {text[:80]!r}"
+        for name, text in shared_parameters(of)
+        if not text.startswith(WORDING[name])
+    ]
+
+
+def shared_parameters(of: Public) -> Iterator[tuple[str, str]]:
     """Yield the shared parameters of an object and their descriptions, each on one line."""
-    of = public()[path]
-    if not of.is_internal:
-        for names, _, text in sections(of)["Parameters"]:
-            yield from ((name, " ".join(text)) for name in names.split(", ") if name in WORDING)
+    for names, _, text in sections(of)["Parameters"]:
+        yield from ((name, " ".join(text)) for name in names.split(", ") if name in WORDING)
