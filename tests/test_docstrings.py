@@ -229,6 +229,10 @@ def test_long_lines_and_sentences_are_found(text: str, expected: list[str]) -> N
     assert rules.faults_of_prose(documented(text)) == expected
 
 
+def test_the_names_of_a_module_are_known_without_its_host() -> None:
+    assert {"QueryEvaluator", "evaluate"} <= set(rules.names_without_import("spark"))
+
+
 def test_an_example_must_run() -> None:
     skipped = documented("Summary.\n\nExamples\n--------\n>>> 1  # doctest: +SKIP\n1\n")
     assert rules.faults_of_examples(skipped) == ["EXAMPLE: no line of it runs"]
