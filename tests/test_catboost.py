@@ -418,7 +418,9 @@ class TestBadInput:
         from ltr_metrics.lightgbm import feval
         from ltr_metrics.sklearn import make_scorer
 
-        for given in (feval("mrr"), make_scorer("mrr")):
+        xgboost = pytest.importorskip("ltr_metrics.xgboost", reason="xgboost is not installed")
+        monitor = xgboost.Monitor("mrr", split[1][0], split[1][1], qid=split[1][2])
+        for given in (feval("mrr"), make_scorer("mrr"), monitor):
             given.no_jit = True  # CatBoost warns that there is nothing to compile
             with pytest.raises(CatBoostError, match=r"takes ltr_metrics\.catboost\.EvalMetric"):
                 fit(given, *pools)
