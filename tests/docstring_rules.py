@@ -21,6 +21,7 @@ from docutils.parsers.rst import Directive, directives, roles
 from numpydoc.docscrape import get_doc_object
 from numpydoc.docscrape_sphinx import SphinxDocString
 from numpydoc.validate import ERROR_MSGS, Validator, validate
+from prose import n_words, sentences
 
 from ltr_metrics import Metric, Ranking
 
@@ -31,7 +32,6 @@ LEFT_OUT = {  # numpydoc's checks that we do not follow, and why
     "GL01": "a summary starts beside the opening quotes, as ruff's D212 wants it",
     "GL02": "a docstring of one line closes its quotes in that line, as ruff's D200 wants it",
     "ES01": "no second paragraph is needed where the summary says everything",
-    "RT02": "one value may have a name in the docstring, which tells what it is",
 }
 LEFT_TO_THE_CLASS = {  # of methods and properties
     "SA01": "they stand in the reference below their class, which has its See Also",
@@ -88,19 +88,13 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(f"ltr_metrics.{name}".rstrip("."))
 
 
-def names_of(module: ModuleType) -> list[str]:
-    """Return ``__all__``, or what the module defines without an underscore."""
-    defined = [n for n, o in vars(module).items() if getattr(o, "__module__", "") == module.__name__]
-    return list(getattr(module, "__all__", [n for n in defined if not n.startswith("_") and n.islower()]))
-
-
 @functools.cache
 def public() -> dict[str, Public]:
     """Return all public objects by path, each once: functions, classes and their own members."""
     everything: dict[str, Public] = {}
     seen: set[int] = set()
     for module in modules():
-        for name in names_of(module):
+        for name in module.__all__:
             thing = getattr(module, name)
             if id(thing) in seen or not callable(thing):
                 continue
@@ -141,6 +135,8 @@ def _function(own: Any) -> Any:
     return own.__func__ if isinstance(own, (classmethod, staticmethod)) else own
 
 
+FORMULA = re.compile(r"^\.\. math::.*\n(?:(?: +.*)?\n)*", flags=re.MULTILINE)
+MOST_WORDS, MOST_COLUMNS = 30, 100  # as in tests/test_prose.py
 SET_BY_SCIKIT_LEARN = {"n_features_in_", "feature_names_in_"}
 OUR_ERRORS = {"LtrValueError", "LtrTypeError", "LtrKeyError", "MissingExtraError"}
 
@@ -151,7 +147,7 @@ def faults(of: Public) -> list[str]:
     """Return all faults of a docstring, one a line."""
     if not of.thing.__doc__:
         return ["GL08: there is no docstring"]
-    checks = [faults_of_numpydoc, faults_of_markup, faults_of_references, faults_of_properties]
+    checks = [faults_of_numpydoc, faults_of_markup, faults_of_references, faults_of_prose, faults_of_properties]
     if not of.is_internal:
         checks += [faults_of_examples, faults_of_raises, faults_of_attributes]
     return [fault for check in checks for fault in check(of)]
@@ -214,12 +210,30 @@ def paths() -> set[str]:
         f"ltr_metrics.{name}" for name in MODULES if not is_there(name)
     }
     for module in modules():
-        for name in names_of(module):
+        for name in module.__all__:
             thing = getattr(module, name)
             found.add(f"{module.__name__}.{name}")
             if inspect.isclass(thing):
                 found |= {f"{module.__name__}.{name}.{member}" for member in attributes_of(thing)}
     return found
+
+
+def faults_of_prose(of: Public) -> list[str]:
+    """Return long lines and long sentences; neither formulas nor examples are prose."""
+    doc = inspect.getdoc(of.thing) or ""
+    indent = 8 if of.cls else 0 if inspect.ismodule(of.thing) else 4
+    prose = FORMULA.sub("\n", re.split(r"^Examples\n-+$", doc, flags=re.MULTILINE)[0])
+    first, *others = prose.splitlines()
+    too_wide = [line for line in (f'"""{first}', *others) if len(line) + indent > MOST_COLUMNS]
+    found = [f"PROSE: {len(line) + indent} columns: {line}" for line in too_wide]
+    listed = sections(of)
+    texts = [listed["Summary"], FORMULA.sub("\n", "\n".join(listed["Extended Summary"])).splitlines(), listed["Notes"]]
+    texts += [
+        text for name in ("Parameters", "Attributes", "Returns", "Raises", "Warns") for _, _, text in listed[name]
+    ]
+    all_sentences = [sentence.text for text in texts for sentence in sentences("\n".join(text))]
+    too_long = [sentence for sentence in all_sentences if n_words(sentence) > MOST_WORDS]
+    return found + [f"PROSE: {n_words(sentence)} words: {sentence}" for sentence in too_long]
 
 
 def faults_of_properties(of: Public) -> list[str]:
@@ -346,8 +360,7 @@ WORDING: dict[str, tuple[str, ...]] = {
         "Columns of grades, scores and query ids.",
         "Columns of query ids and grades",
         "Names of the columns of query ids and grades.",
-        "Grades, scores and query ids: the name of a column",
-        "Grades and query ids, as for",
+        "Grades, scores and query ids",
     ),
     "group": ("Sizes of the queries, whose rows are consecutive.",),
     "ties": ("Treatment of tied scores", "The order of documents with equal scores"),

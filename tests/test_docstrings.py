@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,10 +16,16 @@ from docstring_rules import Public
 import ltr_metrics as ltr
 
 
-@pytest.mark.parametrize("path", rules.public())
+@pytest.mark.parametrize("path", [*rules.public()])
 def test_a_docstring_has_no_fault(path: str) -> None:
     found = rules.faults(rules.public()[path])
     assert not found, "\n".join([path, *found])
+
+
+@pytest.mark.parametrize("module", [*rules.modules()], ids=lambda module: module.__name__)
+def test_the_docstring_of_a_module_has_no_fault(module: ModuleType) -> None:
+    of = Public(module.__name__, module.__name__, module)
+    assert rules.faults_of_markup(of) + rules.faults_of_references(of) + rules.faults_of_prose(of) == []
 
 
 def test_equal_parameters_are_described_in_equal_words() -> None:
@@ -206,6 +213,21 @@ def test_wrong_markup_is_found(text: str, message: str) -> None:
 def test_right_markup_and_references_pass(text: str) -> None:
     of = documented(f"Summary.\n\n{text}\n")
     assert rules.faults_of_markup(of) == rules.faults_of_references(of) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"Summary.\n\n{'a ' * 30}a.\n", [f"PROSE: 31 words: {'a ' * 30}a."]),
+        (f"Summary.\n\nParameters\n----------\nx : int\n    {'A ' * 30}a.\n", [f"PROSE: 31 words: {'A ' * 30}a."]),
+        (f"Summary.\n\n{'a' * 97}\n", [f"PROSE: 101 columns: {'a' * 97}"]),
+        (f"{'A' * 93}.\n", [f'PROSE: 101 columns: """{"A" * 93}.']),
+        (f"{'A' * 92}.\n\n{'a' * 96}\n\n{'a ' * 29}a.\n", []),
+        (f"Summary.\n\n.. math:: {'x + ' * 40}\n    y\n\nText.\n\nExamples\n--------\n>>> {'1 + ' * 40}1\n41\n", []),
+    ],
+)
+def test_long_lines_and_sentences_are_found(text: str, expected: list[str]) -> None:
+    assert rules.faults_of_prose(documented(text)) == expected
 
 
 def test_an_example_must_run() -> None:

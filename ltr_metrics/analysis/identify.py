@@ -175,7 +175,7 @@ class Identification(Printed):
         return ", ".join(one.conventions), one.changed, to, one.metric, one.value, one.distance, matches
 
     def printed_parts(self) -> list[str | Table | Note]:
-        """Return the sentence, a table of the first candidates, and the conventions that were refused."""
+        """Return the sentence, a table of the first candidates, and the refused conventions."""
         n_printed = max(PRINTED_ROWS, len(self.matches))
         rows = []
         for one in self.candidates[:n_printed]:
@@ -204,9 +204,9 @@ def identify_convention(
     """Find the conventions under which a metric has a value that another tool printed.
 
     The function evaluates the metric under every convention, and under every convention with one
-    choice changed: the order of ties, queries without a relevant document, the cutoff, and the
-    parameters of the metric, such as its gain. A change without any effect on these data is left
-    out.
+    choice changed. The choices are the order of ties, queries without a relevant document, the
+    cutoff, and the parameters of the metric, such as its gain. A change without any effect on these
+    data is left out.
 
     Parameters
     ----------

@@ -137,8 +137,8 @@ def learning_curve(
     LtrValueError, LtrTypeError
         As for `ltr_metrics.evaluate`. Also if the model is not fitted, is of another library, gives
         several scores per row, or was trained on other features. Boosters without rounds of their
-        own are refused: ``dart`` rescales the trees of earlier rounds, so no prefix of the final
-        trees is the model of that round, and XGBoost's ``gblinear`` has one linear model.
+        own are refused. ``dart`` rescales the trees of earlier rounds, so no prefix of the final
+        trees is the model of that round. XGBoost's ``gblinear`` has one linear model.
     MissingExtraError
         If the host of a model file, or tqdm for ``progress``, is not installed.
 

@@ -141,8 +141,8 @@ class Evaluation(Printed, Mapping[str, float]):
 
         .. math:: SE = \frac{1}{\sum_i w_i} \sqrt{\frac{n}{n-1} \sum_i w_i^2 (x_i - m)^2}
 
-        which is :math:`s / \sqrt{n}` without weights. A query that is left out of the mean, or whose
-        weight is 0, does not count.
+        which is :math:`s / \sqrt{n}` without weights. A query that is left out of the mean, or
+        whose weight is 0, does not count.
         """
         errors = {name: standard_error(values, self.weight) for name, values in self.per_query.items()}
         return ByMetric(errors, self.per_query.asked)
