@@ -440,11 +440,11 @@ class TestBadInput:
                 loss_function="MultiClass",
             )  # fmt: skip
 
-    def test_where_it_cannot_work(self, split: Any, pools: Any) -> None:
+    def test_where_it_cannot_work(self, pools: Any, tmp_path: Path) -> None:
         metric = EvalMetric("mrr", pools[1])
         with pytest.raises(ltr.LtrValueError, match='on the CPU alone. Train with task_type="CPU"'):
             fit(metric, *pools, task_type="GPU")
-        settings = {"iterations": 2, "loss_function": "YetiRank", "logging_level": "Silent"}
+        settings = {"iterations": 2, "loss_function": "YetiRank", "logging_level": "Silent", "train_dir": str(tmp_path)}
         with pytest.raises(
             CatBoostError, match="catboost.cv and CatBoost's searches make validation sets of their own"
         ):
