@@ -39,7 +39,8 @@ coverage: .venv/test  ## print the lines and branches that tests with COVERAGE=1
 	$(BIN)/python -m coverage report --skip-covered
 
 test-spark: .venv/spark  ## run the tests of Spark, which is 460 MB; it wants Java 17
-	$(BIN)/python $(PYTEST) tests/test_spark.py tests/test_cli_engine.py tests/test_examples.py -k spark
+	$(BIN)/python $(PYTEST) tests/test_spark.py tests/test_cli_engine.py tests/test_examples.py tests/test_docstrings.py \
+	  -k spark
 
 # What is left out: tests that hardly use other packages, and an example that passes eval_X, which is new.
 test-oldest: .venv/oldest  ## run the tests with the oldest versions that pyproject.toml allows

@@ -7,11 +7,13 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import itertools
 import re
 import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +25,7 @@ from numpydoc.docscrape_sphinx import SphinxDocString
 from numpydoc.validate import ERROR_MSGS, Validator, validate
 from prose import n_words, sentences
 
+import ltr_metrics
 from ltr_metrics import Metric, Ranking
 
 MODULES = ("", "lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark", "interleaving", "metrics", "report", "io")
@@ -149,7 +152,7 @@ def faults(of: Public) -> list[str]:
         return ["GL08: there is no docstring"]
     checks = [faults_of_numpydoc, faults_of_markup, faults_of_references, faults_of_prose, faults_of_properties]
     if not of.is_internal:
-        checks += [faults_of_examples, faults_of_raises, faults_of_attributes]
+        checks += [faults_of_examples, faults_of_raises, faults_of_attributes, faults_of_wording]
     return [fault for check in checks for fault in check(of)]
 
 
@@ -206,9 +209,9 @@ def resolves(name: str, of: Public) -> bool:
 @functools.cache
 def paths() -> set[str]:
     """Return every path that the reference can have: modules, names, members, attributes."""
-    found = {module.__name__ for module in modules()} | {
-        f"ltr_metrics.{name}" for name in MODULES if not is_there(name)
-    }
+    found = {module.__name__ for module in modules()}
+    for module in itertools.filterfalse(is_there, MODULES):
+        found |= {f"ltr_metrics.{module}", *(f"ltr_metrics.{module}.{name}" for name in names_without_import(module))}
     for module in modules():
         for name in module.__all__:
             thing = getattr(module, name)
@@ -216,6 +219,13 @@ def paths() -> set[str]:
             if inspect.isclass(thing):
                 found |= {f"{module.__name__}.{name}.{member}" for member in attributes_of(thing)}
     return found
+
+
+def names_without_import(module: str) -> list[str]:
+    """Return ``__all__`` of a module whose host is not installed."""
+    tree = ast.parse((Path(ltr_metrics.__file__).parent / module / "__init__.py").read_text(encoding="utf-8"))
+    assigned = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
+    return list(ast.literal_eval(assigned["__all__"]))
 
 
 def faults_of_prose(of: Public) -> list[str]:
@@ -384,9 +394,16 @@ WORDING: dict[str, tuple[str, ...]] = {
 }
 
 
-def wordings(path: str) -> Iterator[tuple[str, str]]:
+def faults_of_wording(of: Public) -> list[str]:
+    """Return the shared parameters that are described in words of their own."""
+    return [
+        f"WORDING: {name} must begin like one of {WORDING[name]}. It begins {text[:80]!r}"
+        for name, text in shared_parameters(of)
+        if not text.startswith(WORDING[name])
+    ]
+
+
+def shared_parameters(of: Public) -> Iterator[tuple[str, str]]:
     """Yield the shared parameters of an object and their descriptions, each on one line."""
-    of = public()[path]
-    if not of.is_internal:
-        for names, _, text in sections(of)["Parameters"]:
-            yield from ((name, " ".join(text)) for name in names.split(", ") if name in WORDING)
+    for names, _, text in sections(of)["Parameters"]:
+        yield from ((name, " ".join(text)) for name in names.split(", ") if name in WORDING)

@@ -134,7 +134,7 @@ class Identification(Printed):
         asked = f"{self.metric} = {self.value:.15g} (within {self.tolerance:.2g})"
         unchanged = [name for one in self.matches if one.changed is None for name in one.conventions]
         if unchanged:
-            return f"{asked} is the value under {' and '.join(unchanged)}."
+            return f"{asked} is the value under {_listed(unchanged)}."
         if self.matches:
             return f"{asked} is the value of no convention, but of {len(self.matches)} with one changed choice."
         percent = any(abs(one.value - self.value / 100) <= self.tolerance / 100 for one in self.candidates)
@@ -279,6 +279,11 @@ def identify_convention_of(
         return not is_match, is_match and one.changed is not None, one.distance
 
     return Identification(name_of(metric), number, tolerance, tuple(sorted(candidates, key=order)), refused)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as in "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[float, float]:
