@@ -19,6 +19,8 @@ Each page is listed once, with its first sentence. The text of a page in Markdow
 `_sources/<page>.txt`, such as `_sources/index.md.txt`.
 """
 
+SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!al\.)\s+")
+
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", write_index)
@@ -46,7 +48,8 @@ def below(env: BuildEnvironment, docname: str) -> Iterator[str]:
 
 def line(app: Sphinx, docname: str) -> str:
     target = app.config.html_baseurl + app.builder.get_target_uri(docname)
-    return f"- [{title(app.env, docname)}]({target}): {first_sentence(app.env, docname)}\n"
+    summary = first_sentence(app.env, docname)
+    return f"- [{title(app.env, docname)}]({target})" + (f": {summary}\n" if summary else "\n")
 
 
 def title(env: BuildEnvironment, docname: str) -> str:
@@ -58,7 +61,7 @@ def first_sentence(env: BuildEnvironment, docname: str) -> str:
     paragraphs = env.get_doctree(docname).findall(nodes.paragraph)
     texts = (" ".join(node.astext().split()) for node in paragraphs if not in_note(node))
     text = next((text for text in texts if text), "")
-    return re.split(r"(?<=[.!?:])\s+(?=[A-Z`])", text, maxsplit=1)[0].rstrip(":")
+    return SENTENCE_END.split(text, maxsplit=1)[0].rstrip(":")
 
 
 def in_note(node: nodes.Node) -> bool:
