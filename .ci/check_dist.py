@@ -76,8 +76,9 @@ def main() -> None:
     (ROOT / "build" / "recipe.yaml").write_text(
         re.sub(r'sha256: "0{64}".*', f'sha256: "{digest}"', recipe), encoding="utf-8"
     )
-    print(f"{wheel.name}: {len(names)} files, {wheel.stat().st_size // 1024} kB. {len(names) - len(METADATA)} of them")
-    print(f"are the package. {sdist.name}: {len(in_sdist)} files, {sdist.stat().st_size // 1024} kB, sha256 {digest}")
+    n_modules = len(names) - len(METADATA)
+    print(f"{wheel.name}: {wheel.stat().st_size // 1024} kB, {n_modules} files of the package, {len(METADATA)} others")
+    print(f"{sdist.name}: {sdist.stat().st_size // 1024} kB, {len(in_sdist)} files, sha256 {digest}")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ extensions = [
     "references",
 ]
 exclude_patterns = ["_build", "gallery", "auto_gallery/*.ipynb"]
+smartquotes = False  # a quote may be part of a value, such as "exp"
 templates_path = ["_templates"]
 suppress_warnings = ["config.cache"]  # the gallery's order is a function, which Sphinx cannot cache
 

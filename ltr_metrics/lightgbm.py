@@ -91,11 +91,10 @@ def feval(
     ------
     LtrValueError, LtrTypeError
         At once: if two of the ``names`` are equal or end in the same word, or if ``names`` has an
-        unknown key.
-        In the first round: for a Dataset without ``group``, queries cut by a fold of ``lgb.cv`` or
-        by ``Dataset.subset``, a name that is in the history already, several predictions a row,
-        another host's data, and a metric that is undefined for all queries.
-        In any round: for NaN predictions.
+        unknown key. In the first round: for a Dataset without ``group``, queries cut by a fold of
+        ``lgb.cv`` or by ``Dataset.subset``, and a name that is in the history already. Also for
+        several predictions a row, another host's data, and a metric that is undefined for all
+        queries. In any round: for NaN predictions.
 
     See Also
     --------

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
 from sklearn.base import clone
 
 import ltr_metrics as ltr
+from fuzz.host_setups import Style, differs, draw_question
 from ltr_metrics.io import read_letor
 
 catboost = pytest.importorskip("catboost", reason="catboost is not installed")
@@ -50,9 +53,9 @@ def pools(split: tuple[Part, Part]) -> tuple[Pool, Pool]:
     return pool(train), pool(valid)
 
 
-def fit(metric: Any, train: Any, valid: Any, *, kind: Any = CatBoostRanker, given: Any = None, **settings: Any) -> Any:
+def fit(metric: Any, train: Any, valid: Any, *, kind: Any = CatBoostRanker, extra: Any = None, **settings: Any) -> Any:
     options = QUIET | {"iterations": ROUNDS, "learning_rate": 0.3, "loss_function": "YetiRank"} | settings
-    return kind(eval_metric=metric, **options).fit(train, eval_set=valid, **given or {})
+    return kind(eval_metric=metric, **options).fit(train, eval_set=valid, **extra or {})
 
 
 def history(model: Any, name: str, data: str = "validation") -> list[float]:
@@ -81,7 +84,7 @@ class TestValues:
     @pytest.mark.parametrize("loss", LOSSES)
     def test_early_stopping(self, loss: str, split: Any, pools: Any) -> None:
         full = scan(fit("NDCG", *pools, loss_function=loss, use_best_model=False), split[1], "mrr")
-        model = fit(EvalMetric("mrr", pools[1]), *pools, loss_function=loss, given={"early_stopping_rounds": 2})
+        model = fit(EvalMetric("mrr", pools[1]), *pools, loss_function=loss, extra={"early_stopping_rounds": 2})
         seen = history(model, "mrr")
         np.testing.assert_allclose(seen, full[: len(seen)], rtol=1e-12)
         best = int(np.argmax(seen))
@@ -168,7 +171,7 @@ class TestValues:
 
     def test_a_continued_training(self, split: Any, pools: Any) -> None:
         first = fit(EvalMetric("mrr", pools[1]), *pools, iterations=5, use_best_model=False)
-        both = fit(EvalMetric("mrr", pools[1]), *pools, iterations=5, use_best_model=False, given={"init_model": first})
+        both = fit(EvalMetric("mrr", pools[1]), *pools, iterations=5, use_best_model=False, extra={"init_model": first})
         expected = scan(both, split[1], "mrr")
         assert len(expected) == 10
         np.testing.assert_allclose(history(first, "mrr") + history(both, "mrr"), expected, rtol=1e-12)
@@ -235,6 +238,39 @@ class TestValues:
             np.testing.assert_allclose(log.values("validation", name), values, rtol=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ltr_metrics.errors.LtrWarning")
+@given(seed=st.integers(0, 2**32 - 1))
+def test_random_trainings(seed: int) -> None:
+    """Random data, metrics, policies, names and weights: the log has what `evaluate` returns."""
+    draw = np.random.default_rng(seed)
+    style = Style.draw(draw)
+    train, valid = style.part(draw, fewest_queries=4), style.part(draw)
+    weights = "row" if style.is_weighted else ""
+    question = draw_question(draw, [valid], weights, own_name="own {}")
+    pools = [Pool(part.X, part.y, group_id=part.qid, weight=part.row_weight) for part in (train, valid)]
+    bound = pools[1] if draw.random() < 0.5 else (valid.y, valid.qid)
+    loss = ["QueryRMSE", "RMSE"][int(draw.integers(2))]
+    try:
+        scores = list(
+            fit("NDCG", *pools, loss_function=loss, iterations=3, use_best_model=False).staged_predict(valid.X)
+        )
+    except CatBoostError:  # constant features or labels, weights that are all 0
+        reject()
+    log = ltr.PerQueryLog()
+    try:
+        metric = EvalMetric(question.given, bound, names=question.names, log=log, **question.policy)
+        model = fit(metric, *pools, loss_function=loss, iterations=3, use_best_model=False)
+    except (ltr.LtrError, CatBoostError):
+        assert any(question.is_refused(valid, score, weights) for score in scores)
+        return
+    expected = [question.evaluate(valid, score, weights) for score in scores]
+    for canonical, name in zip(question.canonical, question.names_in_log, strict=True):
+        assert not differs(log.values("validation", name), [result.per_query[canonical] for result in expected])
+    first = question.canonical[0]
+    assert not differs(history(model, question.names_in_log[0]), [result[first] for result in expected])
+
+
 class TestLog:
     def test_several_metrics(self, split: Any, pools: Any) -> None:
         log = ltr.PerQueryLog()
@@ -294,6 +330,13 @@ class TestCopies:
             again = unfitted.fit(pools[0], eval_set=pools[1])
             assert again.evals_result_ == model.evals_result_
 
+    def test_saved_models(self, pools: Any, tmp_path: Path) -> None:
+        model = fit(EvalMetric("mrr", pools[1]), *pools)
+        model.save_model(tmp_path / "model.cbm")
+        loaded = CatBoostRanker().load_model(tmp_path / "model.cbm")
+        np.testing.assert_array_equal(loaded.predict(pools[1]), model.predict(pools[1]))
+        assert loaded.get_all_params()["eval_metric"] == "PythonUserDefinedPerObject"
+
     def test_pickled_metric(self, pools: Any) -> None:
         metric = EvalMetric("err@10", pools[1])
         for copied in (pickle.loads(pickle.dumps(metric)), copy.copy(metric)):
@@ -332,7 +375,7 @@ class TestBadInput:
             (None, {}, "takes one custom metric"),
             ("mrr", {"ties": "docid"}, "no host passes to a metric"),
             ("mrr", {"log": []}, "log must be a PerQueryLog"),
-            ("mrr", {"names": {"mrr": "a\tb"}}, "printable characters alone"),
+            ("mrr", {"names": {"mrr": "a\tb"}}, "printable characters only"),
             ("mrr", {"names": {"mrr": "NDCG:top=10"}}, "is the name of one of CatBoost's own metrics"),
         ):
             with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
@@ -397,11 +440,11 @@ class TestBadInput:
                 loss_function="MultiClass",
             )  # fmt: skip
 
-    def test_where_it_cannot_work(self, split: Any, pools: Any) -> None:
+    def test_where_it_cannot_work(self, pools: Any, tmp_path: Path) -> None:
         metric = EvalMetric("mrr", pools[1])
         with pytest.raises(ltr.LtrValueError, match='on the CPU alone. Train with task_type="CPU"'):
             fit(metric, *pools, task_type="GPU")
-        settings = {"iterations": 2, "loss_function": "YetiRank", "logging_level": "Silent"}
+        settings = {"iterations": 2, "loss_function": "YetiRank", "logging_level": "Silent", "train_dir": str(tmp_path)}
         with pytest.raises(
             CatBoostError, match="catboost.cv and CatBoost's searches make validation sets of their own"
         ):
@@ -411,10 +454,12 @@ class TestBadInput:
         from ltr_metrics.lightgbm import feval
         from ltr_metrics.sklearn import make_scorer
 
-        for given in (feval("mrr"), make_scorer("mrr")):
-            given.no_jit = True  # CatBoost warns that there is nothing to compile
+        xgboost = pytest.importorskip("ltr_metrics.xgboost", reason="xgboost is not installed")
+        monitor = xgboost.Monitor("mrr", split[1][0], split[1][1], qid=split[1][2])
+        for other in (feval("mrr"), make_scorer("mrr"), monitor):
+            other.no_jit = True  # CatBoost warns that there is nothing to compile
             with pytest.raises(CatBoostError, match=r"takes ltr_metrics\.catboost\.EvalMetric"):
-                fit(given, *pools)
+                fit(other, *pools)
         lgb = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
         X, y, qid = split[1]
         data = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))

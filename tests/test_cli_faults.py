@@ -114,6 +114,7 @@ BAD = {
     "result cut off": (["compare", "--result", "a=part.parquet", *SAVED], "cannot be read as a saved result.*cut off"),
     "other options": (["compare", "--result", "a=worst.parquet", *SAVED], "ties='mean', the other models with ties='worst'"),
     "other queries": (["compare", "--result", "a=fewer.parquet", *SAVED], "different queries from the other models"),
+    "queries of a third kind": (["compare", *SAVED, "--queries", "all"], "Invalid value for '--queries'"),
     "result of other data": (["compare", "data.txt", "--scores", "a=1", "--zero-based", "--result", "r=fewer.parquet"], "different queries"),
     "lacks the metric": (["compare", *TXT, *SAVED, "--metrics", "mrr"], "lacks mrr; it has"),
     "data without a part": (["compare", "data.txt", *SAVED, "--result", "b=saved.parquet"], "so DATA are not used"),

@@ -545,3 +545,61 @@ def test_swapping_the_models_changes_the_sign_alone(seed: int, n_queries: int) -
         assert one.p_value == other.p_value
         assert (one.wins, one.losses) == (other.losses, other.wins)
         assert one.ci_low == pytest.approx(-other.ci_high, abs=1e-12)
+
+
+# -- the queries that all models have ----------------------------------------------------------------
+
+
+def test_common_queries_are_compared_as_if_the_others_had_not_been(case: Case) -> None:
+    live, new = case.evaluate("base"), case.evaluate("new")
+    kept = [qid for qid in live.qid.tolist() if qid not in (8, 30, 31)]
+    fewer, others = live.subset(live.qid[live.qid != 8]), new.subset(new.qid[(new.qid != 30) & (new.qid != 31)])
+    common = ltr.compare({"live": fewer, "new": others}, queries="common")
+    alone = ltr.compare({"live": live.subset(kept), "new": new.subset(kept)})
+    assert common.rows == alone.rows
+    assert sorted(common.qid.tolist()) == sorted(kept)
+    assert common.n_left_out == {"live": 2, "new": 1}
+    assert "Queries that not all models have are left out: 2 of live, 1 of new." in str(common)
+    assert common.to_dict()["n_left_out"] == {"live": 2, "new": 1}
+    with pytest.raises(ltr.LtrValueError, match='different queries.*queries="common"'):
+        ltr.compare({"live": fewer, "new": others})
+
+
+def test_without_a_difference_common_is_same(case: Case) -> None:
+    models = {"live": case.evaluate("base"), "new": case.models["new"]}
+    same = ltr.compare(models, case.y, qid=case.qid, metrics=METRICS)
+    common = ltr.compare(models, case.y, qid=case.qid, metrics=METRICS, queries="common")
+    assert same.rows == common.rows
+    assert (same.n_left_out, common.n_left_out) == ({}, {"live": 0, "new": 0})
+    assert str(common) == str(same)
+
+
+def test_scores_beside_a_result_of_fewer_queries_with_weights_clusters_and_segments(case: Case) -> None:
+    base = case.evaluate("base")
+    text = base.subset([str(qid) for qid in base.qid.tolist() if qid != 8])  # ids are the same as text
+    n, keep = base.n_queries, base.qid != 8
+    labels = {"query_weight": np.linspace(1, 2, n), "cluster": np.arange(n) // 2, "by": np.arange(n) % 2}
+    scores = {"live": text, "new": case.models["new"]}
+    common = ltr.compare(scores, case.y, qid=case.qid, metrics=METRICS, queries="common", **labels)
+    results = {"live": base.subset(base.qid[keep]), "new": case.evaluate("new").subset(base.qid[keep])}
+    alone = ltr.compare(results, metrics=METRICS, **{name: label[keep] for name, label in labels.items()})
+    assert common.rows == alone.rows
+    assert [part.rows for part in common.by.values()] == [part.rows for part in alone.by.values()]
+    assert common.by[0].n_left_out == {}
+
+
+def test_seeds_keep_the_queries_that_all_of_them_have(case: Case) -> None:
+    base, new = case.evaluate("base"), case.evaluate("new")
+    seeds = [new.subset(new.qid[:50]), new.subset(new.qid[10:])]
+    common = ltr.compare({"base": base, "new": seeds}, queries="common")
+    assert common.qid.tolist() == base.qid[10:50].tolist()
+    assert common.n_left_out == {"base": 40, "new": 30}
+
+
+def test_no_query_in_common(case: Case) -> None:
+    base = case.evaluate("base")
+    halves = {"live": base.subset(base.qid[:40]), "new": base.subset(base.qid[40:])}
+    with pytest.raises(ltr.LtrValueError, match="no query in common"):
+        ltr.compare(halves, queries="common")
+    with pytest.raises(ltr.LtrValueError, match="queries must be one of 'same', 'common'"):
+        ltr.compare(halves, queries="all")  # type: ignore[arg-type]

@@ -50,6 +50,7 @@ def steps_of(session: str) -> list[Step]:
                 command += next(lines)
             steps.append(Step(command.rstrip("\n"), ""))
         else:
+            assert steps, f"a session begins with a command, and not with {line!r}"
             steps[-1] = Step(steps[-1].command, steps[-1].output + line)
     return steps
 
@@ -63,7 +64,7 @@ def run(steps: list[Step], folder: Path, path: str) -> list[Step]:
         env=os.environ | {"PATH": path},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     outputs = done.stdout.split(END)

@@ -30,7 +30,7 @@ class MetricsTable(Directive):
             (code(info.name), codes(info.aliases), link_to(classes[info.name]), parameters_text(info), info.summary)
             for info in ltr.available_metrics()
         ]
-        return [table(("name", "further names", "class", "parameters", "value of one query"), rows)]
+        return [table(("name", "further names", "class", "parameters", "summary"), rows)]
 
 
 def code(text: str) -> nodes.literal:

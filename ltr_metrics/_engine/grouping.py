@@ -242,7 +242,7 @@ def qid_to_group(qid: Any) -> IntArray:
     Parameters
     ----------
     qid : array-like of shape (n_rows,)
-        One id per row. The rows of a query are consecutive.
+        One id per row, of any hashable type. The rows of a query are consecutive.
 
     Returns
     -------

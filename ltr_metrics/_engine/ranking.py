@@ -130,7 +130,7 @@ class Ranking(Cache):
 
     @classmethod
     def of_batch(cls, batch: Batch, parts: Sequence[FirstRanks]) -> Ranking:
-        """Concatenate the first ranks of a batch's blocks: one call of a metric then serves many queries.
+        """Concatenate the first ranks of a batch's blocks, so that one call serves many queries.
 
         The matrix is laid out by rank, which makes work that goes from rank to rank fast.
         """
@@ -313,7 +313,7 @@ class Ranking(Cache):
         return self._documents
 
     def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
-        """Return a value for each row of the input, by rank; the documents of a tie all have the tie's mean."""
+        """Return a value for each row of the input, by rank, averaged within each tie."""
         column = np.arange(depth)
         by_rank = values[self.documents.rows(np.arange(len(self.n_ranked))[:, None], column)]
         by_rank[column >= self.n_ranked[:, None]] = 0.0

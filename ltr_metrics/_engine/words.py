@@ -27,6 +27,7 @@ Graded = Literal["max"]
 Test = Literal["randomization", "t", "wilcoxon", "sign"]
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 CorrectionOver = Literal["models", "all"]
+QueriesOfComparison = Literal["same", "common"]
 Interval = Literal["wider", "bca", "percentile", "t"]
 Bootstrap = Literal["bca", "percentile"]
 

@@ -9,7 +9,8 @@ In each call an adapter does the following.
    the host's own gain first and passes it. `find_host_call` reads what a host does not pass.
 3. It finds the queries. If the host passes a data set, the adapter reads its labels, weights and
    query boundaries in each round, and `QueriesCache` lays them out once. If the host passes no
-   queries, the adapter takes the data in its own constructor, as ``xgboost.Monitor`` does.
+   queries, the adapter takes the data in its own constructor, as ``xgboost.Monitor`` and
+   ``catboost.EvalMetric`` do.
 4. It finds out which names the host's log has already, and calls `refuse_names_in_use`.
 5. It calls `HostMetrics.evaluate_round`, which requires one score a row, raises an error for an
    undefined mean, and records the values per query in the user's log.

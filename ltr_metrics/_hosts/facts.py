@@ -55,6 +55,11 @@ def wrong_host(rule: str, *arguments: Any) -> LtrTypeError:
     return LtrTypeError(f"{rule} Got {got}. Elsewhere: {'; '.join(HOST_ENTRY_POINTS.values())}.")
 
 
+def not_for_catboost(adapter: str) -> LtrTypeError:
+    """Return the error for an adapter of another host that CatBoost takes for a metric."""
+    return LtrTypeError(f"{adapter} is for another host. {HOST_ENTRY_POINTS['catboost Pool']}.")
+
+
 def _kind(value: Any) -> str:
     package, name = type(value).__module__.partition(".")[0], type(value).__name__
     if hasattr(value, "fit") or hasattr(value, "predict"):

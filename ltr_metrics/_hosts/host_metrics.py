@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, HostOfGain, NoRelevant, TiePolicy
-from ltr_metrics._hosts.facts import HOST_ENTRY_POINTS, HOSTS
+from ltr_metrics._hosts.facts import HOSTS, not_for_catboost
 from ltr_metrics._hosts.host_call import Gain
 from ltr_metrics._hosts.log_names import Names, names_in_log
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
@@ -164,7 +164,7 @@ class MetricFunction:
 
     def is_max_optimal(self) -> bool:
         """Raise an error: CatBoost calls this first of an object that it takes for a metric."""
-        raise LtrTypeError("This is a function for another host. " + HOST_ENTRY_POINTS["catboost Pool"] + ".")
+        raise not_for_catboost(type(self).__name__)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.metrics})"

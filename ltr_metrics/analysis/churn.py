@@ -133,7 +133,7 @@ class Churn(Printed):
         Returns
         -------
         dict
-            The parameters, the means, the counts, and the values per query.
+            The parameters, the counts, the means, and the values per query.
         """
         return {
             "k": self.k,

@@ -192,7 +192,7 @@ class Audit(Printed):
         Returns
         -------
         dict
-            ``data``, and ``models`` by name.
+            ``k``, ``data``, and ``models`` by name.
         """
         return {
             "k": self.k,

@@ -99,6 +99,22 @@ class Identification(Printed):
         Then follow the others, the nearest first.
     refused : dict of str to str
         The conventions that do not have this metric or do not accept these data, with the reason.
+
+    See Also
+    --------
+    identify_convention : Return one of these.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
+    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
+    >>> print(found.sentence)
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
+    >>> found.matches == found.candidates[: len(found.matches)]
+    True
+    >>> int(found.to_pandas()["matches"].sum()) == len(found.matches), found.to_dict()["metric"]
+    (True, 'ndcg@10')
     """
 
     metric: str
@@ -109,16 +125,16 @@ class Identification(Printed):
 
     @property
     def matches(self) -> tuple[CandidateConvention, ...]:
-        """The candidates within the tolerance."""
+        """Candidates within the tolerance, unchanged conventions first."""
         return tuple(one for one in self.candidates if one.distance <= self.tolerance)
 
     @property
     def sentence(self) -> str:
-        """The answer in words."""
+        """Description of the answer, in words."""
         asked = f"{self.metric} = {self.value:.15g} (within {self.tolerance:.2g})"
         unchanged = [name for one in self.matches if one.changed is None for name in one.conventions]
         if unchanged:
-            return f"{asked} is the value under {' and '.join(unchanged)}."
+            return f"{asked} is the value under {_listed(unchanged)}."
         if self.matches:
             return f"{asked} is the value of no convention, but of {len(self.matches)} with one changed choice."
         percent = any(abs(one.value - self.value / 100) <= self.tolerance / 100 for one in self.candidates)
@@ -126,12 +142,24 @@ class Identification(Printed):
         return f"{asked}: none within the tolerance.{hint}"
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a table with a row for each candidate: convention, changed, to, metric, value, distance, matches."""
+        """Return a table with one row per candidate, in their order.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are convention, changed, to, metric, value, distance and matches.
+        """
         rows = [dict(zip(COLUMNS, self._row(one), strict=True)) for one in self.candidates]
         return to_dataframe(rows, columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and strings, ready for JSON."""
+        """Return plain numbers and strings, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The fields by name, with the sentence.
+        """
         return {
             "metric": self.metric,
             "value": self.value,
@@ -147,7 +175,7 @@ class Identification(Printed):
         return ", ".join(one.conventions), one.changed, to, one.metric, one.value, one.distance, matches
 
     def printed_parts(self) -> list[str | Table | Note]:
-        """Return the sentence, a table of the first candidates, and the conventions that were refused."""
+        """Return the sentence, a table of the first candidates, and the refused conventions."""
         n_printed = max(PRINTED_ROWS, len(self.matches))
         rows = []
         for one in self.candidates[:n_printed]:
@@ -173,17 +201,21 @@ def identify_convention(
     tolerance: float | None = None,
     **data: Any,
 ) -> Identification:
-    """Find the conventions under which a metric has a given value, such as one that another tool printed.
+    """Find the conventions under which a metric has a value that another tool printed.
 
     The function evaluates the metric under every convention, and under every convention with one
-    choice changed: the order of ties, queries without a relevant document, the cutoff, and the
-    parameters of the metric, such as its gain. A change without any effect on these data is left
-    out.
+    choice changed. The choices are the order of ties, queries without a relevant document, the
+    cutoff, and the parameters of the metric, such as its gain. A change without any effect on these
+    data is left out.
 
     Parameters
     ----------
-    y_true, y_score
-        As for `ltr_metrics.evaluate`.
+    y_true : array-like of shape (n_rows,)
+        Grades, finite and not negative.
+    y_score : array-like of shape (n_rows,), or Positions
+        Scores; higher is better. Infinite scores rank first and last, and NaN is an
+        error. Or the position of each document in the ranking, as
+        `ltr_metrics.Positions`.
     metric : str, Metric or function
         One metric. Each convention completes a name. For a metric object only the choices that are
         changed differ from it.
@@ -198,6 +230,7 @@ def identify_convention(
     Returns
     -------
     Identification
+        All candidates, the matches first.
 
     Raises
     ------
@@ -246,6 +279,11 @@ def identify_convention_of(
         return not is_match, is_match and one.changed is not None, one.distance
 
     return Identification(name_of(metric), number, tolerance, tuple(sorted(candidates, key=order)), refused)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as in "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[float, float]:

@@ -204,7 +204,7 @@ class RankChanges(Printed):
         Returns
         -------
         pandas.DataFrame
-            The columns are row, qid, docid (if known), grade, rank_a, rank_b and change.
+            The columns are qid, docid (if known), row, grade, rank_a, rank_b and change.
         """
         columns = {"qid": self.qid, "docid": self.docid, "row": self.row, "grade": self.grade}
         columns |= {"rank_a": self.rank_a, "rank_b": self.rank_b, "change": self.change}

@@ -1,4 +1,4 @@
-"""CatBoost: `EvalMetric`, for ``eval_metric=`` of ``CatBoostRanker`` and CatBoost's other estimators.
+"""CatBoost: `EvalMetric`, for ``eval_metric=`` of CatBoost's estimators.
 
 CatBoost passes predictions, labels and weights to a custom metric, but no queries. So you bind an
 `EvalMetric` to the queries of the validation set when you create it.

@@ -29,7 +29,7 @@ class EvalMetric:
     CatBoost stops by it (``early_stopping_rounds``) and selects the best round by it
     (``use_best_model``). The other estimators of CatBoost that predict one score a row take it too.
 
-    CatBoost tells a custom metric nothing about queries. So an `EvalMetric` has the queries of the
+    CatBoost passes no queries to a custom metric. So an `EvalMetric` has the queries of the
     validation set, and recognises this set by its labels.
 
     - Pass the same validation set to ``fit(eval_set=...)``. If there are several evaluation sets,
@@ -50,18 +50,30 @@ class EvalMetric:
     Parameters
     ----------
     metrics : str, Metric, or several of them
-        Several require ``log``.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Several require ``log``.
     valid : catboost.Pool or tuple
         The validation set: a Pool with labels and ``group_id``, or the pair ``(y, qid)`` with one
         entry a row. A Pool keeps labels as float32. The pair keeps them as they are.
-    ties, no_relevant, convention
-        As for `ltr_metrics.evaluate`. ``convention="catboost"`` gives the values of CatBoost's own
-        metrics.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
+        ``"catboost"`` gives the values of CatBoost's own metrics.
     log : PerQueryLog, optional
-        Records the values per query of every round, under the name ``"validation"`` or the Pool.
+        Records the values per query of every round. They are under the name ``"validation"`` or the
+        Pool.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in CatBoost's log, as for `ltr_metrics.lightgbm.feval`. A name must not be that of one
-        of CatBoost's metrics.
+        Names in CatBoost's log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you
+        typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping
+        gives names of your own, such as ``{"ndcg@10": "val ndcg"}``. Its keys are metrics as you
+        asked for them, or canonical names. A name must not be that of one of CatBoost's metrics.
 
     Raises
     ------
@@ -130,7 +142,7 @@ class EvalMetric:
                 f"CatBoost takes one custom metric and would log {names_in_log[0]} alone. Pass one metric, or "
                 "log=PerQueryLog() for the values of all."
             )
-        self.valid = ValidationSet(valid)
+        self.valid = valid if isinstance(valid, ValidationSet) else ValidationSet(valid)
         self._training: Training | None = None
         _name_class(self, type(self))
 
@@ -198,7 +210,7 @@ def _refuse_unusable_names(names: Sequence[str]) -> None:
     for name in names:
         if not name.isprintable():
             raise LtrValueError(
-                f"CatBoost writes names of metrics into its log files, so they must have printable characters alone. "
+                "CatBoost writes names of metrics into its log files, so they must have printable characters only. "
                 f"Got {name!r}."
             )
         if hasattr(catboost.metrics, name.partition(":")[0]):

@@ -1,4 +1,4 @@
-"""What CatBoost is doing when it calls a metric. It does not pass it, so we read it from its frames."""
+"""The training in which CatBoost calls a metric. CatBoost does not pass it, so we read its frames."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Training:
         if address != self._address:
             raise LtrValueError(
                 "The learn set has the same labels as the validation set, in the same order, and CatBoost does not say "
-                "which of them it evaluates. Evaluate it on other queries than those of the training. "
+                "which of them it evaluates. Create EvalMetric with queries that are not in the training. "
                 f"{EVALUATE_LATER}"
             )
         return self._queries

@@ -72,6 +72,7 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
     options.DATA,
     options.METRICS,
     options.COMPARISON,
+    options.COMMON_QUERIES,
     options.GATE,
     options.output_options(*RENDERERS),
 )

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from ltr_metrics._engine.words import Topics
-from ltr_metrics.analysis.comparison.settings import CORRECTION_OVER
+from ltr_metrics.analysis.comparison.settings import CORRECTION_OVER, QUERIES
 from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
@@ -19,6 +19,7 @@ from ltr_metrics.metrics.requests import DEFAULT_METRICS
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OR_STANDARD_INPUT = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
 ORDER = "ltr_metrics.order"  # key in the context: options in the order of the command line
+COMMON = "queries"  # an option of compare alone
 CONVENTION_NAMES = ", ".join(CONVENTIONS)
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -299,6 +300,15 @@ COMPARISON = (
         default=0,
     ),
 )
+COMMON_QUERIES = (
+    _comparison(
+        "--queries",
+        "Compare the same queries, and stop if results have different ones, or the queries that all models have in "
+        "common.",
+        type=click.Choice(QUERIES),
+        default="same",
+    ),
+)
 GATE = (
     _gate(
         "--gate rules",
@@ -376,7 +386,7 @@ def output_options(*formats: str) -> tuple[Decorator, ...]:
 def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
     names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
-    return {name: arguments[name] for name in names}
+    return {name: arguments[name] for name in (*names, *[COMMON] * (COMMON in arguments))}
 
 
 def policy(arguments: Mapping[str, Any]) -> dict[str, Any]:

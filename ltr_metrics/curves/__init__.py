@@ -60,17 +60,21 @@ def learning_curve(
         LightGBM's ``Booster``, ``LGBMRanker`` or ``LGBMRegressor``; XGBoost's ``Booster``,
         ``XGBRanker`` or ``XGBRegressor``; a model of CatBoost. A `ltr_metrics.sklearn.QueryRanker`,
         a pipeline or a search that ends in one of them. The path of a model file, or what
-        `ltr_metrics.io.models.load_model` returned.
+        ``ltr_metrics.io.models.load_model`` returned.
     X : array, sparse matrix or data frame of shape (n_rows, n_features)
-        As for the model's ``predict``. XGBoost's ``DMatrix`` and CatBoost's ``Pool`` are accepted.
+        Features, as for the model's ``predict``. XGBoost's ``DMatrix`` and CatBoost's ``Pool`` are
+        accepted.
     y : array-like of shape (n_rows,)
-        Grades.
-    qid, group, query_weight, sample_weight, docid, retrieved, judged, unjudged, columns
-        As for `ltr_metrics.Queries`. A ``QueryRanker`` also takes the queries from the column of X
-        that it was fitted with.
-    metrics, ties, no_relevant, convention, n_threads
-        As for `ltr_metrics.evaluate`. The gain is that of the name or of the convention, and not
-        the training's own ``label_gain`` or ``ndcg_exp_gain``.
+        Grades, finite and not negative.
+    qid : array-like of shape (n_rows,), optional
+        One id per row, in any order, of any hashable type. Exactly one of ``qid`` and ``group`` is
+        required, except that a ``QueryRanker`` also takes the queries from the column of X that it
+        was fitted with.
+    group : array-like of int, optional
+        Sizes of the queries, whose rows are consecutive.
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
+        of ndcg@10, map, mrr and err@10 that the convention has.
     every : int, default 1
         Evaluate after ``every`` rounds, 2 * ``every`` rounds, and so on, and after the last round.
         The values of these rounds do not depend on it.
@@ -80,6 +84,44 @@ def learning_curve(
         Scores that the training started from: LightGBM's ``init_score``, XGBoost's
         ``base_margin``, CatBoost's ``baseline``. No model holds them. Without them, the curve is
         that of the trees alone, which is also what ``predict`` returns.
+    ties : {"mean", "stable", "worst", "best", "docid"}, optional
+        Treatment of tied scores: the expected value over all orders of the tied
+        documents (default), input order, lower or higher grade first, or descending
+        document id.
+    no_relevant : {"skip", "drop", "error"} or float, optional
+        Treatment of a query on which a metric is undefined. "skip" (default) leaves it
+        out of that metric's mean. "drop" leaves a query whose grades are all 0 out of
+        every mean. "error" raises an error. A number is the metric's value for the
+        query.
+    convention : str or Convention, optional
+        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``. The
+        gain is that of the name or of the convention, and not the training's own ``label_gain`` or
+        ``ndcg_exp_gain``.
+    query_weight : array-like of shape (n_queries,) or mapping, optional
+        One weight per query, in order of first appearance, or by qid. The ids of a
+        mapping may have another type: they are the same if they have the same text.
+    sample_weight : array-like of shape (n_rows,), optional
+        One weight per row; a query's weight is the mean of its row weights.
+    docid : array-like of shape (n_rows,), optional
+        Document ids, for ``ties="docid"``.
+    retrieved : array-like of bool of shape (n_rows,), optional
+        False for a document that is judged but has no rank. It counts as a relevant
+        document and in the ideal ranking.
+    judged : array-like of bool of shape (n_rows,), optional
+        False for an unjudged document. Its label must not be above 0 (NaN is accepted)
+        and counts as 0. By default all documents are judged.
+    unjudged : {"zero", "drop"}, optional
+        Treatment of unjudged documents: grade 0 (default), or removal from the ranking,
+        which leaves the condensed list.
+    columns : mapping of str to array-like of shape (n_rows,), optional
+        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. A DataFrame is
+        accepted.
+    n_threads : int, optional
+        Maximum number of threads. One thread is used per 500,000 rows, and never more
+        than the CPUs available to the process. The default is one thread in a worker (a
+        thread, or a process that multiprocessing or joblib started), and otherwise at
+        most ``OMP_NUM_THREADS``. The values do not depend on it. A metric of your own
+        may be called from several threads at once.
     progress : bool, default False
         Show a progress bar, which needs tqdm.
 
@@ -95,10 +137,16 @@ def learning_curve(
     LtrValueError, LtrTypeError
         As for `ltr_metrics.evaluate`. Also if the model is not fitted, is of another library, gives
         several scores per row, or was trained on other features. Boosters without rounds of their
-        own are refused: ``dart`` rescales the trees of earlier rounds, so no prefix of the final
-        trees is the model of that round, and XGBoost's ``gblinear`` has one linear model.
+        own are refused. ``dart`` rescales the trees of earlier rounds, so no prefix of the final
+        trees is the model of that round. XGBoost's ``gblinear`` has one linear model.
     MissingExtraError
         If the host of a model file, or tqdm for ``progress``, is not installed.
+
+    See Also
+    --------
+    ltr_metrics.lightgbm.feval : Record a log during the training, with LightGBM.
+    ltr_metrics.xgboost.Monitor : Record a log during the training, with XGBoost.
+    ltr_metrics.report.LearningCurveDisplay : A figure of the result.
 
     Notes
     -----
@@ -108,11 +156,6 @@ def learning_curve(
     holds are evaluated, also those after ``best_iteration``. LightGBM and CatBoost drop these at
     the end of the training, unless you pass ``keep_training_booster=True`` to ``lgb.train`` or
     ``use_best_model=False`` to CatBoost.
-
-    See Also
-    --------
-    ltr_metrics.lightgbm.feval, ltr_metrics.xgboost.Monitor : record a log during the training.
-    ltr_metrics.report.LearningCurveDisplay : a figure of the result.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def evaluate(
     """Evaluate rows in the partitions of Dask, to the last digit or two as on one machine.
 
     Nothing is computed at once. When you first use the result, each partition is evaluated once, on
-    the worker that has it, by Dask's current scheduler: a cluster if there is a ``Client``, or
+    the worker that has it. Dask's current scheduler does so: a cluster if there is a ``Client``, or
     threads or processes of this machine. The values of the queries stay there. For the means, only
     sums come to this process, and 8 bytes per query to find queries that were cut. Everything else
     (``per_query``, ``qid``, ``save``, a comparison) brings the values of every query here.
@@ -51,11 +51,11 @@ def evaluate(
     Parameters
     ----------
     frame : dask DataFrame or None
-        None if label, score and qid are Series or arrays.
+        The rows. None if label, score and qid are Series or arrays.
     label, score, qid : str, dask Series or dask array
-        Grades, scores and query ids: the name of a column (or of the index), or one entry a row in
-        the partitions (chunks) of the frame, such as ``score=ranker.predict(X)`` of
-        ``DaskLGBMRanker`` and ``DaskXGBRanker``.
+        Grades, scores and query ids. Each is the name of a column (or of the index), or has one
+        entry a row in the partitions (chunks) of the frame. For example,
+        ``score=ranker.predict(X)`` of ``DaskLGBMRanker`` and ``DaskXGBRanker``.
     metrics : str, Metric, or several of them, optional
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
         of ndcg@10, map, mrr and err@10 that the convention has.
@@ -148,11 +148,11 @@ def evaluate_scores(
     Parameters
     ----------
     frame : dask DataFrame or None
-        None if labels, scores and query ids are Series or arrays.
+        The rows. None if labels, scores and query ids are Series or arrays.
     scores : mapping of str to str, dask Series or dask array
         The scores, by name.
     label, qid : str, dask Series or dask array
-        Grades and query ids, as for `evaluate`.
+        Grades, scores and query ids, as for `evaluate`.
     metrics : str, Metric, or several of them, optional
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
         of ndcg@10, map, mrr and err@10 that the convention has.

@@ -263,10 +263,10 @@ def evaluate(
     Warns
     -----
     LtrWarning
-        If ``y_true`` and ``y_score`` look swapped: the labels have at least eight different values
-        that are not whole numbers, more than half as many as rows, and the scores are whole numbers
-        from 0 to at most 30, of which a quarter repeat a score of their query. Fractional labels,
-        such as click rates, cause no warning with the scores of a model.
+        If ``y_true`` and ``y_score`` look swapped. The labels then have at least eight different
+        values that are not whole numbers, more than half as many as rows. The scores are whole
+        numbers from 0 to at most 30, of which a quarter repeat a score of their query. Fractional
+        labels, such as click rates, cause no warning with the scores of a model.
 
     See Also
     --------

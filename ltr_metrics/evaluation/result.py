@@ -78,8 +78,8 @@ class Evaluation(Printed, Mapping[str, float]):
     >>> import ltr_metrics as ltr
     >>> y, s, qid = [1, 0, 0, 2, 0, 0], [0.2, 0.8, 0.1, 0.7, 0.9, 0.3], [7, 7, 8, 8, 9, 9]
     >>> result = ltr.evaluate(y, s, qid=qid, metrics=["mrr", "ndcg@10"], by=["de", "fr", "fr"])
-    >>> result["mrr"], result.mean
-    (0.75, {'mrr': 0.75, 'ndcg_exp@10': 0.8154648767857288})
+    >>> result["mrr"], round(result.mean["ndcg@10"], 4), result.standard_error["mrr"]
+    (0.75, 0.8155, 0.25)
     >>> result.per_query["mrr"], result.n_undefined["mrr"]
     (array([0.5, 1. , nan]), 1)
     >>> result.n_queries, result.qid, result.n_documents, result.is_weighted
@@ -141,8 +141,8 @@ class Evaluation(Printed, Mapping[str, float]):
 
         .. math:: SE = \frac{1}{\sum_i w_i} \sqrt{\frac{n}{n-1} \sum_i w_i^2 (x_i - m)^2}
 
-        which is :math:`s / \sqrt{n}` without weights. A query that is left out of the mean, or whose
-        weight is 0, does not count.
+        which is :math:`s / \sqrt{n}` without weights. A query that is left out of the mean, or
+        whose weight is 0, does not count.
         """
         errors = {name: standard_error(values, self.weight) for name, values in self.per_query.items()}
         return ByMetric(errors, self.per_query.asked)

@@ -88,7 +88,7 @@ def load_result(path: str | os.PathLike[str]) -> Evaluation:
     Parameters
     ----------
     path : path
-        The file.
+        The file to read.
 
     Returns
     -------

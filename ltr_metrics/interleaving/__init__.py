@@ -1,4 +1,4 @@
-"""Online evaluation by interleaving: mix the rankings of several rankers, and compare them by clicks."""
+"""Online evaluation by interleaving: mix several rankings, and compare rankers by clicks."""
 
 from ltr_metrics.interleaving.balanced import Balanced
 from ltr_metrics.interleaving.clicks import ClickModel

@@ -266,7 +266,7 @@ class ClickModel:
         Returns
         -------
         ClickModel
-            The estimates, which users who examine every slot are assumed to follow.
+            The estimated model. Its users examine every slot that they reach.
 
         Raises
         ------

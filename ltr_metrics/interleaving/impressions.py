@@ -57,8 +57,8 @@ class Impression:
     Raises
     ------
     LtrValueError, LtrTypeError
-        If nothing was shown, if neither rankings nor teams are known, if a click is not a slot of
-        the list, or if ``length`` is less than the number of documents shown.
+        If nothing was shown, if neither rankings nor teams are known, or if a click is not a slot
+        of the list. Also if ``length`` is less than the number of documents shown.
 
     See Also
     --------

@@ -106,8 +106,8 @@ class Method(ABC):
         Parameters
         ----------
         random_state : int, numpy.random.Generator or None
-            A seed gives the same list each time. A generator is drawn from. None gives a different
-            list each time.
+            Random seed. The same seed gives the same list each time. A generator is drawn from.
+            None gives a different list each time.
 
         Returns
         -------

@@ -18,7 +18,7 @@ ZERO_PROBABILITY = 1e-12  # a smaller probability is rounding error
 
 
 class Optimized(Method):
-    """Optimized interleaving: fair probabilities of lists that distinguish the rankers best.
+    r"""Optimized interleaving: fair probabilities of lists that distinguish the rankers best.
 
     The lists are those in which each next document is the best unlisted one of some ranking. A
     ranker's credit is the sum of 1 / rank or -rank over the clicked documents, by its own ranks. A
@@ -26,15 +26,17 @@ class Optimized(Method):
 
     The probabilities p of the lists solve a linear program. They are unbiased: for k = 1, 2, ...,
     the expected credit for clicks on the first k documents is the same for all rankers. Among such
-    p, they minimise the expected variance between the rankers::
+    p, they minimise the expected variance between the rankers,
 
-        sum over lists of p(list) * sum over rankers of (c - mean of c over the rankers)^2
-        c = sum over slots x = 1, 2, ... of credit(document at x) / x
+    .. math:: \sum_{L} p(L) \sum_{r} \left( c_r(L) - \bar{c}(L) \right)^2,
+        \quad c_r(L) = \sum_{x} \frac{credit_r(L_x)}{x},
 
-    (Two rankings: Radlinski and Craswell, WSDM 2013; several: Schuth et al., CIKM 2014.) If no p is
-    unbiased, p has the smallest possible bias and the smallest variance at that bias, and a warning
-    is given. Pairs of rankings of unequal lengths often have no unbiased p, whatever the lists, and
-    neither do most sets of five rankings.
+    where L is a list, :math:`L_x` its document at slot x, r a ranker, and :math:`\bar{c}` the mean
+    over the rankers.
+
+    If no p is unbiased, p has the smallest possible bias and the smallest variance at that bias,
+    and a warning is given. Pairs of rankings of unequal lengths often have no unbiased p, whatever
+    the lists, and neither do most sets of five rankings.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ class Optimized(Method):
         default takes 0.4 s and 10,000 lists take 2.5 s. The time grows faster than the length of
         the lists.
     random_state : int, numpy.random.Generator or None
-        The seed for drawing lists if there are more than ``max_lists``.
+        Random seed. It draws the lists if there are more than ``max_lists``.
 
     Attributes
     ----------
@@ -77,6 +79,12 @@ class Optimized(Method):
     See Also
     --------
     Method : What all methods have in common.
+
+    References
+    ----------
+    Two rankings: Radlinski & Craswell, Optimized interleaving for online retrieval evaluation, WSDM
+    2013. Several: Schuth, Sietsma, Whiteson, Lefortier & de Rijke, Multileaved comparisons for fast
+    online evaluation, CIKM 2014.
 
     Examples
     --------

@@ -155,9 +155,10 @@ class Outcome(Printed):
         Returns
         -------
         pandas.DataFrame
-            The columns are model, other, impressions; wins, ties, losses and preference of
-            ``model`` against ``other``; win_share with its limits win_share_low and win_share_high,
-            and p_wins; credit_difference with its limits credit_low and credit_high, and p_credit.
+            The columns are model, other, impressions, and wins, ties, losses and preference of
+            ``model`` against ``other``. Then come win_share with its limits win_share_low and
+            win_share_high, and p_wins. The last are credit_difference with its limits credit_low
+            and credit_high, and p_credit.
 
         Notes
         -----
@@ -239,8 +240,9 @@ class Outcome(Printed):
         Raises
         ------
         LtrValueError, LtrTypeError
-            If neither or both of ``metric`` and ``truth`` are given, if a metric is given for
-            logged impressions, if a model has no number, or if ``impressions`` is not a checkpoint.
+            If neither or both of ``metric`` and ``truth`` are given, or if a metric is given for
+            logged impressions. Also if a model has no number, or if ``impressions`` is not a
+            checkpoint.
         """
         index = len(self.checkpoints) - 1 if impressions is None else self._checkpoint_index(impressions)
         return float(self.errors(metric, truth=truth, by=by)[1][index])

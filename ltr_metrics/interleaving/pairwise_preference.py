@@ -19,25 +19,26 @@ MIN_PROBABILITY = 1e-150  # the square of the inverse of a smaller one overflows
 
 
 class PairwisePreference(Method):
-    """Pairwise Preference Multileaving: clicks express preferences between pairs of documents.
+    r"""Pairwise Preference Multileaving: clicks express preferences between pairs of documents.
 
     The document at slot x, counted from 1, is drawn uniformly from those in the top x of any
-    ranking that are not in the list yet. A ranker's credit is the sum of phi over the pairs (i, j)
-    of documents in the list such that the clicks prefer i to j. Let top(d) be the best rank of d in
-    any ranking, r = max(top(i), top(j)), and n_x the number of documents that slot x was drawn
-    from::
+    ranking that are not in the list yet. A ranker's credit is the sum of :math:`\phi` over the
+    pairs (i, j) of documents in the list such that the clicks prefer i to j. Let top(d) be the best
+    rank of d in any ranking, :math:`r = \max(top(i), top(j))`, and :math:`n_x` the number of
+    documents that slot x was drawn from:
 
-        phi = 0                        if i or j is above slot r, where the other could not have
-        been
-              +1 / P                   if the ranker has i above j -1 / P                   if it
-              has j above i 0                        if it has neither (a document that it lacks is
-              below all others)
-        P   = product of 1 - 1 / n_x   for x = min(top(i), top(j)) .. r - 1
+    .. math:: \phi = \begin{cases}
+        0 & \text{if i or j is above slot r} \\
+        +1 / P & \text{if the ranker has i above j} \\
+        -1 / P & \text{if it has j above i} \\
+        0 & \text{if it has neither}
+        \end{cases}
+        \qquad P = \prod_{x = \min(top(i), top(j))}^{r - 1} \left( 1 - \frac{1}{n_x} \right)
 
-    P is the probability that neither document is above slot r. So if clicks ignore the documents,
-    the expected credit of every ranker is 0. This does not mean that all rankers win equally often.
-    A document that all rankings have below rank x is never in the first x slots (Oosterhuis and de
-    Rijke, CIKM 2017).
+    Above slot r, the other document could not have been. A document that a ranker lacks is below
+    all others. P is the probability that neither document is above slot r. So if clicks ignore the
+    documents, the expected credit of every ranker is 0. This does not mean that all rankers win
+    equally often. A document that all rankings have below rank x is never in the first x slots.
 
     Parameters
     ----------
@@ -50,9 +51,9 @@ class PairwisePreference(Method):
         The preferences that clicks express. "joachims", as in the paper: a clicked document is
         preferred to every unclicked one above it, and to the one directly below it if that is
         unclicked (Joachims, KDD 2002). "authors", as in the authors' experiments: a clicked
-        document is preferred to every unclicked one, down to the one below the last click, and the
-        credit is divided by the number of pairs that the first rule for phi does not exclude. The
-        expected credit under clicks that ignore the documents is then not exactly 0.
+        document is preferred to every unclicked one, down to the one below the last click. The
+        credit is then divided by the number of pairs that the first case of :math:`\phi` does not
+        exclude. The expected credit under clicks that ignore the documents is then not exactly 0.
 
     Raises
     ------
@@ -63,6 +64,11 @@ class PairwisePreference(Method):
     --------
     Method : What all methods have in common.
     simulate : Compare rankers with simulated users.
+
+    References
+    ----------
+    Oosterhuis & de Rijke, Sensitive and scalable online evaluation with theoretical guarantees,
+    CIKM 2017.
 
     Examples
     --------

@@ -19,18 +19,16 @@ MAX_TAU = 1e300  # log weights overflow beyond it; much smaller values already d
 
 
 class Probabilistic(Method):
-    """Probabilistic interleaving: for each slot a random ranker draws a document, by rank.
+    r"""Probabilistic interleaving: for each slot a random ranker draws a document, by rank.
 
     A ranker draws the document d from D, its documents that are not in the list yet, with
-    probability::
+    probability
 
-        P(d) = rank(d)^-tau / sum over D of rank^-tau
+    .. math:: P(d) = \frac{rank(d)^{-\tau}}{\sum_{e \in D} rank(e)^{-\tau}}
 
     and a ranker without such documents is skipped. A ranker's credit is the expected number of
     clicked documents that it has drawn, given the list. The expectation is exact, over all
-    sequences of draws that give the list, and does not depend on the actual draws (several rankers:
-    Schuth et al., SIGIR 2015; two rankers: Hofmann, Whiteson and de Rijke, CIKM 2011, who use the
-    expected winner instead).
+    sequences of draws that give the list, and does not depend on the actual draws.
 
     Parameters
     ----------
@@ -56,6 +54,12 @@ class Probabilistic(Method):
     See Also
     --------
     Method : What all methods have in common.
+
+    References
+    ----------
+    Several rankers: Schuth et al., Probabilistic multileave for online retrieval evaluation, SIGIR
+    2015. Two rankers: Hofmann, Whiteson & de Rijke, A probabilistic method for inferring
+    preferences from clicks, CIKM 2011, who use the expected winner instead.
 
     Examples
     --------

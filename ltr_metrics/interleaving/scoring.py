@@ -43,7 +43,7 @@ def score(
     Parameters
     ----------
     impressions : iterable of Impression, or path
-        The path of a log is read like in `read_impressions`.
+        The impressions, or the path of a log, as for `read_impressions`.
     method : {"ppm", "team_draft", "balanced", "probabilistic", "optimized"}
         The method that mixed the lists. Most lists of one method could also come from another,
         whose credit would be wrong. So an error is raised if an impression names another method, or
@@ -52,7 +52,7 @@ def score(
         Names of the models, in the order of the outcome. Default: the order of the first
         impression's rankings. Required if it has none.
     rule : {"own", "clicks"}
-        See `Method.credit`.
+        The rule of credit, as for `Method.credit`.
     **options
         Options of the method, such as ``pairs`` of `PairwisePreference`.
 

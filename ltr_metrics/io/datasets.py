@@ -48,7 +48,7 @@ def make_ranking(
     n_queries : int, default 200
         Number of queries.
     n_features : int, default 20
-        At least 3.
+        Number of features, at least 3.
     documents : float, default 40
         Median number of documents of a query, at least 1.
     no_relevant : float, default 0.1
@@ -121,7 +121,7 @@ def train_test_split(
     X : array, sparse matrix or data frame with one row per document
         Features.
     y : array-like of shape (n_rows,)
-        Grades.
+        Grades, finite and not negative.
     qid : array-like of shape (n_rows,)
         One id per row, in any order, of any hashable type.
     test_size : float, default 0.2

@@ -74,9 +74,9 @@ def read_letor(
     r"""Read LETOR or svmlight files, one after the other.
 
     Compressed files (``.gz``, ``.xz``, ``.bz2``), CRLF, blank lines and comments are accepted.
-    Feature numbers may be unsorted; if one is repeated, the last value counts. If the lines have
-    no ``qid:``, the query sizes are read from the file that LightGBM and XGBoost look for: the
-    same name with ``.query`` or ``.group`` added (``rank.test.query`` for ``rank.test.xz``).
+    Feature numbers may be unsorted; if one is repeated, the last value counts. If the lines have no
+    ``qid:``, the query sizes are read from the file that LightGBM and XGBoost look for. It has the
+    same name with ``.query`` or ``.group`` added, such as ``rank.test.query`` for ``rank.test.xz``.
 
     Parameters
     ----------

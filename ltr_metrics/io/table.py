@@ -61,7 +61,7 @@ def read_table(
     Returns
     -------
     pandas.DataFrame
-        The columns that were asked for and all others, one row per document.
+        All columns of the files, one row per document.
 
     Raises
     ------

@@ -123,9 +123,9 @@ def read_trec(qrels: PathLike, run: PathLike, *, topics: Topics = "both") -> Tre
     ------
     LtrValueError
         With file and line, if a line has too few fields (or, in the qrels, too many), a grade is
-        not a finite number, a score is not a number, an id is not UTF-8, or a docno is repeated in
-        a topic. Also if a file has no lines, or the two files have no topic in common (with
-        ``topics="both"``).
+        not finite, or a score is not a number. Also if an id is not UTF-8, a docno is repeated in a
+        topic, or a file has no lines. With ``topics="both"``, if the two files have no topic in
+        common.
     FileNotFoundError
         If there is no such file.
 

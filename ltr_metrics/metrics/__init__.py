@@ -1,4 +1,4 @@
-"""The metrics: one short file for each family. `names.py` is their register."""
+"""The metrics: one short file for each family. ``names.py`` is their register."""
 
 from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric

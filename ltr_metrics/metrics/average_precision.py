@@ -35,9 +35,10 @@ class MAP(BinaryMetric, RankMetric):
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
     denominator : {"min", "relevant", "cutoff", "hits"}, default "min"
-        The denominator D: min(R, k) (LightGBM, XGBoost, CatBoost), R (trec_eval), k (needs a
-        cutoff), or the number of relevant documents among the first k, with value 0 if there is
-        none. Without a cutoff, "min" and "relevant" are the same.
+        The denominator D. "min" is min(R, k), as in LightGBM, XGBoost and CatBoost. "relevant" is
+        R, as in trec_eval. "cutoff" is k, and needs a cutoff. "hits" is the number of relevant
+        documents among the first k, with value 0 if there is none. Without a cutoff, "min" and
+        "relevant" are the same.
 
     Raises
     ------

@@ -140,9 +140,10 @@ class PFound(CascadeMetric):
     p_break : float, default 0.15
         Probability that the user gives up after a document, from 0 to below 1.
     p_rel : {"label", "yandex", "exp"} or sequence of float, default "label"
-        How a label becomes the probability that the document is relevant to the user: the label
-        itself, which must be between 0 and 1; Yandex's table 0, .07, .14, .41, .61 for the grades 0
-        to 4; the mapping of ERR; or a table by whole grades.
+        How a label becomes the probability that the document is relevant to the user. "label" is
+        the label itself, which must be between 0 and 1. "yandex" is Yandex's table: 0, .07, .14,
+        .41, .61 for the grades 0 to 4. "exp" is the mapping of ERR. A sequence is a table by whole
+        grades.
     max_grade : float, default 4
         The highest grade of the scale, for ``p_rel="exp"``.
 

@@ -30,7 +30,7 @@ class FunctionMetric(Metric):
 
     Raises
     ------
-    LtrTypeError
+    LtrValueError, LtrTypeError
         If the function has no name, as a lambda has none.
         On evaluation: if it does not return one number per query.
 

@@ -60,6 +60,12 @@ class GainMetric(Metric):
         -------
         ndarray of float64 of shape (n_grades,)
             The gain of each distinct grade, in ascending order of the grades.
+
+        Raises
+        ------
+        LtrValueError
+            If a function of your own returns another number of gains, a grade is not in the table,
+            or a gain overflows float64.
         """
         grades = queries.grades
         if self.gain == "exp":

@@ -39,7 +39,7 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     rel : float or str, optional
         Lowest grade of a relevant document; None means 1. See `Precision`.
     gain : {"linear", "exp"}, sequence of float, or callable, default "linear"
-        As for `DCG`. It must not be negative, nor fall as the grade rises.
+        Gain of a grade, as for `DCG`. It must not be negative, nor fall as the grade rises.
     beta : float, default 1
         Weight of the gains, at least 0. With large values the rank counts less.
 

@@ -131,7 +131,7 @@ class MeanOf(ColumnMetric, MeanOverTop):
 
 @dataclass(frozen=True, kw_only=True)
 class SumOf(ColumnMetric):
-    r"""Sum of a further column over the first k documents, in the column's own unit, such as revenue.
+    r"""Sum of a further column over the first k documents, such as revenue, in the column's unit.
 
     .. math:: \sum_{i=1}^{\min(k, n)} c_i
 
@@ -140,10 +140,10 @@ class SumOf(ColumnMetric):
 
     Parameters
     ----------
-    column : str
-        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
     k : int, optional
         Cutoff; None is the whole list.
+    column : str
+        Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
 
     Raises
     ------

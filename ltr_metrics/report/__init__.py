@@ -1,4 +1,4 @@
-"""The report after training: `summarize` returns a plain dict, which the renderers display, and figures."""
+"""The report after training: `summarize` returns plain data, which the renderers display."""
 
 from ltr_metrics.report.csv import spreadsheet_safe
 from ltr_metrics.report.figures import Figure, figures_of

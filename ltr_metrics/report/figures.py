@@ -61,8 +61,9 @@ class Figure:
 def figures_of(report: Report) -> list[Figure]:
     """Return the figures for which a report has data.
 
-    These are: the differences in all metrics; each metric over the cutoff; for each model, the
-    differences of the queries in the first metric; that metric by segment; the learning curves.
+    These are the differences in all metrics, each metric over the cutoff, and for each model the
+    differences of the queries in the first metric. Then come that metric by segment, and the
+    learning curves.
 
     Parameters
     ----------

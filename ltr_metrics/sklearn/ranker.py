@@ -61,8 +61,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     metric : str or Metric, default "ndcg@10"
         The metric to stop by, which ``score`` returns too. Higher is better.
     random_state : int, numpy.random.RandomState or None
-        Selects the queries to hold out. Pass a number in a search, so that all candidates get the
-        same ones.
+        Random seed. It selects the queries to hold out. Pass a number in a search, so that all
+        candidates get the same ones.
 
     Attributes
     ----------

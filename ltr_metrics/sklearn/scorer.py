@@ -80,9 +80,9 @@ def make_scorer(
     Raises
     ------
     LtrValueError, LtrTypeError
-        On scoring: if there are no queries, or a column and a routed ``qid`` that differ; for a
-        classifier, whose classes are not scores; for several predictions a row; for a metric that
-        is undefined for all queries.
+        On scoring: if there are no queries, or a column and a routed ``qid`` that differ. Also for
+        a classifier, whose classes are not scores, for several predictions a row, and for a metric
+        that is undefined for all queries.
 
     Warns
     -----

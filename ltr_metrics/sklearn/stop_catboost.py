@@ -14,11 +14,8 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.sklearn.evaluation_sets import kinds_of_features
 from ltr_metrics.sklearn.training import Training, query_numbers
 
-ROWS_OF_POOL = {
-    "sample_weight": "weight",
-    "group_weight": "group_weight",
-    "baseline": "baseline",
-}  # name in fit, in Pool
+# Names of columns in fit, and in Pool.
+ROWS_OF_POOL = {"sample_weight": "weight", "group_weight": "group_weight", "baseline": "baseline"}
 
 
 def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:
@@ -54,8 +51,7 @@ class HeldOutMetric(EvalMetric):
 
     def __init__(self, metric: Any, held_out: Training) -> None:
         y, weight = held_out.rows["y"], held_out.rows.get("sample_weight", held_out.rows.get("group_weight"))
-        super().__init__(metric, (y, held_out.qid))
-        self.valid = ValidationSet((y, held_out.qid), weight)  # in full precision
+        super().__init__(metric, ValidationSet((y, held_out.qid), weight))  # weights in full precision
         self.error: Exception | None = None
         self._is_released = False
 

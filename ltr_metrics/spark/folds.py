@@ -109,10 +109,21 @@ class TrainValidationSplitByQuery(TrainValidationSplit):
     Examples
     --------
     >>> from ltr_metrics.spark import QueryEvaluator, TrainValidationSplitByQuery
-    >>> split = TrainValidationSplitByQuery(
-    ...     estimator=ranker, estimatorParamMaps=grid, evaluator=QueryEvaluator(metric="mrr"), trainRatio=0.8, seed=0
-    ... )  # doctest: +SKIP
-    >>> model = split.fit(frame)  # doctest: +SKIP
+    >>> from pyspark.ml.linalg import Vectors  # doctest: +SKIP
+    >>> from pyspark.ml.regression import LinearRegression  # doctest: +SKIP
+    >>> from pyspark.ml.tuning import ParamGridBuilder  # doctest: +SKIP
+    >>> rows = [
+    ...     (qid, label, Vectors.dense(label + qid / 99)) for qid in range(20) for label in (0, 1)
+    ... ]  # doctest: +SKIP
+    >>> frame = spark.createDataFrame(rows, ["qid", "label", "features"])  # doctest: +SKIP
+    >>> ranker = LinearRegression(maxIter=5)  # doctest: +SKIP
+    >>> grid = ParamGridBuilder().addGrid(ranker.regParam, [0.0, 0.1]).build()  # doctest: +SKIP
+    >>> settings = {
+    ...     "estimator": ranker, "estimatorParamMaps": grid, "evaluator": QueryEvaluator(metric="mrr")
+    ... }  # doctest: +SKIP
+    >>> model = TrainValidationSplitByQuery(trainRatio=0.8, seed=0, **settings).fit(frame)  # doctest: +SKIP
+    >>> model.validationMetrics  # doctest: +SKIP
+    [1.0, 1.0]
     """
 
     qidCol = Param[str](Params._dummy(), "qidCol", "column of query ids", typeConverter=TypeConverters.toString)

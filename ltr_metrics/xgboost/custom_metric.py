@@ -108,10 +108,10 @@ def custom_metric(
     Raises
     ------
     LtrValueError, LtrTypeError
-        In training, in the first round: for a DMatrix without ``qid`` or ``group``, several
-        predictions a row, another host's data, queries that are cut between workers, a metric that
-        is undefined for all queries, and a name that is in the log already.
-        In any round: for NaN predictions.
+        In training, in the first round: for a DMatrix without ``qid`` or ``group``, queries that
+        are cut between workers, and a name that is in the log already. Also for several predictions
+        a row, another host's data, and a metric that is undefined for all queries. In any round:
+        for NaN predictions.
 
     See Also
     --------

@@ -11,7 +11,7 @@ import numpy as np
 import xgboost
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts.facts import wrong_host
+from ltr_metrics._hosts.facts import not_for_catboost, wrong_host
 from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics.errors import LtrTypeError, LtrValueError
@@ -222,6 +222,10 @@ class Monitor(xgboost.callback.TrainingCallback):
 
     def __call__(self, *arguments: Any) -> None:
         raise wrong_host("Monitor is a callback for callbacks=[...] of XGBRanker and xgb.train.", *arguments)
+
+    def is_max_optimal(self) -> bool:
+        """Raise an error: CatBoost calls this first of an object that it takes for a metric."""
+        raise not_for_catboost("Monitor")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
         """Return a copy that shares the data and the log: scikit-learn's clone copies callbacks."""

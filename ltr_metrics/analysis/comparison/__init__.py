@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ltr_metrics._engine.checks import IntArray
-from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.per_query import labels_of
-from ltr_metrics._engine.words import ConventionName, Correction, CorrectionOver, Interval, NoRelevant, Test, TiePolicy
-from ltr_metrics.analysis.comparison.models import models_from
+from ltr_metrics._engine.words import (
+    ConventionName,
+    Correction,
+    CorrectionOver,
+    Interval,
+    NoRelevant,
+    QueriesOfComparison,
+    Test,
+    TiePolicy,
+)
+from ltr_metrics.analysis.comparison.models import Models, models_from
 from ltr_metrics.analysis.comparison.result import Comparison, Difference
 from ltr_metrics.analysis.comparison.settings import Settings, seed_from
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
@@ -34,6 +44,7 @@ def compare(
     power: float = 0.8,
     n_resamples: int = 10_000,
     cluster: Any = None,
+    queries: QueriesOfComparison = "same",
     random_state: Any = 0,
     ties: TiePolicy | None = None,
     no_relevant: NoRelevant | float | None = None,
@@ -87,6 +98,10 @@ def compare(
     cluster : array-like, optional
         A label a query or a row, such as a user or a query text. Clusters are resampled and swapped
         as a whole, because the impressions of one user or text are not independent.
+    queries : {"same", "common"}, default "same"
+        ``"same"`` raises an error if results have different queries. ``"common"`` compares the
+        queries that all models have. The result says how many of each model were left out. Be sure
+        that queries are missing for a reason that has nothing to do with the models.
     random_state : int, numpy.random.Generator or None, default 0
         Random seed. The same number gives the same result.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
@@ -153,7 +168,8 @@ def compare(
         test, correction, correction_over, interval, confidence, power, n_resamples, seed_from(random_state)
     )
     options = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
-    evaluated, rows = models_from(models, y_true, data, metrics, options, n_threads)
+    compared = models_from(models, y_true, data, metrics, options, n_threads, queries)
+    evaluated = compared.by_name
     names = list(evaluated)
     baseline = names[0] if baseline is None else str(baseline)
     if baseline not in evaluated:
@@ -166,7 +182,8 @@ def compare(
         evaluations={name: evaluated[name].evaluation for name in sorted(names, key=lambda name: name != baseline)},
         baseline=baseline,
         settings=settings,
-        cluster=None if cluster is None else _clusters(rows, cluster),
+        cluster=None if cluster is None else _clusters(compared, cluster),
+        n_left_out=compared.n_left_out,
         seeds={name: model.seeds for name, model in evaluated.items() if model.seeds},
     )
     _ = comparison.rows  # compute them now, so that errors are raised here
@@ -184,12 +201,13 @@ def _require_a_sample(result: Evaluation) -> None:
         )
 
 
-def _clusters(rows: GroupedRows, cluster: Any) -> IntArray:
+def _clusters(compared: Models, cluster: Any) -> IntArray:
     """Return the number of each query's cluster."""
-    labels, codes = labels_of(rows, "cluster", cluster)
-    if len(labels) < 2:
+    labels, codes = labels_of(compared.rows, "cluster", cluster)
+    codes = codes[compared.kept]
+    if len(np.unique(codes)) < 2:
         raise LtrValueError(
-            f"All queries are of one cluster, {labels[0]!r}, and a comparison needs two or more to estimate how they "
-            "vary."
+            f"All queries are of one cluster, {labels[codes[0]]!r}, and a comparison needs two or more to estimate "
+            "how they vary."
         )
     return codes

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, IntArray, has_named_columns, named_columns, same_arrays
+from ltr_metrics._engine.checks import (
+    FloatArray,
+    IntArray,
+    has_named_columns,
+    named_columns,
+    require_option,
+    same_arrays,
+)
 from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.ids import positions_by_text, spelling_hint
 from ltr_metrics._engine.per_query import segmentations, weights
 from ltr_metrics._engine.positions import Positions
+from ltr_metrics._engine.words import QueriesOfComparison
 from ltr_metrics.analysis.comparison.names import name_in
+from ltr_metrics.analysis.comparison.settings import QUERIES
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.fingerprint import differing
@@ -25,7 +34,7 @@ from ltr_metrics.metrics.requests import Metrics, Request, resolve
 MAX_NAMED_QUERIES = 3  # in one message
 OWN_OPTIONS = (
     *("metrics", "baseline", "test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples"),
-    *("cluster", "random_state", "ties", "no_relevant", "convention", "n_threads"),
+    *("cluster", "random_state", "ties", "no_relevant", "convention", "n_threads", "queries"),
 )
 
 
@@ -37,6 +46,26 @@ class Model:
     seeds: dict[str, FloatArray]  # metric -> mean of each seed; empty for a model without seeds
 
 
+class Models(NamedTuple):
+    """The models of a comparison.
+
+    Attributes
+    ----------
+    by_name : dict of str to Model
+    rows : GroupedRows
+        The queries before the others were left out, for further labels of them.
+    kept : ndarray of int
+        Positions of the compared queries among these.
+    n_left_out : dict of str to int
+        Number of queries of each model that were left out; empty with ``queries="same"``.
+    """
+
+    by_name: dict[str, Model]
+    rows: GroupedRows
+    kept: IntArray
+    n_left_out: dict[str, int]
+
+
 def models_from(
     models: Mapping[str, Any],
     y_true: Any,
@@ -44,12 +73,14 @@ def models_from(
     metrics: Metrics | None,
     options: dict[str, Any],
     n_threads: int | None,
-) -> tuple[dict[str, Model], GroupedRows]:
-    """Return the models by name, all with the same queries in the same order, and the queries.
+    which: QueriesOfComparison,
+) -> Models:
+    """Return the models by name, all with the same queries in the same order.
 
     Scores are evaluated. Results that cannot be compared with the rest are refused. If all models
     are results, each query is one row.
     """
+    require_option("queries", which, QUERIES)
     runs = _runs_by_name(models)
     results = [run for model_runs in runs.values() for run in model_runs if isinstance(run, Evaluation)]
     rows: GroupedRows
@@ -67,7 +98,28 @@ def models_from(
         reference = next(run for model_runs in runs.values() for run in model_runs if run.qid is queries.qid)
         names = list(map(str, request.metrics))
     has_new_weights = data.get("query_weight") is not None or data.get("sample_weight") is not None
-    return _aligned(runs, reference, names, has_new_weights), rows
+    kept, n_left_out = np.arange(reference.n_queries), {}
+    if which == "common":
+        kept = _common_queries(runs, reference)
+        n_left_out = {name: max(run.n_queries for run in of_model) - len(kept) for name, of_model in runs.items()}
+        qids = reference.qid[kept]
+        reference = reference.subset(qids)
+        runs = {name: [run.subset(qids) for run in of_model] for name, of_model in runs.items()}
+    return Models(_aligned(runs, reference, names, has_new_weights), rows, kept, n_left_out)
+
+
+def _common_queries(runs: Mapping[str, list[Evaluation]], reference: Evaluation) -> IntArray:
+    """Return the positions in the reference of the queries that all runs have, whatever type their ids have."""
+    expected = positions_by_text(reference.qid, "A model")
+    in_all = set(expected)
+    for name, of_model in runs.items():
+        for run in of_model:
+            in_all &= positions_by_text(run.qid, f"The result of {name!r}").keys()
+    if not in_all:
+        raise LtrValueError(
+            "The models have no query in common, so there is nothing to compare. Evaluate them on the same queries."
+        )
+    return np.array([at for text, at in expected.items() if text in in_all], dtype=np.intp)
 
 
 def _runs_by_name(models: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -202,7 +254,7 @@ def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
         remedy = spelling_hint(extra, missing)
         if not remedy:
             remedy = " Evaluate all models on the same queries" + (
-                "." if len(missing) == len(expected) else ", or compare the queries that all have: result.subset(qids)."
+                "." if len(missing) == len(expected) else ', or compare those that all have: queries="common".'
             )
         raise LtrValueError(
             f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(parts)}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -176,6 +176,8 @@ class Comparison(Printed):
         Number of the cluster of each query.
     seeds : dict of str to dict of str to ndarray
         For models of several seeds, the mean of each seed by metric.
+    n_left_out : dict of str to int
+        With ``queries="common"``, how many queries of each model were left out; empty otherwise.
 
     See Also
     --------
@@ -215,6 +217,7 @@ class Comparison(Printed):
     settings: Settings
     cluster: IntArray | None
     seeds: dict[str, dict[str, FloatArray]]
+    n_left_out: dict[str, int] = field(default_factory=dict)
 
     @property
     def metrics(self) -> list[str]:
@@ -341,7 +344,7 @@ class Comparison(Printed):
         """Return the comparison on some queries, given as one flag a query or as positions."""
         evaluations = {name: take_queries(result, chosen) for name, result in self.evaluations.items()}
         cluster = None if self.cluster is None else self.cluster[chosen]
-        return replace(self, evaluations=evaluations, cluster=cluster, seeds={})
+        return replace(self, evaluations=evaluations, cluster=cluster, seeds={}, n_left_out={})
 
     def sample(self, columns: FloatArray, weight: FloatArray | None) -> Sample:
         """Return columns of differences as a sample; its order does not depend on the data's."""
@@ -405,6 +408,7 @@ class Comparison(Printed):
             "models": self.models,
             "n_queries": self.n_queries,
             "weighted": self.weight is not None,
+            "n_left_out": dict(self.n_left_out),
             "n_clusters": None if self.cluster is None else len(np.unique(self.cluster)),
             "settings": self.settings.to_dict(),
             "seeds": {

@@ -8,12 +8,13 @@ from typing import Any, get_args
 import numpy as np
 
 from ltr_metrics._engine.checks import require_confidence, require_fraction, require_option
-from ltr_metrics._engine.words import Correction, CorrectionOver, Interval, Test
+from ltr_metrics._engine.words import Correction, CorrectionOver, Interval, QueriesOfComparison, Test
 from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
 from ltr_metrics.analysis.inference.resampling import require_n_resamples
 from ltr_metrics.errors import LtrTypeError
 
 CORRECTION_OVER: tuple[CorrectionOver, ...] = get_args(CorrectionOver)
+QUERIES: tuple[QueriesOfComparison, ...] = get_args(QueriesOfComparison)
 
 
 @dataclass(frozen=True)

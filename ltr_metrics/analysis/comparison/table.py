@@ -70,6 +70,9 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
 def foot(comparison: dict[str, Any]) -> str:
     """Return the settings of a comparison and the meaning of its columns, in a few sentences."""
     lines = [_settings(comparison)]
+    if any(comparison["n_left_out"].values()):
+        counts = ", ".join(f"{n:,} of {one_line(model)}" for model, n in comparison["n_left_out"].items())
+        lines.append(f"Queries that not all models have are left out: {counts}.")
     if comparison["n_clusters"] is not None:
         lines.append(f"Resampled by cluster, {comparison['n_clusters']:,} of them{of_equal_size(comparison)}.")
     if comparison["weighted"]:

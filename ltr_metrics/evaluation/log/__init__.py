@@ -60,6 +60,8 @@ class PerQueryLog(TrainingLog, SearchLog):
     >>> booster = lgb.train(params, train, 5, valid_sets=[train], feval=feval("ndcg@10", log=log))
     >>> log.names, log.values(train, "ndcg@10").shape, log.qid("training").shape
     (('training',), (5, 50), (50,))
+    >>> log.rounds("training")
+    array([0, 1, 2, 3, 4])
     >>> len(log.changes("training", "ndcg@10").improved) > len(log.changes("training", "ndcg@10").worsened)
     True
     >>> sorted(log.segments("training", "ndcg@10", by=["de", "fr"] * 25))

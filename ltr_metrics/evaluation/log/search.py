@@ -51,7 +51,7 @@ class SearchLog:
         ------
         LtrValueError
             If one candidate has two different scores on one fold, as two searches in one folder
-            leave them; if a query was scored with different numbers of documents; if a file is
+            leave them. If a query was scored with different numbers of documents, or a file is
             damaged.
         LtrKeyError
             If the folder has no scores.
@@ -113,10 +113,10 @@ class SearchLog:
             match exactly one candidate.
         LtrValueError
             If several searches have several folds each (a nested cross-validation), or if another
-            search shares queries with the one that has several folds. If the scorer could not know
-            the training queries (the estimators are not a QueryRanker), and a fold contains another
-            one or a candidate lacks one: training parts, failed fits and other data then look the
-            same.
+            search shares queries with the one that has several folds. Also if the scorer could not
+            know the training queries, because the estimators are not a QueryRanker, and a fold
+            contains another one or a candidate lacks one. Training parts, failed fits and other
+            data then look the same.
 
         Examples
         --------
@@ -183,8 +183,8 @@ class SearchLog:
             All parameters of the estimator.
         result : Evaluation
         part : {"test", "train"} or None
-            "test" if the ranker was fitted on none of these queries, "train" if it was fitted on
-            all of them, and None if it was fitted on some of them or the scorer cannot know.
+            "test" if the ranker was fitted on none of these queries, and "train" if it was fitted
+            on all of them. None if it was fitted on some of them, or the scorer cannot know.
         fitted : iterable, optional
             Ids of all queries that the ranker was fitted on, if they are known.
         """

@@ -114,6 +114,21 @@ class TrainingLog:
 
         They are 0, 1, 2, ... in the log of a training. A log of ``ltr_metrics.learning_curve`` may
         have only every tenth round, for example: 9, 19, 29, ...
+
+        Parameters
+        ----------
+        data : object or str
+            The host's data set, or its name.
+
+        Returns
+        -------
+        ndarray of int of shape (n_rounds,)
+            Ascending numbers.
+
+        Raises
+        ------
+        LtrKeyError
+            If the log has no such data set.
         """
         curves = self._curves_of(data)
         return curves.numbers_of_rounds(max(map(len, curves.rounds.values())))
@@ -254,10 +269,10 @@ class TrainingLog:
         rounds are evaluated on the same queries, so two rounds may differ significantly although
         their intervals overlap. The plateau is paired, as in `best_round`.
 
-        A query is overfit if it has a lasting loss after the best round: in the later half of the
-        rounds after it, no round reaches the query's value at the best round. The best round is
-        selected for its high mean, so slightly more queries lose than gain after it by chance
-        alone. Many more losses than gains indicate overfitting.
+        A query is overfit if it has a lasting loss after the best round. Its loss lasts if no round
+        in the later half of the rounds after it reaches the query's value at the best round. The
+        best round is selected for its high mean, so slightly more queries lose than gain after it
+        by chance alone. Many more losses than gains indicate overfitting.
 
         Parameters
         ----------

@@ -81,8 +81,8 @@ def simulate(
     scores : mapping of str to array-like of shape (n_rows,)
         Two or more models, by name.
     method : {"team_draft", "ppm", "balanced", "probabilistic", "optimized"}
-        The first two simulate many impressions at once. The others simulate one by one and are
-        about a hundred times slower.
+        The method that mixes the lists. The first two simulate many impressions at once. The others
+        simulate one by one and are about a hundred times slower.
     clicks : ClickModel
         The users.
     impressions : int, default 10_000
@@ -90,7 +90,7 @@ def simulate(
     length : int, default 10
         Maximum number of documents in a list.
     rule : {"own", "clicks"}
-        The rule of credit. See `Method.credit`.
+        The rule of credit, as for `Method.credit`.
     method_options : mapping, optional
         Further options of the method, such as ``{"pairs": "authors"}`` or ``{"tau": 1}``.
     ties : {"stable", "random"}

@@ -52,7 +52,7 @@ class LearningCurveDisplay(LinesDisplay):
     Raises
     ------
     LtrValueError
-        If the curves are of different metrics.
+        If there is no curve, or if the curves are of different metrics or confidence levels.
 
     See Also
     --------
