@@ -200,7 +200,9 @@ def faults_of_references(of: Public) -> list[str]:
 
 
 def resolves(name: str, of: Public) -> bool:
-    """Whether Sphinx finds a name from here: in full, or in this module, or in this class."""
+    """Whether Sphinx finds a name from here: in full, in this module or class, or as a page of the site."""
+    if name.startswith("docs/"):
+        return (Path(__file__).parent.parent / name).is_file()
     cls = of.cls or (of.thing if inspect.isclass(of.thing) else None)
     within = [f"{of.module}.{cls.__name__}.{name}"] if cls else []
     return any(one in paths() for one in (name, f"{of.module}.{name}", *within))

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
-HOSTS = ("lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark")
+HOSTS = ("lightgbm", "xgboost", "catboost", "sklearn", "flaml", "dask", "spark")
 PUBLIC = ("ltr_metrics", *HOSTS, "interleaving", "metrics", "report", "io")
 LISTING = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.DOTALL)
 

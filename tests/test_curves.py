@@ -463,3 +463,24 @@ def test_figure_and_report_show_the_rounds(tmp_path: Path) -> None:
     assert f"<small>{plateau[0]} to {plateau[-1]}</small>" in page
     (figure,) = [figure for figure in report.figures_of(summary) if figure.name == "learning-1"]
     assert f"the best of 23 rounds is {best} (from 0)" in figure.caption
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Dask and of LightGBM's adapter for it
+def test_a_model_that_dask_trained_has_its_rounds() -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    rows = int(GROUP[:20].sum()), int(GROUP[20:].sum())
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    with distributed.LocalCluster(**settings, silence_logs=50) as cluster, distributed.Client(cluster) as client:
+        ranker = lgb.DaskLGBMRanker(n_estimators=8, min_child_samples=5, verbose=-1, client=client)
+        ranker.fit(
+            da.from_array(X, chunks=(rows, X.shape[1])),
+            da.from_array(Y, chunks=(rows,)),
+            group=da.from_array(GROUP, chunks=((20, 20),)),
+        )
+    found = curve(ranker)
+    assert len(found.rounds("data")) == 8
+    expected = ltr.evaluate(Y_VALID, ranker.to_local().predict(X_VALID), qid=QID_VALID, metrics=METRICS)
+    for metric in METRICS:
+        assert_array_equal(found.values("data", metric)[-1], expected.per_query[metric])

@@ -208,7 +208,14 @@ def test_wrong_markup_is_found(text: str, message: str) -> None:
     assert any(message in fault for fault in found), found
 
 
-@pytest.mark.parametrize("text", ["``code`` and `evaluate`.", ":math:`a_b` and :math:`c`.", "A list:\n\n- one\n- two"])
+@pytest.mark.parametrize("name", ["evaluat", "Queries.absent", "docs/absent.md", "ltr_metrics.spark.absent"])
+def test_names_that_do_not_exist_are_found(name: str) -> None:
+    assert rules.faults_of_references(documented(f"Summary of `{name}`.")) == [f"REF: {name} is not a public name"]
+
+
+@pytest.mark.parametrize(
+    "text", ["``code`` and `evaluate`.", "`docs/design.md`", ":math:`a_b` and :math:`c`.", "A list:\n\n- one\n- two"]
+)
 def test_right_markup_and_references_pass(text: str) -> None:
     of = documented(f"Summary.\n\n{text}\n")
     assert rules.faults_of_markup(of) == rules.faults_of_references(of) == []

@@ -44,7 +44,10 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
 
 
 def _stages(model: Any, X: Any) -> Iterator[AnyArray]:
-    """Yield the raw scores after each tree, also of classifiers, whose own staged_predict gives classes."""
+    """Yield the raw scores after each tree.
+
+    The method of `catboost.CatBoost` is used, since that of a classifier gives classes.
+    """
     try:
         yield from catboost.CatBoost.staged_predict(model, X, prediction_type="RawFormulaVal", eval_period=1)
     except catboost.CatBoostError as error:

@@ -30,7 +30,7 @@ class Fitted:
     qid: Any
 
     def scores(self, every: int, start: FloatArray | None, n_rows: int) -> tuple[Iterator[AnyArray], list[int]]:
-        """Return the raw scores after every so many rounds and the last one, and these numbers of rounds."""
+        """Return the raw scores of the selected rounds, and their numbers of rounds."""
         if self.n_rows != n_rows:
             raise LtrValueError(f"X and y must have the same number of rows: got {self.n_rows} and {n_rows}.")
         if self.n_rounds == 0:
@@ -49,7 +49,7 @@ def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
         model, X = model.booster, model.matrix(X)
     else:
         model, X, qid = _unwrap(model, X, qid, group)
-    if hasattr(X, "dask"):
+    if type(X).__module__.partition(".")[0] == "dask":
         raise LtrTypeError(
             "learning_curve evaluates data in memory. Got a Dask collection: pass X.compute(), and y and qid likewise."
         )
@@ -58,7 +58,7 @@ def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
 
 
 def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
-    """Return the estimator within searches, pipelines and QueryRankers, its features and queries."""
+    """Return the estimator within searches, pipelines and QueryRankers, with its data."""
     while _host_of(model) is None:
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_

@@ -34,8 +34,8 @@ def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bo
     not count.
 
     A gate does not cover losses that none of these queries has. With n queries, a loss in fewer
-    than 3 in n of all queries is likely to be missed. The documentation of comparisons has measured
-    rates of false passes.
+    than 3 in n of all queries is likely to be missed. `docs/comparison.md` has measured rates of
+    false passes.
 
     Parameters
     ----------
