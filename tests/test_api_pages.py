@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import ltr_metrics as ltr
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 HOSTS = ("lightgbm", "xgboost", "catboost", "sklearn", "flaml", "dask", "spark")
@@ -29,7 +31,7 @@ def listed_names(text: str) -> Iterator[str]:
 
 def names_of(module: str) -> list[str]:
     """Return the public names of a module; its libraries need not be installed."""
-    package = ROOT / "ltr_metrics" / ("" if module == "ltr_metrics" else module)
+    package = Path(ltr.__file__).parent / ("" if module == "ltr_metrics" else module)
     path = package / "__init__.py" if package.is_dir() else package.with_suffix(".py")
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and [ast.unparse(t) for t in node.targets] == ["__all__"]:
