@@ -390,6 +390,10 @@ def test_wrong_data_are_refused(host: str) -> None:
         curve(model, X_VALID[:-1])
     with pytest.raises(ltr.LtrTypeError, match="Pass exactly one of qid"):
         ltr.learning_curve(model, X_VALID, Y_VALID)
+    pandas = pytest.importorskip("pandas")
+    text = pandas.DataFrame(X_VALID).assign(**{"0": "text"}).drop(columns=0)
+    with pytest.raises(ltr.LtrValueError, match="(LightGBM|XGBoost|CatBoost) cannot predict X"):
+        curve(model, text)
     for every in (0, 1.5, True):
         with pytest.raises(ltr.LtrValueError, match="every must be a whole number of at least 1"):
             curve(model, every=every)

@@ -64,11 +64,18 @@ def _outputs(booster: Any, X: Any) -> Iterator[FloatArray]:
         text = booster.model_to_string(**span)
         if "\nis_linear=1\n" in text:  # the output of a leaf depends on the row
             for tree in range(first, first + span["num_iteration"]):
-                yield booster.predict(X, raw_score=True, start_iteration=tree, num_iteration=1)
+                yield _predict(booster, X, raw_score=True, start_iteration=tree, num_iteration=1)
             continue
-        leaves = booster.predict(X, pred_leaf=True, **span).reshape(n_rows, -1)
+        leaves = _predict(booster, X, pred_leaf=True, **span).reshape(n_rows, -1)
         for j, values in enumerate(LEAF_VALUES.findall(text)):
             yield np.array(values.split(), dtype=np.float64)[leaves[:, j]]
+
+
+def _predict(booster: Any, X: Any, **options: Any) -> Any:
+    try:
+        return booster.predict(X, **options)
+    except (ValueError, TypeError, lightgbm.basic.LightGBMError) as error:  # types that it does not take
+        raise LtrValueError(f"LightGBM cannot predict X: {error}") from None
 
 
 def _booster_of(model: Any) -> Any:

@@ -40,7 +40,7 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
     is_matrix = isinstance(X, xgboost.DMatrix)
     if not is_matrix:
         require_table(X, ", a DMatrix")
-    data = X if is_matrix else xgboost.DMatrix(X, missing=missing, enable_categorical=True)
+    data = X if is_matrix else _matrix(X, missing)
     require_features(data.num_col(), booster.num_features())
 
     def rounds(stops: Sequence[int], start: FloatArray | None) -> Iterator[AnyArray]:
@@ -61,8 +61,15 @@ def _predict(booster: xgboost.Booster, data: xgboost.DMatrix, n_rounds: int) -> 
     try:
         scores: AnyArray = booster.predict(data, output_margin=True, iteration_range=(0, n_rounds))
     except ValueError as error:  # names or types of features that are not those of the training
-        raise LtrValueError(f"XGBoost cannot predict X. {error}") from None
+        raise LtrValueError(f"XGBoost cannot predict X: {error}") from None
     return scores
+
+
+def _matrix(X: Any, missing: float) -> xgboost.DMatrix:
+    try:
+        return xgboost.DMatrix(X, missing=missing, enable_categorical=True)
+    except (ValueError, TypeError) as error:  # types that it does not take
+        raise LtrValueError(f"XGBoost cannot predict X: {error}") from None
 
 
 def _booster_of(model: Any) -> tuple[xgboost.Booster, float]:
