@@ -1,4 +1,4 @@
-"""Arrays on a graphics card: NumPy cannot read them, and the error says how to copy them."""
+"""Arrays of other libraries: on the CPU they are read without a copy; on a graphics card, the error says how to copy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics._engine.checks import as_array
 
 Y, SCORE, QID = [0, 1, 0, 2], [0.1, 0.2, 0.3, 0.4], [1, 1, 2, 2]
 
@@ -162,3 +163,39 @@ def test_in_the_hosts() -> None:
 
     with pytest.raises(ltr.LtrTypeError, match=r"y_true must be in the memory of the CPU.*by \.get\(\)"):
         Monitor("map", X, CupyLike(Y), qid=QID)
+
+
+class DLPackAlone:
+    """An array on the CPU that offers nothing but DLPack."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.values.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.values.__dlpack_device__()
+
+
+class DLPackOnGraphicsCard(DLPackAlone):
+    def __dlpack__(self, **options: Any) -> Any:
+        raise BufferError("The array is on a graphics card.")
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0  # CUDA
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_an_array_that_offers_dlpack_alone_is_read_without_a_copy(dtype: Any) -> None:
+    array = DLPackAlone(np.array([3, 1, 2, 0], dtype=dtype))
+    assert np.shares_memory(as_array(array, "y_score"), array.values)
+    expected = ltr.evaluate(Y, array.values, qid=QID, metrics=["map", "ndcg"])
+    result = ltr.evaluate(DLPackAlone(Y), array, qid=DLPackAlone(QID), metrics=["map", "ndcg"])
+    assert dict(result) == dict(expected)
+    assert result.qid.tolist() == [1, 2]
+
+
+def test_dlpack_on_a_graphics_card() -> None:
+    with pytest.raises(ltr.LtrTypeError, match="y_score must be in the memory of the CPU"):
+        ltr.evaluate(Y, DLPackOnGraphicsCard(SCORE), qid=QID, metrics="map")

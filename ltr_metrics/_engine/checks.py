@@ -52,9 +52,13 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
 
 
 def as_array(values: Any, name: str) -> AnyArray:
-    """Return ``np.asarray(values)``; raise an error with a remedy for an array on a graphics card."""
+    """Return the values as an array, without a copy if they are one already.
+
+    An object that offers nothing but DLPack is read through it. For an array on a graphics card, an
+    error has the remedy.
+    """
     try:
-        return np.asarray(values)
+        return np.from_dlpack(values) if _offers_dlpack_alone(values) else np.asarray(values)
     except (TypeError, RuntimeError, BufferError) as error:  # cupy and torch; torch with a gradient; DLPack
         entry = values[0] if isinstance(values, (list, tuple)) else values
         remedy = next((copy for method, copy in TO_CPU.items() if hasattr(entry, method)), NO_METHOD)
@@ -64,6 +68,11 @@ def as_array(values: Any, name: str) -> AnyArray:
         ) from error
 
 
+def _offers_dlpack_alone(values: Any) -> bool:
+    return hasattr(values, "__dlpack__") and not any(hasattr(values, name) for name in ARRAY_PROTOCOLS)
+
+
+ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__cuda_array_interface__")
 TO_CPU = {  # what copies an array to the CPU, by a method that it has; the first that fits
     "detach": ".detach().cpu().numpy()",  # torch
     "cpu": ".cpu().numpy()",
