@@ -358,7 +358,7 @@ def test_the_command_saves_from_one_file_and_compares_on_another(
         (lambda ids: np.char.zfill(ids.astype(str), 4), "'0008' is not 8: write them the same way in both"),
         (lambda ids: np.char.add(ids.astype(str), ".0"), "'8.0' is not 8: write them the same way in both"),
         (lambda ids: np.char.add(" ", ids.astype(str)), "' 8' is not 8: write them"),
-        (lambda ids: ids + 1, r"lacks query 8 and has query 34 in addition\. Evaluate all .*result.subset\(qids\)"),
+        (lambda ids: ids + 1, r"lacks query 8 and has query 34 in addition\. Evaluate all .*queries=.common."),
         (
             lambda ids: ids + 100,
             r"of 26 it lacks 26 queries: 8, 9, 10, .* in addition\. Evaluate all models on the same queries\.$",
