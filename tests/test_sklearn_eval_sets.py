@@ -5,6 +5,7 @@ hand, without the ids.
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Any
 
 import lightgbm as lgb
@@ -97,6 +98,8 @@ class TestHistories:
     @pytest.mark.parametrize("kind", KINDS)
     def test_of_several_sets(self, host: str, kind: str, parts: list[Rows]) -> None:
         estimator = of_host(host)
+        if kind == "polars" and host.startswith("CatBoost") and not hasattr(sys.modules["catboost.core"], "pl"):
+            pytest.skip("this version of CatBoost does not read polars")
         expected = history_by_hand(estimator, parts, **quiet(host))
         (X, y, qid), *_ = parts
         sets = [(as_kind(kind, one[0], one[2]), one[1]) for one in parts[1:]]
