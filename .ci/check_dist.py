@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-REQUIRED = {  # what is no module, and would be missed late
+REQUIRED = {  # files that are not modules, whose absence would be noticed late
     "ltr_metrics/py.typed",
     "ltr_metrics/report/page/report.html.j2",
     "ltr_metrics/report/page/style.css",

@@ -159,7 +159,7 @@ class TestValues:
         np.testing.assert_allclose(history(model, "mrr", "validation_2"), scan(model, split[1], "mrr"), rtol=1e-12)
 
     def test_the_training_data_as_an_evaluation_set(self, split: Any, pools: Any) -> None:
-        """It is told apart where CatBoost reorders the learn set."""
+        """The sets differ where CatBoost reorders the learn set."""
         train, _ = pools
         model = fit(EvalMetric("mrr", train), train, train, use_best_model=False, boosting_type="Ordered")
         np.testing.assert_allclose(history(model, "mrr"), scan(model, split[0], "mrr"), rtol=1e-12)

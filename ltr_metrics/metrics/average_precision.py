@@ -37,7 +37,7 @@ class MAP(BinaryMetric, RankMetric):
     denominator : {"min", "relevant", "cutoff", "hits"}, default "min"
         The denominator D. "min" is min(R, k), as in LightGBM, XGBoost and CatBoost. "relevant" is
         R, as in trec_eval. "cutoff" is k, and needs a cutoff. "hits" is the number of relevant
-        documents among the first k, with value 0 if there is none. Without a cutoff, "min" and
+        documents among the first k, with value 0 if none is relevant. Without a cutoff, "min" and
         "relevant" are the same.
 
     Raises
