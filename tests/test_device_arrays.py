@@ -1,4 +1,4 @@
-"""Arrays of other libraries: on the CPU they are read without a copy; on a graphics card, the error says how to copy."""
+"""Arrays of other libraries: read without a copy on the CPU, refused with a remedy on a graphics card."""
 
 from __future__ import annotations
 

@@ -149,8 +149,7 @@ class Identification(Printed):
         pandas.DataFrame
             The columns are convention, changed, to, metric, value, distance and matches.
         """
-        rows = [dict(zip(COLUMNS, self._row(one), strict=True)) for one in self.candidates]
-        return to_dataframe(rows, columns=list(COLUMNS))
+        return to_dataframe(self._rows(), columns=list(COLUMNS))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings, ready for JSON.
@@ -165,14 +164,19 @@ class Identification(Printed):
             "value": self.value,
             "tolerance": self.tolerance,
             "sentence": self.sentence,
-            "candidates": [dict(zip(COLUMNS, self._row(one), strict=True)) for one in self.candidates],
+            "candidates": self._rows(),
             "refused": dict(self.refused),
         }
 
-    def _row(self, one: CandidateConvention) -> tuple[Any, ...]:
-        to = None if one.changed is None else format_choice(one.changed, one.to)
-        matches = one.distance <= self.tolerance
-        return ", ".join(one.conventions), one.changed, to, one.metric, one.value, one.distance, matches
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the candidates as plain rows, by the names of `COLUMNS`."""
+        rows = []
+        for one in self.candidates:
+            to = None if one.changed is None else format_choice(one.changed, one.to)
+            matches = one.distance <= self.tolerance
+            cells = (", ".join(one.conventions), one.changed, to, one.metric, one.value, one.distance, matches)
+            rows.append(dict(zip(COLUMNS, cells, strict=True)))
+        return rows
 
     def printed_parts(self) -> list[str | Table | Note]:
         """Return the sentence, a table of the first candidates, and the refused conventions."""
