@@ -13,7 +13,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.io import read_letor
 
-OF_IDS = {"kaggle", "spark_mllib", "replay", "recbole"}  # whose NDCG knows no grades, or which have no NDCG
+OF_IDS = {"kaggle", "spark_mllib", "replay", "recbole", "rectools"}  # whose NDCG knows no grades, or which have no NDCG
 METRICS = ("ndcg@10", "ndcg@3", "map", "map@5", "precision@5", "recall@10", "mrr", "err@10", "dcg@5", "f1@3", "hit@3")
 
 
@@ -59,6 +59,8 @@ CHANGES = [
     ("lightgbm", "ndcg@5", {"gain": "linear"}, {}),
     ("sklearn", "ndcg@5", {"discount": "jarvelin"}, {}),
     ("letor", "ndcg@5", {"short": "pad"}, {}),
+    ("gdeval", "ndcg@3", {"ideal": "all"}, {}),
+    ("sklearn", "ndcg@5", {"discount": "position"}, {}),
     ("default", "map@5", {"denominator": "hits"}, {}),
     ("trec_eval", "map", {"rel": 3}, {}),
     ("gdeval", "err@10", {"max_grade": 5}, {}),

@@ -12,16 +12,18 @@ Unjudged = Literal["zero", "drop"]
 ConventionName = Literal[
     # the conventions
     "default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor",
-    "ranx", "torchmetrics", "tf_ranking", "ranklib", "spark_mllib", "vespa", "kaggle", "replay", "recbole",
+    "ranx", "torchmetrics", "tf_ranking", "ranklib", "spark_mllib", "vespa", "kaggle", "replay",
+    "recbole", "rectools", "elasticsearch", "quepid",
     # further names of some of them
-    "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics",
+    "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics", "opensearch",
 ]  # fmt: skip
 HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
 
 # -- parameters of metrics
 NamedGain = Literal["exp", "linear"]
-NamedDiscount = Literal["log2", "jarvelin"]
+NamedDiscount = Literal["log2", "jarvelin", "position"]
+Ideal = Literal["cutoff", "shown", "all", "slots"]
 ShortOfNDCG = Literal["pad", "zero"]
 ShortOfPrecision = Literal["pad", "cut"]
 Denominator = Literal["min", "relevant", "cutoff", "hits"]

@@ -16,6 +16,7 @@ from ltr_metrics._engine.words import (
     ConventionName,
     Denominator,
     HostOfGain,
+    Ideal,
     NoRelevant,
     ShortOfNDCG,
     ShortOfPrecision,
@@ -76,8 +77,10 @@ class Convention:
         Lowest grade of a relevant document, as for `Precision`, for all metrics that ask for it.
     ndcg_gain : {"exp", "linear"}, sequence of float, or callable
         The gain of `NDCG` and `DCG`.
-    ndcg_discount : {"log2", "jarvelin"} or callable
+    ndcg_discount : {"log2", "jarvelin", "position"} or callable
         The discount of `NDCG` and `DCG`.
+    ndcg_ideal : {"cutoff", "shown", "all", "slots"}
+        The ideal ranking of `NDCG`.
     ndcg_short : {"pad", "zero"}
         The value of `NDCG` for a list shorter than the cutoff.
     map_denominator : {"min", "relevant", "cutoff", "hits"}
@@ -124,6 +127,7 @@ class Convention:
     rel: float | str | None
     ndcg_gain: Gain
     ndcg_discount: Discount
+    ndcg_ideal: Ideal
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
@@ -169,6 +173,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -191,6 +196,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=">0.5",
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -210,6 +216,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
@@ -229,6 +236,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=">0.5",
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
@@ -248,6 +256,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -267,6 +276,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
@@ -286,6 +296,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -305,6 +316,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="jarvelin",
+            ndcg_ideal="cutoff",
             ndcg_short="zero",
             map_denominator="relevant",
             precision_short="pad",
@@ -325,6 +337,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
@@ -346,6 +359,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="hits",
             precision_short="pad",
@@ -366,6 +380,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
@@ -385,6 +400,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
@@ -405,6 +421,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain=(0, 1),
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -424,6 +441,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -443,6 +461,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain=(0, 1),
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -462,6 +481,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain=(0, 1),
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -482,10 +502,73 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain=(0, 1),
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
             err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="rectools",
+            ties="stable",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "f1", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="slots",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # Its expected reciprocal rank has no default for the highest grade, so it is left out.
+            name="elasticsearch",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"dcg", "ndcg", "mrr", "precision", "recall"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="shown",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="cut",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # Its scorer ERR@10 has the grades 0 to 3. Its AP is 0/0 for a query without a relevant document.
+            name="quepid",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"cg", "dcg", "ndcg", "map", "mrr", "precision", "err"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="all",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            err_max_grade=3,
             err_p="exp",
             host=None,
         ),
@@ -499,6 +582,7 @@ ALIASES: dict[str, str] = {  # systems with the convention of another, by tests 
     "keras_rs": "tf_ranking",
     "pyvespa": "vespa",
     "ml_metrics": "kaggle",
+    "opensearch": "elasticsearch",
 }
 
 
