@@ -12,7 +12,7 @@ from ltr_metrics._engine.blocks import Block, ideal_rankings
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, with_padding_value
+from ltr_metrics._engine.ranking import Ranking, row_sums, values_of_grades
 from ltr_metrics._engine.words import NamedDiscount, ShortOfNDCG
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, require_parameter
@@ -229,9 +229,9 @@ class NDCG(DCG):
     @cached_per("gain", "discount")
     def _ideal(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         """Return the ideal DCG of each query, NaN where it is 0."""
-        gains = with_padding_value(self.gains(queries))
+        gains = self.gains(queries)
         ideal = np.empty(queries.n_queries)
         for members, grades in ideal_rankings(queries):
             first = grades[:, :k]
-            ideal[members] = np.cumsum(gains[first] * self.discounts(queries, first.shape[1]), axis=1)[:, -1]
+            ideal[members] = row_sums(values_of_grades(gains, first) * self.discounts(queries, first.shape[1]))
         return np.where(ideal > 0, ideal, np.nan)

@@ -26,7 +26,7 @@ def whole_sums(ranking: Ranking, lowest: int) -> FloatArray:
     to rank.
     """
     sums = np.zeros(len(ranking.n_ranked))
-    is_relevant = ranking.at_least(lowest, ranking.width).ravel()
+    is_relevant = ranking.tied_grades >= lowest  # of a whole ranking, they are its flat matrix
     relevant, cells = ranking.block.at_least(lowest), np.flatnonzero(is_relevant)
     rank = cells.astype(np.float64)
     rank -= relevant.cell_minus_rank
