@@ -289,7 +289,7 @@ class Ranking(Cache):
             Their grades, with the tie that each belongs to, also below ``depth``.
         """
         assert self.ties is not None
-        return TiedDocuments.of(self.ties, self.tied_grades, depth)
+        return TiedDocuments(self.ties, self.tied_grades, depth)
 
     @cached_property
     def open_ties(self) -> Ties | None:
@@ -308,7 +308,7 @@ class Ranking(Cache):
     def open_documents(self, depth: int) -> TiedDocuments | None:
         """Return the documents of the open ties that begin above ``depth``; None if there are none."""
         ties = None if self.open_ties is None else self.open_ties.above(depth)
-        return None if ties is None or not len(ties.query) else TiedDocuments.of(ties, self.tied_grades, depth)
+        return None if ties is None or not len(ties.query) else TiedDocuments(ties, self.tied_grades, depth)
 
     # -- what only metrics that read rows or all documents need --------------------------------------
 

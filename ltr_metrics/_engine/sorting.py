@@ -51,7 +51,7 @@ FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float
 GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are looked up after the sort
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
 HIGHEST = np.iinfo(np.int64).max
-LOOKUP_COST_IN_CELLS = 16  # sorting a cell again costs about a sixteenth of looking its score up
+LOOKUP_COST_IN_CELLS = 16  # looking one cell's score up costs about as much as sixteen of a whole matrix
 
 
 class NaNScoreError(Exception):
@@ -105,6 +105,11 @@ class KeyLayout(NamedTuple):
             grades=None if grade_bits else grades,
         )
 
+    @property
+    def row_starts(self) -> IntArray:
+        """Flat cell at which each query starts, (queries x 1)."""
+        return np.arange(0, self.rows.size, self.rows.shape[1])[:, None]
+
     def cells(self, keys: KeyArray) -> IntArray:
         """Return the cells from which documents came, by their keys; padding has any cell."""
         cells = keys >> self.grade_bits
@@ -117,7 +122,8 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
     queries = block.queries
     start = queries.ranked_ends[block.members] - block.n_ranked
     position = np.minimum(start[:, None] + cell, queries.ranked_ends[-1] - 1)  # padding of the last query
-    return position if queries.ranked_rows is None else queries.ranked_rows[position]
+    rows = queries.ranked_rows
+    return position if rows is None else rows[position]
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
@@ -236,21 +242,26 @@ def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_
 
     Return which cells tie with the next one.
     """
-    cells = np.flatnonzero(same_prefix)
-    if len(cells) * LOOKUP_COST_IN_CELLS < same_prefix.size:  # few: look their scores up
+    if np.count_nonzero(same_prefix) * LOOKUP_COST_IN_CELLS < same_prefix.size:  # few: look their scores up
+        cells = np.flatnonzero(same_prefix)
         is_tie = _same_score_as_next(documents, cells)
         if not is_tie.all():
             _sort_again(documents, cells, ~is_tie)
             same_prefix.ravel()[cells] = _same_score_as_next(documents, cells)
         return same_prefix
-    # Many: sort the full keys as well. Their prefixes stand as in the keys, so equal keys stand where equal scores do.
-    full_keys.ravel()[documents.layout.padding] = documents.layout.padding_keys
-    full_keys.sort(axis=1)
-    ties_with_next = _same_prefix_as_next(full_keys, 0)
-    differs = ~ties_with_next.ravel()[cells]
-    if differs.any():
-        _sort_again(documents, cells, differs)
+    ties_with_next = same_prefix & _same_full_key_as_next(documents, full_keys)  # many: look all of them up
+    if not np.array_equal(ties_with_next, same_prefix):
+        cells = np.flatnonzero(same_prefix)
+        _sort_again(documents, cells, ~ties_with_next.ravel()[cells])
+        ties_with_next = same_prefix & _same_full_key_as_next(documents, full_keys)
     return ties_with_next
+
+
+def _same_full_key_as_next(documents: SortedDocuments, full_keys: KeyArray) -> BoolArray:
+    """Return which documents have the score of the next one, by looking up all full keys."""
+    cells = documents.layout.cells(documents.keys)
+    cells += documents.layout.row_starts
+    return _same_prefix_as_next(full_keys.take(cells, mode="clip"), 0)
 
 
 def _same_score_as_next(documents: SortedDocuments, cells: IntArray) -> BoolArray:

@@ -29,8 +29,8 @@ class FirstRelevant(BinaryMetric, RankMetric):
         lowest = self.lowest(ranking.queries)
         first = first_relevant_ranks(ranking, lowest)
         values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
-        if ranking.open_ties is not None:
-            deciding = DecidingTies.of(ranking, ranking.open_ties, lowest, first)
+        if ranking.ties is not None:
+            deciding = DecidingTies.of(ranking, lowest, first)
             for value, depth in zip(values, depths, strict=True):
                 ties = deciding.above(depth)
                 if len(ties.query):

@@ -127,7 +127,7 @@ def _write_expected_ratios(
     ties = open_ties.ties
     spans = ties.n_above + ties.size > depth
     if spans.any():
-        r = np.add.reduceat(open_ties.grade >= lowest, open_ties.documents.starts, dtype=np.float64)
+        r = open_ties.documents.count(open_ties.grade >= lowest).astype(np.float64)
         sum_above, hits_above = (open_ties.accumulated_above(values, 0)[spans] for values in (sums, hits))
         n_above = ties.n_above[spans]
         ratio[ties.query[spans]] = _expected_ratio(

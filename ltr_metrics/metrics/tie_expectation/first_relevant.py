@@ -7,16 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, row_sums
-from ltr_metrics._engine.ties import Ties
+from ltr_metrics._engine.ranking import Ranking, row_sums
 
 
 def first_relevant_ranks(ranking: Ranking, lowest: int) -> FloatArray:
     """Return the rank of each query's first relevant document, tied documents in some order; infinite without one."""
     is_relevant = ranking.at_least(lowest, ranking.width)
-    if is_relevant.flags.f_contiguous:  # count the ranks down to which there is none
-        n_without = (~accumulate_ranks(np.logical_or, is_relevant)).sum(axis=1)
-        return np.where(n_without < ranking.width, n_without + 1.0, np.inf)
     column = is_relevant.argmax(axis=1)
     return np.where(is_relevant[np.arange(len(column)), column], column + 1.0, np.inf)
 
@@ -30,15 +26,22 @@ class DecidingTies(NamedTuple):
     n_relevant: FloatArray  # relevant documents in the tie
 
     @classmethod
-    def of(cls, ranking: Ranking, ties: Ties, lowest: int, first: FloatArray) -> DecidingTies:
-        """Find them among the open ties from the first relevant ranks, with tied documents in some order.
+    def of(cls, ranking: Ranking, lowest: int, first: FloatArray) -> DecidingTies:
+        """Find them from the first relevant ranks, with tied documents in some order.
 
         Where only the first ranks are kept, that document may also be below them, in a tie that
         begins above.
         """
-        rank, last = first[ties.query], ties.n_above + ties.size
-        holds_first = (rank > ties.n_above) & ((rank <= last) | (np.isinf(rank) & (last > ranking.width)))
-        ties = ties.take(np.flatnonzero(holds_first))
+        ties = ranking.ties
+        assert ties is not None
+        # The last tie of each query that begins at or above that document, among ties in order.
+        query, column = np.arange(len(first)), np.minimum(first, ranking.width).astype(np.intp) - 1
+        start = ties.query * ranking.width + ties.n_above
+        position = np.searchsorted(start, query * ranking.width + column, side="right") - 1
+        ties, first, query = ties.take(position[position >= 0]), first[position >= 0], query[position >= 0]
+        last = ties.n_above + ties.size
+        holds_first = (first <= last) | (np.isinf(first) & (last > ranking.width))
+        ties = ties.take(np.flatnonzero(holds_first & (ties.query == query)))
         n_relevant = np.zeros(len(ties.query))
         if len(ties.query):
             is_relevant = ranking.tied_grades[ties.document_offsets()] >= lowest
