@@ -57,6 +57,8 @@ CHANGES = [
     ("lightgbm", "ndcg@5", {"gain": "linear"}, {}),
     ("sklearn", "ndcg@5", {"discount": "jarvelin"}, {}),
     ("letor", "ndcg@5", {"short": "pad"}, {}),
+    ("gdeval", "ndcg@3", {"ideal": "all"}, {}),
+    ("sklearn", "ndcg@5", {"discount": "position"}, {}),
     ("default", "map@5", {"denominator": "hits"}, {}),
     ("trec_eval", "map", {"rel": 3}, {}),
     ("gdeval", "err@10", {"max_grade": 5}, {}),

@@ -77,6 +77,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "Topics": lambda word: read_trec("absent", "absent", topics=word),
     "NamedGain": lambda word: ltr.NDCG(gain=word),
     "NamedDiscount": lambda word: ltr.NDCG(discount=word),
+    "Ideal": lambda word: ltr.NDCG(ideal=word),
     "ShortOfNDCG": lambda word: ltr.NDCG(short=word),
     "ShortOfPrecision": lambda word: ltr.Precision(short=word),
     "Denominator": lambda word: ltr.MAP(denominator=word),
@@ -129,7 +130,7 @@ def test_every_type_is_compared_with_the_program() -> None:
 SAYS = re.compile(r'^\s*(\w+(?:, \w+)*) : (\{"[^}]*\})', re.MULTILINE)
 OPTIONS = {
     *("ties", "no_relevant", "noRelevant", "convention", "unjudged", "test", "correction", "correction_over"),
-    *("interval", "topics", "pairs", "credit", "graded", "denominator", "short", "gain", "discount", "names"),
+    *("interval", "topics", "pairs", "credit", "graded", "denominator", "ideal", "short", "gain", "discount", "names"),
 }
 
 

@@ -15,7 +15,8 @@ Topics = Literal["both", "qrels"]
 
 # -- parameters of metrics
 NamedGain = Literal["exp", "linear"]
-NamedDiscount = Literal["log2", "jarvelin"]
+NamedDiscount = Literal["log2", "jarvelin", "position"]
+Ideal = Literal["cutoff", "shown", "all", "slots"]
 ShortOfNDCG = Literal["pad", "zero"]
 ShortOfPrecision = Literal["pad", "cut"]
 Denominator = Literal["min", "relevant", "cutoff", "hits"]

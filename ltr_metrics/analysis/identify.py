@@ -16,6 +16,7 @@ from ltr_metrics._engine.plain import to_dataframe
 from ltr_metrics._engine.printed import Note, Printed, Table
 from ltr_metrics._engine.words import (
     Denominator,
+    Ideal,
     NamedDiscount,
     NamedGain,
     ShortOfNDCG,
@@ -40,6 +41,7 @@ ALTERNATIVES: dict[str, Sequence[Any]] = {
     "k": (1, 3, 5, 10, 20, 32, 50, 100, None),  # 32 is XGBoost's default
     "gain": get_args(NamedGain),
     "discount": get_args(NamedDiscount),
+    "ideal": get_args(Ideal),
     "ndcg.short": get_args(ShortOfNDCG),
     "precision.short": get_args(ShortOfPrecision),
     "denominator": get_args(Denominator),

@@ -27,6 +27,7 @@ CHOICES = {  # the fields of a convention except its name and its metrics
     "rel": "The grade from which on a document is relevant, if it is not 1.",
     "ndcg_gain": "The gain of NDCG and DCG.",
     "ndcg_discount": "The discount of NDCG and DCG.",
+    "ndcg_ideal": "The documents of the ideal ranking of NDCG.",
     "ndcg_short": "NDCG of a query with fewer than k documents.",
     "map_denominator": "The denominator of average precision.",
     "precision_short": "Precision of a query with fewer than k documents.",

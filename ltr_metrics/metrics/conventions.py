@@ -16,6 +16,7 @@ from ltr_metrics._engine.words import (
     ConventionName,
     Denominator,
     HostOfGain,
+    Ideal,
     NoRelevant,
     ShortOfNDCG,
     ShortOfPrecision,
@@ -76,8 +77,10 @@ class Convention:
         Lowest grade of a relevant document, as for `Precision`, for all metrics that ask for it.
     ndcg_gain : {"exp", "linear"}, sequence of float, or callable
         The gain of `NDCG` and `DCG`.
-    ndcg_discount : {"log2", "jarvelin"} or callable
+    ndcg_discount : {"log2", "jarvelin", "position"} or callable
         The discount of `NDCG` and `DCG`.
+    ndcg_ideal : {"cutoff", "shown", "all", "slots"}
+        The ideal ranking of `NDCG`.
     ndcg_short : {"pad", "zero"}
         The value of `NDCG` for a list shorter than the cutoff.
     map_denominator : {"min", "relevant", "cutoff", "hits"}
@@ -124,6 +127,7 @@ class Convention:
     rel: float | str | None
     ndcg_gain: Gain
     ndcg_discount: Discount
+    ndcg_ideal: Ideal
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
@@ -169,6 +173,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -191,6 +196,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=">0.5",
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -210,6 +216,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
@@ -229,6 +236,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=">0.5",
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
@@ -248,6 +256,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -267,6 +276,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
@@ -286,6 +296,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -305,6 +316,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="jarvelin",
+            ndcg_ideal="cutoff",
             ndcg_short="zero",
             map_denominator="relevant",
             precision_short="pad",
