@@ -45,6 +45,7 @@ COMPLETED = {  # name -> what it means under each convention that has it
     "mrr": {"default": "mrr", "catboost": "mrr(rel=>0.5)", "trec_eval": "mrr"},
     "err@5": {"default": "err@5", "catboost": "err(p=label)@5", "gdeval": "err@5"},
     "rprec": {"default": "rprec", "trec_eval": "rprec"},
+    "bpref": {"default": "bpref", "trec_eval": "bpref"},
     "judged@5": dict.fromkeys(ltr.CONVENTIONS, "judged@5"),
 }
 POLICIES = {

@@ -2,6 +2,7 @@
 
 from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
+from ltr_metrics.metrics.bpref import Bpref
 from ltr_metrics.metrics.cascade import ERR, PFound
 from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
 from ltr_metrics.metrics.dcg import CG, DCG, NDCG
@@ -24,6 +25,7 @@ __all__ = [
     "MRR",
     "NDCG",
     "RBP",
+    "Bpref",
     "FunctionMetric",
     "Hit",
     "Judged",

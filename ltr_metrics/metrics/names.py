@@ -15,6 +15,7 @@ from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
+from ltr_metrics.metrics.bpref import Bpref
 from ltr_metrics.metrics.cascade import ERR, PFound
 from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
 from ltr_metrics.metrics.dcg import CG, DCG, NDCG
@@ -35,6 +36,7 @@ METRICS: tuple[type[Metric], ...] = (
     Hit,
     RPrec,
     MAP,
+    Bpref,
     QMeasure,
     MRR,
     ERR,
