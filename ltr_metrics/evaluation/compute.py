@@ -67,7 +67,7 @@ def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family], in
     depth = 0
     for position, metric in enumerate(metrics):
         k = metric.k if isinstance(metric, RankMetric) else None
-        is_shallow = k is not None and k <= FIRST_RANKS and metric.OF_GRADES_ALONE
+        is_shallow = k is not None and k <= FIRST_RANKS and not (metric.READS_ROWS or metric.needed_columns)
         family = (shallow if is_shallow else whole).setdefault(metric.family, Family([], [], []))
         family.metrics.append(metric)
         family.cutoffs.append(k)
