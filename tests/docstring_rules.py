@@ -58,7 +58,7 @@ INTERNAL_BASES = {"GroupedRows", "LabelledQueries", "CascadeMetric", "FirstRelev
 # example of their own: that of RankMetric shows how such a metric is written.
 FOR_AUTHORS = {
     *("values", "at_cutoffs", "check", "divisor", "discounts", "gains", "relevant_gains"),
-    *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents"),
+    *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents", "needed_columns"),
 }
 
 
@@ -384,6 +384,7 @@ WORDING: dict[str, tuple[str, ...]] = {
     "judged": ("False for an unjudged document.",),
     "unjudged": ("Treatment of unjudged documents: grade 0 (default), or removal from the ranking,",),
     "columns": (
+        "Names of the columns that the function reads.",
         "Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``.",
         "Other required columns,",
     ),

@@ -14,6 +14,7 @@ HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
 
 # -- parameters of metrics
+PartOfFunction = Literal["block", "query"]
 NamedGain = Literal["exp", "linear"]
 NamedDiscount = Literal["log2", "jarvelin", "position"]
 Ideal = Literal["cutoff", "shown", "all", "slots"]
