@@ -29,18 +29,8 @@ import ltr_metrics
 from ltr_metrics import Metric, Ranking
 
 MODULES = (
-    "",
-    "lightgbm",
-    "xgboost",
-    "catboost",
-    "sklearn",
-    "mlflow",
-    "dask",
-    "spark",
-    "interleaving",
-    "metrics",
-    "report",
-    "io",
+    *("", "lightgbm", "xgboost", "catboost", "sklearn", "mlflow", "dask", "spark"),
+    *("interleaving", "counterfactual", "metrics", "report", "io"),
 )
 NEEDS = {"spark": "pyspark"}  # the one extra that the ordinary tests lack; make test-spark has it
 

@@ -45,3 +45,10 @@ Pairs = Literal["joachims", "authors"]
 Credit = Literal["inverse", "negative"]
 OutcomeBy = Literal["wins", "credit"]
 TiesOfRankings = Literal["stable", "random"]
+
+# -- counterfactual evaluation
+EstimatorOfMetric = Literal["ips", "dr"]
+EstimatorOfClicks = Literal["ips", "snips", "dr"]
+EstimatorOfSlates = Literal["standard", "independent", "interaction"]
+MethodOfPropensities = Literal["randomized", "harvesting", "em"]
+TiesOfClicks = Literal["mean", "stable", "docid"]
