@@ -48,7 +48,7 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "TiePolicy": [conventions.TIES, sorting.ORDER_OF_TIES],
     "NoRelevant": [conventions.NO_RELEVANT],
     "Unjudged": [queries.UNJUDGED],
-    "ConventionName": [ltr.CONVENTIONS],
+    "ConventionName": [(*ltr.CONVENTIONS, *conventions.ALIASES)],
     "HostOfGain": [conventions.HOSTS_WITH_GAIN],
     "PartOfFunction": [function.PARTS],
     "NamedGain": [gains.GAINS],

@@ -9,7 +9,13 @@ TiePolicy = Literal["mean", "stable", "worst", "best", "docid"]
 TiesOfSpark = Literal["mean", "worst", "best", "docid"]  # rows of Spark have no input order
 NoRelevant = Literal["skip", "drop", "error"]
 Unjudged = Literal["zero", "drop"]
-ConventionName = Literal["default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor"]
+ConventionName = Literal[
+    # the conventions
+    "default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor",
+    "ranx", "torchmetrics", "tf_ranking", "ranklib", "spark_mllib", "vespa", "kaggle", "replay", "recbole",
+    # further names of some of them
+    "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics",
+]  # fmt: skip
 HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
 

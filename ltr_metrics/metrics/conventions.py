@@ -152,7 +152,7 @@ class Convention:
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
         """Return the parameters of a metric that this convention sets."""
         prefix = cls.CONVENTION_PREFIX or cls.NAME
-        by_field = {"k": self.cutoff, "rel": self.rel}
+        by_field = {"k": None if cls.NAME in self.uncut else self.cutoff, "rel": self.rel}
         names = [f.name for f in fields(cls)]
         by_field |= {n: getattr(self, f"{prefix}_{n}") for n in names if hasattr(self, f"{prefix}_{n}")}
         return {n: by_field[n] for n in names if n in by_field}
@@ -324,21 +324,217 @@ CONVENTIONS: dict[str, Convention] = {
             err_p="exp",
             host=None,
         ),
+        Convention(
+            # Its sort is not stable, so the order of ties is open there; we take the mean over all orders.
+            name="ranx",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # Its NDCG averages ties; the order of ties in its other metrics is open. A score of 0 or less makes
+            # a document non-relevant there, except for NDCG, hit rate and R-precision; that is not reproduced.
+            name="torchmetrics",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "rprec", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="hits",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # It shuffles ties at random, and we take the mean over all orders.
+            name="tf_ranking",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="ranklib",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "err"}),
+            uncut=frozenset({"map"}),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # Its graded NDCG has an ideal in the order of the labels as given; that is not reproduced.
+            name="spark_mllib",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "precision", "recall"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="vespa",
+            ties="stable",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="kaggle",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"map"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="replay",
+            ties="docid",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # It leaves the order of ties open, and we take the mean over all orders.
+            name="recbole",
+            ties="mean",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
     )
+}
+
+ALIASES: dict[str, str] = {  # systems with the convention of another, by tests or by make conformance
+    "pytrec_eval": "trec_eval",
+    "ir_measures": "trec_eval",
+    "pyterrier": "trec_eval",
+    "keras_rs": "tf_ranking",
+    "pyvespa": "vespa",
+    "ml_metrics": "kaggle",
 }
 
 
 def convention_of(convention: ConventionName | Convention | None) -> Convention:
-    """Return the convention with this name; None is the default convention."""
+    """Return the convention with this name, or alias; None is the default convention."""
     if convention is None:
         return CONVENTIONS["default"]
     if isinstance(convention, Convention):
         return convention
     if not isinstance(convention, str):
         raise LtrTypeError(f"convention must be a name or a Convention. Got {convention!r}.")
-    if convention not in CONVENTIONS:
+    name = ALIASES.get(convention, convention)
+    if name not in CONVENTIONS:
         raise LtrValueError(
-            f"There is no convention {convention!r}.{did_you_mean(convention, CONVENTIONS)} Known: "
-            f"{', '.join(CONVENTIONS)}."
+            f"There is no convention {convention!r}.{did_you_mean(convention, (*CONVENTIONS, *ALIASES))} Known: "
+            f"{', '.join(CONVENTIONS)}; also {', '.join(ALIASES)}."
         )
-    return CONVENTIONS[convention]
+    return CONVENTIONS[name]
