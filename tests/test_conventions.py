@@ -91,6 +91,7 @@ COMPLETED = {  # name -> what it means under each convention that has it
         "quepid": "err(max_grade=3)@5",
     },
     "rprec": {"default": "rprec", "trec_eval": "rprec", "ranx": "rprec", "torchmetrics": "rprec(rel=binary)"},
+    "bpref": {"default": "bpref", "trec_eval": "bpref"},
     "judged@5": dict.fromkeys(ltr.CONVENTIONS, "judged@5"),
 }
 POLICIES = {

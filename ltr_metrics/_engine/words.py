@@ -21,6 +21,7 @@ HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
 
 # -- parameters of metrics
+PartOfFunction = Literal["block", "query"]
 NamedGain = Literal["exp", "linear"]
 NamedDiscount = Literal["log2", "jarvelin", "position"]
 Ideal = Literal["cutoff", "shown", "all", "slots"]
@@ -51,3 +52,10 @@ Pairs = Literal["joachims", "authors"]
 Credit = Literal["inverse", "negative"]
 OutcomeBy = Literal["wins", "credit"]
 TiesOfRankings = Literal["stable", "random"]
+
+# -- counterfactual evaluation
+EstimatorOfMetric = Literal["ips", "dr"]
+EstimatorOfClicks = Literal["ips", "snips", "dr"]
+EstimatorOfSlates = Literal["standard", "independent", "interaction"]
+MethodOfPropensities = Literal["randomized", "harvesting", "em"]
+TiesOfClicks = Literal["mean", "stable", "docid"]
