@@ -27,6 +27,7 @@ def system() -> System:
         "Precision": metrics.PrecisionMetric,
         "Recall": metrics.RecallMetric,
         "Hits": metrics.HitsMetric,
+        "BPref": metrics.BPrefMetric,
     }
 
     def values(queries: list[Query], names: Sequence[str]) -> Values:
@@ -46,7 +47,7 @@ def system() -> System:
         name="TF-Ranking",
         version=version("tensorflow-ranking"),
         convention="tf_ranking",
-        metrics=NAMES | at_cutoffs(NAMES | {"Hits": "hit"}),
+        metrics=NAMES | {"BPref": "bpref"} | at_cutoffs(NAMES | {"Hits": "hit"}),
         values=values,
         draws=every_draw(graded=[False, True], ties=[False], unretrieved=[False]),
         tolerance=DIGITS_OF_FLOAT32,
