@@ -91,7 +91,8 @@ COMPLETED = {  # name -> what it means under each convention that has it
         "quepid": "err(max_grade=3)@5",
     },
     "rprec": {"default": "rprec", "trec_eval": "rprec", "ranx": "rprec", "torchmetrics": "rprec(rel=binary)"},
-    "bpref": {"default": "bpref", "trec_eval": "bpref"},
+    "bpref": dict.fromkeys(("default", "trec_eval", "ranx", "tf_ranking"), "bpref"),
+    "rbp": {"default": "rbp", "ranx": "rbp(graded=label)"},
     "judged@5": dict.fromkeys(ltr.CONVENTIONS, "judged@5"),
 }
 POLICIES = {

@@ -38,7 +38,9 @@ def system() -> System:
         name="ranx",
         version=version("ranx"),
         convention="ranx",
-        metrics=SAME | at_cutoffs(SAME) | {"r-precision": "rprec", "bpref": "bpref"},
+        metrics=SAME
+        | at_cutoffs(SAME)
+        | {"r-precision": "rprec", "bpref": "bpref", "rbp.50": "rbp(p=0.5)", "rbp.95": "rbp(p=0.95)"},
         values=values,
         differences=(
             Difference(

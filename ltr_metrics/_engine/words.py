@@ -30,7 +30,8 @@ ShortOfPrecision = Literal["pad", "cut"]
 Denominator = Literal["min", "relevant", "cutoff", "hits"]
 StopOfERR = Literal["exp", "label"]
 StopOfPFound = Literal["label", "yandex", "exp"]
-Graded = Literal["max"]
+Graded = Literal["max", "label"]
+NamedMaxGrade = Literal["query"]
 
 # -- comparison
 Test = Literal["randomization", "t", "wilcoxon", "sign"]

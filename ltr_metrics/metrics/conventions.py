@@ -15,12 +15,15 @@ from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import (
     ConventionName,
     Denominator,
+    Graded,
     HostOfGain,
     Ideal,
+    NamedMaxGrade,
     NoRelevant,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
+    StopOfPFound,
     TiePolicy,
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -87,10 +90,18 @@ class Convention:
         The denominator of `MAP`.
     precision_short : {"pad", "cut"}
         The divisor of `Precision` for a list shorter than the cutoff.
-    err_max_grade : float
+    err_max_grade : float or "query"
         The highest grade of the scale of `ERR`.
     err_p : {"exp", "label"}
         How `ERR` makes a probability of a label.
+    rbp_graded : {None, "max", "label"}
+        How `RBP` uses grades.
+    pfound_p_break : float
+        The probability that the user of `PFound` gives up after a document.
+    pfound_p_rel : {"label", "yandex", "exp"} or sequence of float
+        How `PFound` makes a probability of a label.
+    pfound_max_grade : float or "query"
+        The highest grade of the scale of `PFound`, with ``pfound_p_rel="exp"``; otherwise 4.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
@@ -131,8 +142,12 @@ class Convention:
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
-    err_max_grade: float
+    err_max_grade: float | NamedMaxGrade
     err_p: StopOfERR
+    rbp_graded: Graded | None
+    pfound_p_break: float
+    pfound_p_rel: StopOfPFound | tuple[float, ...]
+    pfound_max_grade: float | NamedMaxGrade
     host: HostOfGain | None
 
     def __post_init__(self) -> None:
@@ -179,6 +194,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -202,6 +221,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host="lightgbm",
         ),
         Convention(
@@ -222,6 +245,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="cut",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host="xgboost",
         ),
         Convention(
@@ -242,6 +269,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="cut",
             err_max_grade=4,
             err_p="label",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -262,6 +293,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -282,6 +317,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -302,6 +341,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -322,6 +365,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -332,7 +379,9 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit", "bpref"}),
+            metrics=frozenset(
+                {"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit", "rbp", "bpref"}
+            ),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
@@ -343,6 +392,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded="label",
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -365,6 +418,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -386,6 +443,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="cut",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -406,6 +467,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="cut",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -427,6 +492,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -447,6 +516,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -467,6 +540,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -487,6 +564,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -508,6 +589,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -528,6 +613,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="pad",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -549,6 +638,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="cut",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -570,6 +663,10 @@ CONVENTIONS: dict[str, Convention] = {
             precision_short="cut",
             err_max_grade=3,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
     )
