@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -84,6 +85,13 @@ def test_a_system_that_is_not_there_is_named(
     assert main([]) == 2
     usage = capsys.readouterr().err
     assert all(group in usage for group in GROUPS)
+
+
+def test_each_system_is_in_a_group_with_requirements() -> None:
+    folder = Path(__file__).parent.parent / "conformance"
+    files = {path.stem for path in (folder / "systems").glob("*.py")} - {"__init__"}
+    assert sorted(files) == sorted(name for group in GROUPS.values() for name in group)
+    assert {path.stem.removesuffix("-alone") for path in (folder / "requirements").glob("*.txt")} == set(GROUPS)
 
 
 def test_queries_have_what_conventions_differ_in() -> None:
