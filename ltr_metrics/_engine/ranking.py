@@ -130,6 +130,10 @@ class Ranking(Cache):
         by_rank = np.asfortranarray(grades) if ranked.block.is_short else grades
         return cls(ranked.block, by_rank, ranked.ties, grades.ravel(), ranked.documents)
 
+    def of_grades_alone(self) -> Ranking:
+        """Return a whole ranking as metrics see it that need no more than grades and open ties."""
+        return Ranking(self.block, self.grades, self.open_ties, self.tied_grades)
+
     @classmethod
     def of_batch(cls, batch: Batch, parts: Sequence[FirstRanks]) -> Ranking:
         """Concatenate the first ranks of a batch's blocks, so that one call serves many queries.
@@ -302,6 +306,8 @@ class Ranking(Cache):
             return None
         first, last = self.ties.offset, self.ties.offset + self.ties.size - 1
         is_open = self.tied_grades[first] != self.tied_grades[last]  # they ascend
+        if is_open.all():
+            return self.ties
         return self.ties.take(np.flatnonzero(is_open)) if is_open.any() else None
 
     @cached

@@ -47,12 +47,13 @@ def compute_values(
     depth = max((k for metric in metrics if _needs_first_ranks_alone(metric) and (k := _cutoff(metric))), default=0)
     shallow = Family.group(metrics, map(_needs_first_ranks_alone, metrics))
     whole = Family.group(metrics, (not _needs_first_ranks_alone(metric) for metric in metrics))
-    families = Family.group(metrics, (True for _ in metrics))
     values = np.empty((len(metrics), queries.n_queries))
 
     def evaluate_batch(batch: Batch) -> None:
         if len(batch.blocks) == 1 and batch.combined.is_short:
-            _fill(values, Ranking.of_block(rank(batch.combined, scores, ties)), families)
+            ranking = Ranking.of_block(rank(batch.combined, scores, ties))
+            _fill(values, ranking, whole)
+            _fill(values, ranking.of_grades_alone(), shallow)
             return
         tops_by_block = []
         for block in batch.blocks:
