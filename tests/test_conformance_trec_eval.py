@@ -23,6 +23,7 @@ WHOLE_LIST = {
     "ndcg": "ndcg",
     "recip_rank": "mrr",
     "Rprec": "rprec",
+    "bpref": "bpref",
     "set_P": "precision",
     "set_recall": "recall",
     "set_F": "f1",

@@ -325,13 +325,13 @@ class Ranking(Cache):
         Raises
         ------
         LtrTypeError
-            If only the first ranks were kept. A metric class that reads rows sets
-            ``OF_GRADES_ALONE`` to False.
+            If only the first ranks were kept. A metric class that reads columns names them in
+            ``COLUMNS``, and one that reads other facts of rows sets ``READS_ROWS`` to True.
         """
         if self._documents is None:
             raise LtrTypeError(
-                "A metric with a cutoff that reads rows or all documents must say so: "
-                "set OF_GRADES_ALONE = False in its class."
+                "A metric with a cutoff that reads rows or all documents must say so in its class: name the columns, "
+                'COLUMNS = ("revenue",), or set READS_ROWS = True.'
             )
         return self._documents
 

@@ -80,7 +80,7 @@ def _cutoff(metric: Metric) -> int | None:
 
 def _needs_first_ranks_alone(metric: Metric) -> bool:
     k = _cutoff(metric)
-    return k is not None and k <= FIRST_RANKS and metric.OF_GRADES_ALONE
+    return k is not None and k <= FIRST_RANKS and not (metric.READS_ROWS or metric.needed_columns)
 
 
 def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
