@@ -17,6 +17,7 @@ from ltr_metrics._engine.words import (
     Denominator,
     HostOfGain,
     NoRelevant,
+    RoundingOfIPrec,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
@@ -84,6 +85,8 @@ class Convention:
         The denominator of `MAP`.
     precision_short : {"pad", "cut"}
         The divisor of `Precision` for a list shorter than the cutoff.
+    iprec_rounding : {"up", "nearest", "truncated"}
+        How `InterpolatedPrecision` rounds the number of relevant documents of a level.
     err_max_grade : float
         The highest grade of the scale of `ERR`.
     err_p : {"exp", "label"}
@@ -127,6 +130,7 @@ class Convention:
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
+    iprec_rounding: RoundingOfIPrec
     err_max_grade: float
     err_p: StopOfERR
     host: HostOfGain | None
@@ -172,6 +176,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -194,6 +199,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host="lightgbm",
@@ -213,6 +219,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host="xgboost",
@@ -232,6 +239,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="label",
             host=None,
@@ -251,6 +259,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -262,7 +271,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref"}),
+            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref", "iprec"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
@@ -270,6 +279,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="truncated",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -289,6 +299,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -308,6 +319,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="zero",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,

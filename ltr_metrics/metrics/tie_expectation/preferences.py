@@ -27,8 +27,8 @@ def capped_counts_above(ranking: Ranking, is_nonrelevant: BoolArray, most: Float
     most : ndarray of float64
         The limit of each query, (queries x 1).
     """
-    above = np.cumsum(is_nonrelevant, axis=1) - is_nonrelevant.astype(np.float64)
-    in_tie = np.zeros_like(above)
+    above: FloatArray = np.cumsum(is_nonrelevant, axis=1) - is_nonrelevant.astype(np.float64)
+    in_tie: FloatArray = np.zeros_like(above)
     if ranking.ties is not None:
         tied = ranking.tied_documents(ranking.width)
         tied.fill_ties(tied.sum(is_nonrelevant[tied.query, tied.column].astype(np.float64)), in_tie)
