@@ -30,6 +30,7 @@ Denominator = Literal["min", "relevant", "cutoff", "hits"]
 StopOfERR = Literal["exp", "label"]
 StopOfPFound = Literal["label", "yandex", "exp"]
 Graded = Literal["max"]
+RoundingOfIPrec = Literal["up", "nearest", "truncated"]
 
 # -- comparison
 Test = Literal["randomization", "t", "wilcoxon", "sign"]

@@ -18,6 +18,7 @@ from ltr_metrics._engine.words import (
     HostOfGain,
     Ideal,
     NoRelevant,
+    RoundingOfIPrec,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
@@ -87,6 +88,8 @@ class Convention:
         The denominator of `MAP`.
     precision_short : {"pad", "cut"}
         The divisor of `Precision` for a list shorter than the cutoff.
+    iprec_rounding : {"up", "nearest", "truncated"}
+        How `InterpolatedPrecision` rounds the number of relevant documents of a level.
     err_max_grade : float
         The highest grade of the scale of `ERR`.
     err_p : {"exp", "label"}
@@ -131,6 +134,7 @@ class Convention:
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
+    iprec_rounding: RoundingOfIPrec
     err_max_grade: float
     err_p: StopOfERR
     host: HostOfGain | None
@@ -177,6 +181,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -200,6 +205,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host="lightgbm",
@@ -220,6 +226,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host="xgboost",
@@ -240,6 +247,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="label",
             host=None,
@@ -260,6 +268,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -271,7 +280,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref"}),
+            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref", "iprec"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
@@ -280,6 +289,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="truncated",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -300,6 +310,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -320,6 +331,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="zero",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -341,6 +353,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -363,6 +376,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="hits",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -384,6 +398,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -404,6 +419,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -425,6 +441,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -445,6 +462,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -465,6 +483,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -485,6 +504,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
@@ -506,6 +526,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             host=None,
