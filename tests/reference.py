@@ -183,7 +183,8 @@ def reciprocal_rank(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = No
     return next((1 / i for i, y in enumerate(ranked[:k], start=1) if is_relevant(y, rel)), 0.0)
 
 
-def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float = 4, p: str = "exp") -> float:
+def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float | str = 4, p: str = "exp") -> float:
+    max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, arrives = 0.0, 1.0
     for i, y in enumerate(ranked[:k], start=1):
         stops = y if p == "label" else (2.0**y - 1) / 2.0**max_grade
@@ -201,7 +202,10 @@ def rbp(
     graded: str | None = None,
     max_grade: float = 4,
 ) -> float:
-    gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
+    if graded == "label":
+        gains = list(ranked[:k])
+    else:
+        gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
     return (1 - p) * math.fsum(gain * p**i for i, gain in enumerate(gains))
 
 
@@ -211,8 +215,9 @@ def pfound(
     k: int | None,
     p_break: float = 0.15,
     p_rel: str | tuple[float, ...] = "label",
-    max_grade: float = 4,
+    max_grade: float | str = 4,
 ) -> float:
+    max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, looks = 0.0, 1.0
     for y in ranked[:k]:
         if p_rel == "label":

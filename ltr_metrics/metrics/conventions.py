@@ -15,13 +15,16 @@ from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import (
     ConventionName,
     Denominator,
+    Graded,
     HostOfGain,
     Ideal,
+    NamedMaxGrade,
     NoRelevant,
     RoundingOfIPrec,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
+    StopOfPFound,
     TiePolicy,
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -90,10 +93,18 @@ class Convention:
         The divisor of `Precision` for a list shorter than the cutoff.
     iprec_rounding : {"up", "nearest", "truncated"}
         How `InterpolatedPrecision` rounds the number of relevant documents of a level.
-    err_max_grade : float
+    err_max_grade : float or "query"
         The highest grade of the scale of `ERR`.
     err_p : {"exp", "label"}
         How `ERR` makes a probability of a label.
+    rbp_graded : {None, "max", "label"}
+        How `RBP` uses grades.
+    pfound_p_break : float
+        The probability that the user of `PFound` gives up after a document.
+    pfound_p_rel : {"label", "yandex", "exp"} or sequence of float
+        How `PFound` makes a probability of a label.
+    pfound_max_grade : float or "query"
+        The highest grade of the scale of `PFound`, with ``pfound_p_rel="exp"``; otherwise 4.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
@@ -135,8 +146,12 @@ class Convention:
     map_denominator: Denominator
     precision_short: ShortOfPrecision
     iprec_rounding: RoundingOfIPrec
-    err_max_grade: float
+    err_max_grade: float | NamedMaxGrade
     err_p: StopOfERR
+    rbp_graded: Graded | None
+    pfound_p_break: float
+    pfound_p_rel: StopOfPFound | tuple[float, ...]
+    pfound_max_grade: float | NamedMaxGrade
     host: HostOfGain | None
 
     def __post_init__(self) -> None:
@@ -184,6 +199,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -208,6 +227,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host="lightgbm",
         ),
         Convention(
@@ -229,6 +252,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host="xgboost",
         ),
         Convention(
@@ -250,6 +277,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="label",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -271,6 +302,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -292,6 +327,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="truncated",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -313,6 +352,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -334,6 +377,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -356,6 +403,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -379,6 +430,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -401,6 +456,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -422,6 +481,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -444,6 +507,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -465,6 +532,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -486,6 +557,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -507,6 +582,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -529,6 +608,10 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
     )
