@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 Ranked = Sequence[float]  # grades in ranked order
 Rel = float | str | None
@@ -128,6 +129,31 @@ def bpref(ranked: Ranked, labels: Ranked, k: None, rel: Rel = None) -> float:
     return total / relevant
 
 
+def iprec(
+    ranked: Ranked,
+    labels: Ranked,
+    k: None,
+    rel: Rel = None,
+    recall: float | tuple[float, ...] = tuple(i / 10 for i in range(11)),
+    rounding: str = "up",
+) -> float:
+    relevant = count(labels, rel)
+    if not relevant:
+        return math.nan
+    levels = recall if isinstance(recall, tuple) else (recall,)
+    highest = []
+    for level in levels:
+        exact = Fraction(str(level)) * relevant
+        wanted = {
+            "up": math.ceil(exact),
+            "nearest": math.floor(exact + Fraction(1, 2)),
+            "truncated": int(level * relevant + 0.9),
+        }[rounding]
+        found = [count(ranked[:i], rel) for i in range(1, len(ranked) + 1)]
+        highest.append(max((c / i for i, c in enumerate(found, start=1) if c >= max(wanted, 1)), default=0.0))
+    return math.fsum(highest) / len(levels)
+
+
 def q_measure(
     ranked: Ranked,
     labels: Ranked,
@@ -224,6 +250,7 @@ METRICS = {
     "hit": hit,
     "rprec": r_precision,
     "map": average_precision,
+    "iprec": iprec,
     "bpref": bpref,
     "q": q_measure,
     "mrr": reciprocal_rank,

@@ -61,11 +61,12 @@ def test_json_has_the_values_of_the_library(run: Run, tmp_path: Path) -> None:
     plain = json.loads(done.out)
     for info, metric in zip(ltr.available_metrics(), plain["metrics"], strict=True):
         required = [name for name, default in info.parameters.items() if default is ...]
+        lists = {name: list(default) for name, default in info.parameters.items() if isinstance(default, tuple)}
         assert metric == {
             "name": info.name,
             "aliases": list(info.aliases),
             "summary": info.summary,
-            "parameters": info.parameters | dict.fromkeys(required),
+            "parameters": info.parameters | dict.fromkeys(required) | lists,
             "required": required,
         }
     for name, convention in ltr.CONVENTIONS.items():

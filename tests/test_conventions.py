@@ -93,6 +93,7 @@ COMPLETED = {  # name -> what it means under each convention that has it
     "rprec": {"default": "rprec", "trec_eval": "rprec", "ranx": "rprec", "torchmetrics": "rprec(rel=binary)"},
     "bpref": dict.fromkeys(("default", "trec_eval", "ranx", "tf_ranking"), "bpref"),
     "rbp": {"default": "rbp", "ranx": "rbp(graded=label)"},
+    "iprec": {"default": "iprec", "trec_eval": "iprec(rounding=truncated)"},
     "judged@5": dict.fromkeys(ltr.CONVENTIONS, "judged@5"),
 }
 POLICIES = {

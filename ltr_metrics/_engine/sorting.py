@@ -86,8 +86,10 @@ class KeyLayout(NamedTuple):
         is_document = cell < block.n_ranked[:, None]
         rows = _rows_of_cells(block, cell)
         if order != "input":
-            rows = _rows_of_cells(block, _order_of_ties(_values_that_order_ties(queries, order)[rows], is_document))
-        grades = np.where(is_document, queries.grade_index[rows], queries.grade_index.dtype.type(0))
+            rows = _rows_of_cells(
+                block, _order_of_ties(_values_that_order_ties(queries, order).take(rows), is_document)
+            )
+        grades = np.where(is_document, queries.grade_index.take(rows), queries.grade_index.dtype.type(0))
         n_bits = len(queries.grades).bit_length()
         grade_bits = n_bits if n_bits <= GRADE_BITS_AT_MOST else 0
         tail_bits = max(1, (width - 1).bit_length()) + grade_bits
@@ -123,7 +125,7 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
     start = queries.ranked_ends[block.members] - block.n_ranked
     position = np.minimum(start[:, None] + cell, queries.ranked_ends[-1] - 1)  # padding of the last query
     rows = queries.ranked_rows
-    return position if rows is None else rows[position]
+    return position if rows is None else np.asarray(rows[position])
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:

@@ -30,6 +30,7 @@ ShortOfPrecision = Literal["pad", "cut"]
 Denominator = Literal["min", "relevant", "cutoff", "hits"]
 StopOfERR = Literal["exp", "label"]
 StopOfPFound = Literal["label", "yandex", "exp"]
+RoundingOfIPrec = Literal["up", "nearest", "truncated"]
 Graded = Literal["max", "label"]
 NamedMaxGrade = Literal["query"]
 

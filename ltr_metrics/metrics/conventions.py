@@ -20,6 +20,7 @@ from ltr_metrics._engine.words import (
     Ideal,
     NamedMaxGrade,
     NoRelevant,
+    RoundingOfIPrec,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
@@ -90,6 +91,8 @@ class Convention:
         The denominator of `MAP`.
     precision_short : {"pad", "cut"}
         The divisor of `Precision` for a list shorter than the cutoff.
+    iprec_rounding : {"up", "nearest", "truncated"}
+        How `InterpolatedPrecision` rounds the number of relevant documents of a level.
     err_max_grade : float or "query"
         The highest grade of the scale of `ERR`.
     err_p : {"exp", "label"}
@@ -142,6 +145,7 @@ class Convention:
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
+    iprec_rounding: RoundingOfIPrec
     err_max_grade: float | NamedMaxGrade
     err_p: StopOfERR
     rbp_graded: Graded | None
@@ -192,6 +196,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -219,6 +224,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -243,6 +249,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -267,6 +274,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="label",
             rbp_graded=None,
@@ -291,6 +299,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -306,7 +315,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref"}),
+            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref", "iprec"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
@@ -315,6 +324,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="truncated",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -339,6 +349,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -363,6 +374,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="zero",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -390,6 +402,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded="label",
@@ -416,6 +429,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="hits",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -441,6 +455,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -465,6 +480,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -490,6 +506,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -514,6 +531,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -538,6 +556,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -562,6 +581,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -587,6 +607,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -611,6 +632,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -636,6 +658,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
             rbp_graded=None,
@@ -661,6 +684,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=3,
             err_p="exp",
             rbp_graded=None,
