@@ -116,6 +116,7 @@ def test_a_convention_of_ones_own() -> None:
         ("rel", "high", "rel of precision must be a number above 0"),
         ("map_denominator", "k", "denominator of map must be one of"),
         ("ndcg_gain", "log", "gain of dcg must be one of"),
+        ("pairs_tied", -1, "tied of pair_accuracy must be a number from 0 to 1"),
         ("err_max_grade", "4", "max_grade of err must be a number"),
         ("metrics", frozenset({"ndgc"}), "has no metric 'ndgc'. Did you mean 'ndcg'"),
         ("uncut", frozenset({"mpa"}), "has no metric 'mpa'"),

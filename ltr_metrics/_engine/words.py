@@ -24,6 +24,7 @@ StopOfERR = Literal["exp", "label"]
 StopOfPFound = Literal["label", "yandex", "exp"]
 Graded = Literal["max", "label"]
 NamedMaxGrade = Literal["query"]
+Average = Literal["macro", "micro"]
 
 # -- comparison
 Test = Literal["randomization", "t", "wilcoxon", "sign"]

@@ -13,6 +13,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import (
+    Average,
     ConventionName,
     Denominator,
     Graded,
@@ -31,6 +32,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.dcg import Discount
 from ltr_metrics.metrics.gains import Gain
 from ltr_metrics.metrics.names import METRICS
+from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.shown import ColumnMetric, Judged, MeanOf, SumOf
 
 ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf, SumOf)  # metrics that go with every convention
@@ -102,6 +104,10 @@ class Convention:
         How `PFound` makes a probability of a label.
     pfound_max_grade : float or "query"
         The highest grade of the scale of `PFound`, with ``pfound_p_rel="exp"``; otherwise 4.
+    pairs_tied : float
+        What a pair with equal scores counts in `PairAccuracy`.
+    pairs_average : {"macro", "micro"}
+        Whether the mean of `PairAccuracy` is over queries or over pairs.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
@@ -148,6 +154,8 @@ class Convention:
     pfound_p_break: float
     pfound_p_rel: StopOfPFound | tuple[float, ...]
     pfound_max_grade: float | NamedMaxGrade
+    pairs_tied: float
+    pairs_average: Average
     host: HostOfGain | None
 
     def __post_init__(self) -> None:
@@ -163,6 +171,8 @@ class Convention:
         for cls in METRICS:  # each class checks its parameters
             if issubclass(cls, RankMetric) and not issubclass(cls, ColumnMetric):
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
+            elif issubclass(cls, PairAccuracy):
+                cls(**self.completing(cls))
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
         """Return the parameters of a metric that this convention sets."""
@@ -198,6 +208,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -225,6 +237,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="lightgbm",
         ),
         Convention(
@@ -249,6 +263,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="xgboost",
         ),
         Convention(
@@ -273,6 +289,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -297,6 +315,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -321,6 +341,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -345,6 +367,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -369,6 +393,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
     )
