@@ -17,7 +17,7 @@ GROUPS = {  # systems that live in one environment
     ),
     "torch": ("torchmetrics", "torchmetrics_ndcg", "torchmetrics_scores", "keras_rs", "recbole"),
     "spark": ("spark_mllib", "replay"),
-    "tensorflow": ("tf_ranking",),
+    "tensorflow": ("tf_ranking", "tf_ranking_opa"),
 }
 HEADER = ("system", "metric", "ours", "values", "largest difference", "stated", "agrees")
 
