@@ -26,5 +26,5 @@ def system() -> System:
 
 def _reversed(query: Query) -> list[str]:
     """Return ids whose ascending order is the descending order of the query's own."""
-    place = {docid: number for number, docid in enumerate(sorted(query.docids, reverse=True))}
-    return [f"d{place[docid]:03}" for docid in query.docids]
+    reverse = {docid: number for number, docid in enumerate(sorted(query.docids, reverse=True))}
+    return [f"d{reverse[docid]:03}" for docid in query.docids]
