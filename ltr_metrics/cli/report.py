@@ -13,7 +13,7 @@ from ltr_metrics.cli.inputs import input_files, metric_names, parse_models
 from ltr_metrics.cli.output import Output, gate_status, require_targets
 from ltr_metrics.cli.progress import run_step
 from ltr_metrics.cli.simulated_users import simulation_settings
-from ltr_metrics.cli.sources import read_source
+from ltr_metrics.cli.sources import Source, read_source
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.report import summarize
 from ltr_metrics.report.html import as_html
@@ -69,7 +69,8 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, **arguments: Any) ->
             source.scores,
             metrics,
             baseline=baseline,
-            comparing=settings | {"cluster": source.cluster},
+            comparing=settings,
+            intervals_of_means=_interval_settings(settings, source),
             rules=rules,
             each_segment=gate_each_segment,
             complete=True,
@@ -81,3 +82,10 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, **arguments: Any) ->
     )
     output.write(run_step("Rendering", lambda: RENDERERS[output.format](summary)))
     return gate_status(summary.gate)
+
+
+def _interval_settings(settings: dict[str, Any], source: Source) -> dict[str, Any] | None:
+    """Return the settings of the intervals of means, which are those of the differences; None for one query."""
+    if any(queries.n_queries < 2 for queries in source.queries.values()):
+        return None
+    return {name: settings[name] for name in ("interval", "confidence", "n_resamples", "random_state")}
