@@ -13,7 +13,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.io import read_letor
 
-OF_IDS = {"kaggle", "spark_mllib", "replay", "recbole"}  # whose NDCG knows no grades, or which have no NDCG
+OF_IDS = {"kaggle", "spark_mllib", "replay", "recbole", "rectools"}  # whose NDCG knows no grades, or which have no NDCG
 METRICS = ("ndcg@10", "ndcg@3", "map", "map@5", "precision@5", "recall@10", "mrr", "err@10", "dcg@5", "f1@3", "hit@3")
 
 

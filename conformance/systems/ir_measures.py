@@ -8,7 +8,7 @@ from importlib.metadata import version
 from conformance.queries import Query
 from conformance.system import System, Values, at_cutoffs, every_draw
 
-WHOLE = {"nDCG": "ndcg", "AP": "map", "RR": "mrr", "Rprec": "rprec"}
+WHOLE = {"nDCG": "ndcg", "AP": "map", "RR": "mrr", "Rprec": "rprec", "Bpref": "bpref"}
 CUT = {"nDCG": "ndcg", "AP": "map", "P": "precision", "R": "recall", "Success": "hit"}
 
 

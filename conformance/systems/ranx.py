@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 
+import numpy as np
+
 from conformance.queries import Query
-from conformance.system import System, Values, at_cutoffs, every_draw
+from conformance.system import Difference, System, Values, at_cutoffs, every_draw
 
 SAME = {
     "dcg": "dcg",
@@ -36,7 +38,17 @@ def system() -> System:
         name="ranx",
         version=version("ranx"),
         convention="ranx",
-        metrics=SAME | at_cutoffs(SAME) | {"r-precision": "rprec"},
+        metrics=SAME
+        | at_cutoffs(SAME)
+        | {"r-precision": "rprec", "bpref": "bpref", "rbp.50": "rbp(p=0.5)", "rbp.95": "rbp(p=0.95)"},
         values=values,
+        differences=(
+            Difference(
+                frozenset({"bpref"}),
+                "Bpref is NaN there if no document, or each document, is relevant.",
+                lambda query: len(query.relevant) in {0, len(query.docids)},
+                np.nan,
+            ),
+        ),
         draws=every_draw(graded=[False, True], ties=[False], unretrieved=[False, True]),
     )

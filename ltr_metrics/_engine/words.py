@@ -12,9 +12,10 @@ Unjudged = Literal["zero", "drop"]
 ConventionName = Literal[
     # the conventions
     "default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor",
-    "ranx", "torchmetrics", "tf_ranking", "ranklib", "spark_mllib", "vespa", "kaggle", "replay", "recbole",
+    "ranx", "torchmetrics", "tf_ranking", "ranklib", "spark_mllib", "vespa", "kaggle", "replay",
+    "recbole", "rectools", "elasticsearch", "quepid",
     # further names of some of them
-    "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics",
+    "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics", "opensearch",
 ]  # fmt: skip
 HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]

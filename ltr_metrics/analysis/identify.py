@@ -194,8 +194,11 @@ class Identification(Printed):
         n_more = len(self.candidates) - len(rows)
         header = ("convention", "changed choice", "value", "distance", "matches")
         table = Table(header, rows, align="llnnl", foot=f"{n_more} more are further away." if n_more else "")
-        refused = [Note(f"Not tried: {name}. {reason}") for name, reason in self.refused.items()]
-        return [self.sentence, table, *refused]
+        refused: dict[str, list[str]] = {}
+        for name, reason in self.refused.items():
+            refused.setdefault(reason, []).append(name)
+        notes = [Note(f"Not tried: {', '.join(names)}. {reason}") for reason, names in refused.items()]
+        return [self.sentence, table, *notes]
 
 
 COLUMNS = ("convention", "changed", "to", "metric", "value", "distance", "matches")
