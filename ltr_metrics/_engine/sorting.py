@@ -124,8 +124,7 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
     queries = block.queries
     start = queries.ranked_ends[block.members] - block.n_ranked
     position = np.minimum(start[:, None] + cell, queries.ranked_ends[-1] - 1)  # padding of the last query
-    rows = queries.ranked_rows
-    return position if rows is None else np.asarray(rows[position])
+    return position if queries.ranked_rows is None else np.asarray(queries.ranked_rows.take(position))
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
