@@ -87,6 +87,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "StopOfPFound": lambda word: ltr.PFound(p_rel=word),
     "Graded": lambda word: ltr.RBP(graded=word),
     "RoundingOfIPrec": lambda word: ltr.InterpolatedPrecision(rounding=word),
+    "Average": lambda word: ltr.PairAccuracy(average=word),
     "NamedMaxGrade": lambda word: ltr.ERR(max_grade=word),
     "Test": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", test=word),
     "Correction": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", correction=word),
@@ -134,7 +135,20 @@ def test_every_type_is_compared_with_the_program() -> None:
 SAYS = re.compile(r'^\s*(\w+(?:, \w+)*) : (\{"[^}]*\})', re.MULTILINE)
 OPTIONS = {
     *("ties", "no_relevant", "noRelevant", "convention", "unjudged", "test", "correction", "correction_over"),
-    *("interval", "topics", "pairs", "credit", "graded", "denominator", "ideal", "short", "gain", "discount", "names"),
+    *(
+        "interval",
+        "topics",
+        "pairs",
+        "credit",
+        "graded",
+        "denominator",
+        "average",
+        "ideal",
+        "short",
+        "gain",
+        "discount",
+        "names",
+    ),
 }
 
 

@@ -33,6 +33,7 @@ StopOfPFound = Literal["label", "yandex", "exp"]
 RoundingOfIPrec = Literal["up", "nearest", "truncated"]
 Graded = Literal["max", "label"]
 NamedMaxGrade = Literal["query"]
+Average = Literal["macro", "micro"]
 
 # -- comparison
 Test = Literal["randomization", "t", "wilcoxon", "sign"]
