@@ -20,7 +20,7 @@ LAYERS = (
     ("_engine",),
     ("metrics", "io"),
     ("evaluation",),
-    ("analysis", "interleaving", "_hosts"),
+    ("analysis", "interleaving", "counterfactual", "_hosts"),
     ("lightgbm", "xgboost", "catboost", "sklearn", "flaml", "dask", "spark", "curves"),
     ("report",),
     ("cli", "__main__", "mlflow"),

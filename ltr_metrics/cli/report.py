@@ -77,7 +77,8 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
             source.scores,
             metrics,
             baseline=baseline,
-            comparing=settings | {"cluster": source.cluster},
+            comparing=settings,
+            intervals_of_means=_interval_settings(settings, source),
             rules=rules,
             each_segment=gate_each_segment,
             complete=True,
@@ -104,3 +105,10 @@ def _learning(
         name: [log.learning_curve("data", str(metric), confidence) for metric in request.metrics]
         for name, log in logs.items()
     }
+
+
+def _interval_settings(settings: dict[str, Any], source: Source) -> dict[str, Any] | None:
+    """Return the settings of the intervals of means, which are those of the differences; None for one query."""
+    if any(queries.n_queries < 2 for queries in source.queries.values()):
+        return None
+    return {name: settings[name] for name in ("interval", "confidence", "n_resamples", "random_state")}
