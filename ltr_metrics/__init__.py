@@ -36,6 +36,7 @@ from ltr_metrics.metrics import (
     RPrec,
     Spearman,
     SumOf,
+    as_metric,
     available_metrics,
     metric,
 )
@@ -110,6 +111,7 @@ __all__ = [
     "SumOf",
     "TieAudit",
     "TieRange",
+    "as_metric",
     "audit",
     "available_metrics",
     "bins",

@@ -28,7 +28,10 @@ from prose import n_words, sentences
 import ltr_metrics
 from ltr_metrics import Metric, Ranking
 
-MODULES = ("", "lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark", "interleaving", "metrics", "report", "io")
+MODULES = (
+    *("", "lightgbm", "xgboost", "catboost", "sklearn", "mlflow", "dask", "spark"),
+    *("interleaving", "counterfactual", "metrics", "report", "io"),
+)
 NEEDS = {"spark": "pyspark"}  # the one extra that the ordinary tests lack; make test-spark has it
 
 LEFT_OUT = {  # numpydoc's checks that we do not follow, and why
@@ -58,7 +61,7 @@ INTERNAL_BASES = {"GroupedRows", "LabelledQueries", "CascadeMetric", "FirstRelev
 # example of their own: that of RankMetric shows how such a metric is written.
 FOR_AUTHORS = {
     *("values", "at_cutoffs", "check", "divisor", "discounts", "gains", "relevant_gains"),
-    *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents"),
+    *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents", "needed_columns"),
 }
 
 
@@ -384,6 +387,7 @@ WORDING: dict[str, tuple[str, ...]] = {
     "judged": ("False for an unjudged document.",),
     "unjudged": ("Treatment of unjudged documents: grade 0 (default), or removal from the ranking,",),
     "columns": (
+        "Names of the columns that the function reads.",
         "Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``.",
         "Other required columns,",
     ),

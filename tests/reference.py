@@ -37,22 +37,36 @@ def cg(ranked: Ranked, labels: Ranked, k: int | None) -> float:
 def discount_at(rank: int, discount: str = "log2") -> float:
     if discount == "jarvelin":
         return 1.0 if rank < 2 else 1 / math.log2(rank)
-    return 1 / math.log2(rank + 1)
+    return 1 / rank if discount == "position" else 1 / math.log2(rank + 1)
 
 
-def dcg(ranked: Ranked, labels: Ranked, k: int | None, gain: str = "exp", discount: str = "log2") -> float:
+def dcg(
+    ranked: Ranked, labels: Ranked, k: int | None, gain: str | tuple[float, ...] = "exp", discount: str = "log2"
+) -> float:
     return math.fsum(gain_of(y, gain) * discount_at(i, discount) for i, y in enumerate(ranked[:k], start=1))
 
 
 def ndcg(
-    ranked: Ranked, labels: Ranked, k: int | None, gain: str = "exp", discount: str = "log2", short: str = "pad"
+    ranked: Ranked,
+    labels: Ranked,
+    k: int | None,
+    gain: str | tuple[float, ...] = "exp",
+    discount: str = "log2",
+    ideal: str = "cutoff",
+    short: str = "pad",
 ) -> float:
-    ideal = dcg(sorted(labels, reverse=True), labels, k, gain, discount)
-    if ideal == 0:
+    best = sorted(labels, reverse=True)
+    if all(gain_of(y, gain) == 0 for y in best):
         return math.nan
-    if short == "zero" and k is not None and len(ranked) < k:
+    if (short == "zero" and k is not None and len(ranked) < k) or not ranked:
         return 0.0
-    return dcg(ranked, labels, k, gain, discount) / ideal
+    if ideal == "slots":
+        assert k is not None
+        best_dcg = math.fsum(discount_at(i, discount) for i in range(1, k + 1))
+    else:
+        shown = len(ranked) if k is None else min(k, len(ranked))
+        best_dcg = dcg(best, labels, {"cutoff": k, "all": None, "shown": shown}[ideal], gain, discount)
+    return dcg(ranked, labels, k, gain, discount) / best_dcg
 
 
 def precision(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None, short: str = "pad") -> float:

@@ -141,7 +141,7 @@ class LabelledQueries(GroupedRows):
         return self._count(np.frombuffer(is_counted, dtype=np.bool_), None)
 
     def _count(self, is_counted: BoolArray, among: BoolArray | None) -> IntArray:
-        flags = np.concatenate(([False], is_counted))[self.grade_index]
+        flags = np.concatenate(([False], is_counted)).take(self.grade_index)
         count: IntArray = self.sum_by_query(flags if among is None else flags & among)
         count.setflags(write=False)
         return count

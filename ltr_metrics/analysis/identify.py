@@ -16,6 +16,7 @@ from ltr_metrics._engine.plain import to_dataframe
 from ltr_metrics._engine.printed import Note, Printed, Table
 from ltr_metrics._engine.words import (
     Denominator,
+    Ideal,
     NamedDiscount,
     NamedGain,
     ShortOfNDCG,
@@ -40,6 +41,7 @@ ALTERNATIVES: dict[str, Sequence[Any]] = {
     "k": (1, 3, 5, 10, 20, 32, 50, 100, None),  # 32 is XGBoost's default
     "gain": get_args(NamedGain),
     "discount": get_args(NamedDiscount),
+    "ideal": get_args(Ideal),
     "ndcg.short": get_args(ShortOfNDCG),
     "precision.short": get_args(ShortOfPrecision),
     "denominator": get_args(Denominator),
@@ -110,7 +112,7 @@ class Identification(Printed):
     >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
     >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
     >>> print(found.sentence)
-    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn, trec_eval, ranx and torchmetrics.
     >>> found.matches == found.candidates[: len(found.matches)]
     True
     >>> int(found.to_pandas()["matches"].sum()) == len(found.matches), found.to_dict()["metric"]
@@ -251,10 +253,10 @@ def identify_convention(
     >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
     >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
     >>> print(found.sentence)
-    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
-    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.5869")
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn, trec_eval, ranx and torchmetrics.
+    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6257")
     >>> found.matches[0].conventions, found.matches[0].changed, found.matches[0].to
-    (('default', 'lightgbm', 'xgboost', 'gdeval'), 'no_relevant', 0.0)
+    (('sklearn', 'trec_eval', 'ranx', 'torchmetrics'), 'discount', 'jarvelin')
     """
     queries = queries_from(y_true, data, "identify_convention")
     return identify_convention_of(queries, y_score, metric=metric, value=value, tolerance=tolerance)

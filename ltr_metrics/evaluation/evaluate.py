@@ -252,7 +252,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        The values per query and their means, by metric. Higher is better for all built-in metrics.
+        The values per query and their means, by metric. Higher is better, except for the metrics in
+        ``lower_is_better``.
 
     Raises
     ------
@@ -324,6 +325,7 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
         policy=request.policy,
         segments=queries.segments,
         fingerprint=Fingerprint.of(queries),
+        lower_is_better=request.lower_is_better,
     )
 
 

@@ -61,6 +61,8 @@ class Evaluation(Printed, Mapping[str, float]):
         `by`.
     fingerprint : Fingerprint or None
         A summary of the judged documents, by which `compare` recognises results of other data.
+    lower_is_better : frozenset of str
+        Canonical names of the metrics of which lower is better.
     by : dict
         The evaluation of each segment of queries by its label. Several segmentations are such
         dicts by name. Empty without the option ``by``.
@@ -102,6 +104,7 @@ class Evaluation(Printed, Mapping[str, float]):
     policy: Policy
     segments: Segmentations = field(default_factory=dict, repr=False)
     fingerprint: Fingerprint | None = field(default=None, repr=False)
+    lower_is_better: frozenset[str] = frozenset()
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -121,7 +124,7 @@ class Evaluation(Printed, Mapping[str, float]):
 
     def with_values(self, values: Mapping[str, FloatArray]) -> Evaluation:
         """Return an evaluation of the same queries under the same options with other values."""
-        same = ("qid", "n_documents", "n_relevant", "weight", "policy", "segments", "fingerprint")
+        same = ("qid", "n_documents", "n_relevant", "weight", "policy", "segments", "fingerprint", "lower_is_better")
         return Evaluation.of(values, self.per_query.asked, **{name: getattr(self, name) for name in same})
 
     @cached_property
@@ -330,6 +333,7 @@ def take_queries(result: Evaluation, chosen: BoolArray | IntArray) -> Evaluation
         weight=None if result.weight is None else result.weight[chosen],
         policy=result.policy,
         fingerprint=None if result.fingerprint is None else result.fingerprint.subset(chosen),
+        lower_is_better=result.lower_is_better,
     )
 
 

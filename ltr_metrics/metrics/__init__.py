@@ -12,6 +12,7 @@ from ltr_metrics.metrics.ideal import ideal_by_rank
 from ltr_metrics.metrics.interpolated_precision import InterpolatedPrecision
 from ltr_metrics.metrics.names import METRICS, MetricInfo, available_metrics, metric
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
+from ltr_metrics.metrics.own import as_metric
 from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
 from ltr_metrics.metrics.shown import Judged, MeanOf, SumOf
@@ -44,6 +45,7 @@ __all__ = [
     "Recall",
     "Spearman",
     "SumOf",
+    "as_metric",
     "available_metrics",
     "ideal_by_rank",
     "metric",

@@ -16,6 +16,7 @@ from ltr_metrics._engine.words import (
     ConventionName,
     Denominator,
     HostOfGain,
+    Ideal,
     NoRelevant,
     RoundingOfIPrec,
     ShortOfNDCG,
@@ -77,8 +78,10 @@ class Convention:
         Lowest grade of a relevant document, as for `Precision`, for all metrics that ask for it.
     ndcg_gain : {"exp", "linear"}, sequence of float, or callable
         The gain of `NDCG` and `DCG`.
-    ndcg_discount : {"log2", "jarvelin"} or callable
+    ndcg_discount : {"log2", "jarvelin", "position"} or callable
         The discount of `NDCG` and `DCG`.
+    ndcg_ideal : {"cutoff", "shown", "all", "slots"}
+        The ideal ranking of `NDCG`.
     ndcg_short : {"pad", "zero"}
         The value of `NDCG` for a list shorter than the cutoff.
     map_denominator : {"min", "relevant", "cutoff", "hits"}
@@ -127,6 +130,7 @@ class Convention:
     rel: float | str | None
     ndcg_gain: Gain
     ndcg_discount: Discount
+    ndcg_ideal: Ideal
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
@@ -152,7 +156,7 @@ class Convention:
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
         """Return the parameters of a metric that this convention sets."""
         prefix = cls.CONVENTION_PREFIX or cls.NAME
-        by_field = {"k": self.cutoff, "rel": self.rel}
+        by_field = {"k": None if cls.NAME in self.uncut else self.cutoff, "rel": self.rel}
         names = [f.name for f in fields(cls)]
         by_field |= {n: getattr(self, f"{prefix}_{n}") for n in names if hasattr(self, f"{prefix}_{n}")}
         return {n: by_field[n] for n in names if n in by_field}
@@ -173,6 +177,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -196,6 +201,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=">0.5",
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -216,6 +222,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
@@ -236,6 +243,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=">0.5",
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
@@ -256,6 +264,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -276,6 +285,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
@@ -296,6 +306,7 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
@@ -316,8 +327,204 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="jarvelin",
+            ndcg_ideal="cutoff",
             ndcg_short="zero",
             map_denominator="relevant",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # Its sort is not stable, so the order of ties is open there; we take the mean over all orders.
+            name="ranx",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # Its NDCG averages ties; the order of ties in its other metrics is open. A score of 0 or less makes
+            # a document non-relevant there, except for NDCG, hit rate and R-precision; that is not reproduced.
+            name="torchmetrics",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "rprec", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="hits",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # It shuffles ties at random, and we take the mean over all orders.
+            name="tf_ranking",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="ranklib",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "err"}),
+            uncut=frozenset({"map"}),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # Its graded NDCG has an ideal in the order of the labels as given; that is not reproduced.
+            name="spark_mllib",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "precision", "recall"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="vespa",
+            ties="stable",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="kaggle",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"map"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            name="replay",
+            ties="docid",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            host=None,
+        ),
+        Convention(
+            # It leaves the order of ties open, and we take the mean over all orders.
+            name="recbole",
+            ties="mean",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
             precision_short="pad",
             iprec_rounding="up",
             err_max_grade=4,
@@ -327,18 +534,28 @@ CONVENTIONS: dict[str, Convention] = {
     )
 }
 
+ALIASES: dict[str, str] = {  # systems with the convention of another, by tests or by make conformance
+    "pytrec_eval": "trec_eval",
+    "ir_measures": "trec_eval",
+    "pyterrier": "trec_eval",
+    "keras_rs": "tf_ranking",
+    "pyvespa": "vespa",
+    "ml_metrics": "kaggle",
+}
+
 
 def convention_of(convention: ConventionName | Convention | None) -> Convention:
-    """Return the convention with this name; None is the default convention."""
+    """Return the convention with this name, or alias; None is the default convention."""
     if convention is None:
         return CONVENTIONS["default"]
     if isinstance(convention, Convention):
         return convention
     if not isinstance(convention, str):
         raise LtrTypeError(f"convention must be a name or a Convention. Got {convention!r}.")
-    if convention not in CONVENTIONS:
+    name = ALIASES.get(convention, convention)
+    if name not in CONVENTIONS:
         raise LtrValueError(
-            f"There is no convention {convention!r}.{did_you_mean(convention, CONVENTIONS)} Known: "
-            f"{', '.join(CONVENTIONS)}."
+            f"There is no convention {convention!r}.{did_you_mean(convention, (*CONVENTIONS, *ALIASES))} Known: "
+            f"{', '.join(CONVENTIONS)}; also {', '.join(ALIASES)}."
         )
-    return CONVENTIONS[convention]
+    return CONVENTIONS[name]

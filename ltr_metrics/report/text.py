@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.plain import segment_title
 from ltr_metrics.analysis.comparison.table import shown, signed
-from ltr_metrics.errors import MissingExtraError, one_line
+from ltr_metrics.errors import import_extra, one_line
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.online import online_tables
 from ltr_metrics.report.summarize import QUANTILES, Report
@@ -196,10 +196,7 @@ def as_per_query_csv(report: Report) -> str:
     base,9,2,1,1.0
     <BLANKLINE>
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("pandas", "report") from error
+    pd = import_extra("pandas", "report")
     frames = []
     for model, result in report.evaluations.items():
         frame = result.to_pandas()
@@ -272,6 +269,8 @@ def _means_table(summary: dict[str, Any]) -> Table:
     header = ["metric", "model", "weighted mean" if is_weighted else "mean", *quantiles, "queries", "left out"]
     unweighted = ", without weights" if is_weighted else ""
     note = f"q5 ... q95: quantiles over queries{unweighted}. left out: queries for which the metric is undefined."
+    if summary["lower_is_better"]:
+        note += f" Lower is better for {', '.join(summary['lower_is_better'])}."
     return Table("", header, rows, note)
 
 

@@ -221,6 +221,8 @@ def _in_order(who: str, run: Evaluation, reference: Evaluation, names: list[str]
         _require_same(who, "ties", run.policy.ties, reference.policy.ties, f"in {name}")
         no_relevant, expected = (result.policy.no_relevant_for(name) for result in (run, reference))
         _require_same(who, "no_relevant", no_relevant, expected, f"in {name}")
+        direction, expected_direction = (name not in result.lower_is_better for result in (run, reference))
+        _require_same(who, "higher_is_better", direction, expected_direction, f"in {name}")
     if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
         run = take_queries(run, _positions(who, run, reference))
     _refuse_other_data(who, run, reference)

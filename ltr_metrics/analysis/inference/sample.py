@@ -148,7 +148,12 @@ class Sample:
     @cached_property
     def n_effective(self) -> FloatArray:
         """Effective number of units, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)."""
-        return _ratio(self.relative_weight.sum(axis=0) ** 2, (self.relative_weight**2).sum(axis=0), if_zero=0.0)
+        return self.n_effective_of(self.is_counted)
+
+    def n_effective_of(self, units: BoolArray) -> FloatArray:
+        """Return the effective number of some units, given as one flag a unit and column; 0 for none."""
+        weight = np.where(units, self.relative_weight, 0.0)
+        return _ratio(weight.sum(axis=0) ** 2, (weight**2).sum(axis=0), if_zero=0.0)
 
     @cached_property
     def degrees_of_freedom(self) -> FloatArray:
