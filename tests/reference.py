@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 Ranked = Sequence[float]  # grades in ranked order
 Rel = float | str | None
@@ -128,6 +129,31 @@ def bpref(ranked: Ranked, labels: Ranked, k: None, rel: Rel = None) -> float:
     return total / relevant
 
 
+def iprec(
+    ranked: Ranked,
+    labels: Ranked,
+    k: None,
+    rel: Rel = None,
+    recall: float | tuple[float, ...] = tuple(i / 10 for i in range(11)),
+    rounding: str = "up",
+) -> float:
+    relevant = count(labels, rel)
+    if not relevant:
+        return math.nan
+    levels = recall if isinstance(recall, tuple) else (recall,)
+    highest = []
+    for level in levels:
+        exact = Fraction(str(level)) * relevant
+        wanted = {
+            "up": math.ceil(exact),
+            "nearest": math.floor(exact + Fraction(1, 2)),
+            "truncated": int(level * relevant + 0.9),
+        }[rounding]
+        found = [count(ranked[:i], rel) for i in range(1, len(ranked) + 1)]
+        highest.append(max((c / i for i, c in enumerate(found, start=1) if c >= max(wanted, 1)), default=0.0))
+    return math.fsum(highest) / len(levels)
+
+
 def q_measure(
     ranked: Ranked,
     labels: Ranked,
@@ -157,7 +183,8 @@ def reciprocal_rank(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = No
     return next((1 / i for i, y in enumerate(ranked[:k], start=1) if is_relevant(y, rel)), 0.0)
 
 
-def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float = 4, p: str = "exp") -> float:
+def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float | str = 4, p: str = "exp") -> float:
+    max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, arrives = 0.0, 1.0
     for i, y in enumerate(ranked[:k], start=1):
         stops = y if p == "label" else (2.0**y - 1) / 2.0**max_grade
@@ -175,7 +202,10 @@ def rbp(
     graded: str | None = None,
     max_grade: float = 4,
 ) -> float:
-    gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
+    if graded == "label":
+        gains = list(ranked[:k])
+    else:
+        gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
     return (1 - p) * math.fsum(gain * p**i for i, gain in enumerate(gains))
 
 
@@ -185,8 +215,9 @@ def pfound(
     k: int | None,
     p_break: float = 0.15,
     p_rel: str | tuple[float, ...] = "label",
-    max_grade: float = 4,
+    max_grade: float | str = 4,
 ) -> float:
+    max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, looks = 0.0, 1.0
     for y in ranked[:k]:
         if p_rel == "label":
@@ -219,6 +250,7 @@ METRICS = {
     "hit": hit,
     "rprec": r_precision,
     "map": average_precision,
+    "iprec": iprec,
     "bpref": bpref,
     "q": q_measure,
     "mrr": reciprocal_rank,

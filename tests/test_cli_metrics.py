@@ -61,16 +61,18 @@ def test_json_has_the_values_of_the_library(run: Run, tmp_path: Path) -> None:
     plain = json.loads(done.out)
     for info, metric in zip(ltr.available_metrics(), plain["metrics"], strict=True):
         required = [name for name, default in info.parameters.items() if default is ...]
+        lists = {name: list(default) for name, default in info.parameters.items() if isinstance(default, tuple)}
         assert metric == {
             "name": info.name,
             "aliases": list(info.aliases),
             "summary": info.summary,
-            "parameters": info.parameters | dict.fromkeys(required),
+            "parameters": info.parameters | dict.fromkeys(required) | lists,
             "required": required,
         }
     for name, convention in ltr.CONVENTIONS.items():
         values = plain["conventions"][name]
-        assert values == vars(convention) | {key: values[key] for key in ("metrics", "uncut")}
+        expected = json.loads(json.dumps(vars(convention), default=sorted))  # a gain may be a tuple
+        assert values == expected | {key: values[key] for key in ("metrics", "uncut")}
         assert values["metrics"] == (None if convention.metrics is None else sorted(convention.metrics))
         assert values["uncut"] == sorted(convention.uncut)
     for option in ("-o", "--output"):

@@ -81,6 +81,7 @@ COMPLETED = {  # name -> what it means under each convention that has it
     "err@5": {"default": "err@5", "catboost": "err(p=label)@5", "gdeval": "err@5", "ranklib": "err@5"},
     "rprec": {"default": "rprec", "trec_eval": "rprec", "ranx": "rprec", "torchmetrics": "rprec(rel=binary)"},
     "bpref": {"default": "bpref", "trec_eval": "bpref"},
+    "iprec": {"default": "iprec", "trec_eval": "iprec(rounding=truncated)"},
     "judged@5": dict.fromkeys(ltr.CONVENTIONS, "judged@5"),
 }
 POLICIES = {

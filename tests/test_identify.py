@@ -66,6 +66,8 @@ CHANGES = [
     ("gdeval", "err@10", {"max_grade": 5}, {}),
     ("catboost", "precision@5", {"short": "pad"}, {}),
     ("default", "err@10", {"k": 20}, {}),
+    ("gdeval", "err@10", {"max_grade": "query"}, {}),
+    ("default", "rbp", {"graded": "label"}, {}),
     ("lightgbm", "ndcg@10", {}, {"ties": "worst"}),
     ("catboost", "ndcg@10", {}, {"no_relevant": 0.5}),
     ("default", "mrr", {}, {"no_relevant": 0.3, "ties": "best"}),  # two changes: no single one gives it

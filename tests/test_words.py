@@ -86,6 +86,8 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "StopOfERR": lambda word: ltr.ERR(p=word),
     "StopOfPFound": lambda word: ltr.PFound(p_rel=word),
     "Graded": lambda word: ltr.RBP(graded=word),
+    "RoundingOfIPrec": lambda word: ltr.InterpolatedPrecision(rounding=word),
+    "NamedMaxGrade": lambda word: ltr.ERR(max_grade=word),
     "Test": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", test=word),
     "Correction": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", correction=word),
     "QueriesOfComparison": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", queries=word),

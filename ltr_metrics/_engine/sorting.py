@@ -124,7 +124,8 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
     queries = block.queries
     start = queries.ranked_ends[block.members] - block.n_ranked
     position = np.minimum(start[:, None] + cell, queries.ranked_ends[-1] - 1)  # padding of the last query
-    return position if queries.ranked_rows is None else queries.ranked_rows.take(position)
+    rows = queries.ranked_rows
+    return position if rows is None else np.asarray(rows[position])
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:

@@ -29,7 +29,9 @@ ShortOfPrecision = Literal["pad", "cut"]
 Denominator = Literal["min", "relevant", "cutoff", "hits"]
 StopOfERR = Literal["exp", "label"]
 StopOfPFound = Literal["label", "yandex", "exp"]
-Graded = Literal["max"]
+RoundingOfIPrec = Literal["up", "nearest", "truncated"]
+Graded = Literal["max", "label"]
+NamedMaxGrade = Literal["query"]
 
 # -- comparison
 Test = Literal["randomization", "t", "wilcoxon", "sign"]

@@ -16,9 +16,11 @@ from ltr_metrics._engine.plain import to_dataframe
 from ltr_metrics._engine.printed import Note, Printed, Table
 from ltr_metrics._engine.words import (
     Denominator,
+    Graded,
     Ideal,
     NamedDiscount,
     NamedGain,
+    NamedMaxGrade,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
@@ -48,7 +50,8 @@ ALTERNATIVES: dict[str, Sequence[Any]] = {
     "err.p": get_args(StopOfERR),
     "pfound.p_rel": get_args(StopOfPFound),
     "rbp.p": (0.5, 0.8, 0.9, 0.95),
-    "max_grade": (1, 2, 3, 4, 5, 6, 10, 16),
+    "rbp.graded": (None, *get_args(Graded)),
+    "max_grade": (1, 2, 3, 4, 5, 6, 10, 16, *get_args(NamedMaxGrade)),
     "no_relevant": ("skip", "drop", 0.0, 0.5, 1.0),
 }
 MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade

@@ -33,8 +33,13 @@ CHOICES = {  # the fields of a convention except its name and its metrics
     "ndcg_short": "NDCG of a query with fewer than k documents.",
     "map_denominator": "The denominator of average precision.",
     "precision_short": "Precision of a query with fewer than k documents.",
+    "iprec_rounding": "The rounding of a level of recall to relevant documents, for iprec.",
     "err_max_grade": "The highest grade of the scale for ERR.",
     "err_p": "The stop probability of ERR.",
+    "rbp_graded": "How RBP uses grades; a dash is relevance of 0 or 1.",
+    "pfound_p_break": "The probability that the user of PFound gives up after a document.",
+    "pfound_p_rel": "The probability of PFound that a document is relevant to the user.",
+    "pfound_max_grade": "The highest grade of the scale for PFound with p_rel=exp.",
     "host": "The training library whose own gain replaces ndcg_gain in its trainings.",
 }
 

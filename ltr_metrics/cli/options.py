@@ -11,6 +11,7 @@ import click
 from ltr_metrics._engine.words import Topics
 from ltr_metrics.analysis.comparison.settings import CORRECTION_OVER, QUERIES
 from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
+from ltr_metrics.evaluation.log.rounds import RULES
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
 from ltr_metrics.metrics.conventions import CONVENTIONS
@@ -120,6 +121,16 @@ MODELS = (
         metavar="[NAME=]FILE",
     ),
 )
+MODEL_FILES = MODELS[:2]  # DATA and --model
+LEARNING_CURVE = (
+    _model(
+        "--learning-curve",
+        "Add the learning curve of each model file: evaluate the data after every N rounds, and after the last one.  "
+        "[default: no curves]",
+        type=click.IntRange(min=1),
+        metavar="N",
+    ),
+)
 RESULTS = (
     _model(
         "--result results",
@@ -128,7 +139,7 @@ RESULTS = (
         metavar="[NAME=]FILE",
     ),
 )
-DATA = (
+ROWS = (
     _data("--qid", "Read the query ids from this column of the table.", metavar="COLUMN", default="qid"),
     _data("--label", "Read the grades from this column of the table.", metavar="COLUMN", default="label"),
     _data("--docid", "Read document ids from this column of the table.  [default: none]", metavar="COLUMN"),
@@ -146,6 +157,8 @@ DATA = (
         metavar="N",
     ),
     _data("--zero-based", "Read feature numbers of the LETOR files that start at 0 instead of 1.", is_flag=True),
+)
+TREC = (
     _data("--qrels", "Read TREC judgments from this file, and use --run instead of DATA.", type=FILE),
     _data(
         "--topics",
@@ -155,6 +168,7 @@ DATA = (
         type=click.Choice(get_args(Topics)),
     ),
 )
+DATA = (*ROWS, *TREC)
 BATCHES = (
     _data(
         "--sorted is_sorted",
@@ -212,6 +226,39 @@ METRICS = (
         "with similar counts of documents (n_documents) or relevant documents (n_relevant).",
         multiple=True,
         metavar="COLUMN",
+    ),
+)
+CURVE = (
+    *NAMES,
+    _TIES,
+    _NO_RELEVANT,
+    _metric(
+        "--every",
+        "Evaluate after N, 2N, 3N, ... rounds, and after the last one.",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=1,
+    ),
+    _metric(
+        "--rule",
+        "Choose the round with the highest mean (max), or the first round within one standard error of it (one_se).",
+        type=click.Choice(RULES),
+        default="max",
+    ),
+    _metric(
+        "--confidence",
+        "Set the confidence level of the intervals, and of the rounds that do not differ from the best.",
+        metavar="NUMBER",
+        type=float,
+        default=0.95,
+    ),
+)
+PLOT = (
+    _output(
+        "--plot",
+        "Draw the curves into this file: .svg, .png or .pdf. Each metric has axes of its own.  [default: no figure]",
+        type=click.Path(dir_okay=False, readable=False, path_type=Path),
+        metavar="FILE",
     ),
 )
 AUDIT = (

@@ -9,6 +9,7 @@ from ltr_metrics.metrics.dcg import CG, DCG, NDCG
 from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.function import FunctionMetric
 from ltr_metrics.metrics.ideal import ideal_by_rank
+from ltr_metrics.metrics.interpolated_precision import InterpolatedPrecision
 from ltr_metrics.metrics.names import METRICS, MetricInfo, available_metrics, metric
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.own import as_metric
@@ -29,6 +30,7 @@ __all__ = [
     "Bpref",
     "FunctionMetric",
     "Hit",
+    "InterpolatedPrecision",
     "Judged",
     "Kendall",
     "MeanOf",

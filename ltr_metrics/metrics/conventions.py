@@ -15,12 +15,16 @@ from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import (
     ConventionName,
     Denominator,
+    Graded,
     HostOfGain,
     Ideal,
+    NamedMaxGrade,
     NoRelevant,
+    RoundingOfIPrec,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
+    StopOfPFound,
     TiePolicy,
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -87,10 +91,20 @@ class Convention:
         The denominator of `MAP`.
     precision_short : {"pad", "cut"}
         The divisor of `Precision` for a list shorter than the cutoff.
-    err_max_grade : float
+    iprec_rounding : {"up", "nearest", "truncated"}
+        How `InterpolatedPrecision` rounds the number of relevant documents of a level.
+    err_max_grade : float or "query"
         The highest grade of the scale of `ERR`.
     err_p : {"exp", "label"}
         How `ERR` makes a probability of a label.
+    rbp_graded : {None, "max", "label"}
+        How `RBP` uses grades.
+    pfound_p_break : float
+        The probability that the user of `PFound` gives up after a document.
+    pfound_p_rel : {"label", "yandex", "exp"} or sequence of float
+        How `PFound` makes a probability of a label.
+    pfound_max_grade : float or "query"
+        The highest grade of the scale of `PFound`, with ``pfound_p_rel="exp"``; otherwise 4.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
@@ -131,8 +145,13 @@ class Convention:
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
-    err_max_grade: float
+    iprec_rounding: RoundingOfIPrec
+    err_max_grade: float | NamedMaxGrade
     err_p: StopOfERR
+    rbp_graded: Graded | None
+    pfound_p_break: float
+    pfound_p_rel: StopOfPFound | tuple[float, ...]
+    pfound_max_grade: float | NamedMaxGrade
     host: HostOfGain | None
 
     def __post_init__(self) -> None:
@@ -177,8 +196,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -200,8 +224,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host="lightgbm",
         ),
         Convention(
@@ -220,8 +249,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host="xgboost",
         ),
         Convention(
@@ -240,8 +274,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="label",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -260,8 +299,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -271,7 +315,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref"}),
+            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref", "iprec"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
@@ -280,8 +324,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="truncated",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -300,8 +349,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -320,8 +374,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="zero",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -341,8 +400,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -363,8 +427,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="hits",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -384,8 +453,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -404,8 +478,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -425,8 +504,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -445,8 +529,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -465,8 +554,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -485,8 +579,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
         Convention(
@@ -506,8 +605,13 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
             host=None,
         ),
     )

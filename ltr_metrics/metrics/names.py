@@ -21,6 +21,7 @@ from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
 from ltr_metrics.metrics.dcg import CG, DCG, NDCG
 from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.function import FunctionMetric
+from ltr_metrics.metrics.interpolated_precision import InterpolatedPrecision
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
@@ -36,6 +37,7 @@ METRICS: tuple[type[Metric], ...] = (
     Hit,
     RPrec,
     MAP,
+    InterpolatedPrecision,
     Bpref,
     QMeasure,
     MRR,

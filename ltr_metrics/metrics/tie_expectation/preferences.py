@@ -27,11 +27,12 @@ def capped_counts_above(ranking: Ranking, is_nonrelevant: BoolArray, most: Float
     most : ndarray of float64
         The limit of each query, (queries x 1).
     """
-    above = np.cumsum(is_nonrelevant, axis=1) - is_nonrelevant.astype(np.float64)
-    in_tie = np.zeros_like(above)
+    above: FloatArray = np.cumsum(is_nonrelevant, axis=1) - is_nonrelevant.astype(np.float64)
+    in_tie: FloatArray = np.zeros_like(above)
     if ranking.ties is not None:
         tied = ranking.tied_documents(ranking.width)
-        tied.fill_ties(tied.sum(is_nonrelevant[tied.query, tied.column].astype(np.float64)), in_tie)
+        query, column = tied.repeat(tied.ties.query), tied.repeat(tied.ties.n_above) + tied.rank_in_tie
+        tied.fill_ties(tied.sum(is_nonrelevant[query, column].astype(np.float64)), in_tie)
         tied.fill_ties(above[tied.ties.query, tied.ties.n_above], above)
     n_below = np.clip(most - above, 0, in_tie + 1)  # how many of the q + 1 numbers are below the limit
     total = n_below * above + n_below * (n_below - 1) / 2 + (in_tie + 1 - n_below) * most
