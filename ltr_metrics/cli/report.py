@@ -9,8 +9,9 @@ import click
 from ltr_metrics.cli import options
 from ltr_metrics.cli.compare import check_rules, choose_baseline
 from ltr_metrics.cli.evaluate import RENDERERS as EVALUATION_RENDERERS
-from ltr_metrics.cli.inputs import input_files, metric_names, parse_models
+from ltr_metrics.cli.inputs import input_files, parse_models
 from ltr_metrics.cli.output import Output, gate_status, require_targets
+from ltr_metrics.cli.own_metrics import requested_metrics
 from ltr_metrics.cli.progress import run_step
 from ltr_metrics.cli.simulated_users import simulation_settings
 from ltr_metrics.cli.sources import read_source
@@ -59,7 +60,7 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, **arguments: Any) ->
     require_targets(input_files(arguments, specs), output)
     baseline = choose_baseline(arguments, specs)
     check_rules(rules, arguments, specs, baseline, each_segment=gate_each_segment)
-    metrics, settings = metric_names(arguments), options.comparison_settings(arguments)
+    metrics, settings = requested_metrics(arguments), options.comparison_settings(arguments)
     simulation = simulation_settings(arguments, specs, output.format)
     source = read_source(arguments, specs)
     summary = run_step(
