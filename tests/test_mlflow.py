@@ -61,6 +61,7 @@ def test_it_evaluates_rankers_alone() -> None:
         ({"qid": "Qid"}, "Did you mean 'qid'"),
         ({"qid": None}, "qid must be the name of a column of data, or one id a row"),
         ({"by": ["device", 1]}, "by must be the name of a column.*Got 1 among the names"),
+        ({"by": np.zeros(3)}, "by must be the name of a column.*several names"),
         ({"by": "country"}, "by names the column 'country'"),
         ({"qid": pd.Series(QID, index=np.arange(len(QID)) + 1)}, "data and qid have different pandas indexes"),
         ({"qid": QID[:-1]}, "qid must have one entry a row"),
