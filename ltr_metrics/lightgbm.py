@@ -15,7 +15,7 @@ from ltr_metrics._engine.checks import IntArray
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.facts import wrong_host
 from ltr_metrics._hosts.host_call import find_host_call, gain_of_setting
-from ltr_metrics._hosts.host_metrics import HIGHER_IS_BETTER, HostMetrics, MetricFunction, Plan
+from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics._hosts.queries_cache import QueriesCache, queries_of_boundaries
 from ltr_metrics.errors import LtrTypeError, LtrValueError
@@ -84,8 +84,8 @@ def feval(
     Returns
     -------
     callable
-        A function ``(preds, Dataset) -> [(name, value, True), ...]``. Higher is better, which the
-        True says.
+        A function ``(preds, Dataset) -> [(name, value, higher_is_better), ...]``, by which
+        LightGBM's early stopping knows the direction.
 
     Raises
     ------
@@ -172,8 +172,8 @@ def eval_metric(
     Returns
     -------
     callable
-        A function ``(y_true, y_pred, weight, group) -> [(name, value, True), ...]``. Higher is
-        better, which the True says.
+        A function ``(y_true, y_pred, weight, group) -> [(name, value, higher_is_better), ...]``, by
+        which LightGBM's early stopping knows the direction.
 
     Raises
     ------
@@ -227,7 +227,8 @@ class DatasetMetrics(_LightGBMFunction):
         fields = tuple(map(dataset.get_field, ("label", "weight", "group")))
         queries = self._queries_cache.get(dataset, fields, lambda: _queries_of_dataset(dataset, *fields))
         name = "training" if call.is_training(dataset) else None
-        return _triples(self.metrics.evaluate_round(plan, queries, preds, dataset, name=name, training=call.booster))
+        mean = self.metrics.evaluate_round(plan, queries, preds, dataset, name=name, training=call.booster)
+        return triples(plan, mean)
 
 
 class ArrayMetrics(_LightGBMFunction):
@@ -248,12 +249,14 @@ class ArrayMetrics(_LightGBMFunction):
         plan = self._plan(call, None if call.booster is None else call.booster.params)
         fields = y_true, weight, group
         queries = self._queries_cache.get(y_true, fields, lambda: Queries(y_true, group=group, sample_weight=weight))
-        return _triples(self.metrics.evaluate_round(plan, queries, y_pred, y_true, training=call.booster))
+        return triples(plan, self.metrics.evaluate_round(plan, queries, y_pred, y_true, training=call.booster))
 
 
-def _triples(mean: Mapping[str, float]) -> Triples:
+def triples(plan: Plan, mean: Mapping[str, float]) -> Triples:
+    """Return what LightGBM takes from a metric: name, value, and whether higher is better."""
     # LightGBM requires a list and fails on a tuple of triples.
-    return [(name, value, HIGHER_IS_BETTER) for name, value in mean.items()]
+    directions = plan.directions()
+    return [(name, value, directions[name]) for name, value in mean.items()]
 
 
 def _refuse_shared_last_words(names: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 Ranked = Sequence[float]  # grades in ranked order
 Rel = float | str | None
@@ -110,6 +111,49 @@ def average_precision(
     return total / divisor
 
 
+def bpref(ranked: Ranked, labels: Ranked, k: None, rel: Rel = None) -> float:
+    """The grade of a document that is not judged is NaN."""
+
+    def nonrelevant(grades: Ranked) -> int:
+        return sum(not is_relevant(y, rel) for y in grades if not math.isnan(y))
+
+    relevant = count(labels, rel)
+    if not relevant:
+        return math.nan
+    most = min(nonrelevant(labels), relevant)
+    total = 0.0
+    for i, y in enumerate(ranked):
+        above = nonrelevant(ranked[:i])
+        if is_relevant(y, rel):
+            total += 1 - min(above, relevant) / most if above else 1
+    return total / relevant
+
+
+def iprec(
+    ranked: Ranked,
+    labels: Ranked,
+    k: None,
+    rel: Rel = None,
+    recall: float | tuple[float, ...] = tuple(i / 10 for i in range(11)),
+    rounding: str = "up",
+) -> float:
+    relevant = count(labels, rel)
+    if not relevant:
+        return math.nan
+    levels = recall if isinstance(recall, tuple) else (recall,)
+    highest = []
+    for level in levels:
+        exact = Fraction(str(level)) * relevant
+        wanted = {
+            "up": math.ceil(exact),
+            "nearest": math.floor(exact + Fraction(1, 2)),
+            "truncated": int(level * relevant + 0.9),
+        }[rounding]
+        found = [count(ranked[:i], rel) for i in range(1, len(ranked) + 1)]
+        highest.append(max((c / i for i, c in enumerate(found, start=1) if c >= max(wanted, 1)), default=0.0))
+    return math.fsum(highest) / len(levels)
+
+
 def q_measure(
     ranked: Ranked,
     labels: Ranked,
@@ -206,6 +250,8 @@ METRICS = {
     "hit": hit,
     "rprec": r_precision,
     "map": average_precision,
+    "iprec": iprec,
+    "bpref": bpref,
     "q": q_measure,
     "mrr": reciprocal_rank,
     "err": err,
@@ -282,13 +328,18 @@ def value(
     ties: str = "mean",
     retrieved: Sequence[bool] | None = None,
     column: Sequence[float] | None = None,
+    judged: Sequence[bool] | None = None,
     **parameters: object,
 ) -> float:
-    """The metric of one query under a tie policy; ``column`` holds what a metric looks at instead of the grades."""
+    """The metric of one query under a tie policy; ``column`` holds what a metric looks at instead of the grades.
+
+    With ``judged``, the metric sees NaN instead of the grade of a document that is not judged.
+    """
     kept = [i for i in range(len(labels)) if retrieved is None or retrieved[i]]
     y, s = [labels[i] for i in kept], [scores[i] for i in kept]
     if name in ORDER_METRICS:
         return ORDER_METRICS[name](y, s, **parameters)
-    seen = y if column is None else [column[i] for i in kept]
-    values = [METRICS[name]([seen[i] for i in order], labels, k, **parameters) for order in orders(y, s, ties)]
+    known = [y if judged is None or judged[i] else math.nan for i, y in enumerate(labels)]
+    seen = [(known if column is None else column)[i] for i in kept]
+    values = [METRICS[name]([seen[i] for i in order], known, k, **parameters) for order in orders(y, s, ties)]
     return math.fsum(values) / len(values)

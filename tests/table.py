@@ -16,7 +16,9 @@ from ltr_metrics.metrics import (
     MRR,
     NDCG,
     RBP,
+    Bpref,
     Hit,
+    InterpolatedPrecision,
     Judged,
     Kendall,
     MeanOf,
@@ -48,6 +50,7 @@ class Entry:
     scale: float = 1  # of the labels 0 to 4, to what the metric is defined on
     highest: float = np.inf  # of the labels
     column: str | None = None  # what it looks at instead of the grades
+    reads_judged: bool = False  # a document that is not judged has no grade
 
     def metrics(self) -> list[Metric]:
         if self.cutoffs == ():
@@ -68,6 +71,8 @@ class Entry:
 ONE = {"perfect_is_one": True}
 GRADED_Q = {"perfect_is_one": True, "better_above_never_harms": False}  # 0, 3, 1 scores more than 1, 3, 0
 LONGER_IS_OTHER = {"padding_is_harmless": False}
+# Grade 0 may be unjudged, and then it does no harm above a relevant document, but grade 1 does.
+BPREF_OF_GRADES = {"perfect_is_one": True, "padding_is_harmless": False, "better_above_never_harms": False}
 NOT_BY_GRADE = {"padding_is_harmless": False, "better_above_never_harms": False}
 
 TABLE = (
@@ -102,6 +107,11 @@ TABLE = (
     Entry(MAP, "map", {"denominator": "hits"}, better_above_never_harms=False, **ONE),
     Entry(MAP, "map", {"rel": 2}, **ONE),
     Entry(MAP, "map", {"rel": "binary"}, highest=1, **ONE),
+    Entry(InterpolatedPrecision, "iprec", cutoffs=(), **ONE),
+    Entry(InterpolatedPrecision, "iprec", {"recall": 0.7, "rel": 2, "rounding": "nearest"}, cutoffs=(), **ONE),
+    Entry(InterpolatedPrecision, "iprec", {"recall": (0.0, 0.3, 0.5), "rounding": "truncated"}, cutoffs=(), **ONE),
+    Entry(Bpref, "bpref", cutoffs=(), reads_judged=True, perfect_is_one=True, padding_is_harmless=False),
+    Entry(Bpref, "bpref", {"rel": 2}, cutoffs=(), reads_judged=True, **BPREF_OF_GRADES),
     Entry(QMeasure, "q", **GRADED_Q),
     Entry(QMeasure, "q", {"rel": 2, "beta": 10}, **GRADED_Q),
     Entry(QMeasure, "q", {"gain": "exp", "beta": 0.3}, **GRADED_Q),

@@ -53,6 +53,7 @@ def expected(d: Data, entry: Entry, k: int | None, ties: str, retrieved: np.ndar
             ties=ties,
             retrieved=None if retrieved is None else retrieved[rows].tolist(),
             column=None if entry.column is None else d.columns[entry.column][rows].tolist(),
+            judged=d.columns["judged"][rows].tolist() if entry.reads_judged else None,
             **entry.formula(),
         )
 

@@ -36,7 +36,7 @@ from ltr_metrics.interleaving import (
     simulation,
 )
 from ltr_metrics.io import read_trec
-from ltr_metrics.metrics import conventions, dcg, gains
+from ltr_metrics.metrics import conventions, dcg, function, gains
 from ltr_metrics.report import html
 
 LITERALS = {name: kind for name, kind in vars(words).items() if get_origin(kind) is Literal}
@@ -48,8 +48,9 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "TiePolicy": [conventions.TIES, sorting.ORDER_OF_TIES],
     "NoRelevant": [conventions.NO_RELEVANT],
     "Unjudged": [queries.UNJUDGED],
-    "ConventionName": [ltr.CONVENTIONS],
+    "ConventionName": [(*ltr.CONVENTIONS, *conventions.ALIASES)],
     "HostOfGain": [conventions.HOSTS_WITH_GAIN],
+    "PartOfFunction": [function.PARTS],
     "NamedGain": [gains.GAINS],
     "NamedDiscount": [dcg.DISCOUNTS],
     "Test": [inference.TESTS, table.TESTS],
@@ -75,6 +76,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "ConventionName": lambda word: ltr.evaluate(Y, S, qid=QID, metrics="ndcg", convention=word),
     "HostOfGain": lambda word: dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", host=word),
     "Topics": lambda word: read_trec("absent", "absent", topics=word),
+    "PartOfFunction": lambda word: ltr.as_metric(len, per=word),
     "NamedGain": lambda word: ltr.NDCG(gain=word),
     "NamedDiscount": lambda word: ltr.NDCG(discount=word),
     "Ideal": lambda word: ltr.NDCG(ideal=word),
@@ -85,6 +87,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "StopOfPFound": lambda word: ltr.PFound(p_rel=word),
     "Graded": lambda word: ltr.RBP(graded=word),
     "Average": lambda word: ltr.PairAccuracy(average=word),
+    "RoundingOfIPrec": lambda word: ltr.InterpolatedPrecision(rounding=word),
     "NamedMaxGrade": lambda word: ltr.ERR(max_grade=word),
     "Test": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", test=word),
     "Correction": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", correction=word),

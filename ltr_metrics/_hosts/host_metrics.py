@@ -22,8 +22,6 @@ from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
 from ltr_metrics.metrics.shown import ColumnMetric
 
-HIGHER_IS_BETTER = True  # the direction of early stopping, for every metric of this package
-
 
 class UndefinedMeanError(LtrValueError):
     """A metric is undefined for all queries of a data set."""
@@ -50,6 +48,10 @@ class Plan:
     def named(self, mean: Mapping[str, float]) -> dict[str, float]:
         """Return means by their names in the log."""
         return {self.logged[name]: value for name, value in mean.items()}
+
+    def directions(self) -> dict[str, bool]:
+        """Return whether higher is better, by name in the log."""
+        return {self.logged[str(metric)]: metric.higher_is_better for metric in self.request.metrics}
 
 
 class HostMetrics:

@@ -118,7 +118,7 @@ class Identification(Printed):
     >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
     >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
     >>> print(found.sentence)
-    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn, trec_eval, ranx and torchmetrics.
     >>> found.matches == found.candidates[: len(found.matches)]
     True
     >>> int(found.to_pandas()["matches"].sum()) == len(found.matches), found.to_dict()["metric"]
@@ -197,8 +197,11 @@ class Identification(Printed):
         n_more = len(self.candidates) - len(rows)
         header = ("convention", "changed choice", "value", "distance", "matches")
         table = Table(header, rows, align="llnnl", foot=f"{n_more} more are further away." if n_more else "")
-        refused = [Note(f"Not tried: {name}. {reason}") for name, reason in self.refused.items()]
-        return [self.sentence, table, *refused]
+        refused: dict[str, list[str]] = {}
+        for name, reason in self.refused.items():
+            refused.setdefault(reason, []).append(name)
+        notes = [Note(f"Not tried: {', '.join(names)}. {reason}") for reason, names in refused.items()]
+        return [self.sentence, table, *notes]
 
 
 COLUMNS = ("convention", "changed", "to", "metric", "value", "distance", "matches")
@@ -259,10 +262,10 @@ def identify_convention(
     >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
     >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
     >>> print(found.sentence)
-    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
-    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.5869")
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn, trec_eval, ranx and torchmetrics.
+    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6257")
     >>> found.matches[0].conventions, found.matches[0].changed, found.matches[0].to
-    (('default', 'lightgbm', 'xgboost', 'gdeval'), 'no_relevant', 0.0)
+    (('sklearn', 'trec_eval', 'ranx', 'torchmetrics'), 'discount', 'jarvelin')
     """
     queries = queries_from(y_true, data, "identify_convention")
     return identify_convention_of(queries, y_score, metric=metric, value=value, tolerance=tolerance)

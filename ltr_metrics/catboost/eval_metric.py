@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.facts import wrong_host
-from ltr_metrics._hosts.host_metrics import HIGHER_IS_BETTER, HostMetrics
+from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._hosts.log_names import Names
 from ltr_metrics.catboost.training import Training, refuse_gpu, training_call
 from ltr_metrics.catboost.validation_set import ValidationSet
@@ -148,7 +148,7 @@ class EvalMetric:
 
     def is_max_optimal(self) -> bool:
         """Return whether higher is better; CatBoost calls this."""
-        return HIGHER_IS_BETTER
+        return self.metrics.request.metrics[0].higher_is_better
 
     def evaluate(self, approxes: Sequence[Any], target: Any, weight: Any) -> tuple[float, float]:
         """Return the mean over queries and 1; CatBoost calls this for each set in each round."""

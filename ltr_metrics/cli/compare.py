@@ -154,7 +154,6 @@ def _compare(
     source = read_source(arguments, specs)
     request = resolve(metrics_of(list(saved.values())) if metrics is None and saved else metrics, **policy)
     results = _evaluate(source, request)
-    settings |= {"cluster": source.cluster}
     if request.policy.mean_over == "queries":  # other results bring the weights along
         settings["query_weight"] = next(iter(results.values())).weight
     comparison = run_step("Comparing", lambda: compare_models(results | saved, baseline=baseline, **settings))

@@ -12,7 +12,7 @@ from ltr_metrics._engine.blocks import Block, ideal_rankings
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, with_padding_value
+from ltr_metrics._engine.ranking import Ranking, row_sums, values_of_grades
 from ltr_metrics._engine.words import Ideal, NamedDiscount, ShortOfNDCG
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, require_parameter
@@ -125,7 +125,9 @@ class DCG(GainMetric, RankMetric):
         return name + short, parameters
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(self.gains(ranking.queries), depth) * self.discounts(ranking.queries, depth)
+        by_rank = ranking.expected(self.gains(ranking.queries), depth)
+        by_rank *= self.discounts(ranking.queries, depth)
+        return by_rank
 
     @cached_per("discount")
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
@@ -256,13 +258,14 @@ class NDCG(DCG):
     @cached_per("gain", "discount", "ideal")
     def _ideal(self, queries: LabelledQueries, k: int | None) -> FloatArray:
         """Return the ideal DCG of each query, NaN where it is 0 or no document has a gain."""
-        gains = with_padding_value(self.gains(queries))
+        gains = self.gains(queries)
         ideal = np.empty(queries.n_queries)
         for members, grades in ideal_rankings(queries):
             first = grades[:, : 1 if self.ideal == "slots" else None if self.ideal == "all" else k]
-            sums = np.cumsum(gains[first] * self.discounts(queries, first.shape[1]), axis=1)
-            last = queries.n_retrieved[members] if self.ideal == "shown" else first.shape[1]
-            ideal[members] = sums[np.arange(len(sums)), np.clip(last, 1, first.shape[1]) - 1]
+            terms = values_of_grades(gains, first) * self.discounts(queries, first.shape[1])
+            if self.ideal == "shown":
+                terms[np.arange(first.shape[1]) >= np.maximum(queries.n_retrieved[members], 1)[:, None]] = 0.0
+            ideal[members] = row_sums(terms)
         if self.ideal == "slots" and k is not None:
             ideal = np.where(ideal > 0, np.cumsum(self.discounts(queries, k))[-1], 0.0)
         return np.where(ideal > 0, ideal, np.nan)

@@ -55,6 +55,16 @@ class Request:
     policy: Policy
     by_default: bool = False  # whether these are the default metrics
 
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """Canonical names of the metrics of which lower is better."""
+        return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """Names of the columns that the metrics read, each once."""
+        return tuple(dict.fromkeys(name for metric in self.metrics for name in metric.needed_columns))
+
 
 def resolve(
     metrics: Metrics | None = None,
@@ -115,9 +125,9 @@ def _policy(
     mean_over = _mean_over(metrics.values())
     if no_relevant is not None:
         return Policy(ties, checked_no_relevant(no_relevant), convention.name, mean_over=mean_over)
-    exceptions = {
+    exceptions = {  # a convention's 0 and 1 are the worst and the best value of metrics of which higher is better
         name: "skip"
-        if isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS)
+        if isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS) or not metric.higher_is_better
         else getattr(convention, f"{metric.NAME}_no_relevant", None)
         for name, metric in metrics.items()
     }

@@ -51,15 +51,15 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Column of X that holds the queries, if there is one. The estimator does not see it.
     early_stopping_rounds : int, optional
         Hold out whole queries of the data that ``fit`` gets and train on the others. Stop when the
-        metric on the held-out queries has not risen for this many rounds, and predict with the best
-        round. This works for estimators of LightGBM, XGBoost and CatBoost. LightGBM's own metrics
-        are switched off in the clone (``metric="None"``), and CatBoost's ``eval_metric`` is
-        replaced. The steps of a pipeline are fitted on the
-        queries that are not held out. By default, all queries and all rounds are used.
+        metric on the held-out queries has not become better for this many rounds, and predict with
+        the best round. This works for estimators of LightGBM, XGBoost and CatBoost. LightGBM's own
+        metrics are switched off in the clone (``metric="None"``), and CatBoost's ``eval_metric`` is
+        replaced. The steps of a pipeline are fitted on the queries that are not held out. By
+        default, all queries and all rounds are used.
     validation_fraction : float, default 0.2
         Share of the queries to hold out for early stopping, at least one query.
     metric : str or Metric, default "ndcg@10"
-        The metric to stop by, which ``score`` returns too. Higher is better.
+        The metric to stop by, which ``score`` returns too, with a minus if lower is better.
     random_state : int, numpy.random.RandomState or None
         Random seed. It selects the queries to hold out. Pass a number in a search, so that all
         candidates get the same ones.
@@ -283,7 +283,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         float
-            The mean over the queries; higher is better.
+            The mean over the queries; minus the mean if lower is better, since scikit-learn
+            maximises scores.
 
         Raises
         ------

@@ -36,7 +36,8 @@ def make_scorer(
 ) -> QueryScorer:
     """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``.
 
-    Higher values are better.
+    Searches maximise, so higher scores are better. The score of a metric of which lower is better
+    is minus its mean, as with ``greater_is_better=False`` in scikit-learn.
 
     Parameters
     ----------
@@ -169,7 +170,14 @@ class QueryScorer(MetricFunction):
         if log is not None:
             log.record_score(estimator.get_params(), result, side.part, fitted=side.fitted)
         refuse_undefined_means(result)  # after the record: a fold without a mean is a fold
-        return next(iter(result.mean.values())) if self.is_single else self.metrics.plan().named(result.mean)
+        scores = self._scores(result)
+        return next(iter(scores.values())) if self.is_single else scores
+
+    def _scores(self, result: Evaluation) -> dict[str, float]:
+        """Return the means by their names in the log, with the sign that searches maximise."""
+        plan = self.metrics.plan()
+        directions = plan.directions()
+        return {name: mean if directions[name] else -mean for name, mean in plan.named(result.mean).items()}
 
     def _score(
         self, estimator: Any, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
