@@ -29,7 +29,7 @@ import ltr_metrics
 from ltr_metrics import Metric, Ranking
 
 MODULES = (
-    *("", "lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark"),
+    *("", "lightgbm", "xgboost", "catboost", "sklearn", "mlflow", "dask", "spark"),
     *("interleaving", "counterfactual", "metrics", "report", "io"),
 )
 NEEDS = {"spark": "pyspark"}  # the one extra that the ordinary tests lack; make test-spark has it
@@ -51,6 +51,7 @@ INTERNAL = {
     *("Evaluation.of", "Evaluation.with_values", "Evaluation.plain_qid", "Evaluation.means_to_dict"),
     *("Evaluation.segments_to_dicts", "Comparison.sample", "Convention.completing", "Positions.as_scores"),
     *("Queries.evaluate_request", "Ranking.of_batch", "Ranking.of_block", "Ranking.expected_of_rows"),
+    *("Ranking.of_grades_alone", "Ranking.open_ties", "Ranking.open_documents"),
     *("ClickModel.require_grades", "ClickModel.require_length", "ClickModel.warn_of_grades", "Monitor.evaluate"),
     *("QueryRanker.features_of", "QueryRanker.queries_in"),  # learning_curve reads data as the ranker does
     *("EvalMetric.evaluate", "EvalMetric.get_final_error", "is_max_optimal"),  # CatBoost calls them
@@ -61,7 +62,7 @@ INTERNAL_BASES = {"GroupedRows", "LabelledQueries", "CascadeMetric", "FirstRelev
 # example of their own: that of RankMetric shows how such a metric is written.
 FOR_AUTHORS = {
     *("values", "at_cutoffs", "check", "divisor", "discounts", "gains", "relevant_gains"),
-    *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents"),
+    *("query_weight", "lowest", "relevant", "n_relevant", "by_rank", "tied_documents", "needed_columns"),
 }
 
 
@@ -387,6 +388,7 @@ WORDING: dict[str, tuple[str, ...]] = {
     "judged": ("False for an unjudged document.",),
     "unjudged": ("Treatment of unjudged documents: grade 0 (default), or removal from the ranking,",),
     "columns": (
+        "Names of the columns that the function reads.",
         "Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``.",
         "Other required columns,",
     ),

@@ -100,6 +100,7 @@ FURTHER = {
     "catboost_early_stopping": ("catboost", [], r"CatBoostRanker: best round (\d+), err@10 = 0\.\d{6}"),
     "sklearn_grid_search": ("sklearn", [], r"Best: {.*}, stopped after (\d+) rounds"),
     "optuna_search": ("optuna", ["--trials", "2"], r"Best of 2 trials: ndcg_exp@10 = 0\.\d{6}"),
+    "wandb_tracking": ("wandb", [], r"XGBoost, run \w+:"),
     "dask_xgboost": ("distributed", [], r"Best round (\d+), err@10 = 0\.\d{6}"),
     "spark_cross_validation": ("pyspark", [], r"max_depth=6: ndcg@10 = 0\.\d{4}"),
     "mlflow_tracking": ("mlflow", ["--tracking-uri", "sqlite:///{folder}/runs.db"], r"XGBoost, run \w{32} in sqlite"),
@@ -183,3 +184,64 @@ def test_autolog_loses_all_metrics_under_their_canonical_names(tmp_path: Path) -
         for run_id in re.findall(r"run (\w{32})", shown):
             logged = mlflow.MlflowClient(store).get_run(run_id).data.metrics
             assert not [name for name in logged if name.startswith("valid")]
+
+
+WANDB = '''"""What the example calls of wandb, which is not installed with the tests: a run that records its calls."""
+import json
+
+
+class Run:
+    def __init__(self, **options):
+        self.options, self.rounds, self.summary, self.defined = options, [], {}, {}
+        self.id = "1"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        with open(f"{self.options['name']}.json", "w") as file:
+            json.dump(vars(self), file)
+
+    def define_metric(self, name, *, summary):
+        self.defined[name] = summary
+
+    def log(self, values):
+        self.rounds.append(values)
+
+
+init = Run
+'''
+
+
+@pytest.mark.slow
+def test_all_metrics_of_each_round_go_to_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("xgboost", reason="xgboost is not installed")
+    (tmp_path / "wandb.py").write_text(WANDB, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])))
+    files = ["--letor", letor(tmp_path / "train.txt", 1), "--test", letor(tmp_path / "test.txt", 2)]
+    shown = run(*files, example=EXAMPLES / "wandb_tracking.py", folder=tmp_path)
+    for name in ("LightGBM", "XGBoost"):
+        recorded = json.loads((tmp_path / f"{name}.json").read_text())
+        logged = {"valid_ndcg_exp_at_10", "valid_map_rel_2_at_10", "valid_mrr", "valid_err_at_10"}
+        assert all(set(one) == logged for one in recorded["rounds"])
+        assert len(recorded["rounds"]) > 30  # early stopping waits for 30 rounds
+        assert recorded["defined"] == dict.fromkeys(logged, "max")
+        assert all(re.fullmatch(r"[_a-zA-Z][_a-zA-Z0-9]*", one) for one in (*logged, *recorded["summary"]))
+        table = shown[shown.index(f"{name}, run 1:") :]
+        assert f"{recorded['summary']['test_map_rel_2_at_10']:.6f}" in table
+        assert recorded["options"]["mode"] == "offline"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ["lightgbm", "xgboost", "catboost"])
+def test_trials_are_pruned_in_each_host(host: str, tmp_path: Path) -> None:
+    for module in ("optuna", "optuna_integration", host):
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    train = letor(tmp_path / "train.txt", 1)
+    options = ["--host", host, "--prune", "--trials", 8, "--letor", train]
+    shown = run(*options, example=EXAMPLES / "optuna_search.py", folder=tmp_path)
+    counts = re.search(r"(\d+) trials were pruned. All trials had (\d+) rounds.", shown)
+    assert counts is not None
+    n_pruned, n_rounds = map(int, counts.groups())
+    assert 0 < n_pruned < 8
+    assert n_rounds >= 8 * 5 + 20  # nothing is pruned in the first rounds, and the best trial was stopped early

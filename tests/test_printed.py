@@ -112,6 +112,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Evaluation": lambda: evaluated(by=labels()["by"]),
     "DistributedEvaluation": distributed,
     "Comparison": compared,
+    "Intervals": lambda: ltr.intervals(evaluated(query_weight=np.arange(1.0, 41)), n_resamples=200),
     "GateResult": gated,
     "Check": lambda: gated().checks[0],
     "Explanation": explained,

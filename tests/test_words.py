@@ -37,7 +37,7 @@ from ltr_metrics.interleaving import (
     simulation,
 )
 from ltr_metrics.io import read_trec
-from ltr_metrics.metrics import conventions, dcg, gains
+from ltr_metrics.metrics import conventions, dcg, function, gains
 from ltr_metrics.report import html
 
 LITERALS = {name: kind for name, kind in vars(words).items() if get_origin(kind) is Literal}
@@ -49,8 +49,9 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "TiePolicy": [conventions.TIES, sorting.ORDER_OF_TIES],
     "NoRelevant": [conventions.NO_RELEVANT],
     "Unjudged": [queries.UNJUDGED],
-    "ConventionName": [ltr.CONVENTIONS],
+    "ConventionName": [(*ltr.CONVENTIONS, *conventions.ALIASES)],
     "HostOfGain": [conventions.HOSTS_WITH_GAIN],
+    "PartOfFunction": [function.PARTS],
     "NamedGain": [gains.GAINS],
     "NamedDiscount": [dcg.DISCOUNTS],
     "Test": [inference.TESTS, table.TESTS],
@@ -80,14 +81,19 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "ConventionName": lambda word: ltr.evaluate(Y, S, qid=QID, metrics="ndcg", convention=word),
     "HostOfGain": lambda word: dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", host=word),
     "Topics": lambda word: read_trec("absent", "absent", topics=word),
+    "PartOfFunction": lambda word: ltr.as_metric(len, per=word),
     "NamedGain": lambda word: ltr.NDCG(gain=word),
     "NamedDiscount": lambda word: ltr.NDCG(discount=word),
+    "Ideal": lambda word: ltr.NDCG(ideal=word),
     "ShortOfNDCG": lambda word: ltr.NDCG(short=word),
     "ShortOfPrecision": lambda word: ltr.Precision(short=word),
     "Denominator": lambda word: ltr.MAP(denominator=word),
     "StopOfERR": lambda word: ltr.ERR(p=word),
     "StopOfPFound": lambda word: ltr.PFound(p_rel=word),
     "Graded": lambda word: ltr.RBP(graded=word),
+    "RoundingOfIPrec": lambda word: ltr.InterpolatedPrecision(rounding=word),
+    "Average": lambda word: ltr.PairAccuracy(average=word),
+    "NamedMaxGrade": lambda word: ltr.ERR(max_grade=word),
     "Test": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", test=word),
     "Correction": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", correction=word),
     "QueriesOfComparison": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", queries=word),
@@ -138,7 +144,20 @@ def test_every_type_is_compared_with_the_program() -> None:
 SAYS = re.compile(r'^\s*(\w+(?:, \w+)*) : (\{"[^}]*\})', re.MULTILINE)
 OPTIONS = {
     *("ties", "no_relevant", "noRelevant", "convention", "unjudged", "test", "correction", "correction_over"),
-    *("interval", "topics", "pairs", "credit", "graded", "denominator", "short", "gain", "discount", "names"),
+    *(
+        "interval",
+        "topics",
+        "pairs",
+        "credit",
+        "graded",
+        "denominator",
+        "average",
+        "ideal",
+        "short",
+        "gain",
+        "discount",
+        "names",
+    ),
 }
 
 

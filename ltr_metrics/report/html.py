@@ -12,7 +12,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ltr_metrics.analysis.comparison.table import INTERVALS, TESTS, effective, of_equal_size, p_shown, shown, signed
-from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.analysis.intervals import describe_intervals
+from ltr_metrics.errors import import_extra
 from ltr_metrics.report.online import describe_agreement, describe_simulation
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.summarize import Report
@@ -27,6 +28,8 @@ MAX_SEGMENTS = 100  # of one segmentation
 MAX_SHADE = 32  # percent of the colour, for preferences that are at least FULL_SHADE from one half
 FULL_SHADE = 0.15
 READINGS = {"higher": "▲", "lower": "▼", "unclear": "○"}  # distinguished by shape and word, not only by colour
+WORDS = {"higher": "higher", "lower": "lower", "unclear": "unclear"}
+WORDS_OF_GAINS = WORDS | {"higher": "better", "lower": "worse"}  # if the metrics have different directions
 
 
 def as_html(report: Report) -> str:
@@ -76,6 +79,7 @@ def as_html(report: Report) -> str:
         figures=[(figure, _trusted(figure.svg)) for figure in figures_of(report)],
         verdicts=_verdicts(comparison) if comparison else [],
         groups=_group_by_metric(comparison["rows"]) if comparison else [],
+        words=WORDS_OF_GAINS if summary.get("lower_is_better") else WORDS,
         spreads=_spreads(summary["models"]),
         preferences=_preferences(summary["online"]) if summary.get("online") else [],
         segmentations=_segmentations(summary),
@@ -91,14 +95,11 @@ def as_html(report: Report) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtraError("jinja2", "report") from error
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("ltr_metrics.report", "page"),
+    jinja = import_extra("jinja2", "report")
+    environment: jinja2.Environment = jinja.Environment(
+        loader=jinja.PackageLoader("ltr_metrics.report", "page"),
         autoescape=True,
-        undefined=jinja2.StrictUndefined,
+        undefined=jinja.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -111,6 +112,7 @@ def _environment() -> jinja2.Environment:
         "reading": _reading,
         "describe_simulation": describe_simulation,
         "describe_agreement": describe_agreement,
+        "describe_intervals": describe_intervals,
     }
     environment.globals |= {
         "TESTS": TESTS,
@@ -168,12 +170,16 @@ class Axis:
 
 
 def _reading(row: dict[str, Any], comparison: dict[str, Any]) -> str | None:
-    """Return the verdict on a row after correction, or None if it could not be tested."""
+    """Return the verdict on a row after correction, or None if it could not be tested.
+
+    For a metric of which lower is better, a lower mean reads as "higher", which is displayed as
+    "better".
+    """
     if row["p_adjusted"] is None or row["difference"] is None:
         return None
     if row["p_adjusted"] > round(1 - comparison["settings"]["confidence"], 12):
         return "unclear"
-    return "higher" if row["difference"] > 0 else "lower"
+    return "higher" if (row["difference"] > 0) == row["higher_is_better"] else "lower"
 
 
 def _verdicts(comparison: dict[str, Any]) -> list[dict[str, Any]]:
