@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import sklearn
 
 pytestmark = pytest.mark.integration
 
@@ -62,7 +63,8 @@ def test_python_in_the_documentation_runs(
 ) -> None:
     """In this process: to import all packages again for each example would take most of the time."""
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
+    with sklearn.config_context():  # an example sets metadata routing
+        exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
     check_output(capsys.readouterr().out, code)
 
 
