@@ -62,7 +62,8 @@ INTERNAL_BASES = {"GroupedRows", "LabelledQueries", "CascadeMetric", "FirstRelev
 # example of their own: that of RankMetric shows how such a metric is written.
 FOR_AUTHORS = {
     *("values", "at_cutoffs", "check", "divisor", "discounts", "gains", "relevant_gains"),
-    *("query_weight", "lowest", "relevant", "n_relevant", "by_rank", "tied_documents", "needed_columns"),
+    *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents", "needed_columns"),
+    *("mean_over", "query_weight"),
 }
 
 

@@ -121,7 +121,6 @@ TABLE = (
     Entry(MRR, "mrr", **ONE),
     Entry(MRR, "mrr", {"rel": 3}, **ONE),
     Entry(ERR, "err"),
-    Entry(ERR, "err", {"max_grade": 5}),
     Entry(ERR, "err", {"max_grade": "query"}),
     Entry(ERR, "err", {"p": "label"}, scale=0.25),
     Entry(RBP, "rbp"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -9,7 +10,10 @@ import shutil
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -186,62 +190,87 @@ def test_autolog_loses_all_metrics_under_their_canonical_names(tmp_path: Path) -
             assert not [name for name in logged if name.startswith("valid")]
 
 
-WANDB = '''"""What the example calls of wandb, which is not installed with the tests: a run that records its calls."""
-import json
+class WandbRun:
+    """What the example calls of wandb, which is not installed with the tests: a run that records its calls."""
 
+    def __init__(self, **options: Any) -> None:
+        self.id, self.options = "1", options
+        self.rounds: list[dict[str, float]] = []
+        self.summary: dict[str, float] = {}
+        self.defined: dict[str, str] = {}
 
-class Run:
-    def __init__(self, **options):
-        self.options, self.rounds, self.summary, self.defined = options, [], {}, {}
-        self.id = "1"
-
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *error):
-        with open(f"{self.options['name']}.json", "w") as file:
-            json.dump(vars(self), file)
+    def __exit__(self, *error: object) -> None:
+        pass
 
-    def define_metric(self, name, *, summary):
+    def define_metric(self, name: str, *, summary: str) -> None:
         self.defined[name] = summary
 
-    def log(self, values):
+    def log(self, values: dict[str, float]) -> None:
         self.rounds.append(values)
 
 
-init = Run
-'''
+@pytest.fixture
+def load_example(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """Return a function that imports an example; its process would import all hosts again."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+
+    def load(name: str) -> ModuleType:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return importlib.import_module(name)
+
+    return load
 
 
 @pytest.mark.slow
-def test_all_metrics_of_each_round_go_to_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_metrics_of_each_round_go_to_wandb(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    load_example: Callable[[str], ModuleType],
+) -> None:
     pytest.importorskip("xgboost", reason="xgboost is not installed")
-    (tmp_path / "wandb.py").write_text(WANDB, encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")])))
+    runs: list[WandbRun] = []
+    monkeypatch.setitem(
+        sys.modules, "wandb", SimpleNamespace(init=lambda **options: runs.append(WandbRun(**options)) or runs[-1])
+    )
     files = ["--letor", letor(tmp_path / "train.txt", 1), "--test", letor(tmp_path / "test.txt", 2)]
-    shown = run(*files, example=EXAMPLES / "wandb_tracking.py", folder=tmp_path)
-    for name in ("LightGBM", "XGBoost"):
-        recorded = json.loads((tmp_path / f"{name}.json").read_text())
+    monkeypatch.setattr(sys, "argv", ["wandb_tracking.py", *map(str, files)])
+    load_example("wandb_tracking").main()
+    shown = capsys.readouterr().out
+    for run, name in zip(runs, ("LightGBM", "XGBoost"), strict=True):
         logged = {"valid_ndcg_exp_at_10", "valid_map_rel_2_at_10", "valid_mrr", "valid_err_at_10"}
-        assert all(set(one) == logged for one in recorded["rounds"])
-        assert len(recorded["rounds"]) > 30  # early stopping waits for 30 rounds
-        assert recorded["defined"] == dict.fromkeys(logged, "max")
-        assert all(re.fullmatch(r"[_a-zA-Z][_a-zA-Z0-9]*", one) for one in (*logged, *recorded["summary"]))
-        table = shown[shown.index(f"{name}, run 1:") :]
-        assert f"{recorded['summary']['test_map_rel_2_at_10']:.6f}" in table
-        assert recorded["options"]["mode"] == "offline"
+        assert all(set(one) == logged for one in run.rounds)
+        assert len(run.rounds) > 30  # early stopping waits for 30 rounds
+        assert run.defined == dict.fromkeys(logged, "max")
+        assert all(re.fullmatch(r"[_a-zA-Z][_a-zA-Z0-9]*", one) for one in (*logged, *run.summary))
+        assert f"{run.summary['test_map_rel_2_at_10']:.6f}" in shown[shown.index(f"{name}, run 1:") :]
+        assert (run.options["mode"], run.options["name"]) == ("offline", name)
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:CatBoostPruningCallback is experimental")
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost", "catboost"])
-def test_trials_are_pruned_in_each_host(host: str, tmp_path: Path) -> None:
+def test_trials_are_pruned_in_each_host(host: str, load_example: Callable[[str], ModuleType]) -> None:
     for module in ("optuna", "optuna_integration", host):
         pytest.importorskip(module, reason=f"{module} is not installed")
-    train = letor(tmp_path / "train.txt", 1)
-    options = ["--host", host, "--prune", "--trials", 8, "--letor", train]
-    shown = run(*options, example=EXAMPLES / "optuna_search.py", folder=tmp_path)
-    counts = re.search(r"(\d+) trials were pruned. All trials had (\d+) rounds.", shown)
-    assert counts is not None
-    n_pruned, n_rounds = map(int, counts.groups())
-    assert 0 < n_pruned < 8
-    assert n_rounds >= 8 * 5 + 20  # nothing is pruned in the first rounds, and the best trial was stopped early
+    example = load_example("optuna_search")
+    rows = ltr.make_ranking(60, n_features=5, documents=12, random_state=1)
+
+    def objective(trial: Any) -> float:
+        return float(example.fit_or_prune(host, trial, *rows).score(rows[0], rows[1], qid=rows[2]))
+
+    study = example.optuna.create_study(
+        direction="maximize",
+        sampler=example.optuna.samplers.RandomSampler(seed=0),
+        pruner=example.optuna.pruners.ThresholdPruner(lower=2, n_warmup_steps=3),  # no metric reaches 2
+    )
+    study.optimize(objective, n_trials=2)
+    assert [trial.state.name for trial in study.trials] == ["PRUNED"] * 2
+    assert [len(trial.intermediate_values) for trial in study.trials] == [4, 4]  # in the first round after the warm-up
+    study.pruner = example.optuna.pruners.NopPruner()
+    study.optimize(objective, n_trials=1)
+    assert study.trials[-1].state.name == "COMPLETE"
+    assert len(study.trials[-1].intermediate_values) > 20  # early stopping waits for 20 rounds
