@@ -91,7 +91,7 @@ COMPLETED = {  # name -> what it means under each convention that has it
         "quepid": "err(max_grade=3)@5",
     },
     "rprec": {"default": "rprec", "trec_eval": "rprec", "ranx": "rprec", "torchmetrics": "rprec(rel=binary)"},
-    "bpref": dict.fromkeys(("default", "trec_eval", "ranx", "tf_ranking"), "bpref"),
+    "bpref": dict.fromkeys(("default", "trec_eval", "tf_ranking"), "bpref"),
     "pair_accuracy": {"default": "pair_accuracy", "tf_ranking": "pair_accuracy(tied=0,average=micro)"},
     "rbp": {"default": "rbp", "ranx": "rbp(graded=label)"},
     "iprec": {"default": "iprec", "trec_eval": "iprec(rounding=truncated)"},

@@ -411,15 +411,14 @@ CONVENTIONS: dict[str, Convention] = {
         ),
         Convention(
             # Its sort is not stable, so the order of ties is open there; we take the mean over all orders.
+            # Its bpref is left out: one query without a relevant document makes that of others 0.
             name="ranx",
             ties="mean",
             no_relevant=0,
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset(
-                {"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit", "rbp", "bpref"}
-            ),
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit", "rbp"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
