@@ -12,6 +12,7 @@ from ltr_metrics._engine.words import ConventionName
 
 DIGITS_OF_FLOAT64 = 1e-12
 DIGITS_OF_FLOAT32 = 2e-6
+DIGITS_OF_5_DECIMALS = 5.001e-6  # half a unit of the last
 
 Values = Mapping[str, Sequence[float]]  # the system's name of a metric -> one value for each query; NaN: left out
 

@@ -39,6 +39,7 @@ KNOWN = {  # system: convention, whether labels are grades, name -> a value for 
         "f1@2": [0.4, 0, 0.6666666666667, 0.6666666666667],
         "hit@2": [1, 0, 1, 1],
         "rprec": [0.6666666666667, 0, 1, 0],
+        "rbp(p=0.5)": [0.5, 0, 0.5, 0.75],
     }),
     "ml_metrics 0.1.4": ("kaggle", False, {
         "map": [0.6388888888889, 0, 1, 0.5],
@@ -147,6 +148,9 @@ KNOWN = {  # system: convention, whether labels are grades, name -> a value for 
         "precision@2": [0.5, 0, 1, 0.5],
         "recall@2": [0.3333333432674, 0, 1, 1],
         "hit@2": [1, 0, 1, 1],
+    }),
+    "OPAMetric of TF-Ranking 0.5.5": ("tf_ranking", True, {
+        "pair_accuracy": [0.4],
     }),
 }  # fmt: skip
 IN_FLOAT32 = ("torchmetrics", "keras_rs", "tf_ranking")

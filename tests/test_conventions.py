@@ -91,9 +91,10 @@ COMPLETED = {  # name -> what it means under each convention that has it
         "quepid": "err(max_grade=3)@5",
     },
     "rprec": {"default": "rprec", "trec_eval": "rprec", "ranx": "rprec", "torchmetrics": "rprec(rel=binary)"},
-    "iprec": {"default": "iprec", "trec_eval": "iprec(rounding=truncated)"},
     "bpref": dict.fromkeys(("default", "trec_eval", "ranx", "tf_ranking"), "bpref"),
+    "pair_accuracy": {"default": "pair_accuracy", "tf_ranking": "pair_accuracy(tied=0,average=micro)"},
     "rbp": {"default": "rbp", "ranx": "rbp(graded=label)"},
+    "iprec": {"default": "iprec", "trec_eval": "iprec(rounding=truncated)"},
     "judged@5": dict.fromkeys(ltr.CONVENTIONS, "judged@5"),
 }
 POLICIES = {
@@ -177,6 +178,7 @@ def test_a_convention_of_ones_own() -> None:
         ("rel", "high", "rel of precision must be a number above 0"),
         ("map_denominator", "k", "denominator of map must be one of"),
         ("ndcg_gain", "log", "gain of dcg must be one of"),
+        ("pairs_tied", -1, "tied of pair_accuracy must be a number from 0 to 1"),
         ("err_max_grade", "4", "max_grade of err must be a number"),
         ("metrics", frozenset({"ndgc"}), "has no metric 'ndgc'. Did you mean 'ndcg'"),
         ("uncut", frozenset({"mpa"}), "has no metric 'mpa'"),

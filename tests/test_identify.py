@@ -68,6 +68,8 @@ CHANGES = [
     ("default", "err@10", {"k": 20}, {}),
     ("gdeval", "err@10", {"max_grade": "query"}, {}),
     ("default", "rbp", {"graded": "label"}, {}),
+    ("default", "pair_accuracy", {"tied": 0}, {}),
+    ("default", "pair_accuracy", {"average": "micro"}, {}),
     ("lightgbm", "ndcg@10", {}, {"ties": "worst"}),
     ("catboost", "ndcg@10", {}, {"no_relevant": 0.5}),
     ("default", "mrr", {}, {"no_relevant": 0.3, "ties": "best"}),  # two changes: no single one gives it

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 
-import numpy as np
-
 from conformance.queries import Query
 from conformance.system import Difference, System, Values, at_cutoffs, every_draw
 
@@ -45,9 +43,9 @@ def system() -> System:
         differences=(
             Difference(
                 frozenset({"bpref"}),
-                "Bpref is NaN there if no document, or each document, is relevant.",
-                lambda query: len(query.relevant) in {0, len(query.docids)},
-                np.nan,
+                "Bpref of a query whose documents are all relevant is 0 there.",
+                lambda query: len(query.relevant) == len(query.docids),
+                0.0,
             ),
         ),
         draws=every_draw(graded=[False, True], ties=[False], unretrieved=[False, True]),

@@ -50,6 +50,7 @@ ORDER_OF_TIES: dict[TiePolicy, str] = {
 FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float32
 GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are looked up after the sort
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
+MOST_INT32_ROWS = 2**31 - 1  # whose numbers take half the memory
 HIGHEST = np.iinfo(np.int64).max
 LOOKUP_COST_IN_CELLS = 16  # looking one cell's score up costs about as much as sixteen of a whole matrix
 
@@ -124,7 +125,8 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
     queries = block.queries
     start = queries.ranked_ends[block.members] - block.n_ranked
     position = np.minimum(start[:, None] + cell, queries.ranked_ends[-1] - 1)  # padding of the last query
-    return position if queries.ranked_rows is None else np.asarray(queries.ranked_rows.take(position))
+    rows = position if queries.ranked_rows is None else queries.ranked_rows[position]
+    return np.asarray(rows, dtype=np.int32 if queries.n_rows <= MOST_INT32_ROWS else np.intp)
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:

@@ -33,6 +33,7 @@ StopOfPFound = Literal["label", "yandex", "exp"]
 RoundingOfIPrec = Literal["up", "nearest", "truncated"]
 Graded = Literal["max", "label"]
 NamedMaxGrade = Literal["query"]
+Average = Literal["macro", "micro"]
 
 # -- comparison
 Test = Literal["randomization", "t", "wilcoxon", "sign"]
@@ -58,6 +59,5 @@ TiesOfRankings = Literal["stable", "random"]
 # -- counterfactual evaluation
 EstimatorOfMetric = Literal["ips", "dr"]
 EstimatorOfClicks = Literal["ips", "snips", "dr"]
-EstimatorOfSlates = Literal["standard", "independent", "interaction"]
 MethodOfPropensities = Literal["randomized", "harvesting", "em"]
 TiesOfClicks = Literal["mean", "stable", "docid"]

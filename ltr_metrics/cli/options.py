@@ -217,6 +217,12 @@ NAMES = (
         metavar="NAMES",
     ),
     _metric(
+        "--metrics-module",
+        "Run this Python file. Each metric at its top level can be named in --metrics and --gate. Only use files "
+        "that you trust, because the file can do whatever you can do.",
+        type=FILE,
+    ),
+    _metric(
         "--convention",
         f"Compute the metrics as this system does: {CONVENTION_NAMES}.  [default: default]",
         metavar="NAME",

@@ -13,6 +13,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import (
+    Average,
     ConventionName,
     Denominator,
     Graded,
@@ -32,6 +33,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.dcg import Discount
 from ltr_metrics.metrics.gains import Gain
 from ltr_metrics.metrics.names import METRICS
+from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.shown import ColumnMetric, Judged, MeanOf, SumOf
 
 ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf, SumOf)  # metrics that go with every convention
@@ -105,6 +107,10 @@ class Convention:
         How `PFound` makes a probability of a label.
     pfound_max_grade : float or "query"
         The highest grade of the scale of `PFound`, with ``pfound_p_rel="exp"``; otherwise 4.
+    pairs_tied : float
+        What a pair with equal scores counts in `PairAccuracy`.
+    pairs_average : {"macro", "micro"}
+        Whether the mean of `PairAccuracy` is over queries or over pairs.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
@@ -152,6 +158,8 @@ class Convention:
     pfound_p_break: float
     pfound_p_rel: StopOfPFound | tuple[float, ...]
     pfound_max_grade: float | NamedMaxGrade
+    pairs_tied: float
+    pairs_average: Average
     host: HostOfGain | None
 
     def __post_init__(self) -> None:
@@ -167,6 +175,8 @@ class Convention:
         for cls in METRICS:  # each class checks its parameters
             if issubclass(cls, RankMetric) and not issubclass(cls, ColumnMetric):
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
+            elif issubclass(cls, PairAccuracy):
+                cls(**self.completing(cls))
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
         """Return the parameters of a metric that this convention sets."""
@@ -203,6 +213,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -231,6 +243,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="lightgbm",
         ),
         Convention(
@@ -256,6 +270,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="xgboost",
         ),
         Convention(
@@ -281,6 +297,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -306,6 +324,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -331,6 +351,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -356,6 +378,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -381,6 +405,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -409,6 +435,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -436,6 +464,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -446,7 +476,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit", "bpref"}),
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit", "bpref", "pair_accuracy"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="exp",
@@ -462,6 +492,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0,
+            pairs_average="micro",
             host=None,
         ),
         Convention(
@@ -487,6 +519,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -513,6 +547,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -538,6 +574,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -563,6 +601,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -588,6 +628,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -614,6 +656,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -639,6 +683,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -665,6 +711,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -691,6 +739,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
     )

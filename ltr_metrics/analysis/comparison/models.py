@@ -220,6 +220,11 @@ def _reference_of_results(
     names = list(dict.fromkeys(name_in(first, key) for key in keys))
     rows = GroupedRows.of_queries(first.qid)
     if data.get("query_weight") is not None:
+        if first.policy.mean_over != "queries":
+            raise LtrValueError(
+                f"query_weight cannot be used with results whose means are over {first.policy.mean_over}: it would "
+                "replace their weights. Leave it out, or pass scores."
+            )
         first = replace(first, weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
         first = replace(first, segments=segmentations(rows, data["by"]))
