@@ -28,7 +28,20 @@ from prose import n_words, sentences
 import ltr_metrics
 from ltr_metrics import Metric, Ranking
 
-MODULES = ("", "lightgbm", "xgboost", "catboost", "sklearn", "dask", "spark", "interleaving", "metrics", "report", "io")
+MODULES = (
+    "",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "sklearn",
+    "dask",
+    "spark",
+    "interleaving",
+    "metrics",
+    "report",
+    "io",
+    "trec",
+)
 NEEDS = {"spark": "pyspark"}  # the one extra that the ordinary tests lack; make test-spark has it
 
 LEFT_OUT = {  # numpydoc's checks that we do not follow, and why
