@@ -228,7 +228,7 @@ class TestBadInput:
             make("ndgc@10")
         with pytest.raises(ltr.LtrValueError, match="no host passes to a metric"):
             make("mrr", ties="docid")
-        if host.name != "scikit-learn":  # whose scorer finds the column in X
+        if not host.name.endswith("make_scorer"):  # whose scorer finds the column in X
             with pytest.raises(ltr.LtrValueError, match="column 'price'"):
                 make("mean_of(price)")
             with pytest.raises(ltr.LtrValueError, match="column 'price'"):
