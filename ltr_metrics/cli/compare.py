@@ -154,7 +154,8 @@ def _compare(
     source = read_source(arguments, specs)
     request = resolve(metrics_of(list(saved.values())) if metrics is None and saved else metrics, **policy)
     results = _evaluate(source, request)
-    settings |= {"cluster": source.cluster, "query_weight": next(iter(results.values())).weight}
+    if request.policy.mean_over == "queries":  # other results bring the weights along
+        settings["query_weight"] = next(iter(results.values())).weight
     comparison = run_step("Comparing", lambda: compare_models(results | saved, baseline=baseline, **settings))
     return comparison, source.origins | origins
 

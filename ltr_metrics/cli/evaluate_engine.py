@@ -12,7 +12,7 @@ from typing import Any
 from ltr_metrics._engine.threads import usable_processors
 from ltr_metrics.cli.inputs import ModelSpecs
 from ltr_metrics.cli.sources import COUNT_SEGMENTS
-from ltr_metrics.errors import LtrError, LtrValueError, MissingExtraError, naming
+from ltr_metrics.errors import LtrError, LtrValueError, import_extra, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io.compressed import STANDARD_INPUT, without_compression
 from ltr_metrics.io.table import TEXT_SEPARATORS, kind_of
@@ -93,16 +93,12 @@ def _evaluate_with_dask(
     files: Sequence[Path], scores: dict[str, str], numbers: list[str], options: dict[str, Any]
 ) -> Iterator[Results]:
     """Evaluate with threads, which share memory; NumPy releases the interpreter lock."""
-    try:
-        import dask
-        import dask.dataframe as dd
-        from dask.diagnostics import ProgressBar
-    except ImportError as error:
-        raise MissingExtraError("dask", "dask") from error
+    dask, dd = import_extra("dask", "dask"), import_extra("dask.dataframe", "dask")
+    progress_bar = import_extra("dask.diagnostics", "dask").ProgressBar
     from ltr_metrics.dask import evaluate_scores
 
     progress: AbstractContextManager[Any] = (
-        ProgressBar(minimum=1, out=sys.stderr) if sys.stderr.isatty() else nullcontext()
+        progress_bar(minimum=1, out=sys.stderr) if sys.stderr.isatty() else nullcontext()
     )
     threads = dask.config.set(scheduler="threads", num_workers=usable_processors())
     with _engine_errors("Dask", files, (ValueError, TypeError, OSError)), threads, progress:
@@ -133,15 +129,12 @@ def _csv_options(files: Sequence[Path], numbers: list[str], options: dict[str, A
 def _evaluate_with_spark(
     files: Sequence[Path], scores: dict[str, str], numbers: list[str], options: dict[str, Any]
 ) -> Iterator[Results]:
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import functions
-    except ImportError as error:
-        raise MissingExtraError("pyspark", "spark") from error
+    spark_error = import_extra("pyspark.errors", "spark").PySparkException
+    functions = import_extra("pyspark.sql.functions", "spark")
     from ltr_metrics.spark import evaluate
 
     paths = [str(path.resolve()) for path in files]
-    with _engine_errors("Spark", files, (PySparkException,)), _session() as session:
+    with _engine_errors("Spark", files, (spark_error,)), _session() as session:
         if kind_of(files[0]) == ".parquet":
             frame = session.read.parquet(*paths)
         else:

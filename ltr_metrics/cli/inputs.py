@@ -76,7 +76,7 @@ def is_score_file(item: str) -> bool:
 
 def input_files(arguments: Mapping[str, Any], specs: ModelSpecs) -> list[Path]:
     """Return all files that the command reads, so that its output replaces none of them."""
-    files = [*arguments["data"], *filter(None, [arguments["qrels"], arguments.get("metrics_module")])]
+    files = [*arguments["data"], *filter(None, [arguments.get("qrels"), arguments.get("metrics_module")])]
     sizes = [file for path in arguments["data"] if not is_table(path) for file in sizes_paths(path)]
     scores = filter(is_score_file, specs.scores.values())
     named = [*specs.models.values(), *scores, *specs.runs.values(), *specs.results.values()]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import pandas_index
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, MissingExtraError, did_you_mean
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, import_extra
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,7 @@ class Rows:
 
     @classmethod
     def of(cls, frame: Any, wanted: Mapping[str, Any]) -> Rows:
-        try:
-            import dask.dataframe as dd
-        except ImportError as error:
-            raise MissingExtraError("dask", "dask") from error
+        dd = import_extra("dask.dataframe", "dask")
         if frame is not None and not isinstance(frame, dd.DataFrame):
             raise LtrTypeError(f"frame must be a Dask DataFrame.{_got(frame)}")
         columns = {role: source for role, source in wanted.items() if isinstance(source, str)}

@@ -15,11 +15,13 @@ from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
+from ltr_metrics.metrics.bpref import Bpref
 from ltr_metrics.metrics.cascade import ERR, PFound
 from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
 from ltr_metrics.metrics.dcg import CG, DCG, NDCG
 from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.function import FunctionMetric
+from ltr_metrics.metrics.interpolated_precision import InterpolatedPrecision
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
@@ -35,6 +37,8 @@ METRICS: tuple[type[Metric], ...] = (
     Hit,
     RPrec,
     MAP,
+    InterpolatedPrecision,
+    Bpref,
     QMeasure,
     MRR,
     ERR,

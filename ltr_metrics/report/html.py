@@ -12,7 +12,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ltr_metrics.analysis.comparison.table import INTERVALS, TESTS, effective, of_equal_size, p_shown, shown, signed
-from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.analysis.intervals import describe_intervals
+from ltr_metrics.errors import import_extra
 from ltr_metrics.report.online import describe_agreement, describe_simulation
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.summarize import Report
@@ -94,14 +95,11 @@ def as_html(report: Report) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtraError("jinja2", "report") from error
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("ltr_metrics.report", "page"),
+    jinja = import_extra("jinja2", "report")
+    environment: jinja2.Environment = jinja.Environment(
+        loader=jinja.PackageLoader("ltr_metrics.report", "page"),
         autoescape=True,
-        undefined=jinja2.StrictUndefined,
+        undefined=jinja.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -114,6 +112,7 @@ def _environment() -> jinja2.Environment:
         "reading": _reading,
         "describe_simulation": describe_simulation,
         "describe_agreement": describe_agreement,
+        "describe_intervals": describe_intervals,
     }
     environment.globals |= {
         "TESTS": TESTS,

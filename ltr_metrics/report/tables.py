@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ltr_metrics._engine.plain import segment_title
 from ltr_metrics._engine.printed import wrapped
 from ltr_metrics.analysis.comparison.table import HEADER, cells, foot
-from ltr_metrics.errors import MissingExtraError, one_line, printable
+from ltr_metrics.errors import import_extra, one_line, printable
 
 
 class Table(NamedTuple):
@@ -64,10 +64,7 @@ def tables_of_comparison(comparison: dict[str, Any], title: str = "") -> list[Ta
 
 
 def _rendered(table: Table, form: str) -> str:
-    try:
-        from tabulate import tabulate
-    except ImportError as error:
-        raise MissingExtraError("tabulate", "report") from error
+    tabulate = import_extra("tabulate", "report").tabulate
     header, *rows = [list(map(one_line, row)) for row in (table.header, *table.rows)]
     align = ["left"] * table.n_words + ["right"] * (len(table.header) - table.n_words)
     return str(tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align))

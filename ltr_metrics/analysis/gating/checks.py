@@ -115,7 +115,7 @@ def _too_few(from_limit: Sample, what: str, row: Difference, part: Comparison) -
     others stay as they are, the interval of the difference is above 0, although all five of five
     gain by chance once in 32 times.
     """
-    n_effective = _effective_number(from_limit.relative_weight[from_limit.is_counted & (from_limit.value != 0)])
+    n_effective = float(from_limit.n_effective_of(from_limit.value != 0)[0])
     if not _is_too_small(n_effective, part):
         return ""
     return f"too few of {row.sample_size} have {what}, an effective number of {n_effective:.3g}: {_requirement(part)}"
@@ -131,11 +131,6 @@ def _verdict(
         f"{what} is {texts[0]}, its {_level(part)} interval from {texts[1]} to {texts[2]} "
         f"({INTERVALS[part.settings.interval]}) over {row.sample_size}; {verdict}."
     )
-
-
-def _effective_number(weight: FloatArray) -> float:
-    """Return the effective number of units of equal weight (Kish)."""
-    return float(weight.sum() ** 2 / (weight**2).sum()) if len(weight) else 0.0
 
 
 def _check_share(limit: Limit, bound: Limit, difference: FloatArray, weight: FloatArray | None) -> tuple[float, str]:

@@ -81,6 +81,20 @@ class Sample:
             value = np.divide(totals, scaled, out=np.zeros_like(totals), where=weights > 0)
         return cls(value.T, weights.T, cluster is not None)
 
+    @classmethod
+    def in_order(
+        cls, order: IntArray, values: FloatArray, weight: FloatArray | None, cluster: IntArray | None
+    ) -> Sample:
+        """Return the sample of queries in an order, such as that of their ids, and of clusters by first query.
+
+        So no digit depends on the order of the data's rows, or on the numbers of the clusters.
+        """
+        weight = None if weight is None else weight[order]
+        if cluster is None:
+            return cls.of(values[order], weight)
+        first, code = np.unique(cluster[order], return_index=True, return_inverse=True)[1:]
+        return cls.of(values[order], weight, np.argsort(np.argsort(first))[code])
+
     def concat(self, other: Sample) -> Sample:
         """Return the columns of both samples, to resample them together."""
         value = np.concatenate([self.value.T, other.value.T]).T
@@ -148,7 +162,12 @@ class Sample:
     @cached_property
     def n_effective(self) -> FloatArray:
         """Effective number of units, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965)."""
-        return _ratio(self.relative_weight.sum(axis=0) ** 2, (self.relative_weight**2).sum(axis=0), if_zero=0.0)
+        return self.n_effective_of(self.is_counted)
+
+    def n_effective_of(self, units: BoolArray) -> FloatArray:
+        """Return the effective number of some units, given as one flag a unit and column; 0 for none."""
+        weight = np.where(units, self.relative_weight, 0.0)
+        return _ratio(weight.sum(axis=0) ** 2, (weight**2).sum(axis=0), if_zero=0.0)
 
     @cached_property
     def degrees_of_freedom(self) -> FloatArray:

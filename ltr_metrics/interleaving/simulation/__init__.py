@@ -19,7 +19,7 @@ from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import InterleavingMethod, RuleOfCredit, TiesOfRankings
 from ltr_metrics.analysis.comparison.settings import seed_from
-from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError, did_you_mean, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, import_extra, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
 from ltr_metrics.interleaving.method import RULES
@@ -278,9 +278,6 @@ def _progress_bar(n_impressions: int, is_wanted: bool) -> Iterator[Callable[[int
     if not is_wanted:
         yield lambda _: None
         return
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise MissingExtraError("tqdm", "report") from error
+    tqdm = import_extra("tqdm.auto", "report").tqdm
     with tqdm(total=n_impressions, unit=" impressions", unit_scale=True) as bar:
         yield bar.update

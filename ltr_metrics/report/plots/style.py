@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.errors import import_extra
 
 WIDTH = 5.2  # inches of a new figure: its text is still readable when it is scaled down to a phone
 HEIGHT = 3.5
@@ -48,10 +48,7 @@ def series_style(i: int) -> SeriesStyle:
 
 def ensure_axes(ax: Any, size: tuple[float, float]) -> Any:
     """Return the given axes, or those of a new pyplot figure."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "report") from error
+    mpl = import_extra("matplotlib", "report")
     if ax is not None:
         return ax
     from matplotlib import pyplot

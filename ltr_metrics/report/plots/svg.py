@@ -10,7 +10,7 @@ import warnings
 from io import BytesIO
 from xml.etree import ElementTree
 
-from ltr_metrics.errors import MissingExtraError
+from ltr_metrics.errors import import_extra
 from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import shorten
 
@@ -30,15 +30,11 @@ XLINK = "{http://www.w3.org/1999/xlink}href"
 
 def svg_of(display: Display, name: str, title: str = "") -> str:
     """Draw a display as an SVG element that is transparent and scales with the page."""
-    try:
-        import matplotlib.style
-        from matplotlib.figure import Figure as Canvas
-    except ImportError as error:
-        raise MissingExtraError("matplotlib", "report") from error
+    style, canvas = import_extra("matplotlib.style", "report"), import_extra("matplotlib.figure", "report").Figure
     buffer = BytesIO()
-    with matplotlib.style.context(["default", STYLE | {"svg.hashsalt": name}]), warnings.catch_warnings():
+    with style.context(["default", STYLE | {"svg.hashsalt": name}]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a browser has more fonts
-        figure = Canvas(figsize=display.size, layout="constrained")
+        figure = canvas(figsize=display.size, layout="constrained")
         display.plot(ax=figure.subplots())
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return _adapt_to_page(buffer.getvalue(), name, title)
