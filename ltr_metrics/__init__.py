@@ -50,6 +50,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.explain import Explanation, explain_difference
     from ltr_metrics.analysis.gating import GateResult, gate
     from ltr_metrics.analysis.identify import Identification, identify_convention
+    from ltr_metrics.analysis.intervals import Interval, Intervals, intervals
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
     from ltr_metrics.curves import learning_curve
@@ -84,6 +85,8 @@ __all__ = [
     "Hit",
     "Identification",
     "InterpolatedPrecision",
+    "Interval",
+    "Intervals",
     "Judged",
     "Kendall",
     "LtrError",
@@ -123,6 +126,7 @@ __all__ = [
     "gate",
     "group_to_qid",
     "identify_convention",
+    "intervals",
     "learning_curve",
     "load_result",
     "make_ranking",
@@ -160,6 +164,9 @@ _HOME = {
     "explain_difference": "analysis.explain",
     "Identification": "analysis.identify",
     "identify_convention": "analysis.identify",
+    "Interval": "analysis.intervals",
+    "Intervals": "analysis.intervals",
+    "intervals": "analysis.intervals",
     "PerQueryLog": "evaluation.log",
 }
 

@@ -63,6 +63,7 @@ INTERNAL_BASES = {"GroupedRows", "LabelledQueries", "CascadeMetric", "FirstRelev
 FOR_AUTHORS = {
     *("values", "at_cutoffs", "check", "divisor", "discounts", "gains", "relevant_gains"),
     *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents", "needed_columns"),
+    *("mean_over", "query_weight"),
 }
 
 

@@ -262,9 +262,15 @@ METRICS = {
 }
 
 
-def pair_accuracy(grades: Sequence[float], scores: Sequence[float]) -> float:
-    pairs = [(a, b) for a, b in itertools.permutations(range(len(grades)), 2) if grades[a] > grades[b]]
-    right = sum(1.0 if scores[a] > scores[b] else 0.5 if scores[a] == scores[b] else 0.0 for a, b in pairs)
+def pairs_of_different_grade(grades: Sequence[float]) -> list[tuple[int, int]]:
+    return [(a, b) for a, b in itertools.permutations(range(len(grades)), 2) if grades[a] > grades[b]]
+
+
+def pair_accuracy(
+    grades: Sequence[float], scores: Sequence[float], tied: float = 0.5, average: str = "macro"
+) -> float:  # of one query, for which the average makes no difference
+    pairs = pairs_of_different_grade(grades)
+    right = sum(1.0 if scores[a] > scores[b] else tied if scores[a] == scores[b] else 0.0 for a, b in pairs)
     return right / len(pairs) if pairs else math.nan
 
 
@@ -332,7 +338,7 @@ def value(
     kept = [i for i in range(len(labels)) if retrieved is None or retrieved[i]]
     y, s = [labels[i] for i in kept], [scores[i] for i in kept]
     if name in ORDER_METRICS:
-        return ORDER_METRICS[name](y, s)
+        return ORDER_METRICS[name](y, s, **parameters)
     known = [y if judged is None or judged[i] else math.nan for i, y in enumerate(labels)]
     seen = [(known if column is None else column)[i] for i in kept]
     values = [METRICS[name]([seen[i] for i in order], known, k, **parameters) for order in orders(y, s, ties)]

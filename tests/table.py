@@ -121,7 +121,6 @@ TABLE = (
     Entry(MRR, "mrr", **ONE),
     Entry(MRR, "mrr", {"rel": 3}, **ONE),
     Entry(ERR, "err"),
-    Entry(ERR, "err", {"max_grade": 5}),
     Entry(ERR, "err", {"max_grade": "query"}),
     Entry(ERR, "err", {"p": "label"}, scale=0.25),
     Entry(RBP, "rbp"),
@@ -138,6 +137,7 @@ TABLE = (
     Entry(MeanOf, "mean_of", {"column": "margin"}, column="margin", **NOT_BY_GRADE),
     Entry(SumOf, "sum_of", {"column": "margin"}, column="margin", **NOT_BY_GRADE),
     Entry(PairAccuracy, "pair_accuracy", cutoffs=(), perfect_is_one=True, **LONGER_IS_OTHER),
+    Entry(PairAccuracy, "pair_accuracy", {"tied": 0, "average": "micro"}, cutoffs=(), **LONGER_IS_OTHER),
     Entry(Kendall, "kendall", cutoffs=(), **LONGER_IS_OTHER),
     Entry(Spearman, "spearman", cutoffs=(), **LONGER_IS_OTHER),
 )

@@ -13,8 +13,9 @@ import click
 from ltr_metrics._engine.checks import require_confidence
 from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.cli import options
-from ltr_metrics.cli.inputs import ModelSpecs, input_files, metric_names, parse_models
+from ltr_metrics.cli.inputs import ModelSpecs, input_files, parse_models
 from ltr_metrics.cli.output import Output, require_targets, write_file
+from ltr_metrics.cli.own_metrics import requested_metrics
 from ltr_metrics.cli.progress import progress
 from ltr_metrics.cli.sources import Rows, read_rows
 from ltr_metrics.curves.fitted import read_model
@@ -164,7 +165,7 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
     _require_inputs(arguments, specs, plot)
     require_confidence(confidence)
     require_targets(input_files(arguments, specs), output, *([] if plot is None else [plot]))
-    request = resolve(metric_names(arguments), **options.policy(arguments))
+    request = resolve(requested_metrics(arguments), **options.policy(arguments))
     rows = read_rows(arguments, specs)
     logs = log_rounds(specs, rows.features, rows.queries, request, every)
     names = list(map(str, request.metrics))

@@ -8,9 +8,11 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from ltr_metrics._engine.checks import require_confidence
 from ltr_metrics._engine.words import Topics
 from ltr_metrics.analysis.comparison.settings import CORRECTION_OVER, QUERIES
 from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.log.rounds import RULES
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
@@ -93,8 +95,12 @@ def _section(title: str) -> Callable[..., Decorator]:
 
 
 OUTPUT = "Output"
-_model, _data, _metric, _engine, _comparison, _gate, _interleaving, _output = map(
-    _section, ("Models and scores", "Data", "Metrics", "Engine", "Comparison", "Gate", "Interleaving", OUTPUT)
+_model, _data, _metric, _engine, _intervals, _comparison, _gate, _interleaving, _output = map(
+    _section,
+    (
+        *("Models and scores", "Data", "Metrics", "Engine", "Confidence intervals", "Comparison", "Gate"),
+        *("Interleaving", OUTPUT),
+    ),
 )
 
 MODELS = (
@@ -209,6 +215,12 @@ NAMES = (
         "Evaluate these metrics, separated by commas; 'ltr-metrics metrics' lists them all.  "
         f"[default: {','.join(DEFAULT_METRICS)}, or the metrics of the convention]",
         metavar="NAMES",
+    ),
+    _metric(
+        "--metrics-module",
+        "Run this Python file. Each metric at its top level can be named in --metrics and --gate. Only use files "
+        "that you trust, because the file can do whatever you can do.",
+        type=FILE,
     ),
     _metric(
         "--convention",
@@ -347,6 +359,33 @@ COMPARISON = (
         default=0,
     ),
 )
+INTERVALS_OF_MEANS = (
+    _intervals(
+        "--confidence",
+        "Add a confidence interval of each mean, at this level, such as 0.95.  [default: no intervals]",
+        metavar="NUMBER",
+        type=float,
+    ),
+    _intervals(
+        "--ci-method interval",
+        "Compute the intervals with a bootstrap over queries (bca, percentile), with Student's t, or with the wider "
+        "of bca and t at each end (wider).  [default: wider]",
+        type=click.Choice(list(INTERVALS)),
+    ),
+    _intervals("--n-resamples", "Set the number of bootstrap samples.  [default: 10000]", metavar="N", type=int),
+    _intervals(
+        "--cluster",
+        "Take clusters of queries as the sample, such as users or query texts, which this column of the table names. "
+        "'--save' keeps them.  [default: single queries]",
+        metavar="COLUMN",
+    ),
+    _intervals(
+        "--seed random_state",
+        "Set the random seed; the same seed gives the same result.  [default: 0]",
+        metavar="N",
+        type=click.IntRange(min=0),
+    ),
+)
 COMMON_QUERIES = (
     _comparison(
         "--queries",
@@ -434,6 +473,19 @@ def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
     names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
     return {name: arguments[name] for name in (*names, *[COMMON] * (COMMON in arguments))}
+
+
+def interval_settings(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments that `ltr_metrics.intervals` takes by the same names; None without --confidence."""
+    names = {"interval": "--ci-method", "n_resamples": "--n-resamples", "random_state": "--seed"}
+    given = {name: arguments[name] for name in names if arguments[name] is not None}
+    if arguments["confidence"] is not None:
+        return {"confidence": require_confidence(arguments["confidence"]), **given}
+    if given:
+        raise LtrValueError(
+            f"{names[next(iter(given))]} is about confidence intervals: add --confidence, such as --confidence 0.95."
+        )
+    return None
 
 
 def policy(arguments: Mapping[str, Any]) -> dict[str, Any]:

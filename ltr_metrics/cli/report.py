@@ -10,14 +10,15 @@ from ltr_metrics.cli import options
 from ltr_metrics.cli.compare import check_rules, choose_baseline
 from ltr_metrics.cli.curve import log_rounds
 from ltr_metrics.cli.evaluate import RENDERERS as EVALUATION_RENDERERS
-from ltr_metrics.cli.inputs import ModelSpecs, input_files, metric_names, parse_models
+from ltr_metrics.cli.inputs import ModelSpecs, input_files, parse_models
 from ltr_metrics.cli.output import Output, gate_status, require_targets
+from ltr_metrics.cli.own_metrics import requested_metrics
 from ltr_metrics.cli.progress import run_step
 from ltr_metrics.cli.simulated_users import simulation_settings
 from ltr_metrics.cli.sources import Source, read_source
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.log.learning import LearningCurve
-from ltr_metrics.metrics.requests import resolve
+from ltr_metrics.metrics.requests import OneMetric, resolve
 from ltr_metrics.report import summarize
 from ltr_metrics.report.html import as_html
 
@@ -66,10 +67,10 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
     check_rules(rules, arguments, specs, baseline, each_segment=gate_each_segment)
     if learning_curve is not None and not specs.models:
         raise LtrValueError("--learning-curve needs a model file: --model NAME=FILE.")
-    metrics, settings = metric_names(arguments), options.comparison_settings(arguments)
+    metrics, settings = requested_metrics(arguments), options.comparison_settings(arguments)
     simulation = simulation_settings(arguments, specs, output.format)
     source = read_source(arguments, specs)
-    learning = {} if learning_curve is None else _learning(arguments, specs, source, learning_curve)
+    learning = {} if learning_curve is None else _learning(arguments, metrics, specs, source, learning_curve)
     summary = run_step(
         "Evaluating and comparing",
         lambda: summarize(
@@ -77,7 +78,8 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
             source.scores,
             metrics,
             baseline=baseline,
-            comparing=settings | {"cluster": source.cluster},
+            comparing=settings,
+            intervals_of_means=_interval_settings(settings, source),
             rules=rules,
             each_segment=gate_each_segment,
             complete=True,
@@ -93,10 +95,10 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
 
 
 def _learning(
-    arguments: dict[str, Any], specs: ModelSpecs, source: Source, every: int
+    arguments: dict[str, Any], metrics: list[OneMetric] | None, specs: ModelSpecs, source: Source, every: int
 ) -> dict[str, list[LearningCurve]]:
     """Return the learning curves of the model files, one per metric."""
-    request = resolve(metric_names(arguments), **options.policy(arguments))
+    request = resolve(metrics, **options.policy(arguments))
     queries = source.queries[next(iter(specs.models))]
     logs = log_rounds(specs, source.features, queries, request, every, data="data")
     confidence = arguments["confidence"]
@@ -104,3 +106,10 @@ def _learning(
         name: [log.learning_curve("data", str(metric), confidence) for metric in request.metrics]
         for name, log in logs.items()
     }
+
+
+def _interval_settings(settings: dict[str, Any], source: Source) -> dict[str, Any] | None:
+    """Return the settings of the intervals of means, which are those of the differences; None for one query."""
+    if any(queries.n_queries < 2 for queries in source.queries.values()):
+        return None
+    return {name: settings[name] for name in ("interval", "confidence", "n_resamples", "random_state")}

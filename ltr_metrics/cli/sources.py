@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, IntArray, whole_number
-from ltr_metrics._engine.per_query import Segmentations, labels_of
+from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics._engine.words import Topics
 from ltr_metrics.analysis.bins import bins
 from ltr_metrics.cli.inputs import SCORE_FILES, ModelSpecs, has_score_ending, is_score_file
@@ -39,7 +39,6 @@ class Source:
     scores: dict[str, Any]
     description: str
     origins: dict[str, str]  # the file or column of each model
-    cluster: IntArray | None = None  # cluster number of each query
     features: Any = None  # what model files score; None for TREC runs
 
 
@@ -74,7 +73,6 @@ class Rows:
     features: Any  # what models score
     column: Callable[[str], AnyArray | None]  # scores of a column; None if it does not exist
     columns_hint: str  # what --scores can name
-    cluster: IntArray | None = None
     description: str = ""  # the names of the files
 
 
@@ -103,7 +101,6 @@ def read_source(arguments: Mapping[str, Any], specs: ModelSpecs, *, can_repeat_d
         scores=scores,
         description=rows.description,
         origins=origins | specs.models,
-        cluster=rows.cluster,
         features=rows.features,
     )
 
@@ -153,9 +150,9 @@ def _read_tables(arguments: Mapping[str, Any], specs: ModelSpecs, columns: Colum
         sample_weight=column(columns.weight),
         by={name: column(name) for name in columns.by if name not in COUNT_SEGMENTS} or None,
         columns=frame,
+        cluster=column(columns.cluster),
     )
-    cluster = None if columns.cluster is None else labels_of(queries, "cluster", column(columns.cluster))[1]
-    return Rows(queries, features=frame, column=column, columns_hint="a column", cluster=cluster)
+    return Rows(queries, features=frame, column=column, columns_hint="a column")
 
 
 def _read_frame(files: Sequence[Path], specs: ModelSpecs, columns: Columns) -> Any:

@@ -142,10 +142,10 @@ class ClickMetric(RankMetric):
 
     def check(self, queries: LabelledQueries) -> None:
         self.metric.check(queries)
-        self.row_values(queries)
+        self._row_values(queries)
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        by_rank = ranking.expected_of_rows(self.row_values(ranking.queries), depth)
+        by_rank = ranking.expected_of_rows(self._row_values(ranking.queries), depth)
         return by_rank * self.metric.discounts(ranking.queries, depth) if type(self.metric) is DCG else by_rank
 
     def divisor(self, block: Block, k: int | None) -> FloatArray | float:
@@ -153,25 +153,9 @@ class ClickMetric(RankMetric):
         return value
 
     @cached_per("family")
-    def row_values(self, queries: LabelledQueries) -> FloatArray:
-        """Return the estimated gain of each row.
-
-        Parameters
-        ----------
-        queries : Queries
-            The clicks of all queries.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_rows,)
-            At least 0 for inverse propensity scoring; any number for the doubly robust estimate.
-
-        Raises
-        ------
-        LtrValueError
-            If a column is missing or wrong, or if a click cannot have been seen.
-        """
-        clicked, weight = self.is_clicked(queries), self.weights(queries)
+    def _row_values(self, queries: LabelledQueries) -> FloatArray:
+        """Return the estimated gain of each row."""
+        clicked, weight = self._is_clicked(queries), self._weights(queries)
         if self.estimator == "ips":
             return self._gains(queries, clicked) * weight
         if not np.isin(queries.grades, (0.0, 1.0)).all():
@@ -184,26 +168,10 @@ class ClickMetric(RankMetric):
         return self._gains(queries, np.ones_like(clicked)) * estimate
 
     @cached_per("clip", "propensity", "position", "propensities")
-    def weights(self, queries: LabelledQueries) -> FloatArray:
-        """Return the weight of a click on each row, 1 / propensity or ``clip``.
-
-        Parameters
-        ----------
-        queries : Queries
-            The clicks of all queries.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_rows,)
-            0 for a row of propensity 0.
-
-        Raises
-        ------
-        LtrValueError
-            If a clicked row has the propensity 0.
-        """
+    def _weights(self, queries: LabelledQueries) -> FloatArray:
+        """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
         propensity = self._row_propensities(queries)
-        impossible = self.is_clicked(queries) & (propensity == 0)
+        impossible = self._is_clicked(queries) & (propensity == 0)
         if queries.retrieved is not None:
             impossible &= queries.retrieved
         if impossible.any():
@@ -216,19 +184,8 @@ class ClickMetric(RankMetric):
         weight = inverse(propensity)
         return weight if self.clip is None else np.minimum(weight, self.clip)
 
-    def is_clicked(self, queries: LabelledQueries) -> BoolArray:
-        """Return whether each row is clicked.
-
-        Parameters
-        ----------
-        queries : Queries
-            The clicks of all queries.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows,)
-            True for a label above 0.
-        """
+    def _is_clicked(self, queries: LabelledQueries) -> BoolArray:
+        """Return whether each row has a label above 0."""
         flags: BoolArray = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
         return flags
 

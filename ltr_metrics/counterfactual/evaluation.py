@@ -136,13 +136,12 @@ def evaluate(
     --------
     estimate_propensities : Estimate the propensities.
     ClickMetric : The same metric for training.
-    evaluate_slates : Evaluate a ranker from logs of interleaving.
 
     Notes
     -----
-    "ips" is unbiased if clicks follow the position-based model with these propensities, and if every
-    relevant document was displayed. Propensities are relative to the first position, so the estimate
-    is that of a metric whose labels are click probabilities at the first position.
+    "ips" is unbiased if clicks follow the position-based model with these propensities, and if
+    every relevant document was displayed. Propensities are relative to the first position, so the
+    estimate is that of a metric whose labels are click probabilities at the first position.
 
     "snips" estimates the metric per relevant document: its divisor estimates the number of relevant
     documents. The divisor is the same for all models of a log, so the order of models is that of
@@ -192,7 +191,7 @@ def evaluate(
     rows = _ClickedRows.of(queries, position, propensity, clip)
     code = None if cluster is None else labels_of(queries, "cluster", cluster)[1]
     request = resolve(metrics, ties=ties)
-    options = {"clip": clip, "estimator": "dr" if estimator == "dr" else "ips"}
+    options: dict[str, Any] = {"clip": clip, "estimator": "dr" if estimator == "dr" else "ips"}
     options |= {name: name for name in ("baseline", "examination") if name in own}
     if isinstance(propensity, Propensities):
         options |= {"position": "position", "propensities": propensity}

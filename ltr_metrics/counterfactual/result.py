@@ -52,8 +52,8 @@ class ClickDiagnostics:
     --------
     >>> from ltr_metrics.counterfactual import ClickDiagnostics
     >>> few = ClickDiagnostics(3, 1.8, 10.0, 0.0, 0.0, {"dcg_exp": 0.7}, ("Few clicks.",))
-    >>> few.effective_sample_size
-    1.8
+    >>> few.effective_sample_size, few.to_dict()["warnings"]
+    (1.8, ['Few clicks.'])
     """
 
     n_clicks: int
@@ -78,13 +78,22 @@ class ClickDiagnostics:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickEvaluation(Evaluation):
-    """Metrics of a model estimated from logged clicks: an `ltr_metrics.Evaluation` with diagnostics.
+    """Metrics of a model that are estimated from logged clicks, with diagnostics.
 
-    `ltr_metrics.compare`, `ltr_metrics.gate` and reports accept it like any other. It refuses a
-    comparison with a result of other weights, such as that of uncorrected clicks.
+    It is an `ltr_metrics.Evaluation`, which `ltr_metrics.compare`, `ltr_metrics.gate` and reports
+    accept like any other. `ltr_metrics.compare` raises an error if the other result has other
+    weights, such as that of uncorrected clicks.
 
     Attributes
     ----------
+    mean, per_query, n_undefined : dict
+        The estimates by metric, as in `ltr_metrics.Evaluation`.
+    qid, n_documents, weight, policy, segments : object
+        The queries and options, as in `ltr_metrics.Evaluation`.
+    n_relevant : ndarray of int
+        Number of clicked documents of each query.
+    fingerprint : Fingerprint
+        A summary of clicks, weights and estimator.
     estimator : {"ips", "snips", "dr"}
         How clicks were corrected.
     clip : float or None
@@ -97,6 +106,11 @@ class ClickEvaluation(Evaluation):
         For "snips", the numerator of each query by metric; otherwise empty.
     click_weight : ndarray of float64 or None
         For "snips", the sum of the weights of each query's clicks.
+
+    Raises
+    ------
+    LtrValueError
+        If segments are taken from an estimate by "snips".
 
     See Also
     --------
@@ -116,15 +130,15 @@ class ClickEvaluation(Evaluation):
     ('ips', None, None, None, {})
     >>> print(result)
     metric     estimate (ips)  standard error    queries
-    dcg_exp@2        0.657732        0.060216        200
+    dcg_exp@2        0.657732        0.040883        400
     <BLANKLINE>
-    100 clicks, effective sample size 90, largest weight 2, 0 % of the clicks clipped, 0 % of the
+    200 clicks, effective sample size 180, largest weight 2, 0 % of the clicks clipped, 0 % of the
     documents unseen.
     >>> result.diagnostics.largest_weight, result.to_dict()["estimator"]
     (2.0, 'ips')
     >>> part = result.subset([0, 2])
-    >>> part["dcg@2"], round(result.standard_error["dcg@2"], 4)
-    (1.3154648767857287, 0.0602)
+    >>> round(part["dcg@2"], 4), round(result.standard_error["dcg@2"], 4)
+    (1.3155, 0.0409)
     """
 
     estimator: EstimatorOfClicks = "ips"

@@ -145,6 +145,26 @@ class Metric:
         """Call `check` the first time that these queries are evaluated; the cutoff does not matter."""
         self.check(queries)
 
+    @property
+    def mean_over(self) -> str:
+        """What the mean of an evaluation is over: ``"queries"``, or ``"pairs"`` of documents."""
+        return "queries"
+
+    def query_weight(self, queries: LabelledQueries) -> FloatArray | None:
+        """Return the weights of the queries in the mean, or None if it is over queries.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries,), or None
+            The number of units of each query, such as pairs, that the mean is over.
+        """
+        return None
+
     def values(self, ranking: Ranking) -> FloatArray:
         """Return one value for each query of the ranking, NaN where the metric is undefined.
 

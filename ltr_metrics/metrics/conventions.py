@@ -13,6 +13,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import (
+    Average,
     ConventionName,
     Denominator,
     Graded,
@@ -32,6 +33,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.dcg import Discount
 from ltr_metrics.metrics.gains import Gain
 from ltr_metrics.metrics.names import METRICS
+from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.shown import ColumnMetric, Judged, MeanOf, SumOf
 
 ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf, SumOf)  # metrics that go with every convention
@@ -105,6 +107,10 @@ class Convention:
         How `PFound` makes a probability of a label.
     pfound_max_grade : float or "query"
         The highest grade of the scale of `PFound`, with ``pfound_p_rel="exp"``; otherwise 4.
+    pairs_tied : float
+        What a pair with equal scores counts in `PairAccuracy`.
+    pairs_average : {"macro", "micro"}
+        Whether the mean of `PairAccuracy` is over queries or over pairs.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
@@ -152,6 +158,8 @@ class Convention:
     pfound_p_break: float
     pfound_p_rel: StopOfPFound | tuple[float, ...]
     pfound_max_grade: float | NamedMaxGrade
+    pairs_tied: float
+    pairs_average: Average
     host: HostOfGain | None
 
     def __post_init__(self) -> None:
@@ -167,6 +175,8 @@ class Convention:
         for cls in METRICS:  # each class checks its parameters
             if issubclass(cls, RankMetric) and not issubclass(cls, ColumnMetric):
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
+            elif issubclass(cls, PairAccuracy):
+                cls(**self.completing(cls))
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
         """Return the parameters of a metric that this convention sets."""
@@ -203,6 +213,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -231,6 +243,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="lightgbm",
         ),
         Convention(
@@ -256,6 +270,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="xgboost",
         ),
         Convention(
@@ -281,6 +297,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -306,6 +324,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -331,6 +351,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -356,6 +378,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -381,6 +405,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -391,7 +417,9 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit"}),
+            metrics=frozenset(
+                {"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit", "rbp", "bpref"}
+            ),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
@@ -403,10 +431,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
-            rbp_graded=None,
+            rbp_graded="label",
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -434,6 +464,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -444,7 +476,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit", "bpref", "pair_accuracy"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="exp",
@@ -460,6 +492,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0,
+            pairs_average="micro",
             host=None,
         ),
         Convention(
@@ -485,6 +519,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -511,6 +547,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -536,6 +574,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -561,6 +601,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -586,6 +628,8 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -612,6 +656,91 @@ CONVENTIONS: dict[str, Convention] = {
             pfound_p_break=0.15,
             pfound_p_rel="label",
             pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            name="rectools",
+            ties="stable",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "f1", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="slots",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its expected reciprocal rank has no default for the highest grade, so it is left out.
+            name="elasticsearch",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"dcg", "ndcg", "mrr", "precision", "recall"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="shown",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its scorer ERR@10 has the grades 0 to 3. Its AP is 0/0 for a query without a relevant document.
+            name="quepid",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"cg", "dcg", "ndcg", "map", "mrr", "precision", "err"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="all",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=3,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
     )
@@ -624,6 +753,7 @@ ALIASES: dict[str, str] = {  # systems with the convention of another, by tests 
     "keras_rs": "tf_ranking",
     "pyvespa": "vespa",
     "ml_metrics": "kaggle",
+    "opensearch": "elasticsearch",
 }
 
 

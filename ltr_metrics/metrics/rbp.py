@@ -24,7 +24,8 @@ class RBP(BinaryMetric, RankMetric):
     .. math:: RBP@k = (1 - p) \sum_{i=1}^{\min(k, n)} rel_i \, p^{i-1}
 
     where :math:`rel_i` is 1 for a relevant document and 0 for another. With ``graded`` it is
-    :math:`y_i / max\_grade` or :math:`y_i`. Always defined: 0 for a query without a relevant document.
+    :math:`y_i / max\_grade` or :math:`y_i`.
+    Always defined: 0 for a query without a relevant document.
 
     Parameters
     ----------
