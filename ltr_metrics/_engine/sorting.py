@@ -125,8 +125,8 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
     queries = block.queries
     start = queries.ranked_ends[block.members] - block.n_ranked
     position = np.minimum(start[:, None] + cell, queries.ranked_ends[-1] - 1)  # padding of the last query
-    rows = position if queries.ranked_rows is None else queries.ranked_rows[position]
-    return np.asarray(rows, dtype=np.int32 if queries.n_rows <= MOST_INT32_ROWS else np.intp)
+    rows: AnyArray = position if queries.ranked_rows is None else queries.ranked_rows[position]
+    return rows.astype(np.int32 if queries.n_rows <= MOST_INT32_ROWS else np.intp)
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
