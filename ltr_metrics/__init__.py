@@ -58,6 +58,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.evaluation.saved import load_result
     from ltr_metrics.evaluation.streaming import evaluate_sorted
     from ltr_metrics.io.datasets import make_ranking, train_test_split
+    from ltr_metrics.io.qrels import from_qrels
 
 __version__ = "0.1.0"
 
@@ -123,6 +124,7 @@ __all__ = [
     "evaluate",
     "evaluate_sorted",
     "explain_difference",
+    "from_qrels",
     "gate",
     "group_to_qid",
     "identify_convention",
@@ -160,6 +162,7 @@ _HOME = {
     "compare": "analysis.comparison",
     "make_ranking": "io.datasets",
     "train_test_split": "io.datasets",
+    "from_qrels": "io.qrels",
     "Explanation": "analysis.explain",
     "explain_difference": "analysis.explain",
     "Identification": "analysis.identify",

@@ -30,7 +30,7 @@ from ltr_metrics import Metric, Ranking
 
 MODULES = (
     *("", "lightgbm", "xgboost", "catboost", "sklearn", "mlflow", "dask", "spark"),
-    *("interleaving", "counterfactual", "metrics", "report", "io"),
+    *("interleaving", "counterfactual", "metrics", "report", "io", "trec"),
 )
 NEEDS = {"spark": "pyspark"}  # the one extra that the ordinary tests lack; make test-spark has it
 

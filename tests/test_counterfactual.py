@@ -389,3 +389,58 @@ def test_what_no_click_metric_can_be(options: dict[str, Any], message: str) -> N
         ClickMetric(**options)
     with pytest.raises(ltr.LtrValueError, match=r"needs the column 'propensity'.*Did you mean 'propensities'"):
         ltr.evaluate([1], [1], group=[1], metrics=[ClickMetric(metric="dcg")], columns={"propensities": [1]})
+
+
+# -- in training -----------------------------------------------------------------------------------
+
+
+@pytest.mark.integration
+def test_the_hosts_evaluate_it_in_training() -> None:
+    """LightGBM, XGBoost and scikit-learn report the number of `evaluate`, to the digits that they keep."""
+    import lightgbm
+    import pandas as pd
+    import xgboost
+
+    from ltr_metrics.lightgbm import feval
+    from ltr_metrics.sklearn import QueryRanker, make_scorer
+    from ltr_metrics.xgboost import Monitor, custom_metric
+
+    log, table, _, _ = simulated(60, 0)
+    propensity, group = THETA[table["position"] - 1], log["group"]
+    X, clicks = log["scores"][:, np.newaxis], log["clicks"]
+    columns = {"propensity": propensity}
+    metrics: list[Any] = [ClickMetric(metric="dcg@5", clip=5)]
+    name = str(metrics[0])
+
+    def expected(scores: Any) -> float:
+        return evaluate(clicks, scores, group=group, propensity=propensity, metrics="dcg@5", clip=5)["dcg@5"]
+
+    data = lightgbm.Dataset(X, clicks, group=group, position=table["position"] - 1)
+    seen: dict[str, Any] = {}
+    params = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "metric": "none", "min_data_in_leaf": 5}
+    booster = lightgbm.train(
+        params,
+        data,
+        2,
+        valid_sets=[data],
+        feval=feval(metrics, columns={data: columns}),
+        callbacks=[lightgbm.record_evaluation(seen)],
+    )
+    assert seen["training"][name][-1] == pytest.approx(expected(booster.predict(X)), rel=1e-12)
+
+    matrix, seen = xgboost.DMatrix(X, clicks, group=group), {}
+    monitor = Monitor(metrics, X, clicks, group=group, columns=columns, name="clicks")
+    options: dict[str, Any] = {
+        "custom_metric": custom_metric(metrics, columns={matrix: columns}),
+        "callbacks": [monitor],
+    }
+    own = {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": True}
+    model = xgboost.train(own, matrix, 2, [(matrix, "train")], evals_result=seen, verbose_eval=False, **options)
+    for data_name in ("train", "clicks"):
+        assert seen[data_name][name][-1] == pytest.approx(expected(model.predict(matrix)), rel=1e-5)
+
+    frame = pd.DataFrame({"x": X[:, 0], "qid": np.repeat(np.arange(60), 10), "propensity": propensity})
+    options = {"n_estimators": 2, "verbose": -1, "n_jobs": 1, "min_child_samples": 5}
+    ranker = QueryRanker(lightgbm.LGBMRanker(**options), qid="qid", columns=["propensity"]).fit(frame, clicks)
+    score = make_scorer(metrics[0])(ranker, frame, clicks)
+    assert score == pytest.approx(expected(ranker.predict(frame)), rel=1e-12)

@@ -238,7 +238,10 @@ def test_all_metrics_of_each_round_go_to_wandb(
     )
     files = ["--letor", letor(tmp_path / "train.txt", 1), "--test", letor(tmp_path / "test.txt", 2)]
     monkeypatch.setattr(sys, "argv", ["wandb_tracking.py", *map(str, files)])
-    load_example("wandb_tracking").main()
+    example = load_example("wandb_tracking")
+    monkeypatch.setitem(example.LIGHTGBM, "num_threads", 1)  # on small data, several threads wait for each other
+    monkeypatch.setitem(example.XGBOOST, "nthread", 1)
+    example.main()
     shown = capsys.readouterr().out
     for run, name in zip(runs, ("LightGBM", "XGBoost"), strict=True):
         logged = {"valid_ndcg_exp_at_10", "valid_map_rel_2_at_10", "valid_mrr", "valid_err_at_10"}

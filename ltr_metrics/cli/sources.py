@@ -21,7 +21,7 @@ from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
 from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.models import predict
 from ltr_metrics.io.table import is_table
-from ltr_metrics.io.trec import TrecData
+from ltr_metrics.io.trec_data import TrecData
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
 RELEVANT = 1  # lowest grade that n_relevant counts, as in the column "relevant" of a result

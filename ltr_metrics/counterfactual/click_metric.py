@@ -15,7 +15,7 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, with_padding_value
 from ltr_metrics._engine.words import EstimatorOfMetric
 from ltr_metrics.counterfactual.propensities import Propensities
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics import CG, DCG, Precision, RankMetric, SumOf, metric
 from ltr_metrics.metrics.base import Metric, is_number, spell
 
@@ -140,7 +140,14 @@ class ClickMetric(RankMetric):
         columns = (self.propensity, self.position, self.propensities, self.baseline, self.examination)
         return (ClickMetric, self.metric.family, self.estimator, self.clip, *columns)
 
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        seen = self.propensity if self.position is None else self.position
+        own = (seen, self.baseline, self.examination)
+        return (*self.metric.needed_columns, *(name for name in own if name is not None))
+
     def check(self, queries: LabelledQueries) -> None:
+        super().check(queries)
         self.metric.check(queries)
         self._row_values(queries)
 
@@ -160,10 +167,10 @@ class ClickMetric(RankMetric):
             return self._gains(queries, clicked) * weight
         if not np.isin(queries.grades, (0.0, 1.0)).all():
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
-        baseline = _column(self, queries, str(self.baseline))
+        baseline = _column(queries, str(self.baseline))
         examined = self._row_propensities(queries)
         if self.examination is not None:
-            examined = _column(self, queries, self.examination)
+            examined = _column(queries, self.examination)
         estimate = baseline + weight * (clicked - examined * baseline)
         return self._gains(queries, np.ones_like(clicked)) * estimate
 
@@ -191,8 +198,8 @@ class ClickMetric(RankMetric):
 
     def _row_propensities(self, queries: LabelledQueries) -> FloatArray:
         if self.propensities is None or self.position is None:
-            return _column(self, queries, self.propensity)
-        return self.propensities.of_rows(_column(self, queries, self.position, highest=None))
+            return _column(queries, self.propensity)
+        return self.propensities.of_rows(_column(queries, self.position, highest=None))
 
     def _gains(self, queries: LabelledQueries, clicked: BoolArray) -> FloatArray:
         """Return the gain of each row that counts as clicked, 0 for the others."""
@@ -237,13 +244,8 @@ def require_clip(clip: Any) -> None:
     raise LtrValueError(f"clip is the largest weight of a click, a number of at least 1. Got {clip!r}.{inverse}")
 
 
-def _column(one: ClickMetric, queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:
+def _column(queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:
     """Return a column, whose numbers are from 0 to ``highest``."""
-    if name not in queries.columns:
-        raise LtrValueError(
-            f"{one} needs the column {name!r}, one number a row: pass columns={{{name!r}: ...}}."
-            f"{did_you_mean(name, queries.columns)} Given: {', '.join(queries.columns) or 'none'}."
-        )
     column = queries.column(name)
     is_bad = column < 0 if highest is None else (column < 0) | (column > highest)
     if is_bad.any():
