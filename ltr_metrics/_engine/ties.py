@@ -36,8 +36,7 @@ class Ties(NamedTuple):
         is_start = flat.copy()
         np.greater(flat[1:], flat[:-1], out=is_start[1:])
         start, last_tied_with_next = np.flatnonzero(is_start), np.flatnonzero(flat[:-1] > flat[1:])
-        n_starts = np.count_nonzero(is_start.reshape(ties_with_next.shape), axis=1)
-        query = np.repeat(np.arange(len(n_starts)), n_starts)  # faster than dividing
+        query = start // ties_with_next.shape[1]
         return cls(query, start - query * ties_with_next.shape[1], last_tied_with_next - start + 2, start)
 
     @classmethod
