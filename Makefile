@@ -10,7 +10,7 @@ PYTEST = -m pytest -n $(N) --dist worksteal $(if $(COVERAGE),--cov --cov-append 
 # The scripts of the gallery must not open windows.
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
-.PHONY: help demo test test-fast test-slow test-all fuzz coverage test-spark test-oldest test-versions
+.PHONY: help demo test test-fast test-slow test-all fuzz conformance coverage test-spark test-oldest test-versions
 .PHONY: bench notebooks guard lint format docs linkcheck clean wheel dist
 
 help:  ## show this
@@ -33,6 +33,21 @@ test-all: .venv/test  ## run all tests
 
 fuzz: .venv/test  ## try damaged files, relations, hosts and simulations at random; FUZZ="--seed 1 --seconds 600"
 	$(BIN)/python -m fuzz --output fuzz_report.txt $(FUZZ)
+
+# One environment for each group of systems, since they exclude each other's versions.
+CONFORMANCE ?= rankings torch spark tensorflow
+CONFORMANCE_VENV ?= .venv-conformance-
+CONFORMANCE_PYTHON ?= python3.11
+
+conformance: $(CONFORMANCE:%=$(CONFORMANCE_VENV)%/made)  ## compare conventions with live systems (5 GB); CONFORMANCE="rankings torch"
+	failed=; $(foreach group,$(CONFORMANCE),$(CONFORMANCE_VENV)$(group)/bin/python -m conformance $(group) || failed=1;) test -z "$$failed"
+
+$(CONFORMANCE_VENV)%/made: conformance/requirements/%.txt
+	$(CONFORMANCE_PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	alone=conformance/requirements/$*-alone.txt; test ! -e $$alone || \
+	  $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -r $$alone
+	@touch $@
 
 coverage: .venv/test  ## print the lines and branches that tests with COVERAGE=1 have run; fail if too few
 	$(BIN)/python -m coverage combine --append --quiet || true  # what processes wrote that no test waited for

@@ -2,4 +2,5 @@
 
 from importlib.util import find_spec
 
-collect_ignore_glob = [] if find_spec("pyspark") else ["ltr_metrics/spark/*"]
+MODULES = {"pyspark": "ltr_metrics/spark/*", "mlflow": "ltr_metrics/mlflow/artifacts.py"}
+collect_ignore_glob = [path for library, path in MODULES.items() if not find_spec(library)]

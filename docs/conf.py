@@ -54,7 +54,9 @@ OTHER_PAGES = (
 autosummary_context = {"documented_elsewhere": OTHER_PAGES}
 numpydoc_show_class_members = False  # the page of a class has its members
 nitpicky = True
-OTHER_LIBRARIES = "catboost dask dataclasses lightgbm matplotlib numpy optuna pandas pyspark scipy sklearn xgboost"
+OTHER_LIBRARIES = (
+    "catboost dask dataclasses lightgbm matplotlib mlflow numpy optuna pandas pyspark scipy sklearn xgboost"
+)
 nitpick_ignore_regex = [("py:.*", rf"({OTHER_LIBRARIES.replace(' ', '|')})(\..*)?")]  # their sites need the network
 
 sphinx_gallery_conf = {

@@ -24,6 +24,7 @@ Array = np.ndarray[Any, Any]
 
 FURTHER = (  # forms of the metrics besides their defaults
     *("dcg(discount=jarvelin)", "ndcg_lin", "ndcg(gain=[0,0.5,2,2,9])", "ndcg(short=zero)", "precision(short=cut)"),
+    *("ndcg(ideal=shown)", "ndcg_lin(ideal=all,discount=position)"),
     *("precision(rel=3)", "recall(rel=2)", "recall(rel=>0.5)", "f1(rel=2)", "hit(rel=2)", "map(denominator=relevant)"),
     *("map(denominator=hits)", "map(rel=2)", "mrr(rel=3)", "err(max_grade=5)", "rbp(p=0.95,rel=2)", "rbp(graded=max)"),
     *("pfound(p_rel=yandex)", "pfound(p_rel=exp)"),

@@ -31,7 +31,8 @@ def metric(
     """Return a metric function for FLAML's ``AutoML.fit(task="rank", metric=...)``.
 
     FLAML minimises, so its loss is minus the mean of the first metric: ``automl.best_loss`` is
-    ``-0.61`` for a mean of 0.61. FLAML's log has the means of all metrics.
+    ``-0.61`` for a mean of 0.61. For a metric of which lower is better, the loss is its mean.
+    FLAML's log has the means of all metrics.
 
     FLAML's own ``metric="ndcg"``, its default for ``task="rank"``, ranks all rows as if they
     were one query. Its ``"ndcg@10"`` evaluates each query, with the linear gain and 0
@@ -50,9 +51,9 @@ def metric(
     -------
     callable
         A function with the arguments that FLAML passes, which returns the loss (lower is better)
-        and a dict of what FLAML logs: the means (higher is better) and ``pred_time``, the seconds
-        of the prediction per row, for ``pred_time_limit``. The weight of a query is the mean of its
-        row weights. With ``eval_method="cv"``, FLAML averages the losses of the folds.
+        and a dict of what FLAML logs: the means and ``pred_time``, the seconds of the prediction
+        per row, for ``pred_time_limit``. The weight of a query is the mean of its row weights.
+        With ``eval_method="cv"``, FLAML averages the losses of the folds.
 
     Raises
     ------
@@ -85,7 +86,13 @@ def metric(
     >>> loss == -ltr.evaluate(y, X[:, 0], qid=qid, metrics="err@10")["err@10"]
     True
     """
-    return TrialMetric(HostMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, names=names))
+    resolved = HostMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, names=names)
+    if resolved.request.needed_columns:
+        raise LtrValueError(
+            f"The metrics read the column {resolved.request.needed_columns[0]!r}, and FLAML passes its own copies of "
+            "the rows, without further columns. Search with ltr_metrics.sklearn.make_scorer, or evaluate afterwards."
+        )
+    return TrialMetric(resolved)
 
 
 class TrialMetric(MetricFunction):
@@ -119,4 +126,6 @@ class TrialMetric(MetricFunction):
         seconds = time.perf_counter() - start
         queries = Queries(y_val, qid=groups_val, sample_weight=weight_val)
         means = self.metrics.evaluate_round(self.metrics.plan(), queries, scores, self)
-        return -next(iter(means.values())), means | {"pred_time": seconds / queries.n_rows}
+        mean = next(iter(means.values()))
+        loss = -mean if self.metrics.request.metrics[0].higher_is_better else mean
+        return loss, means | {"pred_time": seconds / queries.n_rows}

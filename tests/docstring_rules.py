@@ -29,18 +29,8 @@ import ltr_metrics
 from ltr_metrics import Metric, Ranking
 
 MODULES = (
-    "",
-    "lightgbm",
-    "xgboost",
-    "catboost",
-    "sklearn",
-    "dask",
-    "spark",
-    "interleaving",
-    "metrics",
-    "report",
-    "io",
-    "trec",
+    *("", "lightgbm", "xgboost", "catboost", "sklearn", "mlflow", "dask", "spark"),
+    *("interleaving", "counterfactual", "metrics", "report", "io", "trec"),
 )
 NEEDS = {"spark": "pyspark"}  # the one extra that the ordinary tests lack; make test-spark has it
 
@@ -61,6 +51,7 @@ INTERNAL = {
     *("Evaluation.of", "Evaluation.with_values", "Evaluation.plain_qid", "Evaluation.means_to_dict"),
     *("Evaluation.segments_to_dicts", "Comparison.sample", "Convention.completing", "Positions.as_scores"),
     *("Queries.evaluate_request", "Ranking.of_batch", "Ranking.of_block", "Ranking.expected_of_rows"),
+    *("Ranking.of_grades_alone", "Ranking.open_ties", "Ranking.open_documents"),
     *("ClickModel.require_grades", "ClickModel.require_length", "ClickModel.warn_of_grades", "Monitor.evaluate"),
     *("QueryRanker.features_of", "QueryRanker.queries_in"),  # learning_curve reads data as the ranker does
     *("EvalMetric.evaluate", "EvalMetric.get_final_error", "is_max_optimal"),  # CatBoost calls them
@@ -71,7 +62,8 @@ INTERNAL_BASES = {"GroupedRows", "LabelledQueries", "CascadeMetric", "FirstRelev
 # example of their own: that of RankMetric shows how such a metric is written.
 FOR_AUTHORS = {
     *("values", "at_cutoffs", "check", "divisor", "discounts", "gains", "relevant_gains"),
-    *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents"),
+    *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents", "needed_columns"),
+    *("mean_over", "query_weight"),
 }
 
 
@@ -397,6 +389,7 @@ WORDING: dict[str, tuple[str, ...]] = {
     "judged": ("False for an unjudged document.",),
     "unjudged": ("Treatment of unjudged documents: grade 0 (default), or removal from the ranking,",),
     "columns": (
+        "Names of the columns that the function reads.",
         "Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``.",
         "Other required columns,",
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 Ranked = Sequence[float]  # grades in ranked order
 Rel = float | str | None
@@ -36,22 +37,36 @@ def cg(ranked: Ranked, labels: Ranked, k: int | None) -> float:
 def discount_at(rank: int, discount: str = "log2") -> float:
     if discount == "jarvelin":
         return 1.0 if rank < 2 else 1 / math.log2(rank)
-    return 1 / math.log2(rank + 1)
+    return 1 / rank if discount == "position" else 1 / math.log2(rank + 1)
 
 
-def dcg(ranked: Ranked, labels: Ranked, k: int | None, gain: str = "exp", discount: str = "log2") -> float:
+def dcg(
+    ranked: Ranked, labels: Ranked, k: int | None, gain: str | tuple[float, ...] = "exp", discount: str = "log2"
+) -> float:
     return math.fsum(gain_of(y, gain) * discount_at(i, discount) for i, y in enumerate(ranked[:k], start=1))
 
 
 def ndcg(
-    ranked: Ranked, labels: Ranked, k: int | None, gain: str = "exp", discount: str = "log2", short: str = "pad"
+    ranked: Ranked,
+    labels: Ranked,
+    k: int | None,
+    gain: str | tuple[float, ...] = "exp",
+    discount: str = "log2",
+    ideal: str = "cutoff",
+    short: str = "pad",
 ) -> float:
-    ideal = dcg(sorted(labels, reverse=True), labels, k, gain, discount)
-    if ideal == 0:
+    best = sorted(labels, reverse=True)
+    if all(gain_of(y, gain) == 0 for y in best):
         return math.nan
-    if short == "zero" and k is not None and len(ranked) < k:
+    if (short == "zero" and k is not None and len(ranked) < k) or not ranked:
         return 0.0
-    return dcg(ranked, labels, k, gain, discount) / ideal
+    if ideal == "slots":
+        assert k is not None
+        best_dcg = math.fsum(discount_at(i, discount) for i in range(1, k + 1))
+    else:
+        shown = len(ranked) if k is None else min(k, len(ranked))
+        best_dcg = dcg(best, labels, {"cutoff": k, "all": None, "shown": shown}[ideal], gain, discount)
+    return dcg(ranked, labels, k, gain, discount) / best_dcg
 
 
 def precision(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = None, short: str = "pad") -> float:
@@ -96,6 +111,49 @@ def average_precision(
     return total / divisor
 
 
+def bpref(ranked: Ranked, labels: Ranked, k: None, rel: Rel = None) -> float:
+    """The grade of a document that is not judged is NaN."""
+
+    def nonrelevant(grades: Ranked) -> int:
+        return sum(not is_relevant(y, rel) for y in grades if not math.isnan(y))
+
+    relevant = count(labels, rel)
+    if not relevant:
+        return math.nan
+    most = min(nonrelevant(labels), relevant)
+    total = 0.0
+    for i, y in enumerate(ranked):
+        above = nonrelevant(ranked[:i])
+        if is_relevant(y, rel):
+            total += 1 - min(above, relevant) / most if above else 1
+    return total / relevant
+
+
+def iprec(
+    ranked: Ranked,
+    labels: Ranked,
+    k: None,
+    rel: Rel = None,
+    recall: float | tuple[float, ...] = tuple(i / 10 for i in range(11)),
+    rounding: str = "up",
+) -> float:
+    relevant = count(labels, rel)
+    if not relevant:
+        return math.nan
+    levels = recall if isinstance(recall, tuple) else (recall,)
+    highest = []
+    for level in levels:
+        exact = Fraction(str(level)) * relevant
+        wanted = {
+            "up": math.ceil(exact),
+            "nearest": math.floor(exact + Fraction(1, 2)),
+            "truncated": int(level * relevant + 0.9),
+        }[rounding]
+        found = [count(ranked[:i], rel) for i in range(1, len(ranked) + 1)]
+        highest.append(max((c / i for i, c in enumerate(found, start=1) if c >= max(wanted, 1)), default=0.0))
+    return math.fsum(highest) / len(levels)
+
+
 def q_measure(
     ranked: Ranked,
     labels: Ranked,
@@ -125,7 +183,8 @@ def reciprocal_rank(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = No
     return next((1 / i for i, y in enumerate(ranked[:k], start=1) if is_relevant(y, rel)), 0.0)
 
 
-def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float = 4, p: str = "exp") -> float:
+def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float | str = 4, p: str = "exp") -> float:
+    max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, arrives = 0.0, 1.0
     for i, y in enumerate(ranked[:k], start=1):
         stops = y if p == "label" else (2.0**y - 1) / 2.0**max_grade
@@ -143,7 +202,10 @@ def rbp(
     graded: str | None = None,
     max_grade: float = 4,
 ) -> float:
-    gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
+    if graded == "label":
+        gains = list(ranked[:k])
+    else:
+        gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
     return (1 - p) * math.fsum(gain * p**i for i, gain in enumerate(gains))
 
 
@@ -153,8 +215,9 @@ def pfound(
     k: int | None,
     p_break: float = 0.15,
     p_rel: str | tuple[float, ...] = "label",
-    max_grade: float = 4,
+    max_grade: float | str = 4,
 ) -> float:
+    max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, looks = 0.0, 1.0
     for y in ranked[:k]:
         if p_rel == "label":
@@ -187,6 +250,8 @@ METRICS = {
     "hit": hit,
     "rprec": r_precision,
     "map": average_precision,
+    "iprec": iprec,
+    "bpref": bpref,
     "q": q_measure,
     "mrr": reciprocal_rank,
     "err": err,
@@ -197,9 +262,15 @@ METRICS = {
 }
 
 
-def pair_accuracy(grades: Sequence[float], scores: Sequence[float]) -> float:
-    pairs = [(a, b) for a, b in itertools.permutations(range(len(grades)), 2) if grades[a] > grades[b]]
-    right = sum(1.0 if scores[a] > scores[b] else 0.5 if scores[a] == scores[b] else 0.0 for a, b in pairs)
+def pairs_of_different_grade(grades: Sequence[float]) -> list[tuple[int, int]]:
+    return [(a, b) for a, b in itertools.permutations(range(len(grades)), 2) if grades[a] > grades[b]]
+
+
+def pair_accuracy(
+    grades: Sequence[float], scores: Sequence[float], tied: float = 0.5, average: str = "macro"
+) -> float:  # of one query, for which the average makes no difference
+    pairs = pairs_of_different_grade(grades)
+    right = sum(1.0 if scores[a] > scores[b] else tied if scores[a] == scores[b] else 0.0 for a, b in pairs)
     return right / len(pairs) if pairs else math.nan
 
 
@@ -257,13 +328,18 @@ def value(
     ties: str = "mean",
     retrieved: Sequence[bool] | None = None,
     column: Sequence[float] | None = None,
+    judged: Sequence[bool] | None = None,
     **parameters: object,
 ) -> float:
-    """The metric of one query under a tie policy; ``column`` holds what a metric looks at instead of the grades."""
+    """The metric of one query under a tie policy; ``column`` holds what a metric looks at instead of the grades.
+
+    With ``judged``, the metric sees NaN instead of the grade of a document that is not judged.
+    """
     kept = [i for i in range(len(labels)) if retrieved is None or retrieved[i]]
     y, s = [labels[i] for i in kept], [scores[i] for i in kept]
     if name in ORDER_METRICS:
-        return ORDER_METRICS[name](y, s)
-    seen = y if column is None else [column[i] for i in kept]
-    values = [METRICS[name]([seen[i] for i in order], labels, k, **parameters) for order in orders(y, s, ties)]
+        return ORDER_METRICS[name](y, s, **parameters)
+    known = [y if judged is None or judged[i] else math.nan for i, y in enumerate(labels)]
+    seen = [(known if column is None else column)[i] for i in kept]
+    values = [METRICS[name]([seen[i] for i in order], known, k, **parameters) for order in orders(y, s, ties)]
     return math.fsum(values) / len(values)

@@ -16,7 +16,9 @@ from ltr_metrics.metrics import (
     MRR,
     NDCG,
     RBP,
+    Bpref,
     Hit,
+    InterpolatedPrecision,
     Judged,
     Kendall,
     MeanOf,
@@ -48,6 +50,7 @@ class Entry:
     scale: float = 1  # of the labels 0 to 4, to what the metric is defined on
     highest: float = np.inf  # of the labels
     column: str | None = None  # what it looks at instead of the grades
+    reads_judged: bool = False  # a document that is not judged has no grade
 
     def metrics(self) -> list[Metric]:
         if self.cutoffs == ():
@@ -68,18 +71,23 @@ class Entry:
 ONE = {"perfect_is_one": True}
 GRADED_Q = {"perfect_is_one": True, "better_above_never_harms": False}  # 0, 3, 1 scores more than 1, 3, 0
 LONGER_IS_OTHER = {"padding_is_harmless": False}
+# Grade 0 may be unjudged, and then it does no harm above a relevant document, but grade 1 does.
+BPREF_OF_GRADES = {"perfect_is_one": True, "padding_is_harmless": False, "better_above_never_harms": False}
 NOT_BY_GRADE = {"padding_is_harmless": False, "better_above_never_harms": False}
 
 TABLE = (
     Entry(CG, "cg"),
     Entry(DCG, "dcg"),
-    Entry(DCG, "dcg", {"gain": "linear"}),
     Entry(DCG, "dcg", {"discount": "jarvelin"}),
+    Entry(DCG, "dcg", {"gain": "linear", "discount": "position"}),
     Entry(NDCG, "ndcg", **ONE),
     Entry(NDCG, "ndcg", {"gain": "linear"}, scale=0.3, **ONE),
     Entry(NDCG, "ndcg", {"gain": (0.0, 0.5, 2.0, 2.0, 9.0)}, **ONE),
     Entry(NDCG, "ndcg", {"gain": "linear", "discount": "jarvelin"}, **ONE),
     Entry(NDCG, "ndcg", {"short": "zero"}, **LONGER_IS_OTHER),
+    Entry(NDCG, "ndcg", {"discount": "position", "ideal": "all"}),
+    Entry(NDCG, "ndcg", {"ideal": "shown"}, **ONE),
+    Entry(NDCG, "ndcg", {"ideal": "slots", "gain": (0.0, 0.0, 0.5, 1.0, 1.0)}, cutoffs=CUTOFFS),
     Entry(Precision, "precision", **LONGER_IS_OTHER),
     Entry(Precision, "precision", {"short": "cut"}, **LONGER_IS_OTHER),
     Entry(Precision, "precision", {"rel": 3}, **LONGER_IS_OTHER),
@@ -99,6 +107,11 @@ TABLE = (
     Entry(MAP, "map", {"denominator": "hits"}, better_above_never_harms=False, **ONE),
     Entry(MAP, "map", {"rel": 2}, **ONE),
     Entry(MAP, "map", {"rel": "binary"}, highest=1, **ONE),
+    Entry(InterpolatedPrecision, "iprec", cutoffs=(), **ONE),
+    Entry(InterpolatedPrecision, "iprec", {"recall": 0.7, "rel": 2, "rounding": "nearest"}, cutoffs=(), **ONE),
+    Entry(InterpolatedPrecision, "iprec", {"recall": (0.0, 0.3, 0.5), "rounding": "truncated"}, cutoffs=(), **ONE),
+    Entry(Bpref, "bpref", cutoffs=(), reads_judged=True, perfect_is_one=True, padding_is_harmless=False),
+    Entry(Bpref, "bpref", {"rel": 2}, cutoffs=(), reads_judged=True, **BPREF_OF_GRADES),
     Entry(QMeasure, "q", **GRADED_Q),
     Entry(QMeasure, "q", {"rel": 2, "beta": 10}, **GRADED_Q),
     Entry(QMeasure, "q", {"gain": "exp", "beta": 0.3}, **GRADED_Q),
@@ -108,21 +121,23 @@ TABLE = (
     Entry(MRR, "mrr", **ONE),
     Entry(MRR, "mrr", {"rel": 3}, **ONE),
     Entry(ERR, "err"),
-    Entry(ERR, "err", {"max_grade": 5}),
+    Entry(ERR, "err", {"max_grade": "query"}),
     Entry(ERR, "err", {"p": "label"}, scale=0.25),
     Entry(RBP, "rbp"),
     Entry(RBP, "rbp", {"p": 0.95, "rel": 2}),
     Entry(RBP, "rbp", {"graded": "max"}),
     Entry(RBP, "rbp", {"graded": "max", "max_grade": 7}, scale=1.5),
+    Entry(RBP, "rbp", {"graded": "label", "p": 0.5}, scale=1.5),
     Entry(PFound, "pfound", scale=0.25),
     Entry(PFound, "pfound", {"p_rel": "yandex", "p_break": 0.4}),
     Entry(PFound, "pfound", {"p_rel": "exp"}),
-    Entry(PFound, "pfound", {"p_rel": "exp", "max_grade": 5}),
+    Entry(PFound, "pfound", {"p_rel": "exp", "max_grade": "query"}),
     Entry(PFound, "pfound", {"p_rel": (0.0, 0.1, 0.2, 0.2, 1.0)}),
     Entry(Judged, "mean_of", column="judged", **NOT_BY_GRADE),
     Entry(MeanOf, "mean_of", {"column": "margin"}, column="margin", **NOT_BY_GRADE),
     Entry(SumOf, "sum_of", {"column": "margin"}, column="margin", **NOT_BY_GRADE),
     Entry(PairAccuracy, "pair_accuracy", cutoffs=(), perfect_is_one=True, **LONGER_IS_OTHER),
+    Entry(PairAccuracy, "pair_accuracy", {"tied": 0, "average": "micro"}, cutoffs=(), **LONGER_IS_OTHER),
     Entry(Kendall, "kendall", cutoffs=(), **LONGER_IS_OTHER),
     Entry(Spearman, "spearman", cutoffs=(), **LONGER_IS_OTHER),
 )

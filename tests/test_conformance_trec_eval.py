@@ -23,13 +23,16 @@ WHOLE_LIST = {
     "ndcg": "ndcg",
     "recip_rank": "mrr",
     "Rprec": "rprec",
+    "bpref": "bpref",
+    "11pt_avg": "iprec",
     "set_P": "precision",
     "set_recall": "recall",
     "set_F": "f1",
 }
 AT_CUTOFFS = {"map_cut": "map", "ndcg_cut": "ndcg", "P": "precision", "recall": "recall", "success": "hit"}
-OURS = WHOLE_LIST | {f"{theirs}_{k}": f"{ours}@{k}" for theirs, ours in AT_CUTOFFS.items() for k in CUTOFFS}
-MEASURES = {*WHOLE_LIST, *(f"{theirs}.{','.join(map(str, CUTOFFS))}" for theirs in AT_CUTOFFS)}
+LEVELS = {f"iprec_at_recall_{level / 10:.2f}": f"iprec(recall={level / 10:g})" for level in range(11)}
+OURS = WHOLE_LIST | LEVELS | {f"{theirs}_{k}": f"{ours}@{k}" for theirs, ours in AT_CUTOFFS.items() for k in CUTOFFS}
+MEASURES = {"iprec_at_recall", *WHOLE_LIST, *(f"{theirs}.{','.join(map(str, CUTOFFS))}" for theirs in AT_CUTOFFS)}
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,10 @@ def test_values(seed: int, levels: int, relevance_level: int) -> None:
     }  # trec_eval's ndcg knows no relevance level
 
     def name(ours: str) -> str:
+        if relevance_level == 1 or ours not in binary:
+            return ours
         metric, at, k = ours.partition("@")
-        return f"{metric}(rel=2){at}{k}" if relevance_level == 2 and ours in binary else ours
+        return f"{metric[:-1]},rel=2)" if metric.endswith(")") else f"{metric}(rel=2){at}{k}"
 
     result = run.ours([name(ours) for ours in OURS.values()])
     for measure, ours in OURS.items():

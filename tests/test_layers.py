@@ -20,10 +20,10 @@ LAYERS = (
     ("_engine",),
     ("metrics", "io"),
     ("evaluation",),
-    ("analysis", "interleaving", "_hosts"),
+    ("analysis", "interleaving", "counterfactual", "_hosts"),
     ("lightgbm", "xgboost", "catboost", "sklearn", "flaml", "dask", "spark", "curves", "trec"),
     ("report",),
-    ("cli", "__main__"),
+    ("cli", "__main__", "mlflow"),
 )
 LAYER = {room: layer for layer, rooms in enumerate(LAYERS) for room in rooms}
 FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]

@@ -230,7 +230,7 @@ class FirstRow(ltr.RankMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRowToo(FirstRow):
-    OF_GRADES_ALONE: ClassVar[bool] = False
+    READS_ROWS: ClassVar[bool] = True
 
 
 def test_a_metric_with_a_cutoff_says_if_it_looks_at_rows() -> None:
@@ -240,7 +240,7 @@ def test_a_metric_with_a_cutoff_says_if_it_looks_at_rows() -> None:
         "first_row@1": 0.0,
         "first_row@2": 1.0,
     }
-    with pytest.raises(ltr.LtrTypeError, match="set OF_GRADES_ALONE = False in its class"):
+    with pytest.raises(ltr.LtrTypeError, match="or set READS_ROWS = True"):
         ltr.evaluate(y, s, group=[4], metrics=[FirstRow(k=1)])
 
 

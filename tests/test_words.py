@@ -21,6 +21,7 @@ from ltr_metrics._hosts import log_names
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.comparison import settings, table
 from ltr_metrics.analysis.inference import bootstrap
+from ltr_metrics.counterfactual import ClickMetric, click_metric, estimate_propensities, estimation, evaluation
 from ltr_metrics.evaluation.log import rounds, search
 from ltr_metrics.interleaving import (
     ClickModel,
@@ -36,7 +37,7 @@ from ltr_metrics.interleaving import (
     simulation,
 )
 from ltr_metrics.io import read_trec
-from ltr_metrics.metrics import conventions, dcg, gains
+from ltr_metrics.metrics import conventions, dcg, function, gains
 from ltr_metrics.report import html
 
 LITERALS = {name: kind for name, kind in vars(words).items() if get_origin(kind) is Literal}
@@ -48,8 +49,9 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "TiePolicy": [conventions.TIES, sorting.ORDER_OF_TIES],
     "NoRelevant": [conventions.NO_RELEVANT],
     "Unjudged": [queries.UNJUDGED],
-    "ConventionName": [ltr.CONVENTIONS],
+    "ConventionName": [(*ltr.CONVENTIONS, *conventions.ALIASES)],
     "HostOfGain": [conventions.HOSTS_WITH_GAIN],
+    "PartOfFunction": [function.PARTS],
     "NamedGain": [gains.GAINS],
     "NamedDiscount": [dcg.DISCOUNTS],
     "Test": [inference.TESTS, table.TESTS],
@@ -67,6 +69,10 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "Credit": [optimized.CREDITS],
     "OutcomeBy": [outcome.BY],
     "TiesOfRankings": [simulation.TIES],
+    "EstimatorOfMetric": [click_metric.ESTIMATORS],
+    "EstimatorOfClicks": [evaluation.ESTIMATORS],
+    "MethodOfPropensities": [estimation.METHODS],
+    "TiesOfClicks": [evaluation.TIES],
 }
 REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's own, which names those that there are
     "TiePolicy": lambda word: ltr.evaluate(Y, S, qid=QID, metrics="mrr", ties=word),
@@ -75,14 +81,19 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "ConventionName": lambda word: ltr.evaluate(Y, S, qid=QID, metrics="ndcg", convention=word),
     "HostOfGain": lambda word: dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", host=word),
     "Topics": lambda word: read_trec("absent", "absent", topics=word),
+    "PartOfFunction": lambda word: ltr.as_metric(len, per=word),
     "NamedGain": lambda word: ltr.NDCG(gain=word),
     "NamedDiscount": lambda word: ltr.NDCG(discount=word),
+    "Ideal": lambda word: ltr.NDCG(ideal=word),
     "ShortOfNDCG": lambda word: ltr.NDCG(short=word),
     "ShortOfPrecision": lambda word: ltr.Precision(short=word),
     "Denominator": lambda word: ltr.MAP(denominator=word),
     "StopOfERR": lambda word: ltr.ERR(p=word),
     "StopOfPFound": lambda word: ltr.PFound(p_rel=word),
     "Graded": lambda word: ltr.RBP(graded=word),
+    "RoundingOfIPrec": lambda word: ltr.InterpolatedPrecision(rounding=word),
+    "Average": lambda word: ltr.PairAccuracy(average=word),
+    "NamedMaxGrade": lambda word: ltr.ERR(max_grade=word),
     "Test": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", test=word),
     "Correction": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", correction=word),
     "QueriesOfComparison": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", queries=word),
@@ -95,6 +106,10 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "RuleOfCredit": lambda word: PairwisePreference(RANKINGS).credit(["x", "y"], [0], rule=word),
     "Pairs": lambda word: PairwisePreference(RANKINGS, pairs=word),
     "Credit": lambda word: Optimized(RANKINGS, credit=word),
+    "EstimatorOfMetric": lambda word: ClickMetric(metric="dcg", estimator=word),
+    "EstimatorOfClicks": lambda word: evaluation.evaluate(Y, S, qid=QID, estimator=word),
+    "MethodOfPropensities": lambda word: estimate_propensities(Y, Y, qid=QID, method=word),
+    "TiesOfClicks": lambda word: evaluation.evaluate(Y, S, qid=QID, ties=word),
     "TiesOfRankings": lambda word: simulate(
         Y, TWO, qid=QID, method="ppm", clicks=ClickModel.perfect(grades=3), impressions=2, ties=word
     ),
@@ -129,7 +144,20 @@ def test_every_type_is_compared_with_the_program() -> None:
 SAYS = re.compile(r'^\s*(\w+(?:, \w+)*) : (\{"[^}]*\})', re.MULTILINE)
 OPTIONS = {
     *("ties", "no_relevant", "noRelevant", "convention", "unjudged", "test", "correction", "correction_over"),
-    *("interval", "topics", "pairs", "credit", "graded", "denominator", "short", "gain", "discount", "names"),
+    *(
+        "interval",
+        "topics",
+        "pairs",
+        "credit",
+        "graded",
+        "denominator",
+        "average",
+        "ideal",
+        "short",
+        "gain",
+        "discount",
+        "names",
+    ),
 }
 
 

@@ -30,9 +30,12 @@ from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 
 CELLS_IN_A_BLOCK = 48_000  # 64-bit matrices of this size stay in a core's own cache, and malloc reuses their memory
+CELLS_IN_A_SHORT_BLOCK = 200_000  # if it is processed rank by rank, in shorter calls
 CELLS_IN_A_SHARED_BLOCK = 400_000  # with several threads: longer calls, because only one thread at a time runs Python
+MOST_GRADES_TO_COUNT = 8  # of each grade, counting costs a pass over the rows
 CELLS_WORTH_A_BLOCK = 24_000  # a block of more cells is closed if more than a fifth of it would be padding
 CELLS_IN_A_BATCH = 300_000  # cells whose first ranks are worth one call
+SHORT_LIST = 32  # documents; blocks of queries of at most so many are processed rank by rank
 QUERIES_IN_A_BATCH = 8_000  # queries whose first ranks fill the cache
 
 
@@ -50,36 +53,33 @@ def blocks_of(queries: LabelledQueries) -> list[Block]:
 def _cut_into_batches(queries: LabelledQueries, max_cells: int) -> list[Batch]:
     batches: list[Batch] = []
     blocks: list[Block] = []
-    n_cells = start = 0
+    n_cells = n_queries = 0
     for members in _cut_by_length(queries.n_retrieved, max_cells):
-        blocks.append(Block(queries, members, start))
-        start += len(members)
+        blocks.append(Block(queries, members))
+        n_queries += len(members)
         n_cells += len(members) * blocks[-1].width
-        if n_cells >= CELLS_IN_A_BATCH or start - blocks[0].start >= QUERIES_IN_A_BATCH or start == queries.n_queries:
+        is_short = blocks[-1].is_short and n_cells >= CELLS_WORTH_A_BLOCK  # all its ranks are first ranks
+        if is_short or n_cells >= CELLS_IN_A_BATCH or n_queries >= QUERIES_IN_A_BATCH:
             batches.append(Batch.of(queries, blocks))
-            blocks, n_cells = [], 0
-    return batches
-
-
-@cached
-def position_in_blocks(queries: LabelledQueries) -> IntArray:
-    """Return the position of each query in the order of the blocks, which does not depend on their sizes."""
-    position = np.empty(queries.n_queries, dtype=np.intp)
-    position[np.argsort(queries.n_retrieved, kind="stable")] = np.arange(queries.n_queries)
-    return position
+            blocks, n_cells, n_queries = [], 0, 0
+    return [*batches, Batch.of(queries, blocks)] if blocks else batches
 
 
 def _cut_by_length(lengths: IntArray, max_cells: int) -> list[IntArray]:
     """Return the queries of each block: sorted by length, as many as fit into so many cells with little padding."""
-    order = np.argsort(lengths, kind="stable")
-    lengths = np.maximum(lengths[order], 1)
+    lengths = np.maximum(lengths, 1)
+    longest = int(lengths.max())
+    order = np.argsort(lengths.astype(np.min_scalar_type(longest)), kind="stable")  # small integers sort faster
+    lengths = lengths[order]
     members, start = [], 0
     while start < len(order):
         # The block grows while its padded size stays in the cache. Lengths ascend, so the padded size does too.
-        ahead = lengths[start : start + max_cells // int(lengths[start]) + 1]
+        is_short = lengths[start] <= SHORT_LIST
+        most = max(max_cells, CELLS_IN_A_SHORT_BLOCK) if is_short else max_cells
+        ahead = lengths[start : start + most // int(lengths[start]) + 1]
         n_padded = ahead * np.arange(1, len(ahead) + 1)
-        is_wasteful = (n_padded > CELLS_WORTH_A_BLOCK) & (n_padded > 1.25 * ahead.cumsum())
-        is_full = is_wasteful | (n_padded > max_cells)
+        is_wasteful = (n_padded > 1.25 * ahead.cumsum()) | ((ahead > SHORT_LIST) & is_short)
+        is_full = (is_wasteful & (n_padded > CELLS_WORTH_A_BLOCK)) | (n_padded > most)
         count = max(1, int(is_full.argmax())) if is_full.any() else len(ahead)
         members.append(order[start : start + count])
         start += count
@@ -91,19 +91,33 @@ def ideal_rankings(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
     """Return the ideal rankings: for queries of similar length, their positions and grade indices by rank.
 
     The matrices are (queries x documents), of all documents, retrieved or not, in descending order
-    of grade. They are padded with 0, "no document".
+    of grade. They are padded with 0, "no document". Those of short queries are laid out by rank.
     """
     return [(m, _sort_by_grade(queries, m)) for m in _cut_by_length(queries.sizes, CELLS_IN_A_BLOCK)]
 
 
 def _sort_by_grade(queries: LabelledQueries, members: IntArray) -> AnyArray:
     size = queries.sizes[members]
-    column = np.arange(int(size.max()))
-    is_document = column < size[:, None]
-    position = np.where(is_document, queries.starts[members][:, None] + column, 0)
+    rank = np.arange(int(size.max()))
+    if len(rank) <= SHORT_LIST and len(queries.grades) <= MOST_GRADES_TO_COUNT:
+        return _count_grades_down(queries, members, rank.astype(np.uint8)).T
+    is_document = rank < size[:, None]
+    position = np.where(is_document, queries.starts[members][:, None] + rank, 0)
     rows = position if queries.order is None else queries.order[position]
     grades = np.where(is_document, queries.grade_index[rows], queries.grade_index.dtype.type(0))
     return np.sort(grades, axis=1)[:, ::-1]
+
+
+def _count_grades_down(queries: LabelledQueries, members: IntArray, rank: AnyArray) -> AnyArray:
+    """Return the ideal rankings of short queries, (documents x queries), by counting instead of sorting.
+
+    The grade index at a rank is the number of grades of which so many documents have at least that grade.
+    """
+    ideal = (queries.n_documents[members].astype(np.uint8) > rank[:, None]).astype(queries.grade_index.dtype)
+    for grade in range(1, len(queries.grades)):
+        n_at_least = queries.count_by_query(np.arange(len(queries.grades)) >= grade)[members].astype(np.uint8)
+        ideal += n_at_least > rank[:, None]
+    return ideal
 
 
 class Block(Cache):
@@ -115,21 +129,21 @@ class Block(Cache):
         All queries; the block holds a subset. This is a weak proxy, valid while the queries are in use.
     members : ndarray of int
         Positions of this block's queries among all queries.
-    start : int
-        Number of queries in the blocks before it.
     n_ranked : ndarray of int
         Documents of each query that have a rank.
     width : int
         The largest of these numbers, at least 1.
+    is_short : bool
+        Whether the queries are so short that all their ranks are processed rank by rank.
     """
 
-    def __init__(self, queries: LabelledQueries, members: IntArray, start: int) -> None:
+    def __init__(self, queries: LabelledQueries, members: IntArray) -> None:
         # Queries hold their blocks. A reference back would be a circle, which delays the release of memory.
         self.queries: LabelledQueries = weakref.proxy(queries)
         self.members = members
-        self.start = start
         self.n_ranked: IntArray = queries.n_retrieved[members]
         self.width = max(1, int(self.n_ranked.max()))
+        self.is_short = self.width <= SHORT_LIST
 
     @cached
     def at_least(self, lowest: int) -> RelevantOffsets:
@@ -171,4 +185,4 @@ class Batch(NamedTuple):
         if len(blocks) == 1:
             return cls(blocks, blocks[0])
         members = np.concatenate([block.members for block in blocks])
-        return cls(blocks, Block(queries, members, blocks[0].start))
+        return cls(blocks, Block(queries, members))

@@ -88,6 +88,8 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     run_ids = ids[run_start]
     if run_ids.dtype.kind not in "iu":
         _refuse_missing(run_ids, "qid", run_start)
+    elif (run_ids[1:] > run_ids[:-1]).all():  # ascending ids: each run is a query
+        return Grouping(run_ids, None, run_size)
     names, run_code = _codes_by_first_appearance(run_ids, "qid")
     if run_ids.dtype.kind not in "iuU":  # different values of these kinds have different texts
         refuse_ids_of_one_text(names, "qid")
@@ -368,8 +370,9 @@ class GroupedRows(Cache):
     def sum_by_query(self, values: AnyArray) -> Any:
         """Sum one value a row over each query."""
         in_order = values if self.order is None else values[self.order]
-        total = np.int64 if in_order.dtype.kind == "b" else in_order.dtype
-        return np.add.reduceat(in_order, self.starts, dtype=total)
+        if in_order.dtype.kind != "b":
+            return np.add.reduceat(in_order, self.starts, dtype=in_order.dtype)
+        return np.diff(np.cumsum(in_order, dtype=np.intp)[self.starts + self.sizes - 1], prepend=0)
 
     def query_of_row(self, row: int) -> int:
         """Return the position of a row's query."""

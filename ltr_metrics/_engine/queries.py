@@ -144,7 +144,11 @@ class LabelledQueries(GroupedRows):
         return self._count(np.frombuffer(is_counted, dtype=np.bool_), None)
 
     def _count(self, is_counted: BoolArray, among: BoolArray | None) -> IntArray:
-        flags = np.concatenate(([False], is_counted))[self.grade_index]
+        n_below = len(is_counted) - np.count_nonzero(is_counted)
+        if is_counted[n_below:].all():  # the usual case: all grades from one on
+            flags = self.grade_index > n_below
+        else:
+            flags = np.concatenate(([False], is_counted)).take(self.grade_index)
         count: IntArray = self.sum_by_query(flags if among is None else flags & among)
         count.setflags(write=False)
         return count

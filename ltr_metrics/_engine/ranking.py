@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -124,9 +125,14 @@ class Ranking(Cache):
 
     @classmethod
     def of_block(cls, ranked: RankedBlock) -> Ranking:
-        """Return the whole rankings of a block."""
+        """Return the whole rankings of a block; those of short queries are laid out by rank."""
         grades = ranked.documents.grade_indices(ranked.block.width)
-        return cls(ranked.block, grades, ranked.ties, grades.ravel(), ranked.documents)
+        by_rank = np.asfortranarray(grades) if ranked.block.is_short else grades
+        return cls(ranked.block, by_rank, ranked.ties, grades.ravel(), ranked.documents)
+
+    def of_grades_alone(self) -> Ranking:
+        """Return the ranking without its documents, for metrics that need only grades and open ties."""
+        return Ranking(self.block, self.grades, self.open_ties, self.tied_grades)
 
     @classmethod
     def of_batch(cls, batch: Batch, parts: Sequence[FirstRanks]) -> Ranking:
@@ -216,13 +222,9 @@ class Ranking(Cache):
         """
         depth = self.depth(depth)
         by_rank = self.in_some_order(values, depth)
-        if self.ties is not None:
-            tied = self.tied_documents(depth)
-            values = with_padding_value(values)
-            mean = tied.sum(values[tied.grades]) / tied.ties.size
-            lowest, highest = tied.grades[tied.starts], tied.grades[tied.starts + tied.ties.size - 1]
-            # The mean of equal values is that value: rounding must not lift a perfect ranking above 1.
-            tied.fill_ties(np.where(lowest == highest, values[lowest], mean), by_rank)
+        tied = self.open_documents(depth)
+        if tied is not None:
+            tied.fill_ties(tied.sum(values_of_grades(values, tied.grades)) / tied.ties.size, by_rank)
         return by_rank
 
     def count(self, is_counted: BoolArray) -> IntArray:
@@ -257,7 +259,7 @@ class Ranking(Cache):
         ndarray of float64 of shape (n_queries, depth)
             0 below the last document of a query.
         """
-        return with_padding_value(values)[self.grades[:, :depth]]
+        return values_of_grades(values, self.grades[:, :depth])
 
     def at_least(self, lowest: int, depth: int) -> BoolArray:
         """Return by rank whether the grade index is at least this, tied documents in some order.
@@ -291,7 +293,28 @@ class Ranking(Cache):
             Their grades, with the tie that each belongs to, also below ``depth``.
         """
         assert self.ties is not None
-        return TiedDocuments.of(self.ties, self.tied_grades, depth)
+        return TiedDocuments(self.ties, self.tied_grades, depth)
+
+    @cached_property
+    def open_ties(self) -> Ties | None:
+        """Ties whose documents differ in grade; None if there are none.
+
+        All orders of equal grades are the same ranking. So the other ties have their exact values,
+        and rounding in an expectation cannot lift a perfect ranking above 1.
+        """
+        if self.ties is None:
+            return None
+        first, last = self.ties.offset, self.ties.offset + self.ties.size - 1
+        is_open = self.tied_grades[first] != self.tied_grades[last]  # they ascend
+        if is_open.all():
+            return self.ties
+        return self.ties.take(np.flatnonzero(is_open)) if is_open.any() else None
+
+    @cached
+    def open_documents(self, depth: int) -> TiedDocuments | None:
+        """Return the documents of the open ties that begin above ``depth``; None if there are none."""
+        ties = None if self.open_ties is None else self.open_ties.above(depth)
+        return None if ties is None or not len(ties.query) else TiedDocuments(ties, self.tied_grades, depth)
 
     # -- what only metrics that read rows or all documents need --------------------------------------
 
@@ -302,13 +325,13 @@ class Ranking(Cache):
         Raises
         ------
         LtrTypeError
-            If only the first ranks were kept. A metric class that reads rows sets
-            ``OF_GRADES_ALONE`` to False.
+            If only the first ranks were kept. A metric class that reads columns names them in
+            ``COLUMNS``, and one that reads other facts of rows sets ``READS_ROWS`` to True.
         """
         if self._documents is None:
             raise LtrTypeError(
-                "A metric with a cutoff that reads rows or all documents must say so: "
-                "set OF_GRADES_ALONE = False in its class."
+                "A metric with a cutoff that reads rows or all documents must say so in its class: name the columns, "
+                'COLUMNS = ("revenue",), or set READS_ROWS = True.'
             )
         return self._documents
 
@@ -326,7 +349,7 @@ class Ranking(Cache):
 
 def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
     """Accumulate over the ranks, (queries x depth); rank by rank if the matrix is laid out so, which is much faster."""
-    if not by_rank.flags.f_contiguous:
+    if not _goes_by_rank(by_rank):
         return np.asarray(operation.accumulate(by_rank, axis=1))
     accumulated = np.empty_like(by_rank)
     accumulated[:, :1] = by_rank[:, :1]
@@ -335,9 +358,38 @@ def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
     return accumulated
 
 
+def _goes_by_rank(matrix: FloatArray) -> bool:
+    """Whether a matrix is laid out by rank, and has more queries than ranks, so that steps over ranks are few."""
+    return matrix.flags.f_contiguous and len(matrix) > matrix.shape[1]
+
+
+def sums_down_to(depths: Sequence[int], by_rank: FloatArray) -> list[FloatArray]:
+    """Sum the first ranks of each query, down to each of some depths.
+
+    The sums go from left to right, so that zeros at the end, which pad shorter queries, change no
+    digit. Of a matrix that is laid out by rank, no other sums are kept.
+    """
+    if not _goes_by_rank(by_rank):
+        accumulated = np.add.accumulate(by_rank, axis=1)
+        return [accumulated[:, depth - 1] for depth in depths]
+    total = by_rank[:, 0]
+    sums = {1: total}
+    for depth in range(2, max(depths) + 1):
+        total = total + by_rank[:, depth - 1]
+        if depth in depths:
+            sums[depth] = total
+    return [sums[depth] for depth in depths]
+
+
 def row_sums(matrix: FloatArray) -> FloatArray:
-    """Sum each row from left to right, so that zeros at its end, which pad shorter queries, change no digit."""
-    return accumulate_ranks(np.add, matrix)[:, -1]
+    """Sum each row from left to right, as `sums_down_to` does."""
+    return sums_down_to([matrix.shape[1]], matrix)[0]
+
+
+def values_of_grades(values: FloatArray, grades: AnyArray) -> FloatArray:
+    """Return the value of each grade index of a matrix, in its layout; `take` is faster than an index."""
+    table = with_padding_value(values)
+    return table.take(grades.T).T if grades.flags.f_contiguous else table.take(grades)
 
 
 def with_padding_value(values: FloatArray) -> FloatArray:

@@ -50,8 +50,9 @@ ORDER_OF_TIES: dict[TiePolicy, str] = {
 FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float32
 GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are looked up after the sort
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
+MOST_INT32_ROWS = 2**31 - 1  # whose numbers take half the memory
 HIGHEST = np.iinfo(np.int64).max
-LOOKUP_COST_IN_CELLS = 16  # sorting a cell again costs about a sixteenth of looking its score up
+LOOKUP_COST_IN_CELLS = 16  # looking one cell's score up costs about as much as sixteen of a whole matrix
 
 
 class NaNScoreError(Exception):
@@ -64,26 +65,16 @@ class NaNScoreError(Exception):
 class KeyLayout(NamedTuple):
     """Where a block's documents come from, and the low bits of their sort keys.
 
-    The ranked rows of all queries stand one query after the other. A query of the block is a window
-    of them, as wide as the block; windows are copied in one call, without an index for each
-    document. The window of a query at the end of the data would reach beyond the last row. It is
-    shifted to the left, so its first cells hold rows of the query before it and are padding, too::
-
-        ranked rows   q0 q0 q0 q1 q1 q2                width 3
-        window of q0  q0 q0 q0
-        window of q1           q1 q1 --                padding behind
-        window of q2           -- -- q2                shifted: padding in front
+    The cells of a query hold its documents in the order of equal scores, so a document's tie rank
+    is its cell. Padding is behind the documents.
     """
 
-    rows: IntArray | None  # row of each ranked document, query after query; None where they are 0, 1, 2, ...
-    start: IntArray  # where the window of each query starts
-    width: int
+    rows: IntArray  # (queries x width) row of each document; padding has any ranked row
     n_ranked: IntArray  # documents of each query
     tail: KeyArray  # (queries x width) low bits of the key: tie rank, then grade index
     tail_bits: int  # how many bits that are
     padding: IntArray  # flat cells of this matrix that hold no document
     padding_keys: KeyArray  # their sort keys: behind every document, all different within a query, grade 0
-    cell_of: AnyArray | None  # (queries x width) cell of each tie rank; None where rank and cell are the same
     grade_bits: int  # 0 if there are too many distinct grades for the key
     grades: AnyArray | None  # (queries x width) grade indices where the key does not hold them
 
@@ -91,61 +82,51 @@ class KeyLayout(NamedTuple):
     @cached
     def of(block: Block, order: str) -> KeyLayout:
         """Lay out a block's ranked documents; ``order`` is that of equal scores, as in `ORDER_OF_TIES`."""
-        queries, width, rows = block.queries, block.width, block.queries.ranked_rows
-        unshifted = queries.ranked_ends[block.members] - block.n_ranked
-        start = np.minimum(unshifted, queries.ranked_ends[-1] - width)
-        first_cell = (unshifted - start)[:, None]
+        queries, width = block.queries, block.width
         cell = np.arange(width)
-        is_document = (cell >= first_cell) & (cell < first_cell + block.n_ranked[:, None])
-        row = start[:, None] + cell if rows is None else rows[start[:, None] + cell]
-
-        grades = np.where(is_document, queries.grade_index[row], queries.grade_index.dtype.type(0))
+        is_document = cell < block.n_ranked[:, None]
+        rows = _rows_of_cells(block, cell)
+        if order != "input":
+            rows = _rows_of_cells(
+                block, _order_of_ties(_values_that_order_ties(queries, order).take(rows), is_document)
+            )
+        grades = np.where(is_document, queries.grade_index.take(rows), queries.grade_index.dtype.type(0))
         n_bits = len(queries.grades).bit_length()
         grade_bits = n_bits if n_bits <= GRADE_BITS_AT_MOST else 0
-        cell_of, tie_rank = None, np.broadcast_to(cell, is_document.shape)
-        if order != "input":
-            cell_of, tie_rank = _order_of_ties(_values_that_order_ties(queries, order)[row], is_document)
         tail_bits = max(1, (width - 1).bit_length()) + grade_bits
         tail_type = np.int64 if tail_bits > 32 else np.min_scalar_type(2**tail_bits - 1)  # no uint64: it mixes badly
+        tail = np.broadcast_to((cell << grade_bits).astype(tail_type), is_document.shape)
         padding = np.flatnonzero(~is_document)
         return KeyLayout(
             rows=rows,
-            start=start,
-            width=width,
             n_ranked=block.n_ranked,
-            tail=(tie_rank << grade_bits | grades if grade_bits else tie_rank).astype(tail_type),
+            tail=tail | grades.astype(tail_type) if grade_bits else tail,
             tail_bits=tail_bits,
             padding=padding,
             padding_keys=BELOW_INFINITY + (padding % width << tail_bits),
-            cell_of=cell_of,
             grade_bits=grade_bits,
             grades=None if grade_bits else grades,
         )
 
-    def lay_out(self, scores: AnyArray) -> AnyArray:
-        """Return a value of each row as (queries x width); padding holds any value."""
-        if self.rows is None:
-            return _windows(scores, self.start, self.width)
-        return scores.take(_windows(self.rows, self.start, self.width), mode="clip")
+    @property
+    def row_starts(self) -> IntArray:
+        """Flat cell at which each query starts, (queries x 1)."""
+        return np.arange(0, self.rows.size, self.rows.shape[1])[:, None]
 
-    def cells(self, keys: KeyArray, query: IntArray) -> IntArray:
+    def cells(self, keys: KeyArray) -> IntArray:
         """Return the cells from which documents came, by their keys; padding has any cell."""
-        tie_rank = keys >> self.grade_bits
-        tie_rank &= 2 ** (self.tail_bits - self.grade_bits) - 1
-        return tie_rank if self.cell_of is None else self.cell_of[query, tie_rank].astype(np.intp)
-
-    def row_of(self, keys: KeyArray, query: IntArray) -> IntArray:
-        """Return the rows of the input that documents come from, by their keys; padding has any row."""
-        position = self.start[query] + self.cells(keys, query)
-        return position if self.rows is None else self.rows[position]
+        cells = keys >> self.grade_bits
+        cells &= 2 ** (self.tail_bits - self.grade_bits) - 1
+        return cells
 
 
-def _windows(values: AnyArray, start: IntArray, width: int) -> AnyArray:
-    # As np.lib.stride_tricks.sliding_window_view, which takes 68 us for 400 windows where this takes 53.
-    windows: AnyArray = np.ndarray(
-        (len(values) - width + 1, width), dtype=values.dtype, buffer=values, strides=values.strides * 2
-    )
-    return windows[start]
+def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
+    """Return the rows of the documents in the given cells of each query, which are in input order."""
+    queries = block.queries
+    start = queries.ranked_ends[block.members] - block.n_ranked
+    position = np.minimum(start[:, None] + cell, queries.ranked_ends[-1] - 1)  # padding of the last query
+    rows: AnyArray = position if queries.ranked_rows is None else queries.ranked_rows[position]
+    return rows.astype(np.int32 if queries.n_rows <= MOST_INT32_ROWS else np.intp)
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
@@ -159,22 +140,17 @@ def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
     return queries.docid_descending
 
 
-def _order_of_ties(values: AnyArray, is_document: BoolArray) -> tuple[AnyArray, IntArray]:
-    """Return the cell of each tie rank and the tie rank of each cell.
-
-    Documents stand in ascending order of their values, equal ones in input order, padding last.
-    """
+def _order_of_ties(values: AnyArray, is_document: BoolArray) -> IntArray:
+    """Return the cells of each query in the order of its documents' values; equal ones in input order, padding last."""
     width = values.shape[1]
     cell_bits = max(1, (width - 1).bit_length())
-    cell_of = values.astype(np.int64)
-    cell_of[~is_document] = HIGHEST >> cell_bits
-    cell_of <<= cell_bits
-    cell_of |= np.arange(width)
-    cell_of.sort(axis=1)
-    cell_of &= (1 << cell_bits) - 1
-    tie_rank = np.empty_like(cell_of)
-    np.put_along_axis(tie_rank, cell_of, np.arange(width)[None, :], axis=1)
-    return cell_of.astype(np.min_scalar_type(width)), tie_rank
+    cells = values.astype(np.int64)
+    cells[~is_document] = HIGHEST >> cell_bits
+    cells <<= cell_bits
+    cells |= np.arange(width)
+    cells.sort(axis=1)
+    cells &= (1 << cell_bits) - 1
+    return cells
 
 
 # -- the sort ---------------------------------------------------------------------------------------
@@ -192,7 +168,7 @@ class SortedDocuments(NamedTuple):
 
     def rows(self, query: IntArray, column: IntArray) -> IntArray:
         """Return the rows of the input whose documents stand in the given cells."""
-        return self.layout.row_of(self.keys[query, column], query)
+        return self.layout.rows[query, self.layout.cells(self.keys[query, column])]
 
     def scores(self, query: IntArray, column: IntArray) -> AnyArray:
         """Return the scores of the documents in the given cells."""
@@ -206,7 +182,7 @@ class SortedDocuments(NamedTuple):
             low &= np.uint8(2**layout.grade_bits - 1)
             return low
         query, column = np.arange(len(keys))[:, None], np.arange(depth)
-        grades = layout.grades[query, layout.cells(keys, query)]
+        grades = layout.grades[query, layout.cells(keys)]
         grades[column >= layout.n_ranked[:, None]] = 0
         return grades
 
@@ -216,8 +192,8 @@ class SortedDocuments(NamedTuple):
         if layout.grades is None:
             keys &= 2**layout.grade_bits - 1
             return keys.astype(np.uint8)
-        query = cells // layout.width
-        return np.asarray(layout.grades[query, layout.cells(keys, query)])
+        query = cells // self.keys.shape[1]
+        return np.asarray(layout.grades[query, layout.cells(keys)])
 
 
 def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDocuments:
@@ -243,7 +219,7 @@ def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDoc
 
 def _descending_sort_keys(layout: KeyLayout, scores: AnyArray) -> tuple[KeyArray, KeyArray]:
     """Return the scores as integers that ascend as the score descends, and an array of the same size to reuse."""
-    laid_out = layout.lay_out(scores)
+    laid_out = scores.take(layout.rows, mode="clip")  # faster than checking rows that are right
     buffer = laid_out if laid_out.dtype == np.float64 else None
     negated = np.subtract(0.0, laid_out, out=buffer, dtype=np.float64)  # never -0.0, which would sort before 0.0
     if np.isnan(negated.min()):
@@ -269,25 +245,30 @@ def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_
 
     Return which cells tie with the next one.
     """
-    cells = np.flatnonzero(same_prefix)
-    if len(cells) * LOOKUP_COST_IN_CELLS < same_prefix.size:  # few: look their scores up
+    if np.count_nonzero(same_prefix) * LOOKUP_COST_IN_CELLS < same_prefix.size:  # few: look their scores up
+        cells = np.flatnonzero(same_prefix)
         is_tie = _same_score_as_next(documents, cells)
         if not is_tie.all():
             _sort_again(documents, cells, ~is_tie)
             same_prefix.ravel()[cells] = _same_score_as_next(documents, cells)
         return same_prefix
-    # Many: sort the full keys as well. Their prefixes stand as in the keys, so equal keys stand where equal scores do.
-    full_keys.ravel()[documents.layout.padding] = documents.layout.padding_keys
-    full_keys.sort(axis=1)
-    ties_with_next = _same_prefix_as_next(full_keys, 0)
-    differs = ~ties_with_next.ravel()[cells]
-    if differs.any():
-        _sort_again(documents, cells, differs)
+    ties_with_next = same_prefix & _same_full_key_as_next(documents, full_keys)  # many: look all of them up
+    if not np.array_equal(ties_with_next, same_prefix):
+        cells = np.flatnonzero(same_prefix)
+        _sort_again(documents, cells, ~ties_with_next.ravel()[cells])
+        ties_with_next = same_prefix & _same_full_key_as_next(documents, full_keys)
     return ties_with_next
 
 
+def _same_full_key_as_next(documents: SortedDocuments, full_keys: KeyArray) -> BoolArray:
+    """Return which documents have the score of the next one, by looking up all full keys."""
+    cells = documents.layout.cells(documents.keys)
+    cells += documents.layout.row_starts
+    return _same_prefix_as_next(full_keys.take(cells, mode="clip"), 0)
+
+
 def _same_score_as_next(documents: SortedDocuments, cells: IntArray) -> BoolArray:
-    query, column = np.divmod(cells, documents.layout.width)
+    query, column = np.divmod(cells, documents.keys.shape[1])
     return np.asarray(documents.scores(query, column) == documents.scores(query, column + 1))
 
 
@@ -300,7 +281,7 @@ def _sort_again(documents: SortedDocuments, cells: IntArray, differs: BoolArray)
     run = np.cumsum(np.diff(cells, prepend=cells[0] - 1) != 1)
     cells = cells[np.isin(run, run[differs])]
     members = np.union1d(cells, cells + 1)
-    query, column = np.divmod(members, documents.layout.width)
+    query, column = np.divmod(members, documents.keys.shape[1])
     keys = documents.keys[query, column]
     order = np.lexsort((keys, -documents.scores(query, column), keys >> documents.layout.tail_bits, query))
     documents.keys[query, column] = keys[order]

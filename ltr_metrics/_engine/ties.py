@@ -12,10 +12,12 @@ ranks are within the depth, and any of its four documents may stand there::
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.cache import Cache, cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -34,7 +36,8 @@ class Ties(NamedTuple):
         is_start = flat.copy()
         np.greater(flat[1:], flat[:-1], out=is_start[1:])
         start, last_tied_with_next = np.flatnonzero(is_start), np.flatnonzero(flat[:-1] > flat[1:])
-        query = start // ties_with_next.shape[1]
+        n_starts = np.count_nonzero(is_start.reshape(ties_with_next.shape), axis=1)
+        query = np.repeat(np.arange(len(n_starts)), n_starts)  # faster than dividing
         return cls(query, start - query * ties_with_next.shape[1], last_tied_with_next - start + 2, start)
 
     @classmethod
@@ -63,43 +66,75 @@ class Ties(NamedTuple):
         return Ties(self.query[positions], self.n_above[positions], self.size[positions], self.offset[positions])
 
 
-class TiedDocuments(NamedTuple):
-    """The documents of the ties that begin above a depth, one entry a document: their order is open."""
+class TiedDocuments(Cache):
+    """The documents of the ties that begin above a depth, one entry a document: their order is open.
 
-    ties: Ties
-    tie: IntArray  # position of each document's tie
-    rank_in_tie: IntArray  # from 0
-    starts: IntArray  # first entry of each tie
-    grades: AnyArray  # grade index of each document, ascending within a tie
-    n_within: IntArray  # how many ranks of each tie are within the depth
-    entries: IntArray  # the entries of these ranks
-    query: IntArray  # and their cells in a (queries x depth) matrix
-    column: IntArray
+    Attributes
+    ----------
+    ties : Ties
+    starts : ndarray of int
+        First entry of each tie.
+    grades : ndarray of int
+        Grade index of each document, ascending within a tie.
+    n_within : ndarray of int
+        How many ranks of each tie are within the depth.
+    """
 
-    @classmethod
-    def of(cls, ties: Ties, grades: AnyArray, depth: int) -> TiedDocuments:
-        """List the documents of the ties that begin above ``depth``.
+    def __init__(self, ties: Ties, grades: AnyArray, depth: int) -> None:
+        """List the documents; ``grades`` are the grade indices that ``ties.offset`` refers to."""
+        self.ties = ties = ties.above(depth)
+        self.starts = ties.starts
+        self.grades = grades[ties.document_offsets()]
+        self.n_within = np.minimum(ties.size, depth - ties.n_above)
 
-        ``grades`` are the grade indices that ``ties.offset`` refers to.
-        """
-        ties = ties.above(depth)
-        tie, starts = np.repeat(np.arange(len(ties.size)), ties.size), ties.starts
-        rank_in_tie = np.arange(len(tie)) - np.repeat(starts, ties.size)
-        column = ties.n_above[tie] + rank_in_tie
-        entries = np.flatnonzero(column < depth)
-        n_within = np.minimum(ties.size, depth - ties.n_above)
-        query = np.repeat(ties.query, n_within)
-        grades = grades[ties.document_offsets()]
-        return cls(ties, tie, rank_in_tie, starts, grades, n_within, entries, query, column[entries])
+    @cached_property
+    def tie(self) -> IntArray:
+        """Position of each document's tie."""
+        return np.repeat(np.arange(len(self.starts)), self.ties.size)
+
+    @cached_property
+    def rank_in_tie(self) -> IntArray:
+        """Position of each document within its tie, from 0."""
+        return np.arange(len(self.grades)) - self.repeat(self.starts)
+
+    def repeat(self, values: AnyArray) -> AnyArray:
+        """Return one value a tie as one value a document."""
+        return np.repeat(values, self.ties.size)
 
     def sum(self, values: FloatArray) -> FloatArray:
         """Sum one value a document over each tie."""
         return np.asarray(np.add.reduceat(values, self.starts)) if self.starts.size else np.zeros(0)
 
+    def count(self, is_counted: BoolArray) -> IntArray:
+        """Count documents of each tie; this is several times as fast as a sum."""
+        counted = np.concatenate((np.zeros(1, dtype=np.intp), np.cumsum(is_counted, dtype=np.intp)))
+        return np.asarray(counted[self.starts + self.ties.size] - counted[self.starts])
+
     def fill_documents(self, values: FloatArray, by_rank: FloatArray) -> None:
         """Write one value a document over the tied cells of a (queries x depth) matrix."""
-        by_rank[self.query, self.column] = values[self.entries]
+        if self.n_within.sum() < len(values):
+            values = values[self._ranks_within(self.starts)]
+        _flat(by_rank)[self._cells(*by_rank.strides)] = values
 
     def fill_ties(self, values: FloatArray, by_rank: FloatArray) -> None:
         """Write one value a tie over the tied cells of a (queries x depth) matrix."""
-        by_rank[self.query, self.column] = np.repeat(values, self.n_within)
+        _flat(by_rank)[self._cells(*by_rank.strides)] = np.repeat(values, self.n_within)
+
+    @cached
+    def _cells(self, query_stride: int, rank_stride: int) -> IntArray:
+        """Return the flat cells of the tied ranks in a matrix of float64 with these strides."""
+        cells = self._ranks_within(self.ties.n_above) * (rank_stride // 8)
+        cells += np.repeat(self.ties.query * (query_stride // 8), self.n_within)
+        return cells
+
+    def _ranks_within(self, first: IntArray) -> IntArray:
+        """Count upwards from a number a tie, once for each of its ranks within the depth."""
+        ranks = np.repeat(first - (np.cumsum(self.n_within) - self.n_within), self.n_within)
+        ranks += np.arange(len(ranks))
+        return ranks
+
+
+def _flat(by_rank: FloatArray) -> FloatArray:
+    """Return a contiguous matrix, laid out by rank or by query, as a flat view."""
+    assert by_rank.flags.forc
+    return by_rank.ravel(order="K")

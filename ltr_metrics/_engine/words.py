@@ -9,19 +9,31 @@ TiePolicy = Literal["mean", "stable", "worst", "best", "docid"]
 TiesOfSpark = Literal["mean", "worst", "best", "docid"]  # rows of Spark have no input order
 NoRelevant = Literal["skip", "drop", "error"]
 Unjudged = Literal["zero", "drop"]
-ConventionName = Literal["default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor"]
+ConventionName = Literal[
+    # the conventions
+    "default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor",
+    "ranx", "torchmetrics", "tf_ranking", "ranklib", "spark_mllib", "vespa", "kaggle", "replay",
+    "recbole", "rectools", "elasticsearch", "quepid",
+    # further names of some of them
+    "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics", "opensearch",
+]  # fmt: skip
 HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
 
 # -- parameters of metrics
+PartOfFunction = Literal["block", "query"]
 NamedGain = Literal["exp", "linear"]
-NamedDiscount = Literal["log2", "jarvelin"]
+NamedDiscount = Literal["log2", "jarvelin", "position"]
+Ideal = Literal["cutoff", "shown", "all", "slots"]
 ShortOfNDCG = Literal["pad", "zero"]
 ShortOfPrecision = Literal["pad", "cut"]
 Denominator = Literal["min", "relevant", "cutoff", "hits"]
 StopOfERR = Literal["exp", "label"]
 StopOfPFound = Literal["label", "yandex", "exp"]
-Graded = Literal["max"]
+RoundingOfIPrec = Literal["up", "nearest", "truncated"]
+Graded = Literal["max", "label"]
+NamedMaxGrade = Literal["query"]
+Average = Literal["macro", "micro"]
 
 # -- comparison
 Test = Literal["randomization", "t", "wilcoxon", "sign"]
@@ -44,3 +56,9 @@ Pairs = Literal["joachims", "authors"]
 Credit = Literal["inverse", "negative"]
 OutcomeBy = Literal["wins", "credit"]
 TiesOfRankings = Literal["stable", "random"]
+
+# -- counterfactual evaluation
+EstimatorOfMetric = Literal["ips", "dr"]
+EstimatorOfClicks = Literal["ips", "snips", "dr"]
+MethodOfPropensities = Literal["randomized", "harvesting", "em"]
+TiesOfClicks = Literal["mean", "stable", "docid"]

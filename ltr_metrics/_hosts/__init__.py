@@ -14,7 +14,7 @@ In each call an adapter does the following.
 4. It finds out which names the host's log has already, and calls `refuse_names_in_use`.
 5. It calls `HostMetrics.evaluate_round`, which requires one score a row, raises an error for an
    undefined mean, and records the values per query in the user's log.
-6. It returns the means in the form of the host, with the direction `HIGHER_IS_BETTER`.
+6. It returns the means in the form of the host, with their `Plan.directions`.
 
 `facts` has what messages need to know about each host without importing it.
 """

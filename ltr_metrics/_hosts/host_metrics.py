@@ -20,9 +20,6 @@ from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
-from ltr_metrics.metrics.shown import ColumnMetric
-
-HIGHER_IS_BETTER = True  # the direction of early stopping, for every metric of this package
 
 
 class UndefinedMeanError(LtrValueError):
@@ -50,6 +47,10 @@ class Plan:
     def named(self, mean: Mapping[str, float]) -> dict[str, float]:
         """Return means by their names in the log."""
         return {self.logged[name]: value for name, value in mean.items()}
+
+    def directions(self) -> dict[str, bool]:
+        """Return whether higher is better, by name in the log."""
+        return {self.logged[str(metric)]: metric.higher_is_better for metric in self.request.metrics}
 
 
 class HostMetrics:
@@ -89,11 +90,6 @@ class HostMetrics:
         if self.request.policy.ties == "docid":
             raise LtrValueError(
                 'ties="docid" needs document ids, which no host passes to a metric. Use ties="stable" for input order.'
-            )
-        of_columns = [metric for metric in self.request.metrics if isinstance(metric, ColumnMetric)]
-        if of_columns:
-            raise LtrValueError(
-                f"{of_columns[0].NAME} needs columns, which no host passes to a metric. Evaluate it after the training."
             )
         if log is not None and not isinstance(log, PerQueryLog):
             raise LtrTypeError(f"log must be a PerQueryLog. Got {log!r}.")

@@ -15,9 +15,13 @@ import numpy as np
 from ltr_metrics._engine.plain import to_dataframe
 from ltr_metrics._engine.printed import Note, Printed, Table
 from ltr_metrics._engine.words import (
+    Average,
     Denominator,
+    Graded,
+    Ideal,
     NamedDiscount,
     NamedGain,
+    NamedMaxGrade,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
@@ -40,13 +44,17 @@ ALTERNATIVES: dict[str, Sequence[Any]] = {
     "k": (1, 3, 5, 10, 20, 32, 50, 100, None),  # 32 is XGBoost's default
     "gain": get_args(NamedGain),
     "discount": get_args(NamedDiscount),
+    "ideal": get_args(Ideal),
     "ndcg.short": get_args(ShortOfNDCG),
     "precision.short": get_args(ShortOfPrecision),
     "denominator": get_args(Denominator),
     "err.p": get_args(StopOfERR),
     "pfound.p_rel": get_args(StopOfPFound),
     "rbp.p": (0.5, 0.8, 0.9, 0.95),
-    "max_grade": (1, 2, 3, 4, 5, 6, 10, 16),
+    "tied": (0, 0.5),
+    "average": get_args(Average),
+    "rbp.graded": (None, *get_args(Graded)),
+    "max_grade": (1, 2, 3, 4, 5, 6, 10, 16, *get_args(NamedMaxGrade)),
     "no_relevant": ("skip", "drop", 0.0, 0.5, 1.0),
 }
 MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade
@@ -110,7 +118,7 @@ class Identification(Printed):
     >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
     >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
     >>> print(found.sentence)
-    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn, trec_eval, ranx and torchmetrics.
     >>> found.matches == found.candidates[: len(found.matches)]
     True
     >>> int(found.to_pandas()["matches"].sum()) == len(found.matches), found.to_dict()["metric"]
@@ -189,8 +197,11 @@ class Identification(Printed):
         n_more = len(self.candidates) - len(rows)
         header = ("convention", "changed choice", "value", "distance", "matches")
         table = Table(header, rows, align="llnnl", foot=f"{n_more} more are further away." if n_more else "")
-        refused = [Note(f"Not tried: {name}. {reason}") for name, reason in self.refused.items()]
-        return [self.sentence, table, *refused]
+        refused: dict[str, list[str]] = {}
+        for name, reason in self.refused.items():
+            refused.setdefault(reason, []).append(name)
+        notes = [Note(f"Not tried: {', '.join(names)}. {reason}") for reason, names in refused.items()]
+        return [self.sentence, table, *notes]
 
 
 COLUMNS = ("convention", "changed", "to", "metric", "value", "distance", "matches")
@@ -251,10 +262,10 @@ def identify_convention(
     >>> y, s, group = [2, 0, 1, 0, 0, 0, 1, 2], [8, 7, 6, 5, 4, 3, 2, 1], [4, 2, 2]
     >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6033")
     >>> print(found.sentence)
-    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn and trec_eval.
-    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.5869")
+    ndcg@10 = 0.6033 (within 5e-05) is the value under sklearn, trec_eval, ranx and torchmetrics.
+    >>> found = ltr.identify_convention(y, s, group=group, metric="ndcg@10", value="0.6257")
     >>> found.matches[0].conventions, found.matches[0].changed, found.matches[0].to
-    (('default', 'lightgbm', 'xgboost', 'gdeval'), 'no_relevant', 0.0)
+    (('sklearn', 'trec_eval', 'ranx', 'torchmetrics'), 'discount', 'jarvelin')
     """
     queries = queries_from(y_true, data, "identify_convention")
     return identify_convention_of(queries, y_score, metric=metric, value=value, tolerance=tolerance)
@@ -388,12 +399,13 @@ def _changed(reading: Reading, field: str, value: Any) -> Reading:
 
 def _means(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:
     """Return the mean of each reading that has one, with one evaluation for each policy."""
-    by_policy: dict[tuple[TiePolicy, Any], list[Metric]] = {}
+    by_policy: dict[tuple[TiePolicy, Any, str], list[Metric]] = {}
     for reading in readings:
         if reading.ties != "docid" or queries.docid is not None:
-            by_policy.setdefault((reading.ties, reading.no_relevant), []).append(reading.metric)
+            key = (reading.ties, reading.no_relevant, reading.metric.mean_over)
+            by_policy.setdefault(key, []).append(reading.metric)
     means: dict[Reading, float] = {}
-    for (ties, no_relevant), metrics in by_policy.items():
+    for (ties, no_relevant, _), metrics in by_policy.items():
         request = Request(tuple(dict.fromkeys(metrics)), {}, Policy(ties, no_relevant, "tried"))
         mean = queries.evaluate_request(scores, request).mean
         means |= {Reading(metric, ties, no_relevant): mean[str(metric)] for metric in metrics}

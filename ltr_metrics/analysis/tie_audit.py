@@ -33,8 +33,9 @@ class TieRange:
     Attributes
     ----------
     worst, mean, best, stable : float
-        The mean over queries under each tie policy. worst <= mean <= best holds for a metric that
-        increases when a better document moves up.
+        The mean over queries under each tie policy. ``worst`` ranks lower grades first, and
+        ``best`` higher grades. worst <= mean <= best holds for a metric that increases when a
+        better document moves up, and worst >= mean >= best for one that decreases then.
     n_tied_queries : int
         Number of queries in which two or more ranked documents have equal scores.
     n_open_queries : int

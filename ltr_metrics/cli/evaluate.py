@@ -11,8 +11,9 @@ import click
 
 from ltr_metrics.cli import evaluate_sorted, options
 from ltr_metrics.cli.evaluate_engine import evaluate_with_engine
-from ltr_metrics.cli.inputs import input_files, metric_names, parse_models
+from ltr_metrics.cli.inputs import input_files, parse_models
 from ltr_metrics.cli.output import Output, require_targets, write_file
+from ltr_metrics.cli.own_metrics import requested_metrics
 from ltr_metrics.cli.progress import run_step
 from ltr_metrics.cli.sources import read_source
 from ltr_metrics.errors import LtrValueError
@@ -60,12 +61,17 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle
         raise LtrValueError("--sorted and --engine cannot be combined. Use one of them.")
     if shuffle and engine is None:
         raise LtrValueError("--shuffle needs --engine. Without an engine, the rows of a query can be anywhere.")
+    if engine == "spark" and arguments["metrics_module"] is not None:
+        raise LtrValueError(
+            "--metrics-module does not work with --engine spark, whose processes cannot import the file. Use --engine "
+            "dask, or ltr_metrics.spark.evaluate in a program."
+        )
     is_whole = not is_sorted and engine is None
     renderers: Any = RENDERERS if is_whole else evaluate_sorted.RENDERERS
     output, specs = Output.from_arguments(arguments, renderers), parse_models(arguments)
     files = _files_to_save(save, specs.names)
     require_targets(input_files(arguments, specs), output, *files.values())
-    metrics, policy = metric_names(arguments), options.policy(arguments)
+    metrics, policy = requested_metrics(arguments), options.policy(arguments)
     settings = options.interval_settings(arguments)
     if not is_whole and arguments["cluster"] is not None:
         raise LtrValueError(

@@ -16,8 +16,7 @@ from ltr_metrics.errors import LtrError, LtrValueError, import_extra, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io.compressed import STANDARD_INPUT, without_compression
 from ltr_metrics.io.table import TEXT_SEPARATORS, kind_of
-from ltr_metrics.metrics.requests import Request, resolve
-from ltr_metrics.metrics.shown import ColumnMetric
+from ltr_metrics.metrics.requests import OneMetric, Request, resolve
 
 READABLE = (".parquet", *TEXT_SEPARATORS)
 
@@ -28,7 +27,7 @@ def evaluate_with_engine(
     engine: str,
     arguments: Mapping[str, Any],
     specs: ModelSpecs,
-    metrics: list[str] | None,
+    metrics: list[OneMetric] | None,
     policy: dict[str, Any],
     *,
     shuffle: bool,
@@ -81,9 +80,8 @@ def _check_inputs(engine: str, arguments: Mapping[str, Any], specs: ModelSpecs) 
 
 def _numeric_columns(columns: dict[str, Any], scores: Iterable[str], request: Request) -> list[str]:
     """Return the columns that are read as numbers; the other columns of a CSV file stay text."""
-    averaged = [metric.column for metric in request.metrics if isinstance(metric, ColumnMetric)]
     text = {columns["qid"], columns["docid"], *columns["by"]}
-    numeric = (columns["label"], columns["weight"], *scores, *averaged)
+    numeric = (columns["label"], columns["weight"], *scores, *request.needed_columns)
     return [name for name in dict.fromkeys(numeric) if name is not None and name not in text]
 
 

@@ -13,11 +13,12 @@ from ltr_metrics.cli.sources import COUNT_SEGMENTS
 from ltr_metrics.errors import LtrValueError, naming, one_line
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.streaming import evaluate_sorted
+from ltr_metrics.metrics.requests import OneMetric
 from ltr_metrics.report import Report, as_per_query_csv
 
 
 def evaluate_batches(
-    arguments: Mapping[str, Any], specs: ModelSpecs, metrics: list[str] | None, policy: dict[str, Any]
+    arguments: Mapping[str, Any], specs: ModelSpecs, metrics: list[OneMetric] | None, policy: dict[str, Any]
 ) -> dict[str, Evaluation]:
     """Evaluate LETOR files or tables that are sorted by query."""
     if specs.runs or arguments["qrels"] or arguments["topics"]:

@@ -13,10 +13,12 @@ import click
 from ltr_metrics._engine.printed import Table, as_text
 from ltr_metrics.cli import options
 from ltr_metrics.cli.output import Output, require_targets
-from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
+from ltr_metrics.metrics.base import spell
+from ltr_metrics.metrics.conventions import ALIASES, CONVENTIONS, Convention
 from ltr_metrics.metrics.names import METRICS, MetricInfo, available_metrics
 
 WIDTH = 80
+IN_A_TABLE = 7  # conventions
 USAGE = "Write name@10 for the cutoff k=10, and name(parameter=value) for other parameters."
 CHOICES = {  # the fields of a convention except its name and its metrics
     "ties": "The order of documents with equal scores.",
@@ -27,11 +29,19 @@ CHOICES = {  # the fields of a convention except its name and its metrics
     "rel": "The grade from which on a document is relevant, if it is not 1.",
     "ndcg_gain": "The gain of NDCG and DCG.",
     "ndcg_discount": "The discount of NDCG and DCG.",
+    "ndcg_ideal": "The documents of the ideal ranking of NDCG.",
     "ndcg_short": "NDCG of a query with fewer than k documents.",
     "map_denominator": "The denominator of average precision.",
     "precision_short": "Precision of a query with fewer than k documents.",
+    "iprec_rounding": "The rounding of a level of recall to relevant documents, for iprec.",
     "err_max_grade": "The highest grade of the scale for ERR.",
     "err_p": "The stop probability of ERR.",
+    "rbp_graded": "How RBP uses grades; a dash is relevance of 0 or 1.",
+    "pfound_p_break": "The probability that the user of PFound gives up after a document.",
+    "pfound_p_rel": "The probability of PFound that a document is relevant to the user.",
+    "pfound_max_grade": "The highest grade of the scale for PFound with p_rel=exp.",
+    "pairs_tied": "What a pair with equal scores counts in pair accuracy.",
+    "pairs_average": "Whether the mean of pair accuracy is over queries (macro) or over pairs (micro).",
     "host": "The training library whose own gain replaces ndcg_gain in its trainings.",
 }
 
@@ -39,16 +49,27 @@ CHOICES = {  # the fields of a convention except its name and its metrics
 def _as_text() -> str:
     """Return the tables of metrics and conventions."""
     metrics = [row for info in available_metrics() for row in _wrap(info.name, _describe(info))]
-    choices = [(name, *(choice_text(convention, name) for convention in CONVENTIONS.values())) for name in CHOICES]
     scopes = [row for convention in CONVENTIONS.values() for row in _wrap(convention.name, [scope_text(convention)])]
     meanings = [row for name, text in CHOICES.items() for row in _wrap(name, [text])]
     tables = (
         Table(("metric", "description"), metrics, "l", foot=USAGE),
-        Table(("choice", *CONVENTIONS), choices, "l", title="What each convention chooses (-: nothing):"),
+        *choice_tables(),
         Table(("convention", "metrics"), scopes, "l"),
         Table(("choice", "meaning"), meanings, "l"),
     )
     return as_text(tables) + "\n"
+
+
+def choice_tables() -> list[Table]:
+    """Return the choices of all conventions, a few conventions in each table."""
+    names = list(CONVENTIONS)
+    tables = []
+    for start in range(0, len(names), IN_A_TABLE):
+        some = names[start : start + IN_A_TABLE]
+        rows = [(choice, *(choice_text(CONVENTIONS[name], choice) for name in some)) for choice in CHOICES]
+        title = "" if start else "What each convention chooses (-: nothing):"
+        tables.append(Table(("choice", *some), rows, "l", title=title))
+    return tables
 
 
 def _wrap(name: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
@@ -77,16 +98,18 @@ def choice_text(convention: Convention, field: str) -> str:
     prefix_of = {cls.NAME: cls.CONVENTION_PREFIX or cls.NAME for cls in METRICS}
     available = {prefix_of[name] for name in (prefix_of if convention.metrics is None else convention.metrics)}
     is_unused = prefix in prefix_of.values() and prefix not in available
-    return "-" if value is None or is_unused else str(value)
+    return "-" if value is None or is_unused else spell(value)
 
 
 def scope_text(convention: Convention) -> str:
-    """Return the names of the metrics that a convention has."""
+    """Return the names of the metrics that a convention has, and its further names."""
     if convention.metrics is None:
         return "all metrics"
-    return ", ".join(
+    metrics = ", ".join(
         f"{name} (without a cutoff)" if name in convention.uncut else name for name in sorted(convention.metrics)
     )
+    aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)
+    return f"{metrics}; also called {aliases}" if aliases else metrics
 
 
 def _as_json() -> str:

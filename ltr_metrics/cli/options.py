@@ -13,6 +13,7 @@ from ltr_metrics._engine.words import Topics
 from ltr_metrics.analysis.comparison.settings import CORRECTION_OVER, QUERIES
 from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
 from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation.log.rounds import RULES
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
 from ltr_metrics.metrics.conventions import CONVENTIONS
@@ -126,6 +127,16 @@ MODELS = (
         metavar="[NAME=]FILE",
     ),
 )
+MODEL_FILES = MODELS[:2]  # DATA and --model
+LEARNING_CURVE = (
+    _model(
+        "--learning-curve",
+        "Add the learning curve of each model file: evaluate the data after every N rounds, and after the last one.  "
+        "[default: no curves]",
+        type=click.IntRange(min=1),
+        metavar="N",
+    ),
+)
 RESULTS = (
     _model(
         "--result results",
@@ -134,7 +145,7 @@ RESULTS = (
         metavar="[NAME=]FILE",
     ),
 )
-DATA = (
+ROWS = (
     _data("--qid", "Read the query ids from this column of the table.", metavar="COLUMN", default="qid"),
     _data("--label", "Read the grades from this column of the table.", metavar="COLUMN", default="label"),
     _data("--docid", "Read document ids from this column of the table.  [default: none]", metavar="COLUMN"),
@@ -152,6 +163,8 @@ DATA = (
         metavar="N",
     ),
     _data("--zero-based", "Read feature numbers of the LETOR files that start at 0 instead of 1.", is_flag=True),
+)
+TREC = (
     _data("--qrels", "Read TREC judgments from this file, and use --run instead of DATA.", type=FILE),
     _data(
         "--topics",
@@ -161,6 +174,7 @@ DATA = (
         type=click.Choice(get_args(Topics)),
     ),
 )
+DATA = (*ROWS, *TREC)
 BATCHES = (
     _data(
         "--sorted is_sorted",
@@ -203,6 +217,12 @@ NAMES = (
         metavar="NAMES",
     ),
     _metric(
+        "--metrics-module",
+        "Run this Python file. Each metric at its top level can be named in --metrics and --gate. Only use files "
+        "that you trust, because the file can do whatever you can do.",
+        type=FILE,
+    ),
+    _metric(
         "--convention",
         f"Compute the metrics as this system does: {CONVENTION_NAMES}.  [default: default]",
         metavar="NAME",
@@ -218,6 +238,39 @@ METRICS = (
         "with similar counts of documents (n_documents) or relevant documents (n_relevant).",
         multiple=True,
         metavar="COLUMN",
+    ),
+)
+CURVE = (
+    *NAMES,
+    _TIES,
+    _NO_RELEVANT,
+    _metric(
+        "--every",
+        "Evaluate after N, 2N, 3N, ... rounds, and after the last one.",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=1,
+    ),
+    _metric(
+        "--rule",
+        "Choose the round with the highest mean (max), or the first round within one standard error of it (one_se).",
+        type=click.Choice(RULES),
+        default="max",
+    ),
+    _metric(
+        "--confidence",
+        "Set the confidence level of the intervals, and of the rounds that do not differ from the best.",
+        metavar="NUMBER",
+        type=float,
+        default=0.95,
+    ),
+)
+PLOT = (
+    _output(
+        "--plot",
+        "Draw the curves into this file: .svg, .png or .pdf. Each metric has axes of its own.  [default: no figure]",
+        type=click.Path(dir_okay=False, readable=False, path_type=Path),
+        metavar="FILE",
     ),
 )
 AUDIT = (

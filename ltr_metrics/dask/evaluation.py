@@ -22,7 +22,6 @@ from ltr_metrics.evaluation.parts import LabelChecks, Totals, concat_evaluations
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, resolve
-from ltr_metrics.metrics.shown import ColumnMetric
 
 
 def evaluate(
@@ -210,7 +209,7 @@ def evaluate_scores(
     if request.policy.ties == "docid" and docid is None:
         raise LtrValueError('ties="docid" needs document ids: pass docid=, a column of the frame or one id a row.')
     segmentations = (by,) if isinstance(by, str) else tuple(by)
-    columns = tuple(dict.fromkeys(metric.column for metric in request.metrics if isinstance(metric, ColumnMetric)))
+    columns = request.needed_columns
     sources = {"label": label, "qid": qid, "docid": docid, "weight": weight}
     sources |= {f"score {name}": source for name, source in scores.items()}
     sources |= {f"by {name}": name for name in segmentations} | {f"column {name}": name for name in columns}

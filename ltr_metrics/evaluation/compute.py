@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Batch, batches_of, position_in_blocks
+from ltr_metrics._engine.blocks import Batch, batches_of
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, first_ranks, rank
@@ -33,18 +33,23 @@ def compute_values(
     """Return one value per query for each metric, NaN if undefined, from one sort of the scores."""
     scores = np.ascontiguousarray(scores)
     whole, shallow, depth = _families(metrics)
-    by_block = np.empty((len(metrics), queries.n_queries))  # queries block after block
+    values = np.empty((len(metrics), queries.n_queries))
 
     def evaluate_batch(batch: Batch) -> None:
+        if len(batch.blocks) == 1 and batch.combined.is_short:
+            ranking = Ranking.of_block(rank(batch.combined, scores, ties))
+            _fill(values, ranking, whole)
+            _fill(values, ranking.of_grades_alone(), shallow)
+            return
         tops_by_block = []
         for block in batch.blocks:
             ranked = rank(block, scores, ties)
             if whole:
-                _fill(by_block, Ranking.of_block(ranked), whole)
+                _fill(values, Ranking.of_block(ranked), whole)
             if shallow:
                 tops_by_block.append(first_ranks(ranked, depth))
         if shallow:
-            _fill(by_block, Ranking.of_batch(batch, tops_by_block), shallow)
+            _fill(values, Ranking.of_batch(batch, tops_by_block), shallow)
 
     batches = batches_of(queries, n_threads)
     try:
@@ -52,7 +57,6 @@ def compute_values(
     except NaNScoreError:
         queries.refuse_nan_scores(scores)
         raise
-    values = by_block.take(position_in_blocks(queries), axis=1)
     _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))
 
@@ -67,7 +71,8 @@ def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family], in
     depth = 0
     for position, metric in enumerate(metrics):
         k = metric.k if isinstance(metric, RankMetric) else None
-        is_shallow = k is not None and k <= FIRST_RANKS and metric.OF_GRADES_ALONE
+        reads_rows = metric.READS_ROWS or metric.needed_columns
+        is_shallow = k is not None and k <= FIRST_RANKS and not reads_rows
         family = (shallow if is_shallow else whole).setdefault(metric.family, Family([], [], []))
         family.metrics.append(metric)
         family.cutoffs.append(k)
@@ -76,13 +81,12 @@ def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family], in
     return list(whole.values()), list(shallow.values()), depth
 
 
-def _fill(by_block: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
+def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
     """Write the values of a ranking's queries."""
-    own = slice(ranking.block.start, ranking.block.start + len(ranking.block.members))
     for metrics, cutoffs, positions in families:
-        values = metrics[0].at_cutoffs(ranking, cutoffs)
-        for position, metric_values in zip(positions, values, strict=True):
-            by_block[position, own] = metric_values
+        at_cutoffs = metrics[0].at_cutoffs(ranking, cutoffs)
+        for position, metric_values in zip(positions, at_cutoffs, strict=True):
+            values[position][ranking.block.members] = metric_values
 
 
 def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:

@@ -58,6 +58,11 @@ class DistributedEvaluation(Evaluation):
         """How ties and undefined queries are treated."""
         return self._request.policy
 
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """Canonical names of the metrics of which lower is better."""
+        return self._request.lower_is_better
+
     @cached_property
     def _totals(self) -> Totals:
         return self._parts.totals()
@@ -85,7 +90,7 @@ class DistributedEvaluation(Evaluation):
 
     @property
     def is_weighted(self) -> bool:
-        return bool(self._parts.is_weighted)
+        return bool(self._parts.is_weighted) or self.policy.mean_over != "queries"
 
     @property
     def per_query(self) -> ByMetric[FloatArray]:

@@ -259,7 +259,8 @@ def evaluate(
     Returns
     -------
     Evaluation
-        The values per query and their means, by metric. Higher is better for all built-in metrics.
+        The values per query and their means, by metric. Higher is better, except for the metrics in
+        ``lower_is_better``.
 
     Raises
     ------
@@ -329,12 +330,29 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
         qid=queries.qid,
         n_documents=queries.n_documents,
         n_relevant=queries.count_by_query(queries.grades >= 1),
-        weight=queries.weight,
+        weight=_weights(queries, request),
         policy=request.policy,
         segments=queries.segments,
         cluster=queries.cluster,
         fingerprint=Fingerprint.of(queries),
+        lower_is_better=request.lower_is_better,
     )
+
+
+def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
+    """Return the weight of each query in the means: the user's, times the number of units that a mean is over."""
+    own = request.metrics[0].query_weight(queries)  # all metrics of a request have the same
+    if own is None or queries.weight is None:
+        return queries.weight if own is None else own
+    with np.errstate(over="ignore"):
+        weight: FloatArray = own * queries.weight
+    if not np.isfinite(weight).all():
+        query = queries.qid[int(np.isinf(weight).argmax())]
+        raise LtrValueError(
+            f"The weight of query {query}, times its number of {request.metrics[0].mean_over}, is beyond float64. "
+            "Scale the weights down."
+        )
+    return weight
 
 
 def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy) -> None:

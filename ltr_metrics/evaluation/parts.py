@@ -52,6 +52,7 @@ def concat_evaluations(parts: Iterable[Evaluation]) -> Evaluation:
         policy=kept[-1].policy,
         segments=_concat_segments(part.segments for part in kept),
         fingerprint=None if hashes is None else Fingerprint(lambda: hashes, unjudged),
+        lower_is_better=kept[-1].lower_is_better,
     )
 
 

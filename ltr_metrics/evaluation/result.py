@@ -61,6 +61,8 @@ class Evaluation(Printed, Mapping[str, float]):
         `by`.
     fingerprint : Fingerprint or None
         A summary of the judged documents, by which `compare` recognises results of other data.
+    lower_is_better : frozenset of str
+        Canonical names of the metrics of which lower is better.
     cluster : ndarray of int or None
         Number of each query's cluster. Standard errors and intervals are over clusters.
     by : dict
@@ -105,6 +107,7 @@ class Evaluation(Printed, Mapping[str, float]):
     policy: Policy
     segments: Segmentations = field(default_factory=dict, repr=False)
     fingerprint: Fingerprint | None = field(default=None, repr=False)
+    lower_is_better: frozenset[str] = frozenset()
     cluster: IntArray | None = field(default=None, repr=False)
 
     __eq__ = object.__eq__
@@ -125,8 +128,9 @@ class Evaluation(Printed, Mapping[str, float]):
 
     def with_values(self, values: Mapping[str, FloatArray]) -> Evaluation:
         """Return an evaluation of the same queries under the same options with other values."""
-        same = ("qid", "n_documents", "n_relevant", "weight", "policy", "segments", "fingerprint", "cluster")
-        return Evaluation.of(values, self.per_query.asked, **{name: getattr(self, name) for name in same})
+        of_queries = ("qid", "n_documents", "n_relevant", "weight", "cluster", "segments", "fingerprint")
+        same = {name: getattr(self, name) for name in (*of_queries, "policy", "lower_is_better")}
+        return Evaluation.of(values, self.per_query.asked, **same)
 
     @cached_property
     def by(self) -> Segments:
@@ -339,6 +343,7 @@ def take_queries(result: Evaluation, chosen: BoolArray | IntArray) -> Evaluation
         weight=None if result.weight is None else result.weight[chosen],
         policy=result.policy,
         fingerprint=None if result.fingerprint is None else result.fingerprint.subset(chosen),
+        lower_is_better=result.lower_is_better,
         cluster=None if result.cluster is None else result.cluster[chosen],
     )
 

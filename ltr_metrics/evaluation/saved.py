@@ -46,6 +46,7 @@ def save(path: str | os.PathLike[str], result: Evaluation) -> None:
         "metrics": list(result.per_query),
         "asked": dict(result.per_query.asked),
         "policy": asdict(result.policy),
+        "lower_is_better": sorted(result.lower_is_better),
         "segments": [[name, list(map(plain_id, labels))] for name, (labels, _) in result.segments.items()],
         "qid_as_json": qid_as_json,
         "data": None if fingerprint is None else fingerprint.of_all(result.qid),
@@ -169,6 +170,8 @@ def _evaluation(table: Any, header: dict[str, Any]) -> Evaluation:
     metrics, asked = header["metrics"], header["asked"]
     _require(_are_texts(metrics) and len(set(metrics)) == len(metrics) > 0, "its metrics are not a list of names")
     _require(isinstance(asked, dict) and set(asked.values()) <= set(metrics), "a requested name belongs to no metric")
+    lower_is_better = header.get("lower_is_better", [])  # absent in files of the first days
+    _require(_are_texts(lower_is_better), "its directions of metrics are not a list of names")
     _require(header["unjudged"] in (None, *get_args(Unjudged)), "its treatment of unjudged documents is unknown")
     weight = _column(table, "weight", "f") if "weight" in table.column_names else None
     _require(weight is None or bool((np.isfinite(weight) & (weight >= 0)).all()), "a weight is negative or not finite")
@@ -188,6 +191,7 @@ def _evaluation(table: Any, header: dict[str, Any]) -> Evaluation:
             name: _segments(table, number, name, labels) for number, (name, labels) in enumerate(header["segments"])
         },
         fingerprint=None if hashes is None else Fingerprint(lambda: hashes, header["unjudged"]),
+        lower_is_better=frozenset(lower_is_better),
         cluster=_column(table, "cluster", "iu").astype(np.intp) if has_cluster else None,
     )
 

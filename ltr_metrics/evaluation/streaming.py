@@ -25,7 +25,6 @@ from ltr_metrics.io.sorted_tables import TableColumns, sorted_tables
 from ltr_metrics.io.table import is_table
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
-from ltr_metrics.metrics.shown import ColumnMetric
 
 if TYPE_CHECKING:
     import pandas
@@ -206,17 +205,18 @@ def _table_batches(
     rows_at_once: int,
 ) -> Iterator[_Batch]:
     features = [name for model in models.values() for name in model.names()]
-    averaged = [metric.column for metric in request.metrics if isinstance(metric, ColumnMetric)]
     weight = [] if columns.weight is None else [columns.weight]
     text = (*columns.by, *([] if columns.docid is None else [columns.docid]))
-    needed = TableColumns(columns.qid, text, (columns.label, *scores.values(), *weight, *averaged, *features))
+    needed = TableColumns(
+        columns.qid, text, (columns.label, *scores.values(), *weight, *request.needed_columns, *features)
+    )
     for rows in sorted_tables(files, needed, rows_at_once=rows_at_once):
         frame = rows.frame()
         options = {
             "docid": None if columns.docid is None else _column(frame, columns.docid),
             "sample_weight": None if columns.weight is None else _column(frame, columns.weight),
             "by": {name: _column(frame, name) for name in columns.by} or None,
-            "columns": {name: _column(frame, name) for name in averaged},
+            "columns": {name: _column(frame, name) for name in request.needed_columns},
         }
         of_names: dict[str, Callable[[], AnyArray]] = {n: partial(_column, frame, c) for n, c in scores.items()}
         of_names |= {name: partial(model.predict, frame) for name, model in models.items()}

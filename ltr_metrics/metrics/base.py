@@ -19,8 +19,8 @@ from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics._engine.ranking import Ranking, sums_down_to
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,13 @@ class Metric:
         Further names that `metric` reads, with the parameters that each fixes.
     POSITIONAL : str or None
         The parameter that is written without its name, as in ``mean_of(margin)``.
-    OF_GRADES_ALONE : bool
-        Whether the metric needs no more than the grades of the first ranks and the ties, if it has
-        a cutoff. A metric that looks at rows sets it to False.
+    COLUMNS : tuple of str
+        Columns that the metric reads besides the grades, such as ``("revenue",)``.
+    READS_ROWS : bool
+        Whether the metric reads more than the grades of its first ranks: rows, scores, or documents
+        below the cutoff. A metric with ``COLUMNS`` always may.
+    higher_is_better : bool
+        The direction, by which trainings stop, searches choose, and gains are told from losses.
     NAME : str
         The canonical name without parameters. Every metric class sets it.
 
@@ -63,7 +67,9 @@ class Metric:
     CONVENTION_PREFIX: ClassVar[str] = ""
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {}
     POSITIONAL: ClassVar[str | None] = None
-    OF_GRADES_ALONE: ClassVar[bool] = True
+    COLUMNS: ClassVar[tuple[str, ...]] = ()
+    READS_ROWS: ClassVar[bool] = False
+    higher_is_better: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -107,8 +113,13 @@ class Metric:
         cutoff = "k" if isinstance(self, RankMetric) else None
         return (type(self), *(getattr(self, f.name) for f in fields(self) if f.name != cutoff))
 
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        """Names of the columns that the metric reads."""
+        return self.COLUMNS
+
     def check(self, queries: LabelledQueries) -> None:
-        """Raise an error if a label is outside of the metric's domain.
+        """Raise an error if a column is missing, or a label is outside of the metric's domain.
 
         Parameters
         ----------
@@ -118,13 +129,41 @@ class Metric:
         Raises
         ------
         LtrValueError
-            If a label is outside the metric's domain; the base class accepts all labels.
+            If there is no such column, or a label is outside the metric's domain. The base class
+            accepts all labels.
         """
+        for name in self.needed_columns:
+            if name not in queries.columns:
+                raise LtrValueError(
+                    f"{self} needs the column {name!r}, one number a row: pass columns={{{name!r}: ...}}."
+                    f"{did_you_mean(name, queries.columns)} Given: {', '.join(queries.columns) or 'none'}."
+                )
+            queries.column(name)
 
     @cached_per("family")
     def check_once(self, queries: LabelledQueries) -> None:
         """Call `check` the first time that these queries are evaluated; the cutoff does not matter."""
         self.check(queries)
+
+    @property
+    def mean_over(self) -> str:
+        """What the mean of an evaluation is over: ``"queries"``, or ``"pairs"`` of documents."""
+        return "queries"
+
+    def query_weight(self, queries: LabelledQueries) -> FloatArray | None:
+        """Return the weights of the queries in the mean, or None if it is over queries.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries,), or None
+            The number of units of each query, such as pairs, that the mean is over.
+        """
+        return None
 
     def values(self, ranking: Ranking) -> FloatArray:
         """Return one value for each query of the ranking, NaN where the metric is undefined.
@@ -273,13 +312,10 @@ class RankMetric(Metric):
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
-        sums = accumulate_ranks(np.add, self.contributions(ranking, max(depths)))
+        sums = sums_down_to(depths, self.contributions(ranking, max(depths)))
         # A user's own metric may divide by 0: 0 / 0 is undefined, and the evaluation refuses x / 0.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return [
-                sums[:, depth - 1] / self._divisor_once(ranking.block, k)
-                for k, depth in zip(cutoffs, depths, strict=True)
-            ]
+            return [total / self._divisor_once(ranking.block, k) for k, total in zip(cutoffs, sums, strict=True)]
 
     @cached_per("family")
     def _divisor_once(self, block: Block, k: int | None) -> FloatArray | float:

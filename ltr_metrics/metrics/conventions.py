@@ -13,13 +13,19 @@ import numpy as np
 
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import (
+    Average,
     ConventionName,
     Denominator,
+    Graded,
     HostOfGain,
+    Ideal,
+    NamedMaxGrade,
     NoRelevant,
+    RoundingOfIPrec,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
+    StopOfPFound,
     TiePolicy,
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -27,6 +33,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.dcg import Discount
 from ltr_metrics.metrics.gains import Gain
 from ltr_metrics.metrics.names import METRICS
+from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.shown import ColumnMetric, Judged, MeanOf, SumOf
 
 ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf, SumOf)  # metrics that go with every convention
@@ -76,18 +83,34 @@ class Convention:
         Lowest grade of a relevant document, as for `Precision`, for all metrics that ask for it.
     ndcg_gain : {"exp", "linear"}, sequence of float, or callable
         The gain of `NDCG` and `DCG`.
-    ndcg_discount : {"log2", "jarvelin"} or callable
+    ndcg_discount : {"log2", "jarvelin", "position"} or callable
         The discount of `NDCG` and `DCG`.
+    ndcg_ideal : {"cutoff", "shown", "all", "slots"}
+        The ideal ranking of `NDCG`.
     ndcg_short : {"pad", "zero"}
         The value of `NDCG` for a list shorter than the cutoff.
     map_denominator : {"min", "relevant", "cutoff", "hits"}
         The denominator of `MAP`.
     precision_short : {"pad", "cut"}
         The divisor of `Precision` for a list shorter than the cutoff.
-    err_max_grade : float
+    iprec_rounding : {"up", "nearest", "truncated"}
+        How `InterpolatedPrecision` rounds the number of relevant documents of a level.
+    err_max_grade : float or "query"
         The highest grade of the scale of `ERR`.
     err_p : {"exp", "label"}
         How `ERR` makes a probability of a label.
+    rbp_graded : {None, "max", "label"}
+        How `RBP` uses grades.
+    pfound_p_break : float
+        The probability that the user of `PFound` gives up after a document.
+    pfound_p_rel : {"label", "yandex", "exp"} or sequence of float
+        How `PFound` makes a probability of a label.
+    pfound_max_grade : float or "query"
+        The highest grade of the scale of `PFound`, with ``pfound_p_rel="exp"``; otherwise 4.
+    pairs_tied : float
+        What a pair with equal scores counts in `PairAccuracy`.
+    pairs_average : {"macro", "micro"}
+        Whether the mean of `PairAccuracy` is over queries or over pairs.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
@@ -124,11 +147,19 @@ class Convention:
     rel: float | str | None
     ndcg_gain: Gain
     ndcg_discount: Discount
+    ndcg_ideal: Ideal
     ndcg_short: ShortOfNDCG
     map_denominator: Denominator
     precision_short: ShortOfPrecision
-    err_max_grade: float
+    iprec_rounding: RoundingOfIPrec
+    err_max_grade: float | NamedMaxGrade
     err_p: StopOfERR
+    rbp_graded: Graded | None
+    pfound_p_break: float
+    pfound_p_rel: StopOfPFound | tuple[float, ...]
+    pfound_max_grade: float | NamedMaxGrade
+    pairs_tied: float
+    pairs_average: Average
     host: HostOfGain | None
 
     def __post_init__(self) -> None:
@@ -144,11 +175,13 @@ class Convention:
         for cls in METRICS:  # each class checks its parameters
             if issubclass(cls, RankMetric) and not issubclass(cls, ColumnMetric):
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
+            elif issubclass(cls, PairAccuracy):
+                cls(**self.completing(cls))
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
         """Return the parameters of a metric that this convention sets."""
         prefix = cls.CONVENTION_PREFIX or cls.NAME
-        by_field = {"k": self.cutoff, "rel": self.rel}
+        by_field = {"k": None if cls.NAME in self.uncut else self.cutoff, "rel": self.rel}
         names = [f.name for f in fields(cls)]
         by_field |= {n: getattr(self, f"{prefix}_{n}") for n in names if hasattr(self, f"{prefix}_{n}")}
         return {n: by_field[n] for n in names if n in by_field}
@@ -169,11 +202,19 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -191,11 +232,19 @@ CONVENTIONS: dict[str, Convention] = {
             rel=">0.5",
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="lightgbm",
         ),
         Convention(
@@ -210,11 +259,19 @@ CONVENTIONS: dict[str, Convention] = {
             rel="binary",
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="xgboost",
         ),
         Convention(
@@ -229,11 +286,19 @@ CONVENTIONS: dict[str, Convention] = {
             rel=">0.5",
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="cut",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="label",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -248,11 +313,19 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -262,16 +335,24 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit"}),
+            metrics=frozenset({"ndcg", "map", "precision", "recall", "f1", "mrr", "rprec", "hit", "bpref", "iprec"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="truncated",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -286,11 +367,19 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="log2",
+            ndcg_ideal="cutoff",
             ndcg_short="pad",
             map_denominator="min",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -305,28 +394,381 @@ CONVENTIONS: dict[str, Convention] = {
             rel=None,
             ndcg_gain="exp",
             ndcg_discount="jarvelin",
+            ndcg_ideal="cutoff",
             ndcg_short="zero",
             map_denominator="relevant",
             precision_short="pad",
+            iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its sort is not stable, so the order of ties is open there; we take the mean over all orders.
+            name="ranx",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset(
+                {"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit", "rbp", "bpref"}
+            ),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded="label",
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its NDCG averages ties; the order of ties in its other metrics is open. A score of 0 or less makes
+            # a document non-relevant there, except for NDCG, hit rate and R-precision; that is not reproduced.
+            name="torchmetrics",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "rprec", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="hits",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # It shuffles ties at random, and we take the mean over all orders.
+            name="tf_ranking",
+            ties="mean",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit", "bpref", "pair_accuracy"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0,
+            pairs_average="micro",
+            host=None,
+        ),
+        Convention(
+            name="ranklib",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "err"}),
+            uncut=frozenset({"map"}),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its graded NDCG has an ideal in the order of the labels as given; that is not reproduced.
+            name="spark_mllib",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "precision", "recall"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            name="vespa",
+            ties="stable",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain="linear",
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            name="kaggle",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"map"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            name="replay",
+            ties="docid",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # It leaves the order of ties open, and we take the mean over all orders.
+            name="recbole",
+            ties="mean",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="cutoff",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            name="rectools",
+            ties="stable",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "f1", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="slots",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its expected reciprocal rank has no default for the highest grade, so it is left out.
+            name="elasticsearch",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"dcg", "ndcg", "mrr", "precision", "recall"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="shown",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its scorer ERR@10 has the grades 0 to 3. Its AP is 0/0 for a query without a relevant document.
+            name="quepid",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"cg", "dcg", "ndcg", "map", "mrr", "precision", "err"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="all",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=3,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
     )
 }
 
+ALIASES: dict[str, str] = {  # systems with the convention of another, by tests or by make conformance
+    "pytrec_eval": "trec_eval",
+    "ir_measures": "trec_eval",
+    "pyterrier": "trec_eval",
+    "keras_rs": "tf_ranking",
+    "pyvespa": "vespa",
+    "ml_metrics": "kaggle",
+    "opensearch": "elasticsearch",
+}
+
 
 def convention_of(convention: ConventionName | Convention | None) -> Convention:
-    """Return the convention with this name; None is the default convention."""
+    """Return the convention with this name, or alias; None is the default convention."""
     if convention is None:
         return CONVENTIONS["default"]
     if isinstance(convention, Convention):
         return convention
     if not isinstance(convention, str):
         raise LtrTypeError(f"convention must be a name or a Convention. Got {convention!r}.")
-    if convention not in CONVENTIONS:
+    name = ALIASES.get(convention, convention)
+    if name not in CONVENTIONS:
         raise LtrValueError(
-            f"There is no convention {convention!r}.{did_you_mean(convention, CONVENTIONS)} Known: "
-            f"{', '.join(CONVENTIONS)}."
+            f"There is no convention {convention!r}.{did_you_mean(convention, (*CONVENTIONS, *ALIASES))} Known: "
+            f"{', '.join(CONVENTIONS)}; also {', '.join(ALIASES)}."
         )
-    return CONVENTIONS[convention]
+    return CONVENTIONS[name]

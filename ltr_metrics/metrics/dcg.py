@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -12,14 +12,15 @@ from ltr_metrics._engine.blocks import Block, ideal_rankings
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, with_padding_value
-from ltr_metrics._engine.words import NamedDiscount, ShortOfNDCG
+from ltr_metrics._engine.ranking import Ranking, row_sums, values_of_grades
+from ltr_metrics._engine.words import Ideal, NamedDiscount, ShortOfNDCG
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, require_parameter
 from ltr_metrics.metrics.gains import GainMetric, overflows, refuse_falling, refuse_name_in_use, refuse_overflow
 
 DISCOUNTS: tuple[NamedDiscount, ...] = get_args(NamedDiscount)
 Discount = NamedDiscount | Callable[[FloatArray], FloatArray]
+MOST_SLOTS = 1_000_000  # of ideal="slots"; each has a discount
 
 
 class CG(RankMetric):
@@ -77,9 +78,10 @@ class DCG(GainMetric, RankMetric):
         IR techniques, TOIS 2002). A sequence is a table, indexed by whole grades (LightGBM's
         ``label_gain``). A callable gets the grades as float64 and returns as many gains; it must
         have a name.
-    discount : {"log2", "jarvelin"} or callable, default "log2"
+    discount : {"log2", "jarvelin", "position"} or callable, default "log2"
         Weight of rank i. ``"log2"`` is :math:`1 / \log_2(i + 1)`.
         ``"jarvelin"`` is 1 for the first rank and :math:`1 / \log_2 i` from the second on.
+        ``"position"`` is :math:`1 / i`.
         A callable gets the ranks 1, 2, ... as float64, and returns as many weights.
 
     Raises
@@ -123,7 +125,9 @@ class DCG(GainMetric, RankMetric):
         return name + short, parameters
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(self.gains(ranking.queries), depth) * self.discounts(ranking.queries, depth)
+        by_rank = ranking.expected(self.gains(ranking.queries), depth)
+        by_rank *= self.discounts(ranking.queries, depth)
+        return by_rank
 
     @cached_per("discount")
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
@@ -151,6 +155,8 @@ class DCG(GainMetric, RankMetric):
             return np.asarray(1 / np.log2(ranks + 1))
         if self.discount == "jarvelin":
             return np.asarray(1 / np.log2(np.maximum(ranks, 2)))
+        if self.discount == "position":
+            return np.asarray(1 / ranks)
         discounts = np.asarray(self.discount(ranks.copy()), dtype=np.float64)
         if discounts.shape != ranks.shape or not (np.isfinite(discounts) & (discounts >= 0)).all():
             raise LtrValueError(
@@ -167,9 +173,9 @@ class NDCG(DCG):
 
     .. math:: NDCG@k = DCG@k / IDCG@k
 
-    where IDCG@k is the DCG@k of all the query's documents, ranked by grade. Undefined where IDCG@k
-    is 0. ``ndcg@k`` has the gain of the convention; the canonical names are ``ndcg_exp@k`` and
-    ``ndcg_lin@k``.
+    where IDCG@k is the DCG@k of all the query's documents, ranked by grade; ``ideal`` gives it
+    another length. Undefined where IDCG@k is 0, or no document of the query has a gain. ``ndcg@k``
+    has the gain of the convention; the canonical names are ``ndcg_exp@k`` and ``ndcg_lin@k``.
 
     Parameters
     ----------
@@ -178,8 +184,15 @@ class NDCG(DCG):
     gain : {"exp", "linear"}, sequence of float, or callable, default "exp"
         Gain of a grade, as for `DCG`. It must not be negative, nor fall as the grade
         rises.
-    discount : {"log2", "jarvelin"} or callable, default "log2"
+    discount : {"log2", "jarvelin", "position"} or callable, default "log2"
         Weight of a rank, as for `DCG`.
+    ideal : {"cutoff", "shown", "all", "slots"}, default "cutoff"
+        Length of the ideal ranking that IDCG@k adds up. ``"cutoff"`` is its first k documents.
+        ``"shown"`` is its first min(k, n), where n is the number of documents that were retrieved,
+        as in Elasticsearch. ``"all"`` is all documents of the query, as in Quepid's ``ndcg@10``.
+        ``"slots"`` is k documents of gain 1, whether or not the query has so many, as in RecTools.
+        It needs a cutoff, and gains of at most 1. If nothing was retrieved, the value is 0 for
+        each of them.
     short : {"pad", "zero"}, default "pad"
         Value of a list shorter than ``k``: as if padded with documents of gain 0, or 0 (LETOR's
         script).
@@ -187,7 +200,9 @@ class NDCG(DCG):
     Raises
     ------
     LtrValueError, LtrTypeError
-        As for `DCG`. On evaluation, also if a gain is negative, or falls as the grade rises.
+        As for `DCG`, and for ``ideal="slots"`` without a cutoff or with one above 1,000,000.
+        On evaluation, also if a gain is negative, or falls as the grade rises, or is above 1 with
+        ``ideal="slots"``.
 
     See Also
     --------
@@ -211,14 +226,28 @@ class NDCG(DCG):
     NAME: ClassVar[str] = "ndcg"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"ndcg_exp": {"gain": "exp"}, "ndcg_lin": {"gain": "linear"}}
 
+    ideal: Ideal = "cutoff"
     short: ShortOfNDCG = "pad"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_parameter(self, "ideal", get_args(Ideal))
         require_parameter(self, "short", get_args(ShortOfNDCG))
+        if self.ideal == "slots" and self.k is None:
+            raise LtrValueError(f"ndcg(ideal=slots) needs a cutoff. Write {replace(self, k=10)}.")
+        if self.ideal == "slots" and self.k is not None and self.k > MOST_SLOTS:
+            raise LtrValueError(f"ndcg(ideal=slots) needs a cutoff of at most {MOST_SLOTS:,}. Got {self.k:,}.")
 
     def check(self, queries: LabelledQueries) -> None:
-        refuse_falling(self, queries, self.gains(queries), "Use dcg for such a gain.")
+        gains = self.gains(queries)
+        refuse_falling(self, queries, gains, "Use dcg for such a gain.")
+        if self.ideal == "slots" and gains[-1] > 1:
+            grade = queries.grades[int(np.argmax(gains > 1))]
+            raise LtrValueError(
+                f"The gain of {self} must be at most 1, which is the gain of each slot of its ideal: it is above 1 "
+                f"for grade {grade:g}, first at {queries.first_row_of_grade(grade)}. Give gains up to 1, for example "
+                f"{replace(self, gain=(0.0, 1.0, 1.0))} for the grades 0 to 2."
+            )
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         ideal = self._ideal(block.queries, k)[block.members]
@@ -226,12 +255,17 @@ class NDCG(DCG):
             ideal = np.where((block.n_ranked < k) & ~np.isnan(ideal), np.inf, ideal)
         return ideal
 
-    @cached_per("gain", "discount")
+    @cached_per("gain", "discount", "ideal")
     def _ideal(self, queries: LabelledQueries, k: int | None) -> FloatArray:
-        """Return the ideal DCG of each query, NaN where it is 0."""
-        gains = with_padding_value(self.gains(queries))
+        """Return the ideal DCG of each query, NaN where it is 0 or no document has a gain."""
+        gains = self.gains(queries)
         ideal = np.empty(queries.n_queries)
         for members, grades in ideal_rankings(queries):
-            first = grades[:, :k]
-            ideal[members] = np.cumsum(gains[first] * self.discounts(queries, first.shape[1]), axis=1)[:, -1]
+            first = grades[:, : 1 if self.ideal == "slots" else None if self.ideal == "all" else k]
+            terms = values_of_grades(gains, first) * self.discounts(queries, first.shape[1])
+            if self.ideal == "shown":
+                terms[np.arange(first.shape[1]) >= np.maximum(queries.n_retrieved[members], 1)[:, None]] = 0.0
+            ideal[members] = row_sums(terms)
+        if self.ideal == "slots" and k is not None:
+            ideal = np.where(ideal > 0, np.cumsum(self.discounts(queries, k))[-1], 0.0)
         return np.where(ideal > 0, ideal, np.nan)

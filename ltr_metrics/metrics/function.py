@@ -1,41 +1,56 @@
-"""A function of a `Ranking` as a metric, the shortest way to your own metric."""
+"""Functions as metrics: of a `Ranking`, or of the documents of one query."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._engine.words import PartOfFunction
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, spell
+from ltr_metrics.metrics.query_function import values_of_queries
+
+PARTS: tuple[PartOfFunction, ...] = get_args(PartOfFunction)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionMetric(Metric):
-    """A metric made from a function of a `Ranking`; the function's name is the metric's name.
+    """A metric made from a function.
 
-    You rarely create one yourself: pass the function to `evaluate` or `metric`.
+    You rarely create one yourself: use `as_metric`, or pass a function of a `Ranking` to
+    `evaluate`.
 
     Parameters
     ----------
+    higher_is_better : bool, default True
+        The direction of the metric.
     function : callable
-        Gets a `Ranking`, which holds some of the queries at a time.
-        Returns one float64 for each of its queries, NaN where the metric is undefined.
-        Higher must be better, because training libraries maximise it.
+        With ``per="block"``, it gets a `Ranking`, which holds some of the queries at a time. It
+        returns one float64 for each of its queries, NaN where the metric is undefined.
+        With ``per="query"``, see `as_metric`.
         For worker processes it must be picklable, as a function in a module is.
+    name : str, optional
+        The canonical name. The default is the name of the function.
+    per : {"block", "query"}, default "block"
+        What the function gets.
+    columns : tuple of str, optional
+        Names of the columns that the function reads.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        If the function has no name, as a lambda has none.
-        On evaluation: if it does not return one number per query.
+        If there is no name, as a lambda has none, or it is not one word.
+        On evaluation: if the function does not return a number per query.
 
     See Also
     --------
+    as_metric : Make one, with a description of what the function gets.
     metric : Make a metric of a name or of a function.
     RankMetric : The base class for metrics with cutoffs and parameters.
 
@@ -53,18 +68,42 @@ class FunctionMetric(Metric):
 
     NAME: ClassVar[str] = "function"
 
-    function: Callable[[Ranking], Any]
+    function: Callable[..., Any]
+    name: str | None = None
+    higher_is_better: bool = True  # type: ignore[misc]  # a fact of the class in other metrics
+    per: PartOfFunction = "block"
+    columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not callable(self.function):
-            raise LtrTypeError(f"FunctionMetric needs a function of a Ranking. Got {self.function!r}.")
+            raise LtrTypeError(f"A metric of your own needs a function. Got {self.function!r}.")
+        require_option("per", self.per, PARTS)
+        if not isinstance(self.higher_is_better, bool):
+            raise LtrTypeError(f"higher_is_better must be True or False. Got {self.higher_is_better!r}.")
+        if self.name is not None and not (isinstance(self.name, str) and re.fullmatch(r"[A-Za-z_]\w*", self.name)):
+            raise LtrValueError(
+                "The name of a metric must be one word of letters, digits and '_', such as first_purchase. "
+                f"Got {self.name!r}."
+            )
+        self._require_names_of_columns()
         str(self)  # refuses a function without a name here, and not in the first line of a log
 
+    def _require_names_of_columns(self) -> None:
+        columns = self.columns
+        if columns is not None and not (isinstance(columns, tuple) and all(isinstance(one, str) for one in columns)):
+            raise LtrTypeError(f"columns must name columns, such as ('revenue',). Got {columns!r}.")
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        return self.columns or ()
+
     def _spelled(self) -> tuple[str, dict[str, Any]]:
-        return spell(self.function), {}
+        return self.name or spell(self.function), {}
 
     def values(self, ranking: Ranking) -> FloatArray:
+        if self.per == "query":
+            return values_of_queries(str(self), self.function, self.columns, ranking)
         returned = self.function(ranking)
         try:
             values = np.asarray(returned, dtype=np.float64)
@@ -73,6 +112,7 @@ class FunctionMetric(Metric):
         if values.shape != ranking.n_ranked.shape:
             raise LtrValueError(
                 f"The metric {self} must return one number a query of the ranking: got shape {values.shape} for "
-                f"{len(ranking.n_ranked)} queries."
+                f"{len(ranking.n_ranked)} queries. A function of one query's documents is "
+                'ltr_metrics.as_metric(function, per="query").'
             )
         return values

@@ -15,11 +15,13 @@ from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
+from ltr_metrics.metrics.bpref import Bpref
 from ltr_metrics.metrics.cascade import ERR, PFound
 from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
 from ltr_metrics.metrics.dcg import CG, DCG, NDCG
 from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.function import FunctionMetric
+from ltr_metrics.metrics.interpolated_precision import InterpolatedPrecision
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
@@ -35,6 +37,8 @@ METRICS: tuple[type[Metric], ...] = (
     Hit,
     RPrec,
     MAP,
+    InterpolatedPrecision,
+    Bpref,
     QMeasure,
     MRR,
     ERR,
@@ -167,7 +171,7 @@ def metric(name: str | Metric | Callable[[Ranking], Any]) -> Metric:
     'precision(rel=2)@5'
     """
     if isinstance(name, Metric):
-        _refuse_unusable(name)
+        refuse_unusable(name)
         return name
     if callable(name):
         return of_function(name)
@@ -180,11 +184,11 @@ def of_function(function: Callable[[Ranking], Any]) -> FunctionMetric:
     if isinstance(function, type):
         raise LtrTypeError(f"A metric must be given as an object, not as its class: write {function.__name__}(...).")
     function_metric = FunctionMetric(function=function)
-    _refuse_unusable(function_metric)
+    refuse_unusable(function_metric)
     return function_metric
 
 
-def _refuse_unusable(metric: Metric) -> None:
+def refuse_unusable(metric: Metric) -> None:
     """Refuse a user's metric that would be logged as another metric, or that is not a value."""
     try:
         hash(metric)
@@ -234,7 +238,8 @@ def _parse(name: str) -> ParsedName:
         raise LtrValueError(
             f"There is no metric {form['name']!r} (in {name!r})."
             f"{did_you_mean(form['name'], _BY_NAME)} "
-            f"Known: {', '.join(sorted(_BY_NAME))}."
+            f"Known: {', '.join(sorted(_BY_NAME))}. Pass a metric of your own as an object: "
+            f"ltr_metrics.as_metric(function, name={form['name']!r}), or on the command line with --metrics-module."
         )
     cls, fixed = _BY_NAME[form["name"]]
     parameters = _parameters(cls, form["inside"], name)

@@ -10,16 +10,15 @@ import numpy as np
 
 from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics.errors import LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric
 
 
 class MeanOverTop(RankMetric):
     """Base of the means over the first min(k, n) documents; undefined if n = 0."""
 
-    OF_GRADES_ALONE: ClassVar[bool] = False
+    READS_ROWS: ClassVar[bool] = True
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         n = block.n_ranked if k is None else np.minimum(block.n_ranked, k)
@@ -64,7 +63,6 @@ class Judged(MeanOverTop):
 class ColumnMetric(RankMetric):
     """Base of the metrics of a further column, which the option ``columns`` of `ltr_metrics.evaluate` passes."""
 
-    OF_GRADES_ALONE: ClassVar[bool] = False
     POSITIONAL: ClassVar[str | None] = "column"
 
     column: str
@@ -77,14 +75,9 @@ class ColumnMetric(RankMetric):
                 f"{self.NAME}(margin)@10. Got {self.column!r}."
             )
 
-    def check(self, queries: LabelledQueries) -> None:
-        if self.column in queries.columns:
-            queries.column(self.column)
-        else:
-            raise LtrValueError(
-                f"{self} needs the column {self.column!r}, one number a row: pass columns={{{self.column!r}: ...}}."
-                f"{did_you_mean(self.column, queries.columns)} Given: {', '.join(queries.columns) or 'none'}."
-            )
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        return (self.column,)
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
         return ranking.expected_of_rows(ranking.queries.column(self.column), depth)

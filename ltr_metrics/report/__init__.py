@@ -9,6 +9,7 @@ from ltr_metrics.report.plots import (
     LearningCurveDisplay,
     MetricOverKDisplay,
     OnlineErrorDisplay,
+    PropensitiesDisplay,
     SegmentsDisplay,
 )
 from ltr_metrics.report.summarize import Report, summarize
@@ -21,6 +22,7 @@ __all__ = [
     "LearningCurveDisplay",
     "MetricOverKDisplay",
     "OnlineErrorDisplay",
+    "PropensitiesDisplay",
     "Report",
     "SegmentsDisplay",
     "as_html",

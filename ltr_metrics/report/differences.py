@@ -10,6 +10,7 @@ import numpy as np
 from ltr_metrics.analysis.churn import churn_of
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.rank_changes import rank_changes_of
+from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.evaluate import Queries
 
 MAX_QUERIES = 10  # listed on each side
@@ -26,7 +27,8 @@ def largest_changes(comparison: Comparison) -> list[dict[str, Any]]:
 
 def _largest(comparison: Comparison, metric: str, model: str) -> dict[str, list[dict[str, Any]]]:
     difference = comparison.differences(metric, model)
-    order = np.argsort(-difference, kind="stable")[: np.count_nonzero(~np.isnan(difference))]  # NaN is last
+    gain = gain_of(difference, higher_is_better=comparison.higher_is_better(metric))
+    order = np.argsort(-gain, kind="stable")[: np.count_nonzero(~np.isnan(gain))]  # NaN is last
     base, other = (comparison.evaluations[name] for name in (comparison.baseline, model))
 
     def row(query: int) -> dict[str, Any]:
@@ -40,8 +42,8 @@ def _largest(comparison: Comparison, metric: str, model: str) -> dict[str, list[
         }
 
     return {
-        "improved": [row(query) for query in order[:MAX_QUERIES].tolist() if difference[query] > 0],
-        "worsened": [row(query) for query in order[::-1][:MAX_QUERIES].tolist() if difference[query] < 0],
+        "improved": [row(query) for query in order[:MAX_QUERIES].tolist() if gain[query] > 0],
+        "worsened": [row(query) for query in order[::-1][:MAX_QUERIES].tolist() if gain[query] < 0],
     }
 
 

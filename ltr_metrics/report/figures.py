@@ -116,15 +116,32 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
             ComparisonDisplay.from_comparison(comparison, metrics),
             f"comparison-{i}",
             f"Difference to {comparison.baseline}" + (f" in {_join_names(metrics)}" if len(groups) > 1 else ""),
-            f"A model to the right of the line is better than {comparison.baseline}. {_describe_interval(comparison)} "
+            f"{_describe_better_side(comparison, metrics[0])} {_describe_interval(comparison)} "
             "The intervals are not corrected for the number of models and metrics.",
         )
 
 
+def _describe_better_side(comparison: Comparison, metric: str) -> str:
+    side = "right" if comparison.higher_is_better(metric) else "left"
+    return f"A model to the {side} of the line is better than {comparison.baseline}."
+
+
 def _group_by_scale(comparison: Comparison) -> list[list[str]]:
-    """Group the metrics by the largest absolute value of their intervals."""
-    largest: dict[str, float] = dict.fromkeys(comparison.metrics, 0.0)
-    for row in comparison.rows:
+    """Group the metrics by direction, and by the largest absolute value of their intervals."""
+    order = comparison.metrics.index
+    groups = [
+        group
+        for direction in (True, False)
+        for group in _group_metrics(
+            [m for m in comparison.metrics if comparison.higher_is_better(m) == direction], comparison
+        )
+    ]
+    return sorted((sorted(group, key=order) for group in groups), key=lambda group: order(group[0]))
+
+
+def _group_metrics(metrics: Sequence[str], comparison: Comparison) -> list[list[str]]:
+    largest: dict[str, float] = dict.fromkeys(metrics, 0.0)
+    for row in (row for row in comparison.rows if row.metric in largest):
         values = [abs(v) for v in (row.difference, row.ci_low, row.ci_high) if not np.isnan(v)]
         largest[row.metric] = max([largest[row.metric], *values])
     groups: list[list[str]] = []
@@ -133,8 +150,7 @@ def _group_by_scale(comparison: Comparison) -> list[list[str]]:
         if largest[metric] > SCALE_RATIO * smallest or not groups:
             groups.append([])
         groups[-1].append(metric)
-    order = comparison.metrics.index
-    return sorted((sorted(group, key=order) for group in groups), key=lambda group: order(group[0]))
+    return groups
 
 
 def _cutoff_figures(report: Report) -> Iterator[Figure]:
@@ -195,7 +211,7 @@ def _segment_figures(report: Report) -> Iterator[Figure]:
             display,
             "segments-2",
             f"Difference to {comparison.baseline} in {metric} by segment",
-            f"A model to the right of the line is better than {comparison.baseline}. {_describe_interval(comparison)} "
+            f"{_describe_better_side(comparison, metric)} {_describe_interval(comparison)} "
             "The intervals are not corrected for the number of segments: some of many miss the true value by chance."
             f"{left_out}",
         )

@@ -28,6 +28,8 @@ MAX_SEGMENTS = 100  # of one segmentation
 MAX_SHADE = 32  # percent of the colour, for preferences that are at least FULL_SHADE from one half
 FULL_SHADE = 0.15
 READINGS = {"higher": "▲", "lower": "▼", "unclear": "○"}  # distinguished by shape and word, not only by colour
+WORDS = {"higher": "higher", "lower": "lower", "unclear": "unclear"}
+WORDS_OF_GAINS = WORDS | {"higher": "better", "lower": "worse"}  # if the metrics have different directions
 
 
 def as_html(report: Report) -> str:
@@ -77,6 +79,7 @@ def as_html(report: Report) -> str:
         figures=[(figure, _trusted(figure.svg)) for figure in figures_of(report)],
         verdicts=_verdicts(comparison) if comparison else [],
         groups=_group_by_metric(comparison["rows"]) if comparison else [],
+        words=WORDS_OF_GAINS if summary.get("lower_is_better") else WORDS,
         spreads=_spreads(summary["models"]),
         preferences=_preferences(summary["online"]) if summary.get("online") else [],
         segmentations=_segmentations(summary),
@@ -167,12 +170,16 @@ class Axis:
 
 
 def _reading(row: dict[str, Any], comparison: dict[str, Any]) -> str | None:
-    """Return the verdict on a row after correction, or None if it could not be tested."""
+    """Return the verdict on a row after correction, or None if it could not be tested.
+
+    For a metric of which lower is better, a lower mean reads as "higher", which is displayed as
+    "better".
+    """
     if row["p_adjusted"] is None or row["difference"] is None:
         return None
     if row["p_adjusted"] > round(1 - comparison["settings"]["confidence"], 12):
         return "unclear"
-    return "higher" if row["difference"] > 0 else "lower"
+    return "higher" if (row["difference"] > 0) == row["higher_is_better"] else "lower"
 
 
 def _verdicts(comparison: dict[str, Any]) -> list[dict[str, Any]]:

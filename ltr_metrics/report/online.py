@@ -72,7 +72,7 @@ class Simulation:
         options["random_state"] = seed_from(options["random_state"])
         return cls(simulate(first, scores, **options), options)
 
-    def to_dict(self, metric: str, mean: dict[str, float | None]) -> dict[str, Any]:
+    def to_dict(self, metric: str, mean: dict[str, float | None], *, higher_is_better: bool = True) -> dict[str, Any]:
         """Return the section of the summary, with the means of a metric and their agreement with the outcome."""
         users, options = self.options["clicks"], self.options
         return self.outcome.to_dict() | {
@@ -87,19 +87,23 @@ class Simulation:
             "method_options": {name: plain_id(value) for name, value in (options["method_options"] or {}).items()},
             "ties_of_scores": options["ties"],
             "seed": options["random_state"],
-            "offline": {"metric": metric, "mean": mean} | self._agreement(mean),
+            "offline": {"metric": metric, "mean": mean} | self._agreement(mean, 1 if higher_is_better else -1),
         }
 
-    def _agreement(self, mean: dict[str, float | None]) -> dict[str, Any]:
-        """Return, for each pair, the difference in the mean and whether it has the same sign as the clicks' verdict."""
+    def _agreement(self, mean: dict[str, float | None], sign: int) -> dict[str, Any]:
+        """Return, for each pair, the difference in the mean, and whether it agrees with the clicks' verdict.
+
+        ``sign`` is that of a better mean: 1 or -1.
+        """
         wins, agreement, differences = self.outcome.wins, [], []
         values = np.array([mean[model] for model in self.outcome.models], dtype=np.float64)  # NaN if undefined
         for i, j in zip(*np.triu_indices(len(values), 1), strict=True):
             difference = float(difference_of(values[i], values[j]))
-            distance = abs(np.sign(wins[i, j] - wins[j, i]) - np.sign(difference))
+            distance = abs(np.sign(wins[i, j] - wins[j, i]) - sign * np.sign(difference))
             agreement.append(None if np.isnan(distance) else (AGREE, ONE_TIED, DISAGREE)[int(distance)])
             differences.append(None if np.isnan(difference) else difference)
-        error = None if None in agreement else self.outcome.error(truth=dict(mean))  # type: ignore[arg-type]
+        truth = {model: sign * value for model, value in mean.items() if value is not None}
+        error = None if None in agreement else self.outcome.error(truth=truth)
         return {"differences": differences, "agreement": agreement, "error": error}
 
 

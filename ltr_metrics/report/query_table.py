@@ -23,8 +23,8 @@ def query_table(report: Report) -> dict[str, Any]:
 
     The columns are qid, documents, relevant, weight, segments, then each metric of each model. A column
     has a ``name``, the ``metric`` that it belongs to or None, and a ``kind``. A "text" column has
-    ``labels`` and a ``code`` per row. A "count", "number" or "difference" column has ``values``.
-    Missing values are None.
+    ``labels`` and a ``code`` per row. A "count", "number" or "difference" column has ``values``, and
+    a "difference" the direction ``higher_is_better``. Missing values are None.
     """
     comparison = report.comparison
     evaluations = report.evaluations if comparison is None else comparison.evaluations
@@ -42,10 +42,12 @@ def query_table(report: Report) -> dict[str, Any]:
             if metric in result.per_query
         ]
         if comparison is not None:
+            direction = {"higher_is_better": comparison.higher_is_better(metric)}
             values += [
                 _number_column(
                     f"{model} \N{MINUS SIGN} {comparison.baseline}", "difference", comparison.differences(metric, model)
                 )
+                | direction
                 for model in comparison.models
             ]
         columns += [column | {"metric": metric} for column in values]

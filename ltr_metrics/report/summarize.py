@@ -177,6 +177,7 @@ def summarize(
         "options": _options_section(request.policy, is_weighted=first.weight is not None),
         "origins": dict(origins or {}),
         "models": _models_section(evaluations, estimates),
+        "lower_is_better": sorted(request.lower_is_better),
         "intervals": None if intervals_of_means is None else next(iter(estimates.values())).settings_to_dict(),
         "segments": [
             {"model": name} | part for name, result in evaluations.items() for part in result.segments_to_dicts()
@@ -276,8 +277,10 @@ def _distribution(values: AnyArray, mean: float) -> dict[str, Any]:
 
 
 def _online_section(simulation: Simulation, evaluations: dict[str, Evaluation]) -> dict[str, Any]:
-    metric = next(iter(next(iter(evaluations.values())).mean))
-    return simulation.to_dict(metric, {name: none_if_nan(result.mean[metric]) for name, result in evaluations.items()})
+    first = next(iter(evaluations.values()))
+    metric = next(iter(first.mean))
+    means = {name: none_if_nan(result.mean[metric]) for name, result in evaluations.items()}
+    return simulation.to_dict(metric, means, higher_is_better=metric not in first.lower_is_better)
 
 
 def _full_sections(

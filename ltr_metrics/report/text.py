@@ -271,6 +271,8 @@ def _means_table(summary: dict[str, Any]) -> Table:
     header = ["metric", "model", "weighted mean" if is_weighted else "mean", *columns, "queries", "left out"]
     unweighted = ", without weights" if is_weighted else ""
     note = f"q5 ... q95: quantiles over queries{unweighted}. left out: queries for which the metric is undefined."
+    if summary["lower_is_better"]:
+        note += f" Lower is better for {', '.join(summary['lower_is_better'])}."
     if settings is not None:
         note = f"{describe_intervals(settings)}\n{note}"
     return Table("", header, rows, note)

@@ -7,20 +7,21 @@ from typing import Any
 
 import lightgbm
 
-from ltr_metrics._hosts.host_metrics import HIGHER_IS_BETTER, HostMetrics
+from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.lightgbm import triples
 from ltr_metrics.sklearn.training import Training
 
 
 def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:
     """Train on the rest, stop by the held-out queries, and return the best number of rounds."""
-    queries = Queries(held_out.rows["y"], qid=held_out.qid, sample_weight=held_out.rows.get("sample_weight"))
+    weights = held_out.rows.get("sample_weight")
+    queries = Queries(held_out.rows["y"], qid=held_out.qid, sample_weight=weights, columns=held_out.columns)
 
     # It uses the queries above, because LightGBM passes no queries for a regressor. It is a
     # function, because LightGBM copies other callables.
     def evaluate_held_out(y_true: Any, y_pred: Any) -> list[tuple[str, float, bool]]:
-        mean = metrics.evaluate_round(metrics.plan(), queries, y_pred, y_true)
-        return [(name, value, HIGHER_IS_BETTER) for name, value in mean.items()]
+        return triples(metrics.plan(), metrics.evaluate_round(metrics.plan(), queries, y_pred, y_true))
 
     estimator.set_params(metric="None")  # LightGBM's own metrics would come first, and the first one decides
     stopping = lightgbm.early_stopping(rounds, first_metric_only=True, verbose=False)

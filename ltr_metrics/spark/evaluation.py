@@ -31,7 +31,6 @@ from ltr_metrics.evaluation.parts import Totals, concat_evaluations
 from ltr_metrics.evaluation.result import Evaluation, take_queries
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
-from ltr_metrics.metrics.shown import ColumnMetric
 from ltr_metrics.spark import columns
 from ltr_metrics.spark.partition import BY, COLUMN, DOCID, LABEL, QID, SCHEMA, SCORE, WEIGHT, Task, evaluated
 
@@ -130,7 +129,7 @@ def evaluate(
     refuse_input_order(request, docid)
     columns.refuse_other_frames(frame)
     by = (by,) if isinstance(by, str) else tuple(by)
-    further = tuple(dict.fromkeys(metric.column for metric in request.metrics if isinstance(metric, ColumnMetric)))
+    further = request.needed_columns
     names = {QID: qid, LABEL: label, SCORE: score, DOCID: docid, WEIGHT: weight}
     names |= {BY.format(name): name for name in by} | {COLUMN.format(name): name for name in further}
     task = Task(request, {r: n for r, n in names.items() if n is not None}, by, further, ROWS_AT_ONCE)

@@ -43,7 +43,7 @@ class QueryEvaluator(
 ):
     """Evaluate one metric per query, for ``CrossValidator`` and `TrainValidationSplitByQuery`.
 
-    The value is the mean over queries, and higher is better.
+    The value is the mean over queries. Spark learns whether higher or lower is better.
 
     Folds must keep queries whole: add a column of folds with `with_folds`, and pass its name as
     ``CrossValidator(foldCol=...)``. Spark's ``TrainValidationSplit``, and ``CrossValidator``
@@ -156,7 +156,7 @@ class QueryEvaluator(
         return value
 
     def isLargerBetter(self) -> bool:  # noqa: N802
-        return True
+        return all(metric.higher_is_better for metric in resolve(**self._options()).metrics)
 
 
 def _refuse_rows_split_at_random(dataset: DataFrame) -> None:

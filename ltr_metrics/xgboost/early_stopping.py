@@ -10,7 +10,7 @@ import xgboost
 from ltr_metrics._engine.checks import require_count
 from ltr_metrics._engine.words import ConventionName
 from ltr_metrics._hosts.host_call import find_host_call
-from ltr_metrics._hosts.host_metrics import HIGHER_IS_BETTER, HostMetrics, Plan
+from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
 from ltr_metrics._hosts.log_names import refuse_names_in_use
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, is_number
@@ -29,7 +29,7 @@ def early_stopping(
     save_best: bool = False,
     convention: ConventionName | Convention | None = None,
 ) -> EarlyStopping:
-    """Return a callback that stops when a metric has not risen for some rounds.
+    """Return a callback that stops when a metric has not become better for some rounds.
 
     The metric is one that `custom_metric` or `Monitor` logs.
 
@@ -107,7 +107,8 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
             raise LtrValueError(f"min_delta must be a number, 0 or more. Got {options['min_delta']!r}.")
         if not isinstance(options["data_name"], (str, type(None))):
             raise LtrTypeError(f"data_name must be the name of a data set. Got {options['data_name']!r}.")
-        super().__init__(rounds=int(rounds), metric_name=names[0], maximize=HIGHER_IS_BETTER, **options)
+        maximize = self._watched.request.metrics[0].higher_is_better
+        super().__init__(rounds=int(rounds), metric_name=names[0], maximize=maximize, **options)
         self._data_name = self.data
         self._rounds_seen = 0
 

@@ -220,6 +220,11 @@ def _reference_of_results(
     names = list(dict.fromkeys(name_in(first, key) for key in keys))
     rows = GroupedRows.of_queries(first.qid)
     if data.get("query_weight") is not None:
+        if first.policy.mean_over != "queries":
+            raise LtrValueError(
+                f"query_weight cannot be used with results whose means are over {first.policy.mean_over}: it would "
+                "replace their weights. Leave it out, or pass scores."
+            )
         first = replace(first, weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
         first = replace(first, segments=segmentations(rows, data["by"]))
@@ -236,6 +241,8 @@ def _in_order(who: str, run: Evaluation, reference: Evaluation, names: list[str]
         _require_same(who, "ties", run.policy.ties, reference.policy.ties, f"in {name}")
         no_relevant, expected = (result.policy.no_relevant_for(name) for result in (run, reference))
         _require_same(who, "no_relevant", no_relevant, expected, f"in {name}")
+        direction, expected_direction = (name not in result.lower_is_better for result in (run, reference))
+        _require_same(who, "higher_is_better", direction, expected_direction, f"in {name}")
     if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
         run = take_queries(run, _positions(who, run, reference))
     _refuse_other_data(who, run, reference)

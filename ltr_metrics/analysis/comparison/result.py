@@ -26,7 +26,7 @@ from ltr_metrics.analysis.inference import (
     p_values,
 )
 from ltr_metrics.errors import LtrKeyError, did_you_mean
-from ltr_metrics.evaluation.change import Change, change_of
+from ltr_metrics.evaluation.change import Change, change_of, gain_of
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation, query_positions, take_queries
 from ltr_metrics.evaluation.segments import Segments, iter_segments, split_by_segment
@@ -76,7 +76,7 @@ class Difference:
     effect_size : float
         The difference divided by the standard deviation of the queries' differences.
     wins, ties, losses : int
-        Number of queries that gain, stay and lose.
+        Number of queries that gain, stay and lose. A query gains if its value becomes better.
     mde : float
         Minimum detectable effect at the power of the settings. A non-significant result does not
         rule out smaller differences.
@@ -88,6 +88,8 @@ class Difference:
         Number of clusters that these queries belong to; None without clusters.
     plain : Difference or None
         The same without weights; None if there are no weights.
+    higher_is_better : bool
+        The direction of the metric. If it is False, a negative difference is an improvement.
 
     See Also
     --------
@@ -128,6 +130,7 @@ class Difference:
     n_effective: float
     n_clusters: int | None = None
     plain: Difference | None = None
+    higher_is_better: bool = True
 
     @property
     def sample_size(self) -> str:
@@ -195,6 +198,8 @@ class Comparison(Printed):
     >>> comparison = ltr.compare(scores, y, qid=qid, metrics=["ndcg@10", "map"], by=market)
     >>> comparison.baseline, comparison.models, comparison.metrics, comparison.n_queries
     ('base', ['new'], ['ndcg_exp@10', 'map'], 60)
+    >>> comparison.higher_is_better("map")
+    True
     >>> row = comparison["map"]
     >>> row == comparison.rows[1], row.difference > 0, row.p_value < 0.05
     (True, True, True)
@@ -275,7 +280,7 @@ class Comparison(Printed):
         Returns
         -------
         ndarray of float64 of shape (n_queries,)
-            Positive where the model is better, for a metric of which higher is better.
+            Positive where the model is better; negative, if lower is better for the metric.
 
         Raises
         ------
@@ -299,15 +304,37 @@ class Comparison(Printed):
         Returns
         -------
         Change
-            ``improved``, ``worsened`` and ``unchanged`` are query ids. ``difference`` is model -
-            baseline, of shape (n_queries,), NaN where one has no value.
+            ``improved`` (the value has become better), ``worsened`` and ``unchanged`` are query
+            ids. ``difference`` is model - baseline, of shape (n_queries,), NaN where one has no
+            value.
 
         Raises
         ------
         LtrKeyError
             If the metric was not compared, or there is no such model.
         """
-        return change_of(self.differences(metric, model), self.qid)
+        higher_is_better = self.higher_is_better(metric)
+        return change_of(self.differences(metric, model), self.qid, higher_is_better=higher_is_better)
+
+    def higher_is_better(self, metric: str | Metric) -> bool:
+        """Return the direction of a metric.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            One metric, by name or as an object.
+
+        Returns
+        -------
+        bool
+            False for a metric of which lower is better.
+
+        Raises
+        ------
+        LtrKeyError
+            If the metric was not compared.
+        """
+        return self._metric(metric) not in self._base.lower_is_better
 
     @cached_property
     def by(self) -> Segments:
@@ -487,6 +514,8 @@ def _differences(
     for i, (metric, model) in enumerate(keys):
         column = columns[:, i]
         both = ~np.isnan(column)
+        higher_is_better = comparison.higher_is_better(metric)
+        gain = gain_of(column, higher_is_better=higher_is_better)
         means: dict[str, Any] = {
             field: mean(np.where(both, comparison.evaluations[name].per_query[metric], np.nan), weight)
             for field, name in (("mean", model), ("baseline_mean", comparison.baseline))
@@ -498,11 +527,12 @@ def _differences(
                 baseline=comparison.baseline,
                 **means,
                 difference=mean(column, weight),
-                wins=int((column > 0).sum()),
+                wins=int((gain > 0).sum()),
                 ties=int((column == 0).sum()),
-                losses=int((column < 0).sum()),
+                losses=int((gain < 0).sum()),
                 n_queries=int(both.sum()),
                 n_undefined=int((~both).sum()),
+                higher_is_better=higher_is_better,
                 **{name: values[i].item() for name, values in inferred.items()},
             )
         )

@@ -69,7 +69,7 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def foot(comparison: dict[str, Any]) -> str:
     """Return the settings of a comparison and the meaning of its columns, in a few sentences."""
-    lines = [_settings(comparison)]
+    lines = [_settings(comparison), *filter(None, [lower_is_better(comparison["rows"])])]
     if any(comparison["n_left_out"].values()):
         counts = ", ".join(f"{n:,} of {one_line(model)}" for model, n in comparison["n_left_out"].items())
         lines.append(f"Queries that not all models have are left out: {counts}.")
@@ -101,6 +101,12 @@ def _settings(comparison: dict[str, Any]) -> str:
         f"+/=/-: queries that gain, stay, lose. mde: minimum detectable effect at {100 * settings['power']:g}% power; "
         "a non-significant result does not rule out smaller differences."
     )
+
+
+def lower_is_better(rows: list[dict[str, Any]]) -> str:
+    """Return a sentence that names the metrics of which lower is better; empty if there is none."""
+    names = dict.fromkeys(row["metric"] for row in rows if not row["higher_is_better"])
+    return f"Lower is better for {', '.join(names)}." if names else ""
 
 
 def _without_weights(comparison: dict[str, Any]) -> list[str]:

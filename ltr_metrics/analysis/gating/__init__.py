@@ -24,6 +24,10 @@ def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bo
     rule fails. ``<`` requires the whole interval below the number, for a metric where less is
     better, such as the mean of a price.
 
+    For a metric of which lower is better (``higher_is_better=False``), a rule must set an upper
+    limit: ``"first_purchase < 0.1"``, ``"first_purchase < 2%"``, ``"mean(first_purchase) < 3"`` or
+    ``"share(first_purchase > 1) < 5%"``. A rule that a worse model would pass is an error.
+
     ``"ndcg@10 > -1%"`` has the margin in units of the baseline's mean, which is uncertain as well.
     ``"mean(ndcg@10) > 0.6"`` passes only if the whole interval of the model's own mean, over the
     compared queries, lies above 0.6.
@@ -60,7 +64,7 @@ def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bo
     ------
     LtrValueError, LtrKeyError, LtrTypeError
         If a rule cannot be read, its metric was not evaluated, there is no such model, or there are
-        no segments.
+        no segments. Also if lower is better for the metric, and a worse model would pass the rule.
 
     See Also
     --------
@@ -80,6 +84,9 @@ def gate(comparison: Comparison, rules: str | Iterable[str], *, each_segment: bo
     """
     parsed = read_rules(rules, comparison.models)
     metrics = {rule: _metric(rule, comparison) for rule in parsed}
+    for rule, metric in metrics.items():
+        if not comparison.higher_is_better(metric):
+            _require_upper_limit(rule)
     parts: list[tuple[str | None, Comparison]] = [(None, comparison)]
     if each_segment:
         parts += _segments(comparison)
@@ -98,6 +105,16 @@ def _segments(comparison: Comparison) -> list[tuple[str | None, Comparison]]:
     if not segments:
         raise LtrValueError("each_segment needs segments, and the comparison has none: compare with by=.")
     return [(segment_title(name, label), part) for name, label, part in segments]
+
+
+def _require_upper_limit(rule: Rule) -> None:
+    """Refuse a rule that rewards high values of a metric of which lower is better."""
+    if rule.asks_for_more:
+        raise LtrValueError(
+            f"A worse model would pass the rule {rule.text!r}: for {rule.metric} lower is better. Set an upper limit, "
+            f"such as '{rule.metric} < 0.1', '{rule.metric} < 2%', 'mean({rule.metric}) < 3' or "
+            f"'share({rule.metric} > 1) < 5%'."
+        )
 
 
 def _metric(rule: Rule, comparison: Comparison) -> str:

@@ -61,6 +61,12 @@ class Rule:
     share_of: Limit | None = None  # limits the share of queries with such a difference; None: limits the difference
     of_mean: bool = False  # limits the model's own mean instead of the difference
 
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether higher values of the metric are more likely to pass."""
+        is_floor = self.limit.sign.startswith(">")
+        return is_floor if self.share_of is None else is_floor == self.share_of.sign.startswith(">")
+
 
 def read_rules(rules: str | Iterable[str], models: Sequence[str]) -> list[Rule]:
     """Read rules for some of these models. Their metrics are not checked here.

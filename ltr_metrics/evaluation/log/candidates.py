@@ -39,8 +39,9 @@ class Candidate(Printed):
     all_parameters : dict
         All parameters, as plain values.
     folds : ndarray of float64
-        Mean of each fold, as the scorer returned it, in the order of `Score.fold`. NaN if the
-        candidate was not scored, as after a fit that failed.
+        Mean of each fold, in the order of `Score.fold`. NaN if the candidate was not scored, as
+        after a fit that failed. For a metric of which lower is better, the scorer returned minus
+        this number.
     qid : list
         All queries of all folds, sorted by id. They are the same for all candidates, so the values
         of two candidates are paired.
@@ -115,7 +116,8 @@ def candidates_of(
     candidates = [_candidate(own, metric, names, folds, position) for own in by_number.values()]
     if params is not None:
         return [candidates[i] for i in match_candidates(params, [(c.all_parameters, c.parameters) for c in candidates])]
-    return sorted(candidates, key=lambda c: (np.isnan(c.mean_over_folds), -c.mean_over_folds, c.number))
+    sign = 1 if candidates[0].metric in chosen[0].evaluation.lower_is_better else -1
+    return sorted(candidates, key=lambda c: (np.isnan(c.mean_over_folds), sign * c.mean_over_folds, c.number))
 
 
 def _fold_of(score: Score) -> tuple[int, int]:

@@ -94,6 +94,7 @@ def _to_arrays(record: Record) -> dict[str, Any]:
         "metrics": list(evaluation.per_query),
         "asked": evaluation.per_query.asked,
         "policy": asdict(evaluation.policy),
+        "lower_is_better": sorted(evaluation.lower_is_better),
         "qid": evaluation.plain_qid if has_objects else None,  # objects would need a pickle
     }
     arrays = {
@@ -132,5 +133,6 @@ def _from_arrays(arrays: dict[str, AnyArray]) -> Record:
         n_relevant=arrays["n_relevant"],
         weight=arrays.get("weight"),
         policy=Policy(**header["policy"]),
+        lower_is_better=frozenset(header.get("lower_is_better", ())),
     )
     return Record(header["parameters"], Split(*(header[name] for name in Split._fields)), evaluation)

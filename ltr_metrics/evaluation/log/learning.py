@@ -16,6 +16,7 @@ from ltr_metrics._engine.plain import none_if_nan, plain_ids
 from ltr_metrics._engine.printed import Printed
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.errors import one_line
+from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.log.rounds import best_round
 from ltr_metrics.evaluation.means import counting, t_quantile
 
@@ -41,7 +42,7 @@ class LearningCurve(Printed):
     n_queries : int
         Number of queries in the best round's mean.
     best : int
-        The round with the highest mean, from 0, the earliest of equal ones.
+        The round with the best mean, from 0, the earliest of equal ones.
     plateau : ndarray of int
         Rounds whose mean does not differ significantly from the best, paired by query: see
         `BestRound`.
@@ -51,9 +52,11 @@ class LearningCurve(Printed):
     overfit : ndarray
         Ids of the queries with a lasting loss after the best round, the largest loss first.
     loss : ndarray of float64
-        Loss of each of these queries.
+        Loss of each of these queries, a positive number.
     n_lasting_gains : int
         Number of queries with a lasting gain after the best round.
+    higher_is_better : bool
+        The direction of the metric.
     """
 
     metric: str
@@ -69,6 +72,7 @@ class LearningCurve(Printed):
     overfit: AnyArray = field(default_factory=lambda: np.empty(0, dtype=object))
     loss: FloatArray = field(default_factory=lambda: np.empty(0))
     n_lasting_gains: int = 0
+    higher_is_better: bool = True
 
     @property
     def n_rounds(self) -> int:
@@ -91,6 +95,7 @@ class LearningCurve(Printed):
                 for qid, loss in zip(plain_ids(self.overfit), self.loss.tolist(), strict=True)
             ],
             "n_lasting_gains": self.n_lasting_gains,
+            "higher_is_better": self.higher_is_better,
         }
 
     @classmethod
@@ -106,6 +111,7 @@ class LearningCurve(Printed):
             high=high,
             plateau=np.array(content["plateau"], dtype=np.intp),
             rounds=np.array(content["rounds"], dtype=np.intp),
+            higher_is_better=content.get("higher_is_better", True),
             overfit=np.array([query["qid"] for query in content["overfit"]], dtype=object),
             loss=np.array([query["loss"] for query in content["overfit"]], dtype=np.float64),
         )
@@ -129,7 +135,8 @@ class LearningCurve(Printed):
         )
         if len(self.overfit):
             largest = zip(plain_ids(self.overfit[:MAX_NAMED]), self.loss, strict=False)
-            lines[-1] += ", largest losses: " + ", ".join(f"{qid!r} (-{loss:.4f})" for qid, loss in largest)
+            sign = "-" if self.higher_is_better else "+"
+            lines[-1] += ", largest losses: " + ", ".join(f"{qid!r} ({sign}{loss:.4f})" for qid, loss in largest)
         return ["\n".join(lines)]
 
 
@@ -142,16 +149,18 @@ def learning_curve(
     data: str,
     confidence: float,
     rounds: IntArray | None = None,
+    higher_is_better: bool = True,
 ) -> LearningCurve:
     """Return the mean and interval of each round, the best round, and the overfit queries.
 
     ``rounds`` are the rounds of the rows of ``values``, by default all of them.
     """
-    chosen = best_round(values, weight, metric=metric, rule="max", confidence=confidence, rounds=rounds)
+    options: dict[str, Any] = {"metric": metric, "confidence": confidence, "higher_is_better": higher_is_better}
+    chosen = best_round(values, weight, rule="max", rounds=rounds, **options)
     n_queries = [int(counting(of_round, weight).sum()) for of_round in values]
     half = chosen.standard_error * [t_quantile(n, confidence) for n in n_queries]
     counts = counting(values[chosen.best], weight)
-    loss = np.where(counts, lasting_losses(values, chosen.best), 0.0)
+    loss = np.where(counts, lasting_losses(gain_of(values, higher_is_better=higher_is_better), chosen.best), 0.0)
     by_loss = np.argsort(-loss, kind="stable")
     overfit = by_loss[loss[by_loss] > 0]
     return LearningCurve(
@@ -168,11 +177,14 @@ def learning_curve(
         overfit=qid[overfit],
         loss=loss[overfit],
         n_lasting_gains=int((loss < 0).sum()),
+        higher_is_better=higher_is_better,
     )
 
 
 def lasting_losses(values: FloatArray, best: int) -> FloatArray:
     """Return the lasting loss of each query after a round; a gain is negative, and 0 is neither.
+
+    Higher values are better here.
 
     A query's value varies from round to round, so that one round means little. We look at the later
     half of the rounds after the best one. A loss is lasting if all of them are below the query's

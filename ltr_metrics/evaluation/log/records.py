@@ -88,7 +88,8 @@ def _merge(folder: Path, one: Record, other: Record) -> Record:
         )
     policy = replace(a.policy, no_relevant_of={**a.policy.no_relevant_of, **b.policy.no_relevant_of})
     values, asked = {**a.per_query, **b.per_query}, a.per_query.asked | b.per_query.asked
-    fields = {name: getattr(a, name) for name in ("qid", "n_documents", "n_relevant", "weight")}
+    fields: dict[str, Any] = {name: getattr(a, name) for name in ("qid", "n_documents", "n_relevant", "weight")}
+    fields["lower_is_better"] = a.lower_is_better | b.lower_is_better
     return replace(one, evaluation=Evaluation.of(values, asked, policy=policy, **fields))
 
 

@@ -23,12 +23,12 @@ from ltr_metrics.evaluation.means import counting, mean, standard_error
 RULES: tuple[RuleOfBestRound, ...] = get_args(RuleOfBestRound)
 
 
-def change(values: FloatArray, qid: AnyArray, before: int, after: int) -> Change:
+def change(values: FloatArray, qid: AnyArray, before: int, after: int, *, higher_is_better: bool) -> Change:
     """Return which queries improved and which got worse between two rounds."""
     for round_ in (before, after):
         if not isinstance(round_, (int, np.integer)) or not -len(values) <= round_ < len(values):
             raise LtrValueError(f"There are {len(values)} rounds in the log, counted from 0; got round {round_!r}.")
-    return change_of(values[after] - values[before], qid)
+    return change_of(values[after] - values[before], qid, higher_is_better=higher_is_better)
 
 
 def segment_curves(values: FloatArray, weight: FloatArray | None, by: Any) -> dict[Hashable, FloatArray]:
@@ -62,7 +62,7 @@ class BestRound(Printed):
     rule : str
         The rule that chose it.
     best : int
-        The round with the highest mean, the earliest of equal ones, as hosts choose it.
+        The round with the best mean, the earliest of equal ones, as hosts choose it.
     curve : ndarray of float64
         Mean of each round, as the host received it.
     standard_error : ndarray of float64
@@ -76,6 +76,8 @@ class BestRound(Printed):
         The round of the training, from 0, of each entry of ``curve``. They are 0, 1, 2, ... unless
         the log has only some rounds, as after ``ltr_metrics.learning_curve(every=10)``. ``round``,
         ``best`` and ``plateau`` are positions in ``curve``.
+    higher_is_better : bool
+        The direction of the metric.
     """
 
     metric: str
@@ -87,6 +89,7 @@ class BestRound(Printed):
     plateau: IntArray
     confidence: float
     rounds: IntArray
+    higher_is_better: bool = True
 
     @property
     def n_rounds(self) -> int:
@@ -110,6 +113,7 @@ class BestRound(Printed):
             "plateau": self.plateau.tolist(),
             "confidence": self.confidence,
             "rounds": self.rounds.tolist(),
+            "higher_is_better": self.higher_is_better,
         }
 
     def printed_parts(self) -> list[str]:
@@ -140,6 +144,7 @@ def best_round(
     rule: RuleOfBestRound,
     confidence: float,
     rounds: IntArray | None = None,
+    higher_is_better: bool = True,
 ) -> BestRound:
     """Choose a round, and find those whose mean does not differ significantly from the best one.
 
@@ -150,12 +155,14 @@ def best_round(
     _refuse_too_few(values, weight, metric)
     means = curve(values, weight)
     errors = np.array([standard_error(of_round, weight) for of_round in values])
-    best = int(means.argmax())
-    chosen = best if rule == "max" else int((means >= means[best] - errors[best]).argmax())
+    goodness = means if higher_is_better else -means
+    best = int(goodness.argmax())
+    chosen = best if rule == "max" else int((goodness >= goodness[best] - errors[best]).argmax())
     z = -NormalDist().inv_cdf((1 - confidence) / 2)
     same = [not _differs(of_round - values[best], weight, z) for of_round in values]
     rounds = np.arange(len(values)) if rounds is None else rounds
-    return BestRound(metric, chosen, rule, best, means, errors, np.flatnonzero(same), confidence, rounds)
+    plateau = np.flatnonzero(same)
+    return BestRound(metric, chosen, rule, best, means, errors, plateau, confidence, rounds, higher_is_better)
 
 
 def _differs(difference: FloatArray, weight: FloatArray | None, z: float) -> bool:

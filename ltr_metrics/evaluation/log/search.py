@@ -93,8 +93,8 @@ class SearchLog:
         part : {"test", "train"} or None, default "test"
             Part of the splits; None for scores whose part the scorer could not know.
         params : sequence of dict, optional
-            ``search.cv_results_["params"]``: return the candidates in this order. Default: the
-            highest mean over folds first.
+            ``search.cv_results_["params"]``: return the candidates in this order. Default: the best
+            mean over folds first.
 
         Returns
         -------

@@ -39,6 +39,7 @@ class Curves:
     source: dict[str, Request] = field(default_factory=dict)
     rounds: dict[str, list[FloatArray]] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)  # of the recorded rounds, if they are not 0, 1, 2, ...
+    lower_is_better: frozenset[str] = frozenset()
 
     def numbers_of_rounds(self, n: int) -> IntArray:
         """Return the round of the training, from 0, of each of ``n`` rows of values."""
@@ -158,7 +159,9 @@ class TrainingLog:
         LtrValueError, LtrKeyError
             If the log has no such data set, metric or row.
         """
-        return change(self.values(data, metric), self.qid(data), before, after)
+        curves, name = self._named(data, metric)
+        values = self.values(data, name)
+        return change(values, curves.qid, before, after, higher_is_better=name not in curves.lower_is_better)
 
     def segments(self, data: Any, metric: str | Metric, by: Any) -> dict[Hashable, FloatArray]:
         """Return the mean of each round for each segment of queries, NaN for a mean of no query.
@@ -175,7 +178,7 @@ class TrainingLog:
         Returns
         -------
         dict of label to ndarray of float64 of shape (n_rounds,)
-            Higher is better for all built-in metrics.
+            The mean of the metric, by the label of the segment.
 
         Raises
         ------
@@ -211,7 +214,8 @@ class TrainingLog:
         metric : str or Metric
             One metric, by name or as an object.
         rule : {"max", "one_se"}, default "max"
-            ``"max"`` chooses the round with the highest mean, the earliest of equal ones.
+            ``"max"`` chooses the round with the best mean, the earliest of equal ones. That is the
+            highest, or the lowest for a metric of which lower is better.
             ``"one_se"`` chooses the earliest round whose mean is within one standard error of that
             mean, which gives a smaller model (Breiman, Friedman, Olshen and Stone: Classification
             and Regression Trees, 1984).
@@ -250,8 +254,7 @@ class TrainingLog:
         >>> bool(value == best.curve[best.round])
         True
         """
-        curves = self._curves_of(data)
-        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
+        curves, name = self._named(data, metric)
         values = self.values(data, name)
         return best_round(
             values,
@@ -260,6 +263,7 @@ class TrainingLog:
             rule=rule,
             confidence=confidence,
             rounds=curves.numbers_of_rounds(len(values)),
+            higher_is_better=name not in curves.lower_is_better,
         )
 
     def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
@@ -313,8 +317,7 @@ class TrainingLog:
         >>> set(curve.overfit) <= set(log.changes(valid, "ndcg@10", before=curve.best, after=-1).worsened)
         True
         """
-        curves = self._curves_of(data)
-        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
+        curves, name = self._named(data, metric)
         values = self.values(data, name)
         return learning_curve(
             values,
@@ -324,7 +327,13 @@ class TrainingLog:
             data=self._name_of(curves),
             confidence=confidence,
             rounds=curves.numbers_of_rounds(len(values)),
+            higher_is_better=name not in curves.lower_is_better,
         )
+
+    def _named(self, data: Any, metric: str | Metric) -> tuple[Curves, str]:
+        """Return the curves of a data set, and the canonical name of a metric."""
+        curves = self._curves_of(data)
+        return curves, ByMetric(curves.rounds, curves.asked).canonical(metric)
 
     def record(
         self,
@@ -370,6 +379,7 @@ class TrainingLog:
                     "Give each its own PerQueryLog."
                 )
             curves.rounds.setdefault(metric, []).append(values)
+        curves.lower_is_better |= result.lower_is_better
         if number is not None:
             curves.numbers.append(number)
 
@@ -390,7 +400,8 @@ class TrainingLog:
             if not same_arrays(before, now):
                 raise LtrValueError(
                     f"The queries of the data set {self._name_of(curves)!r} have other {name} than in the round "
-                    "before. Do not change the data during a training, and give each training a new PerQueryLog."
+                    "before. Do not change the data during a training, and give each training a new PerQueryLog. "
+                    "A metric with average=micro also needs one of its own."
                 )
 
     def _name_of(self, curves: Curves) -> str:

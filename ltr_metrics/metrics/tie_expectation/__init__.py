@@ -16,6 +16,8 @@ function                    expected at each rank                       metrics
 Two kinds of value are not sums over ranks, so their functions return one number a query or tie:
 `average_precision` has the sum over a whole list and the ratio to the number of hits, and
 `first_relevant` the reciprocal rank and the hit.
+`preferences` has the number of nonrelevant documents above a document, for bpref, and
+`interpolated_precision` the highest precision of a part of the list.
 
 All functions keep one rule: a tie whose documents have one grade keeps its exact value.
 Rounding in an expectation could otherwise lift a perfect ranking above 1.

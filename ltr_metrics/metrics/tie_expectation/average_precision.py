@@ -26,7 +26,7 @@ def whole_sums(ranking: Ranking, lowest: int) -> FloatArray:
     to rank.
     """
     sums = np.zeros(len(ranking.n_ranked))
-    is_relevant = ranking.at_least(lowest, ranking.width).ravel()
+    is_relevant = ranking.tied_grades >= lowest  # of a whole ranking, they are its flat matrix
     relevant, cells = ranking.block.at_least(lowest), np.flatnonzero(is_relevant)
     rank = cells.astype(np.float64)
     rank -= relevant.cell_minus_rank
@@ -127,7 +127,7 @@ def _write_expected_ratios(
     ties = open_ties.ties
     spans = ties.n_above + ties.size > depth
     if spans.any():
-        r = np.add.reduceat(open_ties.grade >= lowest, open_ties.documents.starts, dtype=np.float64)
+        r = open_ties.documents.count(open_ties.grade >= lowest).astype(np.float64)
         sum_above, hits_above = (open_ties.accumulated_above(values, 0)[spans] for values in (sums, hits))
         n_above = ties.n_above[spans]
         ratio[ties.query[spans]] = _expected_ratio(

@@ -27,16 +27,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
+from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, values_of_grades
 from ltr_metrics.metrics.tie_expectation.open_ties import OpenTies
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_AT_ONCE = 50_000  # of a (places x ties) matrix, which then stays in the cache
 USUAL_DEPTH = 10  # ties that need at most so many places are computed together
+FEW_PLACES = 2  # many ties are computed apart if they need at most 2 or 4 places
+MANY_TIES = 1_000
 DOCUMENTS_OF_A_GRADE = 3  # a grade costs as much, at each place, as so many documents
 LARGEST_BINOMIAL_ROW = 1_000  # of Pascal's triangle whose entries are all float64
 LARGEST_LOG = 700  # of a float64
@@ -60,7 +63,7 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
     by_rank[:, 1:] *= continuation[:, :-1]
     open_ties = OpenTies.of(ranking, depth)
     if open_ties is not None:
-        reach_probability = open_ties.accumulated_above(continuation, 1.0)[open_ties.documents.tie]
+        reach_probability = open_ties.documents.repeat(open_ties.accumulated_above(continuation, 1.0))
         open_ties.write(reach_probability * _stops_in_ties(open_ties, stop, effective_depth), by_rank)
     return by_rank
 
@@ -71,17 +74,19 @@ def _stops_in_ties(ties: OpenTies, stop: FloatArray, depth: int) -> FloatArray:
     Places below the depth, or that nobody reaches, are 0.
     """
     grade, begins, size = ties.grade, ties.documents.starts, ties.ties.size
-    stops, p = np.zeros(len(grade)), stop[grade - 1]
-    n_grades = _count_distinct(grade, p > 0, begins)
+    stops, p = np.zeros(len(grade)), values_of_grades(stop, grade)
     if (np.diff(stop) < 0).any():  # a table may give a higher grade a lower one
         p = p[np.lexsort((p, ties.documents.tie))]
-    n_zero = np.add.reduceat(p == 0.0, begins, dtype=np.intp)
+    n_zero = ties.documents.count(p == 0.0)
     mean = np.minimum(np.add.reduceat(p, begins) / size, 1.0)
     with np.errstate(divide="ignore", over="ignore"):
         # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
         max_reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
     within = np.minimum(size, depth - ties.ties.n_above)
     places = np.maximum(np.minimum(within, max_reached), 1).astype(np.intp)
+    n_grades = np.ones_like(size)
+    if ((size - n_zero) > DOCUMENTS_OF_A_GRADE * USUAL_DEPTH).any():
+        n_grades = _count_distinct(ties, p > 0)
     for n_places, grow, chosen in _groups(places, size, size - n_zero, n_grades, len(stop)):
         if grow is _grow_by_grade:
             count = _count_grades(grade, begins[chosen], size[chosen], len(stop))
@@ -103,34 +108,40 @@ def _groups(
     A group is small enough for its matrices to stay in the cache. The function for a tie depends on
     this tie alone, so that its digits do not depend on its neighbours.
     """
-    deepest, least = USUAL_DEPTH, 0
+    deepest, least = FEW_PLACES if len(places) >= MANY_TIES else USUAL_DEPTH, 0
     while least < places.max():
         is_member = (places > least) & (places <= deepest)
-        # The number of ways to fill the places, at most size^places / places!, must be a float64.
-        log_ways = deepest * np.log(size) - math.lgamma(deepest + 1)
-        fits = (size <= LARGEST_BINOMIAL_ROW) | (log_ways < LARGEST_LOG)
-        large = DOCUMENTS_OF_A_GRADE * n_grades * deepest < n_nonzero
-        ways: tuple[tuple[Callable[..., FloatArray], BoolArray], ...] = (
-            (_grow_by_grade, large),
-            (_grow_by_polynomial, fits & ~large),
-            (_grow_by_document, ~fits & ~large),
-        )
-        for grow, is_suited in ways:
+        usual = max(deepest, USUAL_DEPTH)  # the function must not depend on the number of ties
+        for grow, is_suited in _ways_to_grow(usual, size, n_nonzero, n_grades):
             chosen = np.flatnonzero(is_suited & is_member)
             chosen = chosen[np.argsort(-n_nonzero[chosen], kind="stable")]  # complete ones drop out
             n_cells = max(deepest + 1, n_columns if grow is _grow_by_grade else 0)
             at_once = max(1, CELLS_AT_ONCE // n_cells)
             for first in range(0, len(chosen), at_once):
                 yield deepest, grow, chosen[first : first + at_once]
-        deepest, least = 2 * deepest, deepest
+        deepest, least = 2 * deepest if deepest != 4 else USUAL_DEPTH, deepest
 
 
-def _count_distinct(grade: AnyArray, counts: BoolArray, begins: IntArray) -> IntArray:
+def _ways_to_grow(
+    places: int, size: IntArray, n_nonzero: IntArray, n_grades: IntArray
+) -> list[tuple[Callable[..., FloatArray], BoolArray]]:
+    """Return the functions that are needed for so many places, and which ties each is for."""
+    large = DOCUMENTS_OF_A_GRADE * n_grades * places < n_nonzero
+    fits = size <= LARGEST_BINOMIAL_ROW
+    if not fits.all():
+        # The number of ways to fill the places, at most size^places / places!, must be a float64.
+        fits |= places * np.log(size) - math.lgamma(places + 1) < LARGEST_LOG
+    elif not large.any():
+        return [(_grow_by_polynomial, fits)]
+    return [(_grow_by_grade, large), (_grow_by_polynomial, fits & ~large), (_grow_by_document, ~fits & ~large)]
+
+
+def _count_distinct(ties: OpenTies, counts: BoolArray) -> IntArray:
     """Count the distinct grades of each tie, which ascend, among some of its documents."""
-    other = np.ones(len(grade), dtype=np.bool_)
-    np.not_equal(grade[1:], grade[:-1], out=other[1:])
-    other[begins] = True
-    return np.add.reduceat(other & counts, begins, dtype=np.intp)
+    other = np.ones(len(ties.grade), dtype=np.bool_)
+    np.not_equal(ties.grade[1:], ties.grade[:-1], out=other[1:])
+    other[ties.documents.starts] = True
+    return ties.documents.count(other & counts)
 
 
 def _count_grades(grade: AnyArray, begins: IntArray, size: IntArray, n_grades: int) -> IntArray:
@@ -171,6 +182,17 @@ def _grow_by_polynomial(
 
 def _binomials(n: IntArray, places: int) -> FloatArray:
     """Return the number of ways to choose 0, 1, ... of n, (places x n)."""
+    if places <= USUAL_DEPTH and n.max() <= LARGEST_BINOMIAL_ROW:
+        return _pascals_triangle()[:places].take(n, axis=1)
+    return _count_ways(n, places)
+
+
+@cache
+def _pascals_triangle() -> FloatArray:
+    return _count_ways(np.arange(LARGEST_BINOMIAL_ROW + 1), USUAL_DEPTH)
+
+
+def _count_ways(n: IntArray, places: int) -> FloatArray:
     ways = np.ones((places, len(n)))
     for chosen in range(1, places):
         ways[chosen] = ways[chosen - 1] * np.maximum(n - chosen + 1, 0) / chosen

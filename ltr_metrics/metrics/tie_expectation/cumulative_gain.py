@@ -34,10 +34,11 @@ def relevant_cumulative_gain(ranking: Ranking, lowest: int, depth: int, gains: F
     by_rank = cumulative * is_relevant
     open_ties = OpenTies.of(ranking, depth)
     if open_ties is not None:
-        size, tie, place = open_ties.ties.size, open_ties.documents.tie, open_ties.documents.rank_in_tie
-        r = np.add.reduceat(open_ties.grade >= lowest, open_ties.documents.starts, dtype=np.float64)
+        size, documents = open_ties.ties.size, open_ties.documents
+        r = documents.count(open_ties.grade >= lowest).astype(np.float64)
         g = np.ones_like(r) if gains is None else open_ties.sums(gains) / np.maximum(r, 1)
         share, others = r / size, g * ((r - 1) / (size - 1))
         first = open_ties.accumulated_above(cumulative, 0.0) + g
-        open_ties.write(share[tie] * (first[tie] + place * others[tie]), by_rank)
+        down_the_tie = documents.repeat(first) + documents.rank_in_tie * documents.repeat(others)
+        open_ties.write(documents.repeat(share) * down_the_tie, by_rank)
     return by_rank

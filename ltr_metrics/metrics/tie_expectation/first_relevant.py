@@ -34,9 +34,14 @@ class DecidingTies(NamedTuple):
         """
         ties = ranking.ties
         assert ties is not None
-        rank, last = first[ties.query], ties.n_above + ties.size
-        holds_first = (rank > ties.n_above) & ((rank <= last) | (np.isinf(rank) & (last > ranking.width)))
-        ties = ties.take(np.flatnonzero(holds_first))
+        # The last tie of each query that begins at or above that document, among ties in order.
+        query, column = np.arange(len(first)), np.minimum(first, ranking.width).astype(np.intp) - 1
+        start = ties.query * ranking.width + ties.n_above
+        position = np.searchsorted(start, query * ranking.width + column, side="right") - 1
+        ties, first, query = ties.take(position[position >= 0]), first[position >= 0], query[position >= 0]
+        last = ties.n_above + ties.size
+        holds_first = (first <= last) | (np.isinf(first) & (last > ranking.width))
+        ties = ties.take(np.flatnonzero(holds_first & (ties.query == query)))
         n_relevant = np.zeros(len(ties.query))
         if len(ties.query):
             is_relevant = ranking.tied_grades[ties.document_offsets()] >= lowest

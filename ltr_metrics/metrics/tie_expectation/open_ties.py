@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, FloatArray
-from ltr_metrics._engine.ranking import Ranking, with_padding_value
+from ltr_metrics._engine.ranking import Ranking, values_of_grades
 from ltr_metrics._engine.ties import TiedDocuments, Ties
 
 
@@ -33,11 +32,12 @@ class OpenTies(NamedTuple):
     @staticmethod
     def of(ranking: Ranking, depth: int) -> OpenTies | None:
         """Return the open ties of a ranking; None without any, as under every policy but "mean"."""
-        return None if ranking.ties is None else _open_ties(ranking, depth)
+        documents = ranking.open_documents(depth)
+        return None if documents is None else OpenTies(documents.ties, documents, documents.grades)
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sum a value of each distinct grade over the documents of each tie."""
-        return np.asarray(np.add.reduceat(with_padding_value(values)[self.grade], self.documents.starts))
+        return self.documents.sum(values_of_grades(values, self.grade))
 
     def accumulated_above(self, accumulated: FloatArray, start: float) -> FloatArray:
         """Return the accumulated value above each tie; ``start`` for a tie at the top."""
@@ -47,14 +47,3 @@ class OpenTies(NamedTuple):
     def write(self, expected: FloatArray, by_rank: FloatArray) -> None:
         """Write the expected contributions, one a document, over a (queries x depth) matrix."""
         self.documents.fill_documents(expected, by_rank)
-
-
-@cached
-def _open_ties(ranking: Ranking, depth: int) -> OpenTies | None:
-    tied = ranking.tied_documents(depth)
-    is_open = tied.grades[tied.starts] != tied.grades[tied.starts + tied.ties.size - 1]
-    if not is_open.any():
-        return None
-    if not is_open.all():
-        tied = TiedDocuments.of(tied.ties.take(np.flatnonzero(is_open)), ranking.tied_grades, depth)
-    return OpenTies(tied.ties, tied, tied.grades)

@@ -147,7 +147,7 @@
           cell.append(element("bdi", text, { className: "name", title: text.length > LONG ? text : "" }));
         } else {
           cell.textContent = text;
-          if (column.kind === "difference" && column.values[row]) cell.className = column.values[row] > 0 ? "gain" : "loss";
+          if (column.kind === "difference" && column.values[row]) cell.className = column.values[row] > 0 === column.higher_is_better ? "gain" : "loss";
         }
         line.append(cell);
       });

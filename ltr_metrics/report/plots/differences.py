@@ -9,6 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import (
@@ -46,6 +47,8 @@ class DifferencesDisplay(Display):
         Number of queries that are left out.
     weighted : bool, default False
         Whether the mean is weighted.
+    higher_is_better : bool, default True
+        The direction of the metric: whether positive differences are gains.
 
     Attributes
     ----------
@@ -56,7 +59,7 @@ class DifferencesDisplay(Display):
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn.
     gains_, losses_ : PolyCollection
-        The areas above and below 0.
+        The areas of gains and losses.
     legend_ : Legend
         The legend.
 
@@ -94,6 +97,7 @@ class DifferencesDisplay(Display):
     confidence: float
     n_undefined: int = 0
     weighted: bool = False
+    higher_is_better: bool = True
 
     @classmethod
     def from_comparison(
@@ -133,12 +137,17 @@ class DifferencesDisplay(Display):
             confidence=comparison.settings.confidence,
             n_undefined=row.n_undefined,
             weighted=comparison.weight is not None,
+            higher_is_better=row.higher_is_better,
         )
+
+    @property
+    def _gain(self) -> FloatArray:
+        return gain_of(self.difference, higher_is_better=self.higher_is_better)
 
     @property
     def wins(self) -> int:
         """Number of queries that gain."""
-        return int((self.difference > 0).sum())
+        return int((self._gain > 0).sum())
 
     @property
     def ties(self) -> int:
@@ -148,7 +157,7 @@ class DifferencesDisplay(Display):
     @property
     def losses(self) -> int:
         """Number of queries that lose."""
-        return int((self.difference < 0).sum())
+        return int((self._gain < 0).sum())
 
     def plot(self, ax: Any = None, *, bar_kw: dict[str, Any] | None = None) -> DifferencesDisplay:
         """Draw the figure.
@@ -171,7 +180,7 @@ class DifferencesDisplay(Display):
             If Matplotlib is not installed.
         """
         ax = self._keep_axes(ax)
-        ink, sorted_ = text_color(ax), np.sort(self.difference)[::-1]
+        ink, sorted_ = text_color(ax), self.difference[np.argsort(-self._gain, kind="stable")]
         n, losses_start = len(sorted_), self.wins + self.ties
         self.gains_ = _bars(ax, sorted_, 0, self.wins, {"color": COLORS[0]} | (bar_kw or {}))
         hatched = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "////", "linewidth": 0.8}

@@ -1,0 +1,16 @@
+"""Counterfactual evaluation: metrics from logged clicks, corrected for what users saw."""
+
+from ltr_metrics.counterfactual.click_metric import ClickMetric
+from ltr_metrics.counterfactual.estimation import estimate_propensities
+from ltr_metrics.counterfactual.evaluation import evaluate
+from ltr_metrics.counterfactual.propensities import Propensities
+from ltr_metrics.counterfactual.result import ClickDiagnostics, ClickEvaluation
+
+__all__ = [
+    "ClickDiagnostics",
+    "ClickEvaluation",
+    "ClickMetric",
+    "Propensities",
+    "estimate_propensities",
+    "evaluate",
+]

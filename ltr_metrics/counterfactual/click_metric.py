@@ -1,0 +1,257 @@
+"""A metric of clicks that corrects them for the probability that users saw the document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, get_args
+
+import numpy as np
+
+from ltr_metrics._engine.blocks import Block
+from ltr_metrics._engine.cache import cached_per
+from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking, with_padding_value
+from ltr_metrics._engine.words import EstimatorOfMetric
+from ltr_metrics.counterfactual.propensities import Propensities
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.metrics import CG, DCG, Precision, RankMetric, SumOf, metric
+from ltr_metrics.metrics.base import Metric, is_number, spell
+
+ESTIMATORS: tuple[EstimatorOfMetric, ...] = get_args(EstimatorOfMetric)
+ADDITIVE = (DCG, CG, Precision, SumOf)  # the classes themselves: NDCG is a subclass of DCG, and is not additive
+NOT_LINEAR = "its value at one document depends on the clicks on others, so weights of clicks do not remove its bias"
+REASONS = {
+    "ndcg": "it divides by the ideal DCG, which needs the relevance of documents without a click",
+    **dict.fromkeys(("mrr", "err", "pfound", "map", "hit", "q"), NOT_LINEAR),
+    **dict.fromkeys(
+        ("recall", "f1", "rprec"), "it divides by the number of relevant documents, also of unclicked ones"
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClickMetric(RankMetric):
+    r"""A metric of clicks, corrected by inverse propensity scoring; higher is better.
+
+    It is a metric like any other, for ``feval``, ``Monitor``, ``make_scorer`` and ``evaluate``: the
+    labels are clicks, and further columns hold the propensities. With clicks :math:`c_d`,
+    propensities :math:`p_d` and the rank :math:`r_d` that the new model gives the document,
+
+    .. math:: DCG_{ips} = \sum_d discount(r_d) \frac{gain(c_d)}{p_d}
+
+    The weight :math:`1 / p_d` is at most ``clip``. The doubly robust estimate replaces
+    :math:`c_d / p_d` by :math:`m_d + (c_d - e_d m_d) / p_d`. There :math:`m_d` is the baseline, and
+    :math:`e_d` the probability of examination in this impression.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff, which is that of ``metric``. Leave it out.
+    metric : str or Metric
+        DCG, CG, precision or ``sum_of``, such as ``"dcg@10"``. ``sum_of(column)`` adds up the
+        column over the clicked documents.
+    estimator : {"ips", "dr"}, default "ips"
+        Inverse propensity scoring, or the doubly robust estimate.
+    clip : float, optional
+        Largest weight of a click, at least 1. Larger weights are reduced to it, which lowers the
+        variance and biases the estimate downwards. By default weights are not clipped.
+    propensity : str, default "propensity"
+        Name of the column of propensities, from 0 to 1. 0 is a document that users could not see.
+    position : str, optional
+        Name of a column of positions, from 1, used with ``propensities`` instead of the column
+        of propensities. 0 is a document that was not displayed.
+    propensities : Propensities, optional
+        The propensity of each position.
+    baseline : str, optional
+        Name of the column of the doubly robust estimate's baseline, the predicted probability
+        that the document is clicked if it is examined.
+    examination : str, optional
+        Name of the column :math:`e_d`, by default that of the propensities. They differ if the
+        propensity is a mean over a random logging policy.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If the metric is not a sum over documents, or for a wrong option. On evaluation: if a column
+        is missing, if a propensity is not a probability, or if a clicked document has the
+        propensity 0.
+
+    See Also
+    --------
+    ltr_metrics.counterfactual.evaluate : Evaluate clicks once, with standard errors and warnings.
+    estimate_propensities : Estimate the propensities.
+
+    References
+    ----------
+    Joachims, Swaminathan & Schnabel, Unbiased learning-to-rank with biased feedback, WSDM 2017.
+    Doubly robust: Oosterhuis, TOIS 2023.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.counterfactual import ClickMetric
+    >>> corrected = ClickMetric(metric="dcg@10", clip=20)
+    >>> columns = {"propensity": [1.0, 0.5, 0.2]}
+    >>> result = ltr.evaluate([0, 0, 1], [1, 2, 3], group=[3], metrics=[corrected, "dcg@10"], columns=columns)
+    >>> result.mean
+    {'ips(dcg_exp@10,clip=20)': 5.0, 'dcg_exp@10': 1.0}
+    """
+
+    NAME: ClassVar[str] = "ips"
+    OF_GRADES_ALONE: ClassVar[bool] = False
+
+    metric: Any
+    estimator: EstimatorOfMetric = "ips"
+    clip: float | None = None
+    propensity: str = "propensity"
+    position: str | None = None
+    propensities: Propensities | None = None
+    baseline: str | None = None
+    examination: str | None = None
+
+    def __post_init__(self) -> None:
+        inner = additive(self.metric)
+        if self.k is not None and self.k != inner.cutoff:
+            raise LtrValueError(f"k is the cutoff of the metric, which is {inner}. Got k={self.k!r}: leave it out.")
+        object.__setattr__(self, "metric", inner)
+        object.__setattr__(self, "k", inner.cutoff)
+        super().__post_init__()
+        require_option("estimator", self.estimator, ESTIMATORS)
+        require_clip(self.clip)
+        if (self.position is None) != (self.propensities is None):
+            raise LtrTypeError("position names a column, and propensities has a number for each position: pass both.")
+        if self.propensities is not None and not isinstance(self.propensities, Propensities):
+            raise LtrTypeError(f"propensities must be Propensities([1, 0.5, ...]). Got {self.propensities!r}.")
+        if (self.estimator == "dr") != (self.baseline is not None):
+            raise LtrTypeError('baseline names the column that estimator="dr" needs, and no other: pass both.')
+        if self.examination is not None and self.estimator != "dr":
+            raise LtrTypeError('examination is an option of estimator="dr" alone.')
+
+    @cached_property
+    def _canonical(self) -> str:
+        clip = "" if self.clip is None else f",clip={spell(self.clip)}"
+        return f"{self.estimator}({self.metric}{clip})"
+
+    @cached_property
+    def family(self) -> tuple[Any, ...]:
+        """All parameters but the cutoff: metrics of equal families are computed together."""
+        columns = (self.propensity, self.position, self.propensities, self.baseline, self.examination)
+        return (ClickMetric, self.metric.family, self.estimator, self.clip, *columns)
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        seen = self.propensity if self.position is None else self.position
+        own = (seen, self.baseline, self.examination)
+        return (*self.metric.needed_columns, *(name for name in own if name is not None))
+
+    def check(self, queries: LabelledQueries) -> None:
+        super().check(queries)
+        self.metric.check(queries)
+        self._row_values(queries)
+
+    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
+        by_rank = ranking.expected_of_rows(self._row_values(ranking.queries), depth)
+        return by_rank * self.metric.discounts(ranking.queries, depth) if type(self.metric) is DCG else by_rank
+
+    def divisor(self, block: Block, k: int | None) -> FloatArray | float:
+        value: FloatArray | float = self.metric.divisor(block, k)
+        return value
+
+    @cached_per("family")
+    def _row_values(self, queries: LabelledQueries) -> FloatArray:
+        """Return the estimated gain of each row."""
+        clicked, weight = self._is_clicked(queries), self._weights(queries)
+        if self.estimator == "ips":
+            return self._gains(queries, clicked) * weight
+        if not np.isin(queries.grades, (0.0, 1.0)).all():
+            raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
+        baseline = _column(queries, str(self.baseline))
+        examined = self._row_propensities(queries)
+        if self.examination is not None:
+            examined = _column(queries, self.examination)
+        estimate = baseline + weight * (clicked - examined * baseline)
+        return self._gains(queries, np.ones_like(clicked)) * estimate
+
+    @cached_per("clip", "propensity", "position", "propensities")
+    def _weights(self, queries: LabelledQueries) -> FloatArray:
+        """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
+        propensity = self._row_propensities(queries)
+        impossible = self._is_clicked(queries) & (propensity == 0)
+        if queries.retrieved is not None:
+            impossible &= queries.retrieved
+        if impossible.any():
+            row = int(impossible.argmax())
+            raise LtrValueError(
+                f"A clicked document must have a propensity above 0: it is 0 at {queries.where(row)}, "
+                f"{int(impossible.sum())} such rows in all. Positions count from 1, and 0 means that a document was "
+                "not displayed."
+            )
+        weight = inverse(propensity)
+        return weight if self.clip is None else np.minimum(weight, self.clip)
+
+    def _is_clicked(self, queries: LabelledQueries) -> BoolArray:
+        """Return whether each row has a label above 0."""
+        flags: BoolArray = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
+        return flags
+
+    def _row_propensities(self, queries: LabelledQueries) -> FloatArray:
+        if self.propensities is None or self.position is None:
+            return _column(queries, self.propensity)
+        return self.propensities.of_rows(_column(queries, self.position, highest=None))
+
+    def _gains(self, queries: LabelledQueries, clicked: BoolArray) -> FloatArray:
+        """Return the gain of each row that counts as clicked, 0 for the others."""
+        inner = self.metric
+        if isinstance(inner, SumOf):
+            return np.where(clicked, queries.column(inner.column), 0.0)
+        by_grade = queries.grades
+        if isinstance(inner, DCG):
+            by_grade = inner.gains(queries)
+        elif isinstance(inner, Precision):
+            by_grade = inner.relevant(queries).astype(np.float64)
+        if queries.grades[0] == 0 and by_grade[0] != 0:
+            raise LtrValueError(f"The gain of a document without a click must be 0. It is {by_grade[0]:g} in {inner}.")
+        if self.estimator == "dr":
+            return np.full(queries.n_rows, by_grade[-1] if queries.grades[-1] > 0 else 0.0)
+        return np.asarray(with_padding_value(by_grade)[queries.grade_index])
+
+
+def additive(asked: Any) -> Metric:
+    """Return a metric that is a sum over documents; refuse any other with the reason."""
+    one = metric(asked)
+    if type(one) in ADDITIVE:
+        return one
+    reason = REASONS.get(one.NAME, "it is not known to be a sum of gains of clicked documents")
+    raise LtrValueError(
+        f"{one} cannot be estimated from clicks: {reason}. Use dcg, cg, precision or sum_of(column), for example "
+        f'"dcg{"" if one.cutoff is None else f"@{one.cutoff}"}".'
+    )
+
+
+def inverse(propensity: FloatArray) -> FloatArray:
+    """Return 1 / propensity, and 0 where the propensity is 0."""
+    weight: FloatArray = np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
+    return weight
+
+
+def require_clip(clip: Any) -> None:
+    """Raise an error unless a largest weight is None or at least 1."""
+    if clip is None or (is_number(clip) and clip >= 1):
+        return
+    inverse = f" For a lowest propensity of {clip:g}, pass {1 / clip:g}." if is_number(clip) and 0 < clip < 1 else ""
+    raise LtrValueError(f"clip is the largest weight of a click, a number of at least 1. Got {clip!r}.{inverse}")
+
+
+def _column(queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:
+    """Return a column, whose numbers are from 0 to ``highest``."""
+    column = queries.column(name)
+    is_bad = column < 0 if highest is None else (column < 0) | (column > highest)
+    if is_bad.any():
+        row = int(is_bad.argmax())
+        rule = "at least 0" if highest is None else "a probability, from 0 to 1"
+        raise LtrValueError(
+            f"{name} must be {rule}: got {column[row]:g} at {queries.where(row)}, {int(is_bad.sum())} such rows in all."
+        )
+    return column

@@ -1,0 +1,193 @@
+"""`estimate_propensities`: how often users examine a position, from logged clicks."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from ltr_metrics._engine.checks import FloatArray, as_numbers, refuse_different_indexes, require_count, require_option
+from ltr_metrics._engine.grouping import label_codes
+from ltr_metrics._engine.words import MethodOfPropensities
+from ltr_metrics.counterfactual.cells import Cells
+from ltr_metrics.counterfactual.em import estimate_by_em
+from ltr_metrics.counterfactual.pairs import estimate_from_pairs
+from ltr_metrics.counterfactual.propensities import Propensities, as_positions
+from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
+
+METHODS: tuple[MethodOfPropensities, ...] = get_args(MethodOfPropensities)
+FEW_IMPRESSIONS = 200  # of a document at a position: with fewer, maximum likelihood is biased by 2 to 5 %
+FEW_CLUSTERS = 40  # with fewer, standard errors are too small by 10 % or more
+
+
+def estimate_propensities(
+    clicks: Any,
+    position: Any,
+    *,
+    qid: Any,
+    method: MethodOfPropensities,
+    document: Any = None,
+    experiment: Any = None,
+    cluster: Any = None,
+    max_iterations: int = 10_000,
+) -> Propensities:
+    r"""Estimate from logged clicks how often users examine each position.
+
+    All methods assume the position-based model. A click is the examination of a position, with a
+    probability that depends on the position alone, and the attraction of the document:
+
+    .. math:: P(\text{click}) = propensity_{position} \; attraction_{document}
+
+    "randomized" is for impressions whose order was drawn at random. The click rates at the
+    positions then have the ratios of the propensities. "harvesting" compares the click rates of the
+    same document of the same query at different positions, where several rankers displayed it
+    (Agarwal et al., WSDM 2019). "em" fits the model by expectation-maximisation.
+
+    Parameters
+    ----------
+    clicks : array-like of shape (n_rows,)
+        1 for a displayed document that was clicked, 0 for one that was not.
+    position : array-like of int of shape (n_rows,)
+        The position at which the document was displayed, from 1.
+    qid : array-like of shape (n_rows,)
+        One id per row, in any order, of any hashable type: the query. A document of one query is
+        the same document in all impressions.
+    method : {"randomized", "harvesting", "em"}
+        The method. "randomized" makes the fewest assumptions.
+    document : array-like of shape (n_rows,), optional
+        Document ids, which "harvesting" and "em" need.
+    experiment : array-like of shape (n_rows,), optional
+        For "randomized": a label of the positions among which a row was randomized, such as
+        ``"1-3"`` where positions 1 and 3 were swapped at random. Leave out rows that were not
+        randomized. By default all positions were shuffled.
+    cluster : array-like of shape (n_rows,), optional
+        Labels of independent units for the standard errors, such as users. Default: ``qid``.
+    max_iterations : int, default 10_000
+        Limit for "em".
+
+    Returns
+    -------
+    Propensities
+        Relative to the lowest position, with standard errors.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If positions are never compared, which the message names, or have no clicks. Also if "em"
+        does not converge, and for missing or wrong columns.
+
+    Warns
+    -----
+    LtrWarning
+        If "em" has few impressions of each document at each position. Maximum likelihood is then
+        biased, because each document has a parameter of its own. Also if there are fewer than 40
+        clusters, since the standard errors are then too small.
+
+    See Also
+    --------
+    Propensities : The result, and other ways to make one.
+    ltr_metrics.counterfactual.evaluate : What the propensities are for.
+
+    References
+    ----------
+    Joachims, Swaminathan & Schnabel, WSDM 2017 (swaps); Agarwal et al., WSDM 2019 (harvesting);
+    Wang et al., WSDM 2018 (EM). Mantel & Haenszel, 1959, and Greenland & Robins, 1985, combine
+    ratios over documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ltr_metrics.counterfactual import estimate_propensities
+    >>> rng = np.random.default_rng(1)
+    >>> impression, position = np.divmod(np.arange(60_000), 3)  # 20,000 shuffled lists of three
+    >>> clicks = rng.random(60_000) < 0.4 * np.array([1, 0.5, 0.25])[position]
+    >>> print(estimate_propensities(clicks, position + 1, qid=impression, method="randomized"))
+    Propensities (randomized), relative to position 1:
+    position  propensity  standard error
+           1      1.0000          0.0000
+           2      0.5012          0.0083
+           3      0.2505          0.0057
+    """
+    require_option("method", method, METHODS)
+    _check_columns(method, document, experiment)
+    refuse_different_indexes(
+        clicks=clicks, position=position, qid=qid, document=document, experiment=experiment, cluster=cluster
+    )
+    cells = _cells(clicks, position, qid, document, experiment, cluster)
+    max_iterations = require_count("max_iterations", max_iterations)
+    _warn_of_few_clusters(cells)
+    if method == "em":
+        _warn_of_few(cells)
+        estimate = estimate_by_em(cells, max_iterations)
+    else:
+        estimate = estimate_from_pairs(cells)
+    propensity = np.exp(np.append(0.0, estimate.log_propensity))
+    errors = propensity * np.sqrt(np.append(0.0, np.diag(estimate.covariance)))
+    return Propensities(propensity, cells.positions, errors, method)
+
+
+def _check_columns(method: str, document: Any, experiment: Any) -> None:
+    if (method == "randomized") == (document is not None):
+        needs = "does not use document" if document is not None else "needs document, one id a row"
+        raise LtrTypeError(f'method="{method}" {needs}. Documents identify what "harvesting" and "em" compare.')
+    if experiment is not None and method != "randomized":
+        raise LtrTypeError(f'method="{method}" does not use experiment, which belongs to method="randomized".')
+
+
+def _cells(clicks: Any, position: Any, qid: Any, document: Any, experiment: Any, cluster: Any) -> Cells:
+    """Return the checked rows, counted; those alone that compare positions."""
+    clicked = _as_clicks(clicks)
+    n_rows = len(clicked)
+    positions = as_positions(position, "position", n_rows)
+    query = _codes(qid, "qid", n_rows)
+    if document is not None:
+        own = _codes(document, "document", n_rows)
+        stratum = np.unique(query * (own.max() + 1) + own, return_inverse=True)[1]
+    else:
+        stratum = np.zeros(n_rows, dtype=np.intp) if experiment is None else _codes(experiment, "experiment", n_rows)
+    unit = query if cluster is None else _codes(cluster, "cluster", n_rows)
+    if len(np.unique(positions)) < 2:
+        raise LtrValueError(f"There must be two positions to compare, but all rows have position {positions[0]}.")
+    cells = Cells.of_rows(clicked, positions, stratum, unit).informative()
+    if len(np.unique(cells.cluster)) < 2:
+        raise LtrValueError(
+            "Standard errors need two independent clusters, but all rows that compare positions are in one. Pass "
+            "cluster=, such as users or sessions."
+        )
+    return cells
+
+
+def _as_clicks(clicks: Any) -> FloatArray:
+    numbers = as_numbers(clicks, "clicks").astype(np.float64)
+    is_bad = (numbers != 0) & (numbers != 1)
+    if is_bad.any() or not len(numbers):
+        row = int(is_bad.argmax()) if len(numbers) else 0
+        got = f"got {numbers[row]:g} at row {row}" if len(numbers) else "got no rows"
+        raise LtrValueError(f"clicks must be 0 or 1, one a displayed document: {got}.")
+    return numbers
+
+
+def _codes(values: Any, name: str, n_rows: int) -> Any:
+    codes = label_codes(values, name)[1]
+    if len(codes) != n_rows:
+        raise LtrValueError(f"{name} must have one entry a row, like clicks. Got {len(codes)} for {n_rows} rows.")
+    return codes
+
+
+def _warn_of_few_clusters(cells: Cells) -> None:
+    n_clusters = len(np.unique(cells.cluster))
+    if n_clusters < FEW_CLUSTERS:
+        warn(
+            f"The rows that compare positions are in {n_clusters} clusters. With fewer than {FEW_CLUSTERS}, the "
+            "standard errors are too small. Pass smaller independent units as cluster=, such as users or impressions."
+        )
+
+
+def _warn_of_few(cells: Cells) -> None:
+    impressions = cells.by_stratum(cells.impressions)
+    typical = float(np.median(impressions[impressions > 0]))
+    if typical < FEW_IMPRESSIONS:
+        warn(
+            f"Half of the documents have {typical:g} impressions or fewer at a position. With so few, "
+            'expectation-maximisation is biased. Use method="harvesting", which is not, or log more impressions.'
+        )

@@ -1,0 +1,226 @@
+"""The result of `counterfactual.evaluate`: an evaluation, and how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.printed import Note, Part, Table
+from ltr_metrics._engine.words import EstimatorOfClicks
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation.means import mean
+from ltr_metrics.evaluation.result import Evaluation, query_positions, take_queries
+
+FEW_CLICKS = 100  # an effective sample size below this gives a warning
+LARGE_SHARE = 0.1  # of an estimate that one query, or one cluster, contributes
+
+
+@dataclass(frozen=True)
+class ClickDiagnostics:
+    r"""How many clicks carry an estimate.
+
+    Attributes
+    ----------
+    n_clicks : int
+        Number of clicked documents.
+    effective_sample_size : float
+        Number of clicks of equal weight that would be as informative (Kish):
+        :math:`(\sum w)^2 / \sum w^2` over the clicks.
+    largest_weight : float
+        Largest weight of a click, after clipping.
+    share_clipped : float
+        Share of the clicks whose weight was reduced to ``clip``.
+    share_unseen : float
+        Share of the documents whose propensity is 0. Without a baseline they count as irrelevant.
+    largest_share : dict of str to float
+        For each metric, the largest share of the estimate that one query, or one cluster,
+        contributes.
+    warnings : tuple of str
+        Why not to trust the estimate; empty if there is no reason.
+
+    See Also
+    --------
+    evaluate : Its result has these as ``result.diagnostics``.
+
+    Examples
+    --------
+    >>> from ltr_metrics.counterfactual import ClickDiagnostics
+    >>> few = ClickDiagnostics(3, 1.8, 10.0, 0.0, 0.0, {"dcg_exp": 0.7}, ("Few clicks.",))
+    >>> few.effective_sample_size, few.to_dict()["warnings"]
+    (1.8, ['Few clicks.'])
+    """
+
+    n_clicks: int
+    effective_sample_size: float
+    largest_weight: float
+    share_clipped: float
+    share_unseen: float
+    largest_share: Mapping[str, float]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, ready for JSON.
+
+        Returns
+        -------
+        dict
+            ``largest_share`` is a dict, and ``warnings`` a list.
+        """
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain | {"largest_share": dict(self.largest_share), "warnings": list(self.warnings)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickEvaluation(Evaluation):
+    """Metrics of a model that are estimated from logged clicks, with diagnostics.
+
+    It is an `ltr_metrics.Evaluation`, which `ltr_metrics.compare`, `ltr_metrics.gate` and reports
+    accept like any other. `ltr_metrics.compare` raises an error if the other result has other
+    weights, such as that of uncorrected clicks.
+
+    Attributes
+    ----------
+    mean, per_query, n_undefined : dict
+        The estimates by metric, as in `ltr_metrics.Evaluation`.
+    qid, n_documents, weight, policy, segments, cluster, lower_is_better : object
+        The queries and options, as in `ltr_metrics.Evaluation`.
+    n_relevant : ndarray of int
+        Number of clicked documents of each query.
+    fingerprint : Fingerprint
+        A summary of clicks, weights and estimator.
+    estimator : {"ips", "snips", "dr"}
+        How clicks were corrected.
+    clip : float or None
+        Largest weight.
+    diagnostics : ClickDiagnostics
+        How many clicks carry the estimate.
+    sums : dict of str to ndarray of float64
+        For "snips", the numerator of each query by metric; otherwise empty.
+    click_weight : ndarray of float64 or None
+        For "snips", the sum of the weights of each query's clicks.
+
+    Raises
+    ------
+    LtrValueError
+        If segments are taken from an estimate by "snips".
+
+    See Also
+    --------
+    ltr_metrics.counterfactual.evaluate : Make one.
+    ltr_metrics.Evaluation : What it inherits.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.counterfactual import Propensities, evaluate
+    >>> clicks = [1, 0, 0, 0, 0, 1, 0, 0] * 100  # 400 lists of two documents, half of them with a click
+    >>> result = evaluate(
+    ...     clicks, [1, 2] * 400, group=[2] * 400, position=[1, 2] * 400,
+    ...     propensity=Propensities([1, 0.5]), metrics="dcg@2",
+    ... )
+    >>> result.estimator, result.clip, result.click_weight, result.sums
+    ('ips', None, None, {})
+    >>> print(result)
+    metric     estimate (ips)  standard error    queries
+    dcg_exp@2        0.657732        0.040883        400
+    <BLANKLINE>
+    200 clicks, effective sample size 180, largest weight 2, 0 % of the clicks clipped, 0 % of the
+    documents unseen.
+    >>> result.diagnostics.largest_weight, result.to_dict()["estimator"]
+    (2.0, 'ips')
+    >>> part = result.subset([0, 2])
+    >>> round(part["dcg@2"], 4), round(result.standard_error["dcg@2"], 4)
+    (1.3155, 0.0409)
+    """
+
+    estimator: EstimatorOfClicks = "ips"
+    clip: float | None = None
+    diagnostics: ClickDiagnostics = None  # type: ignore[assignment]
+    sums: Mapping[str, FloatArray] = None  # type: ignore[assignment]
+    click_weight: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.segments and self.estimator == "snips":
+            raise LtrValueError(
+                'estimator="snips" divides by the clicks of all queries, so segments cannot be taken from it. Evaluate '
+                'the rows of each segment, or use estimator="ips".'
+            )
+
+    def subset(self, qids: Any) -> Evaluation:
+        """Return the evaluation of some of the queries, given by their ids.
+
+        Parameters
+        ----------
+        qids : array-like
+            Query ids without repetition, never positions.
+
+        Returns
+        -------
+        Evaluation
+            Without diagnostics, which are those of all queries. "snips" is divided by the clicks
+            of these queries.
+
+        Raises
+        ------
+        LtrKeyError
+            If the result has no query of an id.
+        LtrValueError, LtrTypeError
+            If an id is repeated, or if these queries have no click to divide by.
+        """
+        if self.click_weight is None:
+            return super().subset(qids)
+        chosen = query_positions(self, qids)
+        part = take_queries(self, chosen)
+        sums = {name: sums[chosen] for name, sums in self.sums.items()}
+        return replace(part, **_fields_of(part.with_values(ratio_values(sums, self.click_weight[chosen], part.weight))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return lists, numbers and strings, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            As for any evaluation, with the estimator and the diagnostics.
+        """
+        own = {"estimator": self.estimator, "clip": self.clip, "diagnostics": self.diagnostics.to_dict()}
+        return super().to_dict() | own | {"standard_error": dict(self.standard_error)}
+
+    def printed_parts(self) -> list[Part]:  # type: ignore[override]
+        """Return the table of estimates, the diagnostics and the warnings."""
+        rows = [
+            (name, f"{value:.6f}", f"{self.standard_error[name]:.6f}", f"{self.n_queries - self.n_undefined[name]:,}")
+            for name, value in self.mean.items()
+        ]
+        clip = "" if self.clip is None else f", clip {self.clip:g}"
+        header = ("metric", f"estimate ({self.estimator}{clip})", "standard error", "queries")
+        d = self.diagnostics
+        note = (
+            f"{d.n_clicks:,} clicks, effective sample size {d.effective_sample_size:,.0f}, largest weight "
+            f"{d.largest_weight:.4g}, {100 * d.share_clipped:.3g} % of the clicks clipped, "
+            f"{100 * d.share_unseen:.3g} % of the documents unseen."
+        )
+        segments = super().printed_parts()[1:]
+        return [Table(header, rows, min_widths=(0, 13, 9, 9)), *segments, Note(note), *map(Note, d.warnings)]
+
+
+def ratio_values(
+    sums: Mapping[str, FloatArray], divisor: FloatArray, weight: FloatArray | None
+) -> dict[str, FloatArray]:
+    """Return values per query whose mean is the ratio of the means, and whose standard error is right.
+
+    The ratio is R = mean(x) / mean(w). The value of a query is R + (x - R w) / mean(w), so the usual
+    standard error of the mean of these values is that of the ratio by the delta method.
+    """
+    by = mean(divisor, weight)
+    if not by > 0:
+        raise LtrValueError(
+            'estimator="snips" divides by the weights of the clicks, and these queries have none. Use more queries.'
+        )
+    ratios = {name: mean(x, weight) / by for name, x in sums.items()}
+    return {name: ratios[name] + (x - ratios[name] * divisor) / by for name, x in sums.items()}
+
+
+def _fields_of(result: Evaluation) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in ("mean", "per_query", "n_undefined")}

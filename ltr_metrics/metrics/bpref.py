@@ -1,0 +1,88 @@
+"""Bpref, the binary preference measure."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from ltr_metrics._engine.cache import cached_per
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking, row_sums
+from ltr_metrics.metrics.relevance import BinaryMetric
+from ltr_metrics.metrics.tie_expectation.preferences import capped_counts_above
+
+
+class Bpref(BinaryMetric):
+    r"""Bpref, the binary preference: of judged documents alone; higher is better, from 0 to 1.
+
+    .. math:: \frac{1}{R} \sum_r \left( 1 - \frac{\min(N(r), R)}{\min(N, R)} \right)
+
+    over the relevant documents r that have a rank. N(r) is the number of judged documents above r
+    that are not relevant. N is their number in the whole query, and R the number of relevant
+    documents, ranked or not. Where N = 0, each relevant document with a rank counts 1.
+    Undefined where R = 0.
+
+    A document that is not judged does not count, wherever it is ranked.
+    The judgments are the option ``judged`` of `ltr_metrics.evaluate`; without it, all documents are
+    judged.
+
+    Parameters
+    ----------
+    rel : float or str, optional
+        Lowest grade of a relevant document; None means 1. See `Precision`.
+
+    Raises
+    ------
+    LtrValueError
+        For an unknown form of ``rel``, and on evaluation for labels that it excludes, as for
+        `Precision`.
+
+    See Also
+    --------
+    Judged : The share of the first documents that are judged.
+    PairAccuracy : All pairs of documents of different grade, judged or not.
+
+    References
+    ----------
+    Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004.
+    The formula is that of trec_eval, where min(N, R) is the divisor instead of R.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> judged = [True, False, True, True, True]  # the second document is not judged
+    >>> ltr.evaluate([1, 0, 0, 1, 0], [5, 4, 3, 2, 1], group=[5], metrics=["bpref"], judged=judged)["bpref"]
+    0.75
+    """
+
+    NAME: ClassVar[str] = "bpref"
+
+    def values(self, ranking: Ranking) -> FloatArray:
+        query, rank = np.arange(len(ranking.n_ranked))[:, None], np.arange(ranking.width)
+        row = ranking.documents.rows(query, rank)
+        is_document = rank < ranking.n_ranked[:, None]
+        is_relevant = self._relevant_rows(ranking.queries)[row] & is_document
+        is_nonrelevant = self._nonrelevant_rows(ranking.queries)[row] & is_document
+        n_relevant = self.n_relevant(ranking.block)
+        n_nonrelevant = self._n_nonrelevant(ranking.queries)[ranking.block.members]
+        most = np.minimum(np.nan_to_num(n_relevant), n_nonrelevant)[:, None]  # min(N(r), R) <= min(N, R)
+        lost = capped_counts_above(ranking, is_nonrelevant, most) / np.maximum(most, 1)
+        return np.asarray(row_sums(np.where(is_relevant, 1 - lost, 0.0)) / n_relevant)
+
+    @cached_per("rel")
+    def _relevant_rows(self, queries: LabelledQueries) -> BoolArray:
+        """Return whether the document of each row is relevant."""
+        return np.asarray(queries.grade_index >= self.lowest(queries))
+
+    @cached_per("rel")
+    def _nonrelevant_rows(self, queries: LabelledQueries) -> BoolArray:
+        """Return whether the document of each row is judged and not relevant."""
+        is_nonrelevant = (queries.grade_index > 0) & ~self._relevant_rows(queries)  # grade index 0: dropped
+        return np.asarray(is_nonrelevant if queries.judged is None else is_nonrelevant & queries.judged)
+
+    @cached_per("rel")
+    def _n_nonrelevant(self, queries: LabelledQueries) -> IntArray:
+        """Return N, the number of judged documents of each query that are not relevant, ranked or not."""
+        return np.asarray(queries.sum_by_query(self._nonrelevant_rows(queries)))

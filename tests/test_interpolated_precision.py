@@ -1,0 +1,70 @@
+"""Interpolated precision: its levels, the rounding of trec_eval 10, and large ties."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import reference
+
+import ltr_metrics as ltr
+
+
+@pytest.mark.parametrize("recall", [-0.1, 1.1, float("nan"), "half", [], [0.5, 2], [[0.5]], [0.1, "a"], True, None])
+def test_levels_that_cannot_be_are_refused(recall: object) -> None:
+    with pytest.raises(ltr.LtrValueError, match=re.escape(f"from 0 to 1, or several of them. Got {recall!r}.")):
+        ltr.InterpolatedPrecision(recall=recall)
+
+
+def test_equal_levels_are_equal_metrics() -> None:
+    assert ltr.metric("iprec(recall=1)") == ltr.InterpolatedPrecision(recall=np.float64(1))
+    assert ltr.metric("iprec(recall=[0,0.5])") == ltr.InterpolatedPrecision(recall=np.array([0, 0.5]))
+    assert str(ltr.metric("11pt_avg")) == "iprec"
+
+
+def test_a_level_is_reached_exactly_where_decimals_say_so() -> None:
+    """0.7 x 3 is below 2.1 in float64, and 0.1 x 3 above 0.3; here each relevant document has another precision."""
+    for n_relevant in range(1, 60):
+        ranks = np.arange(1, n_relevant + 1) * np.arange(2, n_relevant + 2) // 2
+        y = np.isin(np.arange(1, ranks[-1] + 1), ranks).astype(float)
+        metrics = [f"iprec(recall={level / 10:g})" for level in range(11)]
+        result = ltr.evaluate(y, -np.arange(len(y)), group=[len(y)], metrics=metrics)
+        counts = [max(1, -(-level * n_relevant // 10)) for level in range(11)]  # in whole numbers
+        assert list(result.mean.values()) == [count / ranks[count - 1] for count in counts]
+
+
+def test_the_rounding_of_trec_eval_10() -> None:
+    """C's lround, which version 10 calls: halves away from 0."""
+    y = [0, 1, 0, 0, 1, 0, 0, 0, 1]
+    for level, precision in ((0.0, 1 / 2), (0.45, 1 / 2), (0.5, 2 / 5), (0.8, 2 / 5), (0.9, 1 / 3), (1.0, 1 / 3)):
+        metric = ltr.InterpolatedPrecision(recall=level, rounding="nearest")
+        assert ltr.evaluate(y, range(9, 0, -1), group=[9], metrics=[metric])[metric] == pytest.approx(
+            precision, rel=1e-15
+        )
+
+
+def test_several_ties_of_several_documents() -> None:
+    """By enumeration of all 4! 3! 4! orders."""
+    y, s = [0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0], [9, 9, 9, 9, 7, 5, 5, 5, 3, 3, 3, 3]
+    for level in (0.0, 0.5, 1.0):
+        name = f"iprec(recall={level:g})"
+        got = ltr.evaluate(y, s, group=[12], metrics=[name])[name]
+        assert got == pytest.approx(reference.value("iprec", y, s, recall=level), rel=1e-13)
+
+
+def test_a_large_tie_has_the_mean_of_its_orders() -> None:
+    """60 documents, 20 relevant, against 20,000 random orders: within 5 standard errors of their mean."""
+    y = (np.arange(60) < 20).astype(float)
+    cumulative = np.cumsum(np.random.default_rng(0).permuted(np.tile(y, (20_000, 1)), axis=1), axis=1)
+    highest = (cumulative / np.arange(1, 61)).max(axis=1)
+    got = ltr.evaluate(y, np.zeros(60), group=[60], metrics=["iprec(recall=0)"])["iprec(recall=0)"]
+    assert abs(got - highest.mean()) < 5 * highest.std() / np.sqrt(len(highest))
+
+
+def test_a_tie_that_is_too_large_is_an_error_with_a_remedy() -> None:
+    y = (np.arange(501) < 20).astype(float)
+    rows = {"y_true": y, "y_score": np.zeros(501), "qid": ["big"] * 501, "metrics": ["iprec"]}
+    with pytest.raises(ltr.LtrValueError, match="query big has 501 documents of equal score, 20 of them relevant"):
+        ltr.evaluate(**rows)
+    assert ltr.evaluate(**rows, ties="best")["iprec"] == 1

@@ -1,0 +1,280 @@
+"""MLflow: what its evaluation of a ranker logs is what `evaluate` returns."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.mlflow import RankerEvaluator
+from ltr_metrics.mlflow.scores import scores_of
+from ltr_metrics.mlflow.settings import Settings
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+X, Y, QID = ltr.make_ranking(n_queries=12, random_state=0)
+FEATURES = [f"f{i}" for i in range(X.shape[1])]
+SCORE = X[:, 0] + X[:, 1]
+FRAME = pd.DataFrame(X, columns=FEATURES).assign(
+    qid=QID, label=Y, weight=1.0 + QID % 3, device=np.where(QID % 2, "phone", "=desk")
+)
+COLUMNS = FRAME.drop(columns="label")
+METRICS = ["ndcg@10", "map(rel=2)@10"]
+FILES = ["evaluation.parquet", "means.csv", "per_query.csv", "report.html"]
+
+
+def dataset(columns: Any = COLUMNS, labels: Any = Y, predictions: Any = SCORE) -> Any:
+    """Return what the evaluator reads of MLflow's data set."""
+    return SimpleNamespace(
+        features_data=columns, labels_data=labels, predictions_data=predictions, predictions_name="score", name="d"
+    )
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+
+
+def test_it_evaluates_rankers_alone() -> None:
+    assert RankerEvaluator.can_evaluate(model_type="ranker", evaluator_config={}, of_another_version=1)
+    for other in ("regressor", "classifier", None):
+        assert not RankerEvaluator.can_evaluate(model_type=other, evaluator_config={})
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"metric": "map"}, r"no setting 'metric'.*Did you mean 'metrics'.*The settings are qid, metrics, ties"),
+        ({"metrics": "ndgc@10"}, "Did you mean"),
+        ({"ties": "random"}, "ties must be one of"),
+        ({"metric_prefix": 1}, "metric_prefix must be text, such as 'test_'. Got 1"),
+        ({"names": "canonical", "metrics": "map(rel=2)"}, r"MLflow refuses the name 'map\(rel=2\)'.*'names': 'slug'"),
+        ({"metric_prefix": "a="}, "MLflow refuses the name 'a=ndcg_exp_at_10' of ndcg_exp@10"),
+        ({"qid": "query"}, r"qid names the column 'query', which the data do not have.*f0, f1.*evaluator_config"),
+        ({"qid": "Qid"}, "Did you mean 'qid'"),
+        ({"qid": None}, "qid must be the name of a column of data, or one id a row"),
+        ({"by": ["device", 1]}, "by must be the name of a column.*Got 1 among the names"),
+        ({"by": np.zeros(3)}, "by must be the name of a column.*several names"),
+        ({"by": "country"}, "by names the column 'country'"),
+        ({"qid": pd.Series(QID, index=np.arange(len(QID)) + 1)}, "data and qid have different pandas indexes"),
+        ({"qid": QID[:-1]}, "qid must have one entry a row"),
+    ],
+)
+def test_wrong_settings(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        RankerEvaluator().evaluate(dataset=dataset(), run_id="none", evaluator_config=config)
+
+
+def test_wrong_data() -> None:
+    evaluate = RankerEvaluator().evaluate
+    with pytest.raises(ltr.LtrValueError, match="The data have no grades.*targets='label'"):
+        evaluate(dataset=dataset(labels=None), run_id="none")
+    with pytest.raises(ltr.LtrValueError, match="nothing to evaluate.*predictions='score'"):
+        evaluate(dataset=dataset(predictions=None), run_id="none")
+    with pytest.raises(ltr.LtrTypeError, match="qid names the column 'qid', but data is an array without named"):
+        evaluate(dataset=dataset(X), run_id="none")
+    for functions in ({"extra_metrics": [len]}, {"custom_artifacts": [len]}):
+        with pytest.raises(ltr.LtrTypeError, match=f"does not take {next(iter(functions))}"):
+            evaluate(dataset=dataset(), run_id="none", **functions)
+
+
+def test_settings_name_columns_or_hold_values() -> None:
+    named = Settings.from_config({"sample_weight": "weight", "by": "device", "docid": "f0"})
+    values = Settings(
+        qid=FRAME["qid"], sample_weight=FRAME["weight"], by={"device": list(FRAME["device"])}, docid=FRAME["f0"]
+    )
+    expected = ltr.evaluate(
+        Y, SCORE, qid=QID, docid=X[:, 0], ties="docid", sample_weight=FRAME["weight"], by={"device": FRAME["device"]}
+    )
+    for settings in (named, values):
+        result = settings.queries(dataset()).evaluate(SCORE, ties="docid")
+        assert dict(result) == dict(expected)
+        assert dict(result.by["device"]["=desk"]) == dict(expected.by["device"]["=desk"])
+    assert Settings(qid=QID).queries(dataset(X)).n_queries == 12
+
+
+# -- scores -----------------------------------------------------------------------------------------------------------
+
+
+class Spy:
+    """A model that returns what it is given, and records its columns."""
+
+    def __init__(self, output: Any = SCORE, inputs: Any = None) -> None:
+        self.output = output
+        schema = SimpleNamespace(has_input_names=lambda: True, input_names=lambda: inputs)
+        if inputs is not None:
+            self.metadata = SimpleNamespace(get_input_schema=lambda: schema)
+
+    def predict(self, X: Any) -> Any:
+        self.columns = list(X.columns) if hasattr(X, "columns") else X.shape[1]
+        return self.output
+
+
+@pytest.mark.parametrize(
+    ("model", "config", "columns"),
+    [
+        (Spy(), {}, [*FEATURES, "weight", "device"]),
+        (Spy(), {"sample_weight": "weight", "by": "device"}, FEATURES),
+        (Spy(inputs=["f1", "qid"]), {}, ["f1", "qid"]),
+        (Spy(inputs=["f1", "qid"]), {"features": ["f2", "f0"]}, ["f2", "f0"]),
+    ],
+)
+def test_the_columns_that_the_model_gets(model: Spy, config: dict[str, Any], columns: list[str]) -> None:
+    scores_of(dataset(), model, None, Settings(**config))
+    assert model.columns == columns
+
+
+def test_a_model_gets_an_array_whole() -> None:
+    model = Spy()
+    scores_of(dataset(X), model, None, Settings(qid=QID))
+    assert model.columns == X.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("output", "name"),
+    [
+        (SCORE, None),
+        (list(SCORE), None),
+        (SCORE[:, np.newaxis], None),
+        (pd.Series(SCORE), None),
+        (pd.DataFrame({"any": SCORE}), None),
+        (pd.DataFrame({"other": X[:, 0], "s": SCORE}), "s"),
+        ({"other": X[:, 0], "s": SCORE}, "s"),
+    ],
+)
+def test_the_forms_of_predictions(output: Any, name: str | None) -> None:
+    assert np.array_equal(scores_of(dataset(), Spy(output), name, Settings()), SCORE)
+
+
+@pytest.mark.parametrize(
+    ("output", "config", "name", "message"),
+    [
+        (pd.DataFrame({"a": SCORE, "b": SCORE}), {}, None, "predicts the columns a, b.*by predictions=.*Got None"),
+        (pd.DataFrame({"a": SCORE}), {}, "b", "predicts the columns a.*Got 'b'"),
+        (X, {}, None, r"needs one score a row.*shape \(\d+, 20\)"),
+        (SCORE, {"features": ["f0", "g"]}, None, "features names the column 'g'"),
+        (SCORE, {"features": "f0"}, None, "features must be a list of columns. Got 'f0'"),
+    ],
+)
+def test_wrong_predictions(output: Any, config: dict[str, Any], name: str | None, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        scores_of(dataset(), Spy(output), name, Settings(**config))
+    with pytest.raises(ltr.LtrTypeError, match="features selects columns by name, but data is an array"):
+        scores_of(dataset(X), Spy(), None, Settings(features=["f0"]))
+
+
+# -- MLflow itself ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mlflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """MLflow with a store of its own, to which our evaluator is known."""
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as environment:
+        warnings.simplefilter("ignore")  # MLflow's own
+        environment.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+        environment.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # a database takes seconds to create
+        mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
+        registry = pytest.importorskip(
+            "mlflow.models.evaluation.evaluator_registry", reason="this MLflow cannot evaluate models"
+        )._model_evaluation_registry
+        registry.register("ltr_metrics", RankerEvaluator)  # as the entry point does
+        before = mlflow.get_tracking_uri()
+        mlflow.set_tracking_uri(tmp_path_factory.mktemp("mlflow").as_uri())
+        mlflow.set_experiment("rankers")
+        yield mlflow
+        mlflow.set_tracking_uri(before)
+
+
+def artifacts_of(mlflow: Any, run_id: str, folder: str | None = None) -> list[str]:
+    return sorted(artifact.path for artifact in mlflow.MlflowClient().list_artifacts(run_id, folder))
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore")  # of MLflow and SQLAlchemy
+def test_a_column_of_scores(mlflow: Any, tmp_path: Path) -> None:
+    expected = ltr.evaluate(Y, SCORE, qid=QID, metrics=METRICS, by={"device": FRAME["device"]})
+    with mlflow.start_run() as run:
+        result = mlflow.models.evaluate(
+            data=FRAME.assign(score=SCORE).drop(columns=FEATURES),
+            targets="label",
+            predictions="score",
+            model_type="ranker",
+            evaluator_config={"metrics": METRICS, "by": "device"},
+        )
+    means = dict(zip(["ndcg_exp_at_10", "map-rel-2_at_10"], dict(expected).values(), strict=True))
+    assert result.metrics == mlflow.MlflowClient().get_run(run.info.run_id).data.metrics == means
+    assert artifacts_of(mlflow, run.info.run_id) == FILES
+    table = result.artifacts["means"].content.set_index("name")
+    assert dict(table["mean"]) == means
+    assert dict(table["standard_error"]) == dict(zip(means, expected.standard_error.values(), strict=True))
+    per_query = result.artifacts["per_query"].content
+    assert np.array_equal(per_query["ndcg_exp@10"], expected.per_query["ndcg@10"], equal_nan=True)
+    assert set(per_query["device"]) == {"phone", "'=desk"}  # no formula for a spreadsheet
+    assert "<h1" in result.artifacts["report"].content
+    saved = ltr.load_result(mlflow.artifacts.download_artifacts(result.artifacts["evaluation"].uri))
+    assert dict(ltr.compare({"a": saved, "b": expected}).to_pandas()["difference"]) == {0: 0, 1: 0}
+    result.save(str(tmp_path))
+    again = mlflow.models.EvaluationResult.load(str(tmp_path))
+    assert dict(again.artifacts["evaluation"].content) == dict(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+@pytest.mark.filterwarnings("ignore")
+def test_a_model(mlflow: Any) -> None:
+    expected = ltr.evaluate(Y, SCORE, qid=QID, metrics="map", sample_weight=FRAME["weight"], convention="letor")
+
+    def model(X: Any) -> Any:
+        assert list(X.columns) == FEATURES
+        return X["f0"] + X["f1"]
+
+    config = {"metrics": "map", "sample_weight": "weight", "convention": "letor", "metric_prefix": "test/new_"}
+    with mlflow.start_run() as run:
+        for targets in ("label", "label"):  # the second evaluation replaces the files of the first
+            result = mlflow.models.evaluate(
+                model,
+                FRAME.drop(columns="device"),
+                targets=targets,
+                model_type="ranker",
+                evaluators="ltr_metrics",
+                evaluator_config=config,
+            )
+    assert result.metrics == {"test/new_map-denominator-relevant": expected["map"]}
+    assert artifacts_of(mlflow, run.info.run_id, "test") == [f"test/new_{name}" for name in FILES]
+    assert set(result.artifacts) == {f"test/new_{Path(name).stem}" for name in FILES}
+    report = mlflow.artifacts.download_artifacts(result.artifacts["test/new_report"].uri)
+    assert Path(report).read_text(encoding="utf-8") == result.artifacts["test/new_report"].content
+    no_relevant = FRAME.assign(label=0).drop(columns="device")
+    config |= {"convention": None}  # under that of LETOR, such a query is 0
+    with pytest.raises(ltr.LtrValueError, match="undefined for all 12 queries"):
+        mlflow.models.evaluate(model, no_relevant, targets="label", model_type="ranker", evaluator_config=config)
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_mlflow_finds_the_entry_point(tmp_path: Path) -> None:
+    """A process whose first import is ours, or MLflow, has the evaluator."""
+    pytest.importorskip("mlflow", reason="mlflow is not installed")
+    tomllib = pytest.importorskip("tomllib", reason="tomllib comes with Python 3.11")
+    project = Path(__file__).parent.parent / "pyproject.toml"
+    (points,) = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["entry-points"].items()
+    info = tmp_path / "ltr_metrics-1.dist-info"  # of the installed package, which may be an older checkout
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ltr_metrics\nVersion: 1\n")
+    lines = [f"[{points[0]}]", *(f"{name} = {path}" for name, path in points[1].items())]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    code = "import ltr_metrics.mlflow, sys; assert 'mlflow' not in sys.modules; import mlflow.models; "
+    code += "from mlflow.models.evaluation.base import list_evaluators; print(*list_evaluators())"
+    path = os.pathsep.join(filter(None, [str(tmp_path), str(project.parent), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path, "MLFLOW_DISABLE_TELEMETRY": "true"}
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    assert "ltr_metrics" in done.stdout.split()
+    assert "Failure" not in done.stderr
