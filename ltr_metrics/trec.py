@@ -29,6 +29,7 @@ WHOLE = {  # our name, with the relevance level where the measure has one
     "set_P": "precision(rel={rel})",
     "set_recall": "recall(rel={rel})",
     "set_F": "f1(rel={rel})",
+    "bpref": "bpref(rel={rel})",
 }
 AT_CUTOFFS = {
     "map_cut": "map(rel={rel})@{k}",

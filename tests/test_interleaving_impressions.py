@@ -449,7 +449,7 @@ def test_a_log_is_scored_by_the_method_that_mixed_it(tmp_path: Path) -> None:
 
 
 def test_further_keys_are_left_alone_but_for_misspelt_ones(tmp_path: Path) -> None:
-    path = lines(tmp_path / "log", GOOD | {"user": 7, "page": {"n": 1}, "query_id": 3, "shown_at": "now"})
+    path = lines(tmp_path / "log", GOOD | {"session": 7, "page": {"n": 1}, "query_id": 3, "shown_at": "now"})
     assert list(read_impressions(path)) == [Impression.from_json(json.dumps(GOOD))]
     for right, wrong in (("clicks", "click"), ("shown", "showed")):
         misspelt = {wrong if key == right else key: value for key, value in GOOD.items()}

@@ -25,7 +25,7 @@ from ltr_metrics.interleaving.rankings import as_documents, is_sequence, short
 from ltr_metrics.io.compressed import blocks_of_lines
 from ltr_metrics.io.write import write_whole
 
-KEYS = ("query", "method", "rankings", "shown", "teams", "clicks", "length")
+KEYS = ("query", "method", "rankings", "shown", "teams", "clicks", "length", "user")
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": partial(gzip.compress, mtime=0),  # equal content gives equal bytes
     ".xz": lzma.compress,
@@ -53,6 +53,8 @@ class Impression:
         For readers of the log. It does not affect the credit.
     method : str, optional
         The method that mixed the list, such as ``"ppm"``. `score` raises an error for any other.
+    user : text or number, optional
+        Who saw the list, for ``score(..., cluster="user")``. It does not affect the credit.
 
     Raises
     ------
@@ -84,6 +86,7 @@ class Impression:
     length: int | None = None
     query: str | float | None = None
     method: InterleavingMethod | None = None
+    user: str | float | None = None
 
     def __post_init__(self) -> None:
         if self.method is not None:
@@ -121,7 +124,7 @@ class Impression:
             (one.rankings and list(one.rankings.items()), one.shown, one.clicks, one.length, one.query, one.method)
             for one in (self, other)
         )
-        return ours == others
+        return ours == others and self.user == other.user
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -179,6 +182,7 @@ class Impression:
             "teams": teams,
             "clicks": self.clicks,
             "length": self.length,
+            "user": None if self.user is None else _as_json_id("user", self.user),
         }
         return json.dumps({key: value for key, value in fields.items() if value is not None})
 
@@ -194,8 +198,8 @@ def read_impressions(path: str | os.PathLike[str], *, models: Iterable[str] | No
         Every line has the keys ``shown`` (ids from the top) and ``clicks`` (slots from 0), and
         ``rankings`` (ids by the name of the model), ``teams``, or both. ``teams`` has, for each
         slot, the name of a model or its number in the order of the line's rankings. A line may have
-        ``length``, ``query`` and ``method``. Ids are text or numbers. Other keys and blank lines
-        are ignored.
+        ``length``, ``query``, ``method`` and ``user``. Ids are text or numbers. Other keys and
+        blank lines are ignored.
     models : iterable of str, optional
         Names of the models, for lines that have teams but no rankings.
 
@@ -372,6 +376,7 @@ def _parse(line: str | bytes, models: list[str] | None) -> Impression:
             hint = did_you_mean(key, unknown).replace("Did you mean", "Is it")
             raise LtrValueError(f"the key {key!r} is missing.{' Without clicks it is [].' * (key == 'clicks')}{hint}")
     rankings, teams, query = fields.get("rankings"), fields.get("teams"), fields.get("query")
+    user = fields.get("user")
     if rankings is not None:
         if not isinstance(rankings, dict):
             raise LtrValueError(f"rankings must be an object with a list of ids for each model. Got {short(rankings)}.")
@@ -385,6 +390,7 @@ def _parse(line: str | bytes, models: list[str] | None) -> Impression:
         fields.get("length"),
         None if query is None else _as_json_id("query", query),
         fields.get("method"),
+        None if user is None else _as_json_id("user", user),
     )
 
 

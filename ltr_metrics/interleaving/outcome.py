@@ -16,6 +16,7 @@ from ltr_metrics._engine.printed import Printed, Table
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics._engine.words import OutcomeBy
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, import_extra
+from ltr_metrics.interleaving.clusters import credit_statistics, win_statistics
 from ltr_metrics.interleaving.tally import Counts, Tally, checkpoints
 from ltr_metrics.metrics.base import Metric
 
@@ -59,6 +60,9 @@ class Outcome(Printed):
     offline : callable, optional
         A function from a metric to the mean of each model by name, on the queries of the
         simulation. `error` compares the outcome with it.
+    clusters : Tally, optional
+        The sums of each cluster of impressions, one part a cluster. Intervals and p-values are then
+        over clusters.
 
     Raises
     ------
@@ -76,6 +80,8 @@ class Outcome(Printed):
     >>> rankings = {"old": ["a", "b", "c"], "new": ["b", "d", "a"]}
     >>> log = [Impression(rankings, Shown(["a", "b", "d"]), [1]), Impression(rankings, Shown(["b", "a", "d"]), [])]
     >>> outcome = score(log, "ppm")
+    >>> outcome.n_clusters is None
+    True
     >>> outcome.models, outcome.n_impressions, outcome.wins.tolist(), outcome.ties.tolist()
     (['old', 'new'], 2, [[0, 0], [1, 0]], [[2, 1], [1, 2]])
     >>> outcome.preference.tolist(), bool(outcome.credit[1] > outcome.credit[0])
@@ -94,6 +100,7 @@ class Outcome(Printed):
     method: str
     tally: Tally
     offline: Callable[[Any], Mapping[str, float]] | None = None
+    clusters: Tally | None = None
 
     def __post_init__(self) -> None:
         models = list(self.models)
@@ -111,6 +118,11 @@ class Outcome(Printed):
     def n_impressions(self) -> int:
         """Number of impressions, ties included."""
         return int(self.tally.n.sum())
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters of impressions, such as users; None without clusters."""
+        return None if self.clusters is None else len(self.clusters.n)
 
     @property
     def checkpoints(self) -> Counts:
@@ -158,7 +170,7 @@ class Outcome(Printed):
             The columns are model, other, impressions, and wins, ties, losses and preference of
             ``model`` against ``other``. Then come win_share with its limits win_share_low and
             win_share_high, and p_wins. The last are credit_difference with its limits credit_low
-            and credit_high, and p_credit.
+            and credit_high, and p_credit. With clusters there is n_clusters, too.
 
         Notes
         -----
@@ -170,6 +182,11 @@ class Outcome(Printed):
         the paired t-test. These three are NaN for a single impression, and if the difference is the
         same in all impressions.
 
+        With clusters, p_wins is that of a randomization test that swaps the models in whole
+        clusters. The limits of win_share are those of Korn and Graubard (1998), with an effective
+        number of impressions. The limits and the p-value of credit_difference are Student's with a
+        standard error over clusters. All of them are NaN for a single cluster.
+
         With PPM, p_wins does not test whether users have a preference: clicks that ignore the
         documents give equal credit on average, but may give one model more wins.
 
@@ -178,7 +195,8 @@ class Outcome(Printed):
         impressions that was chosen in advance. Stopping at the first small p-value finds
         differences that do not exist.
         """
-        return to_dataframe(self._pairs(confidence), columns=list(PAIR_COLUMNS))
+        has_clusters = self.clusters is not None
+        return to_dataframe(self._pairs(confidence), columns=[*PAIR_COLUMNS, *["n_clusters"] * has_clusters])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and text, ready for JSON; NaN is None.
@@ -356,12 +374,15 @@ class Outcome(Printed):
         rows = []
         for i, j in combinations(range(len(self.models)), 2):
             wins, losses = int(self.wins[i, j]), int(self.wins[j, i])
-            values = (
-                *(self.models[i], self.models[j], n, wins, n - wins - losses, losses, float(preference[i, j])),
-                *_win_statistics(wins, losses, confidence),
-                *_credit_statistics(n, float(differences[i, j]), float(squares[i, j]), confidence),
-            )
-            rows.append(dict(zip(PAIR_COLUMNS, values, strict=True)))
+            if self.clusters is None:
+                of_wins = _win_statistics(wins, losses, confidence)
+                of_credit = _credit_statistics(n, float(differences[i, j]), float(squares[i, j]), confidence)
+            else:
+                of_wins = win_statistics(self.clusters, i, j, confidence)
+                of_credit = credit_statistics(self.clusters, i, j, confidence)
+            counts = (self.models[i], self.models[j], n, wins, n - wins - losses, losses, float(preference[i, j]))
+            row = dict(zip(PAIR_COLUMNS, (*counts, *of_wins, *of_credit), strict=True))
+            rows.append(row if self.clusters is None else row | {"n_clusters": self.n_clusters})
         return rows
 
 

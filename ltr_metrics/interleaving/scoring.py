@@ -8,13 +8,14 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, require_option
-from ltr_metrics._engine.words import InterleavingMethod, RuleOfCredit
+from ltr_metrics._engine.words import ClusterOfImpressions, InterleavingMethod, RuleOfCredit
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.interleaving.clusters import ClusterSums
 from ltr_metrics.interleaving.impressions import Impression, as_models, locate, read_located, with_models
 from ltr_metrics.interleaving.method import RULES, Method, Shown
 from ltr_metrics.interleaving.methods import method_named
@@ -23,6 +24,7 @@ from ltr_metrics.interleaving.tally import Tally, block_ends, checkpoints
 from ltr_metrics.interleaving.team_draft import TeamDraft
 
 BLOCK = 4096  # impressions whose credit is in memory at a time
+CLUSTERS: tuple[ClusterOfImpressions, ...] = get_args(ClusterOfImpressions)
 CACHE_SIZE = 256  # methods kept by rankings: queries recur, and some methods take long to prepare
 
 Rankings = tuple[tuple[Hashable, ...], ...]
@@ -34,6 +36,7 @@ def score(
     *,
     models: Iterable[str] | None = None,
     rule: RuleOfCredit = "own",
+    cluster: ClusterOfImpressions | None = None,
     **options: Any,
 ) -> Outcome:
     """Return the outcome of logged impressions.
@@ -53,6 +56,9 @@ def score(
         impression's rankings. Required if it has none.
     rule : {"own", "clicks"}
         The rule of credit, as for `Method.credit`.
+    cluster : {"user", "query"}, optional
+        What the impressions of a cluster have in common. They are not independent, so intervals and
+        p-values are then over clusters. By default all impressions are independent.
     **options
         Options of the method, such as ``pairs`` of `PairwisePreference`.
 
@@ -65,7 +71,8 @@ def score(
     ------
     LtrValueError, LtrTypeError
         If the method could not have shown a list, if the models differ from those of the impression
-        before, or if the method needs teams and there are none. These errors name the file and
+        before, or if the method needs teams and there are none. With ``cluster``, if an impression
+        lacks the user or query. These errors name the file and
         line, or the number of the impression from 0. Also if there are no impressions, and for an
         unknown method or option.
 
@@ -90,24 +97,44 @@ def score(
     method_class = method_named(method)
     _refuse_unknown_options(options, method_class)
     require_option("rule", rule, RULES)
+    if cluster is not None:
+        require_option("cluster", cluster, CLUSTERS)
     names = as_models(models)
     is_path = isinstance(impressions, (str, os.PathLike))
     located = read_located(Path(impressions), names) if is_path else locate(impressions)  # type: ignore[arg-type]
     build = lru_cache(CACHE_SIZE)(partial(_build, method_class, options))
     scored = (
-        (model_names, _credit(location, impression, model_names, method_class, build, rule))
+        (
+            model_names,
+            _credit(location, impression, model_names, method_class, build, rule),
+            _label(location, impression, cluster),
+        )
         for location, impression, model_names in with_models(located, names)
     )
-    tally, n = None, 0
+    tally, n, sums = None, 0, ClusterSums()
     while block := list(islice(scored, BLOCK)):
-        credit = np.column_stack([credit for _, credit in block])
+        credit = np.column_stack([credit for _, credit, _ in block])
+        if cluster is not None:
+            sums.add(credit, [label for _, _, label in block])
         block_tally = Tally.from_credit(credit, block_ends(n, n + len(block)))
         n += len(block)
         tally = block_tally if tally is None else Tally.concat([tally, block_tally]).merge_parts(checkpoints(n))
         names = block[0][0]
     if tally is None or names is None:
         raise LtrValueError("There is no impression to score: the log is empty.")
-    return Outcome(models=names, method=method, tally=tally)
+    clusters = None if cluster is None else sums.tally()
+    return Outcome(models=names, method=method, tally=tally, clusters=clusters)
+
+
+def _label(location: str, impression: Impression, cluster: ClusterOfImpressions | None) -> Hashable:
+    """Return the cluster of an impression."""
+    label = None if cluster is None else getattr(impression, cluster)
+    if cluster is not None and label is None:
+        raise LtrValueError(
+            f"{location}: every impression must name its {cluster} if {cluster}s are clusters, and this one has none. "
+            f"Log it: Impression(..., {cluster}=...)."
+        )
+    return label
 
 
 def _build(method_class: type[Method], options: dict[str, Any], rankings: Rankings, length: int) -> Method:

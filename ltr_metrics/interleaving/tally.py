@@ -137,6 +137,12 @@ class Tally:
         starts = _part_bounds(np.searchsorted(known, ends) + 1, len(known))[0]
         return Tally(*(np.add.reduceat(values, starts, axis=0) for values in self._fields))
 
+    def merge_by(self, code: AnyArray) -> Tally:
+        """Return a tally with one part for each code, of the parts that have it."""
+        order = np.argsort(code, kind="stable")
+        starts = np.flatnonzero(np.diff(code[order], prepend=-1))
+        return Tally(*(np.add.reduceat(values[order], starts, axis=0) for values in self._fields))
+
     @property
     def _fields(self) -> tuple[AnyArray, ...]:
         return self.n, self.wins, self.credit, self.differences, self.squares
