@@ -10,6 +10,7 @@ from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueErro
 from ltr_metrics.evaluation.evaluate import Queries, evaluate
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics import (
+    ARP,
     CG,
     DCG,
     ERR,
@@ -63,6 +64,7 @@ if typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ARP",
     "CG",
     "CONVENTIONS",
     "DCG",

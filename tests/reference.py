@@ -231,6 +231,11 @@ def pfound(
     return total
 
 
+def arp(ranked: Ranked, labels: Ranked, k: None) -> float:
+    total = math.fsum(ranked)
+    return math.fsum(i * y for i, y in enumerate(ranked, start=1)) / total if total else math.nan
+
+
 def mean_of(ranked: Ranked, labels: Ranked, k: int | None) -> float:
     shown = ranked[:k]
     return math.fsum(shown) / len(shown) if shown else math.nan
@@ -257,6 +262,7 @@ METRICS = {
     "err": err,
     "rbp": rbp,
     "pfound": pfound,
+    "arp": arp,
     "mean_of": mean_of,
     "sum_of": sum_of,
 }

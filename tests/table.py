@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics.metrics import (
+    ARP,
     CG,
     DCG,
     ERR,
@@ -133,6 +134,8 @@ TABLE = (
     Entry(PFound, "pfound", {"p_rel": "exp"}),
     Entry(PFound, "pfound", {"p_rel": "exp", "max_grade": "query"}),
     Entry(PFound, "pfound", {"p_rel": (0.0, 0.1, 0.2, 0.2, 1.0)}),
+    Entry(ARP, "arp", cutoffs=()),
+    Entry(ARP, "arp", cutoffs=(), scale=0.3),
     Entry(Judged, "mean_of", column="judged", **NOT_BY_GRADE),
     Entry(MeanOf, "mean_of", {"column": "margin"}, column="margin", **NOT_BY_GRADE),
     Entry(SumOf, "sum_of", {"column": "margin"}, column="margin", **NOT_BY_GRADE),

@@ -148,7 +148,11 @@ def test_document_ids_are_the_order_of_rows_in_descending_order_of_id(entry: Ent
 @given(d=data(max_documents=20))
 @examples(20)
 def test_worst_is_at_most_mean_is_at_most_best(entry: Entry, d: Data) -> None:
-    worst, mean, best, stable = (values(d, entry, ties) for ties in ("worst", "mean", "best", "stable"))
+    sign = 1 if entry.cls.higher_is_better else -1
+    worst, mean, best, stable = (
+        {name: sign * value for name, value in values(d, entry, ties).items()}
+        for ties in ("worst", "mean", "best", "stable")
+    )
     for name in map(str, entry.metrics()):
         defined = ~np.isnan(mean[name])
         assert (worst[name][defined] <= mean[name][defined] + 1e-12).all()
@@ -171,7 +175,8 @@ def test_moving_a_better_document_up_never_harms(entry: Entry, d: Data, seed: in
     after = values(dataclasses.replace(d, score=swapped), entry, "mean")
     for name, value in before.items():
         defined = ~np.isnan(value)
-        assert (after[name][defined] >= value[defined] - 1e-12).all()
+        gain = after[name][defined] - value[defined]
+        assert (gain * (1 if entry.cls.higher_is_better else -1) >= -1e-12).all()
 
 
 @pytest.mark.parametrize("entry", [entry for entry in TABLE if entry.perfect_is_one], ids=str)

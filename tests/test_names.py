@@ -186,7 +186,7 @@ def test_what_is_no_metric_is_refused(make: object, message: str) -> None:
 def test_available_metrics() -> None:
     infos = {info.name: info for info in ltr.available_metrics()}
     assert set(infos) == {cls.NAME for cls in METRICS}
-    assert infos["hit"].aliases == ("success",)
+    assert infos["hit"].aliases == ("success", "hit_rate")
     assert infos["kendall"].parameters == {}
     assert infos["mean_of"].parameters == {"k": None, "column": ...}
     for info in infos.values():

@@ -55,6 +55,18 @@ def test_q_measure_of_ntcireval() -> None:
     assert [round(result[name], 4) for name in names] == [0.1, 0.0967, 0.25, 0.25]
 
 
+def test_arp_of_tf_ranking() -> None:
+    """The examples in the documentation of tfr.keras.metrics.ARPMetric, and in its tests (metrics_test.py).
+
+    TF-Ranking weights a query by its sum of grades.
+    """
+    assert ltr.evaluate([0, 1, 1], [3, 1, 2], group=[3], metrics=["arp"])["arp"] == 2.5
+    ragged = ltr.evaluate([0, 1, 1, 2, 0], [2, 1, 2, 5, 4], group=[2, 3], metrics=["arp"], query_weight=[1, 3])
+    assert ragged["arp"] == pytest.approx(1.75, rel=1e-15)
+    tested = ltr.evaluate([0, 0, 1, 0, 1, 2], [1, 3, 2, 1, 2, 3], group=[3, 3], metrics=["arp"], query_weight=[1, 3])
+    assert tested["arp"] == pytest.approx((1 * 2 + 2 * 1 + 1 * 2) / 4, rel=1e-15)
+
+
 # -- reference/metrics_published.json: every entry is checked, or named here with the reason why it is not -----------------
 
 

@@ -30,6 +30,11 @@ def mean(values: FloatArray, weight: FloatArray | None) -> float:
     return float((scaled * values[defined]).sum() / total) if total > 0 else float("nan")
 
 
+def geometric_mean(values: FloatArray, weight: FloatArray | None, floor: float) -> float:
+    """Return the weighted geometric mean, exp(sum(w_i log(max(x_i, floor))) / sum(w_i))."""
+    return math.exp(mean(np.log(np.maximum(values, floor)), weight))
+
+
 def standard_error(values: FloatArray, weight: FloatArray | None, cluster: IntArray | None = None) -> float:
     """Return the standard error of the weighted mean m; NaN for fewer than two queries.
 

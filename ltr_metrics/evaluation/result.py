@@ -16,12 +16,12 @@ from ltr_metrics._engine.ids import id_texts, positions_by_text, spelling_hint
 from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics._engine.plain import PlainId, none_if_nan, plain_id, plain_ids, segment_title, to_dataframe
 from ltr_metrics._engine.printed import Printed, Table
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, one_line
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.fingerprint import Fingerprint
-from ltr_metrics.evaluation.means import mean, standard_error
+from ltr_metrics.evaluation.means import geometric_mean, mean, standard_error
 from ltr_metrics.evaluation.segments import Segments, iter_segments, split_by_segment
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.metrics.requests import Policy
 
 if TYPE_CHECKING:
@@ -231,6 +231,54 @@ class Evaluation(Printed, Mapping[str, float]):
         positions = query_positions(self, qids)
         segments = {name: _labels_in_use(labels, code[positions]) for name, (labels, code) in self.segments.items()}
         return replace(take_queries(self, positions), segments=segments)
+
+    def geometric_mean(self, metric: str | Metric, *, floor: float = 1e-5) -> float:
+        r"""Return the geometric mean of a metric, in which low values count more.
+
+        With values :math:`x_i` and weights :math:`w_i` (1 without weights), it is
+
+        .. math:: \exp \left( \frac{1}{\sum_i w_i} \sum_i w_i \log \max(x_i, floor) \right)
+
+        Queries that are left out of the mean are left out here, too. With
+        ``convention="trec_eval"``, the geometric mean of ``"map"`` is trec_eval's ``gm_map``.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A metric of this evaluation.
+        floor : float, default 1e-5
+            Replaces lower values, because one value of 0 would make the mean 0. The default is
+            that of trec_eval.
+
+        Returns
+        -------
+        float
+            NaN if all queries are left out.
+
+        Raises
+        ------
+        LtrKeyError
+            If the evaluation does not have the metric.
+        LtrValueError
+            If ``floor`` is not above 0, or if a value is below 0.
+
+        Examples
+        --------
+        >>> import ltr_metrics as ltr
+        >>> result = ltr.evaluate([1, 0, 0, 1], [2, 1, 2, 1], group=[2, 2], metrics="map")
+        >>> round(result.geometric_mean("map"), 6), result["map"]
+        (0.707107, 0.75)
+        """
+        if not is_number(floor) or floor <= 0:
+            raise LtrValueError(f"floor must be a number above 0, which replaces lower values. Got {floor!r}.")
+        values = self.per_query[metric]  # type: ignore[index]
+        negative = np.flatnonzero(values < 0)
+        if len(negative):
+            raise LtrValueError(
+                f"A geometric mean needs values of at least 0: {metric} is {values[negative[0]]:g} for query "
+                f"{one_line(self.qid[negative[0]])}. Use the arithmetic mean, result[{str(metric)!r}]."
+            )
+        return geometric_mean(values, self.weight, floor)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the evaluation to a Parquet file, which `load_result` reads.

@@ -1,5 +1,6 @@
 """The metrics: one short file for each family. ``names.py`` is their register."""
 
+from ltr_metrics.metrics.arp import ARP
 from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.bpref import Bpref
@@ -18,6 +19,7 @@ from ltr_metrics.metrics.rbp import RBP
 from ltr_metrics.metrics.shown import Judged, MeanOf, SumOf
 
 __all__ = [
+    "ARP",
     "CG",
     "DCG",
     "ERR",

@@ -58,7 +58,7 @@ class MAP(BinaryMetric, RankMetric):
     """
 
     NAME: ClassVar[str] = "map"
-    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"ap": {}}
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"ap": {}, "average_precision": {}}
 
     denominator: Denominator = "min"
 

@@ -183,6 +183,7 @@ class RPrec(BinaryMetric):
     """
 
     NAME: ClassVar[str] = "rprec"
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"r_precision": {}}
 
     def values(self, ranking: Ranking) -> FloatArray:
         n_relevant = self.n_relevant(ranking.block)

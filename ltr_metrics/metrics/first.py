@@ -83,7 +83,7 @@ class MRR(FirstRelevant):
     """
 
     NAME: ClassVar[str] = "mrr"
-    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"rr": {}}
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"rr": {}, "reciprocal_rank": {}}
 
     def at_rank(self, rank: FloatArray) -> FloatArray:
         return 1 / rank
@@ -129,7 +129,7 @@ class Hit(FirstRelevant):
     """
 
     NAME: ClassVar[str] = "hit"
-    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"success": {}}
+    ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"success": {}, "hit_rate": {}}
 
     def at_rank(self, rank: FloatArray) -> FloatArray:
         return np.ones_like(rank)

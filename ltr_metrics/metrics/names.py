@@ -13,6 +13,7 @@ from typing import Any
 
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.metrics.arp import ARP
 from ltr_metrics.metrics.average_precision import MAP
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.bpref import Bpref
@@ -23,6 +24,7 @@ from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.function import FunctionMetric
 from ltr_metrics.metrics.interpolated_precision import InterpolatedPrecision
 from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
+from ltr_metrics.metrics.other_names import other_name_hint
 from ltr_metrics.metrics.q_measure import QMeasure
 from ltr_metrics.metrics.rbp import RBP
 from ltr_metrics.metrics.shown import Judged, MeanOf, SumOf
@@ -44,6 +46,7 @@ METRICS: tuple[type[Metric], ...] = (
     ERR,
     RBP,
     PFound,
+    ARP,
     Judged,
     MeanOf,
     SumOf,
@@ -230,14 +233,15 @@ def _parse(name: str) -> ParsedName:
     refuse_several(name)
     form = _FORM.fullmatch(name)
     if form is None:
-        hint = " XGBoost's suffix '-' is no_relevant=0 here." if name.endswith("-") else ""
+        is_of_xgboost = name.endswith("-")
+        hint = " XGBoost's suffix '-' is no_relevant=0 here." if is_of_xgboost else other_name_hint(name, _BY_NAME)
         raise LtrValueError(
             f"A metric's name must have the form name, name@10 or name(parameter=value)@10. Got {name!r}.{hint}"
         )
     if form["name"] not in _BY_NAME:
         raise LtrValueError(
             f"There is no metric {form['name']!r} (in {name!r})."
-            f"{did_you_mean(form['name'], _BY_NAME)} "
+            f"{other_name_hint(name, _BY_NAME) or did_you_mean(form['name'], _BY_NAME)} "
             f"Known: {', '.join(sorted(_BY_NAME))}. Pass a metric of your own as an object: "
             f"ltr_metrics.as_metric(function, name={form['name']!r}), or on the command line with --metrics-module."
         )

@@ -1,0 +1,66 @@
+"""Average relevance position, of which lower is better."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking, row_sums
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.metrics.base import Metric
+
+
+class ARP(Metric):
+    r"""Average relevance position: the mean rank, weighted by grade; lower is better, from 1.
+
+    .. math:: \frac{\sum_{i=1}^{n} i \, y_i}{\sum_{i=1}^{n} y_i}
+
+    over the documents that have a rank. With grades 0 and 1 it is the mean rank of the relevant
+    documents. Undefined where no ranked document has a grade above 0.
+
+    A document that was not retrieved has no rank, so it does not count.
+    Compare only rankings of the same documents by this metric.
+
+    Raises
+    ------
+    LtrValueError
+        On evaluation: if grades are so large that their sum over ranks overflows.
+
+    See Also
+    --------
+    MRR : The reciprocal rank of the first relevant document alone.
+    DCG : A sum over ranks in which the first ranks count most.
+
+    References
+    ----------
+    Pasumarthi et al., TF-Ranking: scalable TensorFlow library for learning-to-rank, KDD 2019.
+    The formula is that of its ``ARPMetric``, which weights each query by its sum of grades.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> ltr.evaluate([0, 1, 2], [1, 2, 3], group=[3], metrics=["arp"]).per_query["arp"].round(6)
+    array([1.333333])
+    >>> ltr.ARP().higher_is_better
+    False
+    """
+
+    NAME: ClassVar[str] = "arp"
+    higher_is_better: ClassVar[bool] = False
+
+    def check(self, queries: LabelledQueries) -> None:
+        highest, longest = float(queries.grades[-1]), float(queries.sizes.max())
+        if not np.isfinite(highest * longest * longest):
+            raise LtrValueError(
+                f"arp must have grades whose sum over ranks does not overflow: got {highest:g} at "
+                f"{queries.first_row_of_grade(queries.grades[-1])}. Divide all grades by the same number."
+            )
+
+    def values(self, ranking: Ranking) -> FloatArray:
+        grades = ranking.expected(ranking.queries.grades)
+        total = row_sums(grades)
+        weighted = row_sums(grades * np.arange(1.0, ranking.width + 1))
+        return weighted / np.where(total > 0, total, np.nan)

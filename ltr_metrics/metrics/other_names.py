@@ -1,0 +1,80 @@
+"""Names that other systems give to metrics, for error messages and documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import NamedTuple
+
+
+class OtherName(NamedTuple):
+    """A metric's name in another system, and ours; ``{k}`` stands for the cutoff, which may be absent."""
+
+    system: str
+    theirs: str
+    ours: str
+    remark: str = ""  # what else it takes to get the same number
+
+
+WITH_WORST = ' with ties="worst" and the labels as columns={"label": y}'
+OTHER_NAMES = (
+    OtherName("LightGBM", "lambdarank", "ndcg{k}"),
+    OtherName("LightGBM", "rank_xendcg", "ndcg{k}"),
+    OtherName("XGBoost", "pre{k}", "precision{k}"),
+    OtherName("CatBoost", "QueryAUC", "pair_accuracy"),
+    OtherName("CatBoost", "AverageGain{k}", "mean_of(label){k}", WITH_WORST),
+    OtherName("CatBoost", "QueryAverage{k}", "mean_of(label){k}", WITH_WORST),
+    OtherName("CatBoost", "PrecisionAt{k}", "precision{k}"),
+    OtherName("CatBoost", "RecallAt{k}", "recall{k}"),
+    OtherName("scikit-learn", "ndcg_score", "ndcg_lin"),
+    OtherName("scikit-learn", "dcg_score", "dcg_lin"),
+    OtherName("scikit-learn", "average_precision_score", "map"),
+    OtherName("scikit-learn", "roc_auc_score", "pair_accuracy"),
+    OtherName("trec_eval", "ndcg_cut{k}", "ndcg_lin{k}"),
+    OtherName("trec_eval", "map_cut{k}", "map(denominator=relevant){k}"),
+    OtherName("trec_eval", "recip_rank", "mrr"),
+    OtherName("trec_eval", "set_P", "precision"),
+    OtherName("trec_eval", "set_recall", "recall"),
+    OtherName("trec_eval", "set_F", "f1"),
+    OtherName("trec_eval", "gm_map", "map", ", and its geometric mean is result.geometric_mean('map')"),
+    OtherName("trec_eval", "gm_bpref", "bpref", ", and its geometric mean is result.geometric_mean('bpref')"),
+    OtherName("ir_measures", "R{k}", "recall{k}"),
+    OtherName("ranx", "ndcg_burges{k}", "ndcg_exp{k}"),
+    OtherName("ranx", "dcg_burges{k}", "dcg_exp{k}"),
+    OtherName("torchmetrics", "RetrievalMAP", "map"),
+    OtherName("torchmetrics", "RetrievalMRR", "mrr"),
+    OtherName("torchmetrics", "RetrievalNormalizedDCG", "ndcg_lin"),
+    OtherName("torchmetrics", "RetrievalHitRate", "hit"),
+    OtherName("torchmetrics", "RetrievalPrecision", "precision"),
+    OtherName("torchmetrics", "RetrievalRecall", "recall"),
+    OtherName("torchmetrics", "RetrievalRPrecision", "rprec"),
+    OtherName("torchmetrics", "RetrievalAUROC", "pair_accuracy"),
+    OtherName("TF-Ranking", "average_relevance_position", "arp"),
+    OtherName("recommender systems", "HR{k}", "hit{k}"),
+)
+_LEVEL = re.compile(r"iprec(?:_at_recall)?[@_]([01]?\.\d+|0|1)", re.IGNORECASE | re.ASCII)
+_CUTOFF = re.compile(r"(?P<stem>.+?)(?:(?:@|_|\.|:top=)(?P<k>\d{1,18}))?", re.ASCII)
+
+
+def other_name_hint(name: str, known: Container[str]) -> str:
+    """Return a sentence with our name for another system's, or for a known one with another cutoff; else nothing."""
+    level = _LEVEL.fullmatch(name)
+    if level:
+        return f" {name!r} of trec_eval and ir_measures is 'iprec(recall={float(level[1]):g})' here."
+    parts = _CUTOFF.fullmatch(name)
+    if not parts:
+        return ""
+    if parts["k"] is not None and parts["stem"].lower() in known and "@" not in name:
+        return f" Write {parts['stem'].lower()}@{parts['k']}."
+    found = _BY_STEM.get(_plain(parts["stem"]))
+    if found is None:
+        return ""
+    k = "" if parts["k"] is None or "{k}" not in found.ours else f"@{parts['k']}"
+    return f" {name!r} of {found.system} is {found.ours.format(k=k)!r} here{found.remark}."
+
+
+def _plain(stem: str) -> str:
+    return re.sub(r"[\W_]", "", stem).lower()
+
+
+_BY_STEM = {_plain(other.theirs.format(k="")): other for other in OTHER_NAMES}

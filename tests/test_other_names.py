@@ -1,0 +1,66 @@
+"""Names of other systems: each leads to our name, in the error and in the documentation."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.metrics.other_names import OTHER_NAMES, OtherName
+
+PAGE = Path(__file__).parent.parent / "docs" / "metrics.md"
+
+
+@pytest.mark.parametrize("other", OTHER_NAMES, ids=lambda other: other.theirs)
+def test_each_name_leads_to_a_metric(other: OtherName) -> None:
+    ours = other.ours.format(k="@10" if "{k}" in other.theirs else "")
+    assert isinstance(ltr.metric(ours), ltr.Metric)
+    for theirs in {other.theirs.format(k=k) for k in ("@10", ":top=10", "_10", ".10")}:
+        with pytest.raises(ltr.LtrValueError, match=re.escape(f"{theirs!r} of {other.system} is {ours!r} here")):
+            ltr.metric(theirs)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("P_10", "Write p@10."),
+        ("recall.5", "Write recall@5."),
+        ("NDCG:top=10", "Write ndcg@10."),
+        ("iprec_at_recall_0.10", "is 'iprec(recall=0.1)' here"),
+        ("IPrec@0.5", "is 'iprec(recall=0.5)' here"),
+        ("MRR@10", "Did you mean 'mrr'"),
+        ("hitrate@5", "Did you mean 'hit_rate'"),
+        ("Bpref", "Did you mean 'bpref'"),
+        ("Rprec", "Did you mean 'rprec'"),
+        ("mean_average_precision", "Did you mean 'average_precision'"),
+    ],
+)
+def test_near_names_are_suggested(name: str, message: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=re.escape(message)):
+        ltr.metric(name)
+
+
+def test_a_name_of_another_system_never_hides_one_of_ours() -> None:
+    ours = {name for info in ltr.available_metrics() for name in (info.name, *info.aliases)}
+    assert not ours & {other.theirs.format(k="") for other in OTHER_NAMES}
+
+
+def table() -> str:
+    rows = [
+        (other.system, f"`{other.theirs.format(k='@10')}`", f"`{other.ours.format(k='@10')}`{other.remark}")
+        for other in OTHER_NAMES
+    ]
+    heading = ("system", "name there", "name here")
+    return "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * 3, *rows))
+
+
+def test_the_table_in_the_documentation_is_that_of_the_code() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = re.search(r"<!-- other names:.*-->\n", text).end(), text.index("<!-- end of other names -->")
+    if os.environ.get("UPDATE_DOCS"):
+        PAGE.write_text(text[:begin] + table() + text[end:], encoding="utf-8")
+        return
+    assert text[begin:end] == table(), "run this test with UPDATE_DOCS=1"
