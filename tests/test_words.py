@@ -33,6 +33,7 @@ from ltr_metrics.interleaving import (
     optimized,
     outcome,
     pairwise_preference,
+    scoring,
     simulate,
     simulation,
 )
@@ -68,6 +69,7 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "Pairs": [pairwise_preference.PAIRS],
     "Credit": [optimized.CREDITS],
     "OutcomeBy": [outcome.BY],
+    "ClusterOfImpressions": [scoring.CLUSTERS],
     "TiesOfRankings": [simulation.TIES],
     "EstimatorOfMetric": [click_metric.ESTIMATORS],
     "EstimatorOfClicks": [evaluation.ESTIMATORS],
