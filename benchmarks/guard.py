@@ -30,7 +30,7 @@ class Limit(NamedTuple):
     unit: str
 
 
-# What was measured (4.5, 17 and 23) with room for other machines and the noise that is left in
+# What was measured (4.5, 17 and 27) with room for other machines and the noise that is left in
 # minima. Raise one only with the reason in the commit.
 LIMITS = {
     "all five": Limit(6, "x np.sort"),

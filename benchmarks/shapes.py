@@ -91,6 +91,12 @@ def tiny_queries(n_queries: int) -> Data:
     return _with_scores("queries of 1-10 documents", rng.integers(1, 11, n_queries), rng)
 
 
+def equal_queries(n_queries: int, n_documents: int) -> Data:
+    """Make queries of so many documents each."""
+    shape = f"queries of {n_documents} documents"
+    return _with_scores(shape, np.full(n_queries, n_documents), np.random.default_rng(0))
+
+
 def binary(data: Data) -> Data:
     """Make the labels 0 and 1."""
     return data.replace(shape=f"{data.shape}, labels 0 and 1", y=(data.y > 0).astype(np.int64))

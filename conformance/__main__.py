@@ -11,10 +11,13 @@ from conformance.system import MissingSystemError, System
 from ltr_metrics._engine.printed import Note, Part, Table, as_text
 
 GROUPS = {  # systems that live in one environment
-    "rankings": (*("ranx", "pytrec_eval", "ir_measures", "ir_measures_rr", "kaggle", "vespa", "ranklib"),),
+    "rankings": (
+        *("ranx", "pytrec_eval", "ir_measures", "ir_measures_rr", "ir_measures_gdeval", "kaggle"),
+        *("vespa", "rectools", "quepid", "ranklib"),
+    ),
     "torch": ("torchmetrics", "torchmetrics_ndcg", "torchmetrics_scores", "keras_rs", "recbole"),
     "spark": ("spark_mllib", "replay"),
-    "tensorflow": ("tf_ranking",),
+    "tensorflow": ("tf_ranking", "tf_ranking_opa"),
 }
 HEADER = ("system", "metric", "ours", "values", "largest difference", "stated", "agrees")
 

@@ -72,9 +72,10 @@ def _add(line: Line, system: System, queries: list[Query], values: tuple[np.ndar
     distance = np.abs(theirs - ours) / np.maximum(np.abs(ours), 1)  # of values above 1, a share of them
     distance = np.where(np.isnan(theirs) & np.isnan(ours), 0.0, distance)
     distance = np.where(np.isnan(distance), np.inf, distance)  # one of the two leaves the query out
-    if (worst := int(distance.argmax())) >= 0 and distance[worst] > line.largest:
+    worst = int(distance.argmax())
+    if distance[worst] > line.largest:
         line.largest = float(distance[worst])
-        line.worst = f"{where}, value {worst}: {theirs[worst]!r} there, {ours[worst]!r} here"
+        line.worst = f"{where}, value {worst}: {float(theirs[worst])!r} there, {float(ours[worst])!r} here"
 
 
 def _replace(ours: np.ndarray, difference: Difference, queries: list[Query]) -> int:

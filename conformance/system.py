@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from conformance.queries import CUTOFFS, Draw, Query
 from ltr_metrics._engine.words import ConventionName
 
 DIGITS_OF_FLOAT64 = 1e-12
 DIGITS_OF_FLOAT32 = 2e-6
+DIGITS_OF_5_DECIMALS = 5.001e-6  # half a unit of the last
 
 Values = Mapping[str, Sequence[float]]  # the system's name of a metric -> one value for each query; NaN: left out
 
@@ -78,6 +81,14 @@ class System:
 
 class MissingSystemError(Exception):
     """A system that cannot be run here, with the reason."""
+
+
+def run_program(command: Sequence[str | Path], text: str = "") -> str:
+    """Return what a program prints for this input; an error has what it says."""
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]} failed with status {done.returncode}: {done.stderr}")
+    return done.stdout
 
 
 def at_cutoffs(names: Mapping[str, str], cutoffs: Sequence[int] = CUTOFFS) -> dict[str, str]:

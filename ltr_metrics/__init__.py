@@ -51,6 +51,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.explain import Explanation, explain_difference
     from ltr_metrics.analysis.gating import GateResult, gate
     from ltr_metrics.analysis.identify import Identification, identify_convention
+    from ltr_metrics.analysis.intervals import Interval, Intervals, intervals
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
     from ltr_metrics.curves import learning_curve
@@ -58,6 +59,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.evaluation.saved import load_result
     from ltr_metrics.evaluation.streaming import evaluate_sorted
     from ltr_metrics.io.datasets import make_ranking, train_test_split
+    from ltr_metrics.io.qrels import from_qrels
 
 __version__ = "0.1.0"
 
@@ -86,6 +88,8 @@ __all__ = [
     "Hit",
     "Identification",
     "InterpolatedPrecision",
+    "Interval",
+    "Intervals",
     "Judged",
     "Kendall",
     "LtrError",
@@ -122,9 +126,11 @@ __all__ = [
     "evaluate",
     "evaluate_sorted",
     "explain_difference",
+    "from_qrels",
     "gate",
     "group_to_qid",
     "identify_convention",
+    "intervals",
     "learning_curve",
     "load_result",
     "make_ranking",
@@ -158,10 +164,14 @@ _HOME = {
     "compare": "analysis.comparison",
     "make_ranking": "io.datasets",
     "train_test_split": "io.datasets",
+    "from_qrels": "io.qrels",
     "Explanation": "analysis.explain",
     "explain_difference": "analysis.explain",
     "Identification": "analysis.identify",
     "identify_convention": "analysis.identify",
+    "Interval": "analysis.intervals",
+    "Intervals": "analysis.intervals",
+    "intervals": "analysis.intervals",
     "PerQueryLog": "evaluation.log",
 }
 

@@ -86,7 +86,13 @@ def metric(
     >>> loss == -ltr.evaluate(y, X[:, 0], qid=qid, metrics="err@10")["err@10"]
     True
     """
-    return TrialMetric(HostMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, names=names))
+    resolved = HostMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, names=names)
+    if resolved.request.needed_columns:
+        raise LtrValueError(
+            f"The metrics read the column {resolved.request.needed_columns[0]!r}, and FLAML passes its own copies of "
+            "the rows, without further columns. Search with ltr_metrics.sklearn.make_scorer, or evaluate afterwards."
+        )
+    return TrialMetric(resolved)
 
 
 class TrialMetric(MetricFunction):

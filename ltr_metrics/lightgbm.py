@@ -6,13 +6,15 @@ This module does not import lightgbm. It recognises LightGBM's objects by their 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import IntArray
+from ltr_metrics._engine.checks import IntArray, as_numbers
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._hosts.columns import ColumnsByData
 from ltr_metrics._hosts.facts import wrong_host
 from ltr_metrics._hosts.host_call import find_host_call, gain_of_setting
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
@@ -37,6 +39,7 @@ def feval(
     convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
     names: Names = "canonical",
+    columns: Mapping[Any, Any] | None = None,
 ) -> DatasetMetrics:
     """Return a metric function for ``lgb.train(feval=...)`` and ``lgb.cv(feval=...)``.
 
@@ -80,6 +83,10 @@ def feval(
         Its keys are metrics as you asked for them, or canonical names. Metrics that are
         not in it keep their canonical name. You can look up values in a
         `ltr_metrics.PerQueryLog` by these names too.
+    columns : mapping of Dataset to mapping, optional
+        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``, and for metrics
+        of your own: ``{valid_set: {"revenue": array}}``, one number a row. They also serve the
+        folds of ``lgb.cv`` and other subsets of the Dataset.
 
     Returns
     -------
@@ -94,7 +101,8 @@ def feval(
         unknown key. In the first round: for a Dataset without ``group``, queries cut by a fold of
         ``lgb.cv`` or by ``Dataset.subset``, and a name that is in the history already. Also for
         several predictions a row, another host's data, and a metric that is undefined for all
-        queries. In any round: for NaN predictions.
+        queries. Also for a column that is missing or no column of numbers. In any round: for NaN
+        predictions.
 
     See Also
     --------
@@ -121,7 +129,9 @@ def feval(
     >>> sorted(booster.best_score["valid_0"])
     ['err@10', 'ndcg_exp@10']
     """
-    return DatasetMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
+    return DatasetMetrics(
+        metrics, columns, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names
+    )
 
 
 def eval_metric(
@@ -132,6 +142,7 @@ def eval_metric(
     convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
     names: Names = "canonical",
+    columns: Mapping[str, Any] | None = None,
 ) -> ArrayMetrics:
     """Return a metric function for ``LGBMRanker.fit(eval_metric=...)``.
 
@@ -168,6 +179,11 @@ def eval_metric(
         Its keys are metrics as you asked for them, or canonical names. Metrics that are
         not in it keep their canonical name. You can look up values in a
         `ltr_metrics.PerQueryLog` by these names too.
+    columns : mapping of str to mapping, optional
+        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``, and for metrics
+        of your own: ``{"valid_0": {"revenue": array}}``, one number a row. The key is the name of
+        the evaluation set in LightGBM's log. It is the name in ``eval_names``, ``"training"`` for
+        the training set, or otherwise ``"valid_0"``, ``"valid_1"``, ...
 
     Returns
     -------
@@ -197,13 +213,14 @@ def eval_metric(
     >>> len(ranker.evals_result_["training"]["err@10"])
     5
     """
-    return ArrayMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
+    return ArrayMetrics(
+        metrics, columns, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names
+    )
 
 
 class _LightGBMFunction(MetricFunction):
     def __init__(self, metrics: Metrics, **options: Any) -> None:
         super().__init__(HostMetrics(metrics, host="lightgbm", check_names=_refuse_shared_last_words, **options))
-        self._queries_cache = QueriesCache()
 
     def _plan(self, call: _LightGBMCall, params: Mapping[str, Any] | None) -> Plan:
         """Return the plan of the training with these parameters, whose names are not in use."""
@@ -217,6 +234,11 @@ class _LightGBMFunction(MetricFunction):
 class DatasetMetrics(_LightGBMFunction):
     """A ``feval``: called with predictions and the Dataset that they are for."""
 
+    def __init__(self, metrics: Metrics, columns: Any = None, **options: Any) -> None:
+        super().__init__(metrics, **options)
+        self._columns = ColumnsByData(self.metrics, columns, "valid_set")
+        self._queries_cache = QueriesCache()
+
     def __call__(self, preds: Any, dataset: Any = None, *others: Any) -> Triples:
         if not (hasattr(dataset, "get_field") and hasattr(dataset, "used_indices")):
             raise wrong_host("feval is for lgb.train and lgb.cv, which pass predictions and a Dataset.", preds, dataset)
@@ -225,14 +247,23 @@ class DatasetMetrics(_LightGBMFunction):
         plan = self._plan(call, dataset.params if call.booster is None else call.booster.params)
         # get_label() ignores set_field("label", ...). These are the fields that LightGBM uses.
         fields = tuple(map(dataset.get_field, ("label", "weight", "group")))
-        queries = self._queries_cache.get(dataset, fields, lambda: _queries_of_dataset(dataset, *fields))
+        queries = self._queries_cache.get(dataset, fields, lambda: self._queries(dataset, *fields))
         name = "training" if call.is_training(dataset) else None
         mean = self.metrics.evaluate_round(plan, queries, preds, dataset, name=name, training=call.booster)
         return triples(plan, mean)
 
+    def _queries(self, dataset: Any, *fields: Any) -> Queries:
+        columns = self._columns.require(_columns_of_dataset(self._columns, dataset), "A Dataset of this training")
+        return _queries_of_dataset(columns, dataset, *fields)
+
 
 class ArrayMetrics(_LightGBMFunction):
     """An ``eval_metric``. LightGBM passes weight and group because it has four parameters."""
+
+    def __init__(self, metrics: Metrics, columns: Any = None, **options: Any) -> None:
+        super().__init__(metrics, **options)
+        self._columns = ColumnsByData(self.metrics, columns, '"valid_0"', by_name=True)
+        self._cache_by_name: defaultdict[str | None, QueriesCache] = defaultdict(QueriesCache)
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Triples:
         if not isinstance(y_true, np.ndarray) or not isinstance(y_pred, np.ndarray):
@@ -248,8 +279,13 @@ class ArrayMetrics(_LightGBMFunction):
             self.metrics.warn_of_unknown_gain()
         plan = self._plan(call, None if call.booster is None else call.booster.params)
         fields = y_true, weight, group
-        queries = self._queries_cache.get(y_true, fields, lambda: Queries(y_true, group=group, sample_weight=weight))
+        queries = self._cache_by_name[call.data_name].get(y_true, fields, lambda: self._queries(call, *fields))
         return triples(plan, self.metrics.evaluate_round(plan, queries, y_pred, y_true, training=call.booster))
+
+    def _queries(self, call: _LightGBMCall, y_true: Any, weight: Any, group: Any) -> Queries:
+        name = call.data_name or "A data set without a name"
+        columns = self._columns.require(self._columns.of(call.data_name), name)
+        return Queries(y_true, group=group, sample_weight=weight, columns=columns)
 
 
 def triples(plan: Plan, mean: Mapping[str, float]) -> Triples:
@@ -283,6 +319,7 @@ class _LightGBMCall(NamedTuple):
     booster: Any = None
     names_in_use: tuple[str, ...] = ()  # in the results of this round and data set
     in_host: bool = False
+    data_name: str | None = None  # in LightGBM's log
 
     @classmethod
     def current(cls) -> _LightGBMCall:
@@ -290,7 +327,8 @@ class _LightGBMCall(NamedTuple):
         if call.frame is None:
             return cls(in_host=call.in_host)
         results = call.frame.f_locals.get("ret", ()) if call.is_direct else ()
-        return cls(call.frame.f_locals["self"], tuple(name for _, name, *_ in results), True)
+        names = tuple(name for _, name, *_ in results)
+        return cls(call.frame.f_locals["self"], names, True, call.frame.f_locals.get("data_name"))
 
     def is_training(self, dataset: Any) -> bool:
         """Whether the model is trained on this data set. Folds of lgb.cv do not count."""
@@ -299,11 +337,23 @@ class _LightGBMCall(NamedTuple):
         return dataset.used_indices is None and getattr(self.booster, "train_set", None) is dataset
 
 
-def _queries_of_dataset(dataset: Any, label: Any, weight: Any, boundaries: Any) -> Queries:
+def _queries_of_dataset(columns: dict[str, Any], dataset: Any, label: Any, weight: Any, boundaries: Any) -> Queries:
     if dataset.used_indices is not None and boundaries is not None:
-        return Queries(label, qid=_query_of_row(dataset), sample_weight=weight)
+        return Queries(label, qid=_query_of_row(dataset), sample_weight=weight, columns=columns)
     remedy = "Create it with lgb.Dataset(..., group=sizes). ltr_metrics.qid_to_group(qid) returns the sizes."
-    return queries_of_boundaries("Dataset", remedy, label, boundaries, sample_weight=weight)
+    return queries_of_boundaries("Dataset", remedy, label, boundaries, sample_weight=weight, columns=columns)
+
+
+def _columns_of_dataset(columns: ColumnsByData, dataset: Any) -> dict[str, Any] | None:
+    """Return the columns of a Dataset, or of its rows in the Dataset that it is a subset of."""
+    own = columns.of(dataset)
+    if own is not None or dataset.used_indices is None:
+        return own
+    whole = _columns_of_dataset(columns, dataset.reference)
+    if whole is None:
+        return None
+    rows, n_rows = np.asarray(dataset.used_indices), dataset.reference.num_data()
+    return {name: as_numbers(column, f"columns[{name!r}]", n_rows)[rows] for name, column in whole.items()}
 
 
 def _query_of_row(dataset: Any) -> IntArray | None:

@@ -30,7 +30,7 @@ from ltr_metrics import Metric, Ranking
 
 MODULES = (
     *("", "lightgbm", "xgboost", "catboost", "sklearn", "mlflow", "dask", "spark"),
-    *("interleaving", "counterfactual", "metrics", "report", "io"),
+    *("interleaving", "counterfactual", "metrics", "report", "io", "trec"),
 )
 NEEDS = {"spark": "pyspark"}  # the one extra that the ordinary tests lack; make test-spark has it
 
@@ -51,6 +51,7 @@ INTERNAL = {
     *("Evaluation.of", "Evaluation.with_values", "Evaluation.plain_qid", "Evaluation.means_to_dict"),
     *("Evaluation.segments_to_dicts", "Comparison.sample", "Convention.completing", "Positions.as_scores"),
     *("Queries.evaluate_request", "Ranking.of_batch", "Ranking.of_block", "Ranking.expected_of_rows"),
+    *("Ranking.of_grades_alone", "Ranking.open_ties", "Ranking.open_documents"),
     *("ClickModel.require_grades", "ClickModel.require_length", "ClickModel.warn_of_grades", "Monitor.evaluate"),
     *("QueryRanker.features_of", "QueryRanker.queries_in"),  # learning_curve reads data as the ranker does
     *("EvalMetric.evaluate", "EvalMetric.get_final_error", "is_max_optimal"),  # CatBoost calls them
@@ -62,6 +63,7 @@ INTERNAL_BASES = {"GroupedRows", "LabelledQueries", "CascadeMetric", "FirstRelev
 FOR_AUTHORS = {
     *("values", "at_cutoffs", "check", "divisor", "discounts", "gains", "relevant_gains"),
     *("lowest", "relevant", "n_relevant", "by_rank", "tied_documents", "needed_columns"),
+    *("mean_over", "query_weight"),
 }
 
 

@@ -183,7 +183,8 @@ def reciprocal_rank(ranked: Ranked, labels: Ranked, k: int | None, rel: Rel = No
     return next((1 / i for i, y in enumerate(ranked[:k], start=1) if is_relevant(y, rel)), 0.0)
 
 
-def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float = 4, p: str = "exp") -> float:
+def err(ranked: Ranked, labels: Ranked, k: int | None, max_grade: float | str = 4, p: str = "exp") -> float:
+    max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, arrives = 0.0, 1.0
     for i, y in enumerate(ranked[:k], start=1):
         stops = y if p == "label" else (2.0**y - 1) / 2.0**max_grade
@@ -201,7 +202,10 @@ def rbp(
     graded: str | None = None,
     max_grade: float = 4,
 ) -> float:
-    gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
+    if graded == "label":
+        gains = list(ranked[:k])
+    else:
+        gains = [y / max_grade if graded == "max" else float(is_relevant(y, rel)) for y in ranked[:k]]
     return (1 - p) * math.fsum(gain * p**i for i, gain in enumerate(gains))
 
 
@@ -211,8 +215,9 @@ def pfound(
     k: int | None,
     p_break: float = 0.15,
     p_rel: str | tuple[float, ...] = "label",
-    max_grade: float = 4,
+    max_grade: float | str = 4,
 ) -> float:
+    max_grade = max(labels) if max_grade == "query" else float(max_grade)
     total, looks = 0.0, 1.0
     for y in ranked[:k]:
         if p_rel == "label":
@@ -263,9 +268,15 @@ METRICS = {
 }
 
 
-def pair_accuracy(grades: Sequence[float], scores: Sequence[float]) -> float:
-    pairs = [(a, b) for a, b in itertools.permutations(range(len(grades)), 2) if grades[a] > grades[b]]
-    right = sum(1.0 if scores[a] > scores[b] else 0.5 if scores[a] == scores[b] else 0.0 for a, b in pairs)
+def pairs_of_different_grade(grades: Sequence[float]) -> list[tuple[int, int]]:
+    return [(a, b) for a, b in itertools.permutations(range(len(grades)), 2) if grades[a] > grades[b]]
+
+
+def pair_accuracy(
+    grades: Sequence[float], scores: Sequence[float], tied: float = 0.5, average: str = "macro"
+) -> float:  # of one query, for which the average makes no difference
+    pairs = pairs_of_different_grade(grades)
+    right = sum(1.0 if scores[a] > scores[b] else tied if scores[a] == scores[b] else 0.0 for a, b in pairs)
     return right / len(pairs) if pairs else math.nan
 
 
@@ -333,7 +344,7 @@ def value(
     kept = [i for i in range(len(labels)) if retrieved is None or retrieved[i]]
     y, s = [labels[i] for i in kept], [scores[i] for i in kept]
     if name in ORDER_METRICS:
-        return ORDER_METRICS[name](y, s)
+        return ORDER_METRICS[name](y, s, **parameters)
     known = [y if judged is None or judged[i] else math.nan for i, y in enumerate(labels)]
     seen = [(known if column is None else column)[i] for i in kept]
     values = [METRICS[name]([seen[i] for i in order], known, k, **parameters) for order in orders(y, s, ties)]

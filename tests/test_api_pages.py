@@ -14,7 +14,7 @@ import ltr_metrics as ltr
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 HOSTS = ("lightgbm", "xgboost", "catboost", "sklearn", "flaml", "mlflow", "dask", "spark")
-PUBLIC = ("ltr_metrics", *HOSTS, "interleaving", "counterfactual", "metrics", "report", "io")
+PUBLIC = ("ltr_metrics", *HOSTS, "interleaving", "counterfactual", "metrics", "report", "io", "trec")
 LISTING = re.compile(r"```\{eval-rst\}\n(.*?)```", flags=re.DOTALL)
 
 

@@ -248,7 +248,8 @@ def test_help_fits_a_terminal_and_teaches(
     assert max(map(len, done.out.splitlines())) <= 80
     if command is None:
         listed = done.out.partition("Commands:\n")[2].splitlines()
-        assert [line.split()[0] for line in listed] == ["evaluate", "compare", "report", "explain", "audit", "metrics"]
+        commands = ["evaluate", "compare", "report", "curve", "explain", "audit", "metrics"]
+        assert [line.split()[0] for line in listed] == commands
         assert all(line.endswith(".") and not line.endswith("..") for line in listed)
         return
     assert "Examples:" in done.out

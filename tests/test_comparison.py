@@ -439,7 +439,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"metrics": "ndgc@10"}, "ndcg"),
     ({"n_resample": 10}, "no option 'n_resample'.*Did you mean 'n_resamples'"),
     ({"query_weight": np.zeros(80)}, "All query weights are 0"),
-    ({"cluster": ["one"] * 80}, "All queries are of one cluster, 'one'"),
+    ({"cluster": ["one"] * 80}, "All 80 queries are of one cluster"),
     ({"models": {"base": [1], "new": []}}, "new is an empty list"),
     ({"models": {1: [1], "1": [2]}}, "the same name as text"),
     ({"y_true": None}, "y_true is needed"),

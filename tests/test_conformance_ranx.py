@@ -4,7 +4,7 @@ ranx has no convention here. What it means: queries without a relevant document 
 documents without a judgement; ``ndcg`` has linear gain and ``ndcg_burges`` the exponential one;
 ``map@k`` divides by R, as trec_eval, not by min(R, k); ``precision@k`` divides by k also where
 fewer documents are retrieved; and where a cutoff is left out it is the number of retrieved
-documents. Its RBP weighs graded labels as they are, and then can exceed 1.
+documents. Its RBP is ``rbp(graded=label)``, which can exceed 1.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ OURS = {
 AT_CUTOFFS = {theirs + at: ours + at for theirs, ours in OURS.items() for at in ("", "@1", "@3", "@5", "@10")}
 WITHOUT_CUTOFF = {"r-precision": "rprec"}
 RBP = {f"rbp.{p}": f"rbp(p=0.{p})" for p in (50, 95)}
+GRADED_RBP = {"rbp.80": "rbp(graded=label)"}
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def ranx(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("grades", [[0, 1], [0, 0, 1, 2, 3]], ids=["binary", "graded"])
 @pytest.mark.parametrize("seed", range(3))
 def test_values(ranx: Any, seed: int, grades: list[int]) -> None:
-    names = AT_CUTOFFS | WITHOUT_CUTOFF | (RBP if len(grades) == 2 else {})
+    names = AT_CUTOFFS | WITHOUT_CUTOFF | GRADED_RBP | (RBP if len(grades) == 2 else {})
     data = random_data(seed, grades)
     rng = np.random.default_rng(seed)
     score = rng.permutation(len(data.y))

@@ -11,10 +11,11 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.cli.metrics import CHOICES, choice_tables, scope_text
-from ltr_metrics.metrics.conventions import ALIASES
+from ltr_metrics.metrics.conventions import ALIASES, convention_of
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.requests import resolve
 
+OF_IDS = {"torchmetrics", "spark_mllib", "vespa", "replay", "recbole", "rectools"}  # which have no grades
 COMPLETED = {  # name -> what it means under each convention that has it
     "ndcg@10": {
         "default": "ndcg_exp@10",
@@ -31,6 +32,9 @@ COMPLETED = {  # name -> what it means under each convention that has it
         "ranklib": "ndcg_exp@10",
         "vespa": "ndcg_lin@10",
         **dict.fromkeys(("spark_mllib", "replay", "recbole"), "ndcg(gain=[0,1])@10"),
+        "rectools": "ndcg(gain=[0,1],ideal=slots)@10",
+        "elasticsearch": "ndcg_exp(ideal=shown)@10",
+        "quepid": "ndcg_exp(ideal=all)@10",
     },
     "dcg": {
         "default": "dcg_exp",
@@ -38,7 +42,7 @@ COMPLETED = {  # name -> what it means under each convention that has it
         "sklearn": "dcg_lin",
         "ranx": "dcg_lin",
         "tf_ranking": "dcg_exp",
-        "ranklib": "dcg_exp@10",
+        **dict.fromkeys(("ranklib", "elasticsearch", "quepid"), "dcg_exp@10"),
     },
     "map": {
         "default": "map",
@@ -52,6 +56,8 @@ COMPLETED = {  # name -> what it means under each convention that has it
         "tf_ranking": "map(denominator=relevant)",
         "ranklib": "map(denominator=relevant)",
         "kaggle": "map(rel=binary)@10",
+        "rectools": "map(rel=binary,denominator=relevant)",
+        "quepid": "map(denominator=relevant)@10",
         **dict.fromkeys(("spark_mllib", "vespa", "replay", "recbole"), "map(rel=binary)"),
     },
     "p@5": {
@@ -61,26 +67,33 @@ COMPLETED = {  # name -> what it means under each convention that has it
         "trec_eval": "precision@5",
         "letor": "precision@5",
         "ranx": "precision@5",
-        "tf_ranking": "precision(short=cut)@5",
-        "ranklib": "precision(short=cut)@5",
-        **dict.fromkeys(("torchmetrics", "spark_mllib", "vespa", "replay", "recbole"), "precision(rel=binary)@5"),
+        **dict.fromkeys(("tf_ranking", "ranklib", "elasticsearch", "quepid"), "precision(short=cut)@5"),
+        **dict.fromkeys(OF_IDS, "precision(rel=binary)@5"),
     },
     "recall@5": {
         "default": "recall@5",
         "catboost": "recall(rel=>0.5)@5",
-        **dict.fromkeys(("trec_eval", "ranx", "tf_ranking"), "recall@5"),
-        **dict.fromkeys(("torchmetrics", "spark_mllib", "vespa", "replay", "recbole"), "recall(rel=binary)@5"),
+        **dict.fromkeys(("trec_eval", "ranx", "tf_ranking", "elasticsearch"), "recall@5"),
+        **dict.fromkeys(OF_IDS, "recall(rel=binary)@5"),
     },
     "mrr": {
         "default": "mrr",
         "catboost": "mrr(rel=>0.5)",
         **dict.fromkeys(("trec_eval", "ranx", "tf_ranking"), "mrr"),
-        "ranklib": "mrr@10",
-        **dict.fromkeys(("torchmetrics", "vespa", "replay", "recbole"), "mrr(rel=binary)"),
+        **dict.fromkeys(("ranklib", "elasticsearch", "quepid"), "mrr@10"),
+        **dict.fromkeys((*OF_IDS - {"spark_mllib"},), "mrr(rel=binary)"),
     },
-    "err@5": {"default": "err@5", "catboost": "err(p=label)@5", "gdeval": "err@5", "ranklib": "err@5"},
+    "err@5": {
+        "default": "err@5",
+        "catboost": "err(p=label)@5",
+        "gdeval": "err@5",
+        "ranklib": "err@5",
+        "quepid": "err(max_grade=3)@5",
+    },
     "rprec": {"default": "rprec", "trec_eval": "rprec", "ranx": "rprec", "torchmetrics": "rprec(rel=binary)"},
-    "bpref": {"default": "bpref", "trec_eval": "bpref"},
+    "bpref": dict.fromkeys(("default", "trec_eval", "ranx", "tf_ranking"), "bpref"),
+    "pair_accuracy": {"default": "pair_accuracy", "tf_ranking": "pair_accuracy(tied=0,average=micro)"},
+    "rbp": {"default": "rbp", "ranx": "rbp(graded=label)"},
     "iprec": {"default": "iprec", "trec_eval": "iprec(rounding=truncated)"},
     "judged@5": dict.fromkeys(ltr.CONVENTIONS, "judged@5"),
 }
@@ -102,6 +115,9 @@ POLICIES = {
     "kaggle": ("stable", 0),
     "replay": ("docid", "drop"),
     "recbole": ("mean", "drop"),
+    "rectools": ("stable", "drop"),
+    "elasticsearch": ("stable", 0),
+    "quepid": ("stable", 0),
 }
 
 
@@ -162,6 +178,7 @@ def test_a_convention_of_ones_own() -> None:
         ("rel", "high", "rel of precision must be a number above 0"),
         ("map_denominator", "k", "denominator of map must be one of"),
         ("ndcg_gain", "log", "gain of dcg must be one of"),
+        ("pairs_tied", -1, "tied of pair_accuracy must be a number from 0 to 1"),
         ("err_max_grade", "4", "max_grade of err must be a number"),
         ("metrics", frozenset({"ndgc"}), "has no metric 'ndgc'. Did you mean 'ndcg'"),
         ("uncut", frozenset({"mpa"}), "has no metric 'mpa'"),
@@ -209,15 +226,15 @@ def test_no_field_of_a_convention_has_a_default() -> None:
 def test_an_alias_is_the_convention_of_its_system() -> None:
     rows = {"y_true": [0, 1], "y_score": [1, 1], "group": [2], "docid": ["a", "b"]}
     for alias, name in ALIASES.items():
-        results = [ltr.evaluate(**rows, metrics="map", convention=one) for one in (alias, name)]
-        assert results[0].mean == results[1].mean
-        assert results[0].policy.convention == name
+        assert convention_of(alias) is ltr.CONVENTIONS[name]
+    result = ltr.evaluate(**rows, metrics="map", convention="ir_measures")
+    assert (result["map"], result.policy.convention) == (1, "trec_eval")
     with pytest.raises(ltr.LtrValueError, match="Did you mean 'ir_measures'"):
         ltr.evaluate(**rows, metrics="map", convention="ir_measure")
 
 
 def test_lists_of_ids_have_no_grades() -> None:
-    for convention in ("spark_mllib", "replay", "recbole"):
+    for convention in ("spark_mllib", "replay", "recbole", "rectools"):
         with pytest.raises(ltr.LtrValueError, match="grades 0 to 1: got 2"):
             ltr.evaluate([2, 1], [2, 1], group=[2], docid=["a", "b"], metrics="ndcg@5", convention=convention)
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -18,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import feval
+from ltr_metrics.lightgbm import eval_metric, feval
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 pytestmark = pytest.mark.integration
@@ -469,20 +470,49 @@ def test_figure_and_report_show_the_rounds(tmp_path: Path) -> None:
     assert f"the best of 23 rounds is {best} (from 0)" in figure.caption
 
 
+def mean_by_round(model: Any, rows: slice) -> Any:
+    log = ltr.learning_curve(model, X_VALID[rows], Y_VALID[rows], qid=QID_VALID[rows], metrics="ndcg@10")
+    return log.learning_curve("data", "ndcg@10").mean
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of Dask and of LightGBM's adapter for it
 def test_a_model_that_dask_trained_has_its_rounds() -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     da = pytest.importorskip("dask.array", reason="dask is not installed")
-    rows = int(GROUP[:20].sum()), int(GROUP[20:].sum())
+    dd = pytest.importorskip("dask.dataframe", reason="dask is not installed")
+    from ltr_metrics import dask as on_dask
+
+    def collections(X: Any, y: Any, group: Any) -> tuple[Any, Any, Any]:
+        n = len(group) // 2  # queries on the first worker
+        rows = int(group[:n].sum()), int(group[n:].sum())
+        arrays = da.from_array(X, chunks=(rows, X.shape[1])), da.from_array(y, chunks=(rows,))
+        return *arrays, da.from_array(group, chunks=((n, len(group) - n),))
+
+    group_valid, named = ltr.qid_to_group(QID_VALID), pd.DataFrame(X_VALID).add_prefix("f")
+    frame = dd.from_pandas(named.assign(qid=QID_VALID, label=Y_VALID), npartitions=3, sort=False)
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
     with distributed.LocalCluster(**settings, silence_logs=50) as cluster, distributed.Client(cluster) as client:
-        ranker = lgb.DaskLGBMRanker(n_estimators=8, min_child_samples=5, verbose=-1, client=client)
-        ranker.fit(
-            da.from_array(X, chunks=(rows, X.shape[1])),
-            da.from_array(Y, chunks=(rows,)),
-            group=da.from_array(GROUP, chunks=((20, 20),)),
+        (train, y, group), (valid, y_valid, groups) = (
+            collections(X, Y, GROUP),
+            collections(X_VALID, Y_VALID, group_valid),
         )
+        ranker = lgb.DaskLGBMRanker(n_estimators=8, min_child_samples=5, verbose=-1, client=client)
+        metric = eval_metric("ndcg@10")
+        ranker.fit(train, y, group=group, eval_set=[(valid, y_valid)], eval_group=[groups], eval_metric=metric)
+        frame = on_dask.whole_queries(frame, "qid").persist()
+        features = frame[list(named)].to_dask_array(lengths=True)
+        on_workers = [
+            on_dask.evaluate(frame, score=ranker.predict(features, num_iteration=t), metrics="ndcg@10")["ndcg@10"]
+            for t in (4, 8)
+        ]
+    whole = mean_by_round(ranker, slice(None))
+    assert_allclose(on_workers, whole[[3, 7]], rtol=0, atol=1e-15)
+    first = int(group_valid[: len(group_valid) // 2].sum())
+    of_workers = [mean_by_round(ranker, slice(None, first)), mean_by_round(ranker, slice(first, None))]
+    history = ranker.evals_result_["valid_0"]["ndcg_exp@10"]
+    assert any(np.array_equal(history, of_worker) for of_worker in of_workers)  # of one worker, not of all rows
+    assert not np.allclose(history, whole)
     found = curve(ranker)
     assert len(found.rounds("data")) == 8
     expected = ltr.evaluate(Y_VALID, ranker.to_local().predict(X_VALID), qid=QID_VALID, metrics=METRICS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -194,6 +195,99 @@ def test_an_array_that_offers_dlpack_alone_is_read_without_a_copy(dtype: Any) ->
     result = ltr.evaluate(DLPackAlone(Y), array, qid=DLPackAlone(QID), metrics=["map", "ndcg"])
     assert dict(result) == dict(expected)
     assert result.qid.tolist() == [1, 2]
+
+
+class OnCPU(TorchLike):
+    """A tensor on the CPU that NumPy cannot read: it has a dtype, a layout or a state that NumPy has not."""
+
+    device = "cpu"
+
+    def __init__(self, values: Any, dtype: str = "torch.float32", layout: str = "torch.strided", **state: bool) -> None:
+        super().__init__(values)
+        self.dtype, self.layout = dtype, layout
+        self.is_quantized, self.is_neg = state.get("is_quantized", False), lambda: state.get("is_neg", False)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._values[key]
+
+
+@pytest.mark.parametrize(
+    ("tensor", "remedy"),
+    [
+        (OnCPU(SCORE, "torch.bfloat16"), ".detach().cpu().float().numpy()"),
+        (OnCPU(SCORE, "torch.float8_e4m3fn"), ".detach().cpu().float().numpy()"),
+        (OnCPU(SCORE, layout="torch.sparse_coo"), ".detach().cpu().to_dense().numpy()"),
+        (OnCPU(SCORE, "torch.quint8", is_quantized=True), ".detach().cpu().dequantize().numpy()"),
+        (OnCPU(SCORE, is_neg=True), ".detach().cpu().resolve_neg().numpy()"),
+        (OnCPU(SCORE, "torch.int64"), ".detach().cpu().numpy()"),
+    ],
+)
+def test_a_tensor_on_the_cpu_that_numpy_cannot_read(tensor: Any, remedy: str) -> None:
+    message = (
+        f"y_score must be an array that NumPy can read: got a OnCPU, .* Convert it first, by {re.escape(remedy)}.$"
+    )
+    with pytest.raises(ltr.LtrTypeError, match=message):
+        ltr.evaluate(Y, tensor, qid=QID, metrics="map")
+    with pytest.raises(ltr.LtrTypeError, match=f"Convert each entry first, by {re.escape(remedy)}.$"):
+        ltr.evaluate(Y, [tensor] * 4, qid=QID, metrics="map")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "has_remedy"), [(np.longdouble, True), (np.complex128, False), ("datetime64[s]", False)]
+)
+def test_numbers_of_other_kinds(dtype: Any, has_remedy: bool) -> None:
+    if np.dtype(dtype) == np.float64:
+        pytest.skip("longdouble is float64 on this system")
+    with pytest.raises(ltr.LtrTypeError, match="must be numbers .*got dtype") as raised:
+        ltr.evaluate(Y, np.arange(4).astype(dtype), qid=QID, metrics="map")
+    assert str(raised.value).endswith("Convert them first, by .astype('float64').") is has_remedy
+
+
+# -- torch itself -----------------------------------------------------------------------------------------------------
+
+
+def readable_tensors(torch: Any) -> dict[str, Any]:
+    """Return tensors that NumPy reads, with values that each dtype keeps."""
+    values = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    dtypes = (torch.float64, torch.float32, torch.float16, torch.int64, torch.int32, torch.uint8)
+    wide = torch.stack([values.double()] * 2)
+    return {str(dtype): values.to(dtype) for dtype in dtypes} | {
+        "every second": values.double().repeat_interleave(2)[::2],
+        "a row of a matrix": wide[1],
+        "a column of a matrix": wide.T[:, 0],
+        "flipped": values.flip(0).flip(0),
+        "a list": list(values),
+    }
+
+
+def unreadable_tensors(torch: Any) -> dict[str, Any]:
+    values = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    return {
+        "bfloat16": values.bfloat16(),
+        "float8": values.to(torch.float8_e4m3fn),
+        "with a gradient": values.clone().requires_grad_(),
+        "bfloat16 with a gradient": values.bfloat16().requires_grad_(),
+        "a parameter": torch.nn.Parameter(values),
+        "sparse": values.to_sparse(),
+        "negated": torch.complex(values, -values).conj().imag,
+    }
+
+
+def test_tensors_of_torch() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    expected = ltr.evaluate(Y, SCORE, qid=QID, metrics=["map", "ndcg"])
+    for name, tensor in readable_tensors(torch).items():
+        result = ltr.evaluate(torch.tensor(Y), tensor, qid=torch.tensor(QID), metrics=["map", "ndcg"])
+        assert dict(result) == dict(expected), name
+    double = torch.tensor(SCORE, dtype=torch.float64)
+    assert np.shares_memory(as_array(double, "y_score"), double.numpy())
+    for name, tensor in unreadable_tensors(torch).items():
+        with pytest.raises(ltr.LtrTypeError, match="y_score must be an array that NumPy can read") as raised:
+            ltr.evaluate(Y, tensor, qid=QID, metrics=["map", "ndcg"])
+        remedy = re.search(r"by (\..*)\.$", str(raised.value))
+        assert remedy is not None
+        fixed = eval(f"tensor{remedy[1]}", {"tensor": tensor})  # what the message says
+        assert dict(ltr.evaluate(Y, fixed, qid=QID, metrics=["map", "ndcg"])) == dict(expected), name
 
 
 def test_dlpack_on_a_graphics_card() -> None:

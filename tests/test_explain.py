@@ -146,7 +146,7 @@ def test_as_table_dict_and_text() -> None:
     [
         ({"metric": ["ndcg", "map"]}, "takes one metric"),
         ({"metric": "err"}, "not a metric of lightgbm"),
-        ({"b": "ranx"}, "no convention 'ranx'"),
+        ({"b": "treceval"}, "no convention 'treceval'"),
         ({"y_true": [0, 0], "no_relevant": "skip"}, "has no mean on these data"),
     ],
 )

@@ -228,10 +228,11 @@ class TestBadInput:
             make("ndgc@10")
         with pytest.raises(ltr.LtrValueError, match="no host passes to a metric"):
             make("mrr", ties="docid")
-        with pytest.raises(ltr.LtrValueError, match="no host passes to a metric"):
-            make("mean_of(price)")
-        with pytest.raises(ltr.LtrValueError, match="sum_of needs columns, which no host passes"):
-            make("sum_of(price)")
+        if not host.name.endswith("make_scorer"):  # whose scorer finds the column in X
+            with pytest.raises(ltr.LtrValueError, match="column 'price'"):
+                make("mean_of(price)")
+            with pytest.raises(ltr.LtrValueError, match="column 'price'"):
+                make("sum_of(price)")
         with pytest.raises(ltr.LtrTypeError, match="log must be a PerQueryLog"):
             make("mrr", log=[])
 

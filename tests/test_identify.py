@@ -13,7 +13,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.io import read_letor
 
-OF_IDS = {"kaggle", "spark_mllib", "replay", "recbole"}  # whose NDCG knows no grades, or which have no NDCG
+OF_IDS = {"kaggle", "spark_mllib", "replay", "recbole", "rectools"}  # whose NDCG knows no grades, or which have no NDCG
 METRICS = ("ndcg@10", "ndcg@3", "map", "map@5", "precision@5", "recall@10", "mrr", "err@10", "dcg@5", "f1@3", "hit@3")
 
 
@@ -66,6 +66,10 @@ CHANGES = [
     ("gdeval", "err@10", {"max_grade": 5}, {}),
     ("catboost", "precision@5", {"short": "pad"}, {}),
     ("default", "err@10", {"k": 20}, {}),
+    ("gdeval", "err@10", {"max_grade": "query"}, {}),
+    ("default", "rbp", {"graded": "label"}, {}),
+    ("default", "pair_accuracy", {"tied": 0}, {}),
+    ("default", "pair_accuracy", {"average": "micro"}, {}),
     ("lightgbm", "ndcg@10", {}, {"ties": "worst"}),
     ("catboost", "ndcg@10", {}, {"no_relevant": 0.5}),
     ("default", "mrr", {}, {"no_relevant": 0.3, "ties": "best"}),  # two changes: no single one gives it

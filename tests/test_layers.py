@@ -21,7 +21,7 @@ LAYERS = (
     ("metrics", "io"),
     ("evaluation",),
     ("analysis", "interleaving", "counterfactual", "_hosts"),
-    ("lightgbm", "xgboost", "catboost", "sklearn", "flaml", "dask", "spark", "curves"),
+    ("lightgbm", "xgboost", "catboost", "sklearn", "flaml", "dask", "spark", "curves", "trec"),
     ("report",),
     ("cli", "__main__", "mlflow"),
 )

@@ -176,7 +176,7 @@ def test_prepared_arrays_are_dropped_with_their_labels() -> None:
     metrics = eval_metric("dcg_lin")
     y = np.array([0.0, 1, 2, 0])
     metrics(y, y, None, np.array([2, 2]))
-    ((_, _, prepared),) = metrics._queries_cache._entries.values()
+    ((_, _, prepared),) = metrics._cache_by_name[None]._entries.values()
     queries = weakref.ref(prepared)
     del y, prepared
     gc.collect()

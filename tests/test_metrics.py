@@ -247,3 +247,26 @@ def test_err_with_labels_that_are_probabilities() -> None:
     assert got["err(p=label)"] == pytest.approx(reference.err(y, y, None, p="label"), rel=1e-14)
     assert got["err(p=label)@2"] == pytest.approx(reference.err(y, y, 2, p="label"), rel=1e-14)
     assert got["err(p=label)@2"] == pytest.approx(0.07 + 0.93 * 0.61 / 2, rel=1e-14)
+
+
+def test_the_highest_grade_of_the_query_is_that_of_all_its_documents() -> None:
+    y, s, group = [1, 0, 2, 0, 0, 0], [6, 5, 4, 3, 2, 1], [3, 1, 2]
+    names = ["err(max_grade=query)", "pfound(p_rel=exp,max_grade=query,p_break=0)"]
+    result = ltr.evaluate(y, s, group=group, metrics=names, retrieved=[True, True, False, True, True, True])
+    for name in names:  # the grade 2 has no rank, but sets the scale; without a relevant document the value is 0
+        assert result.per_query[name].tolist() == [0.25, 0, 0]
+    of_labels = ltr.evaluate([1, 0.5], [2, 1], group=[2], metrics=["err(max_grade=query,p=label)", "err(p=label)"])
+    assert of_labels.per_query["err(max_grade=query,p=label)"] == of_labels.per_query["err(p=label)"]
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "message"),
+    [
+        ("err(max_grade=query)", [1, 0.5], r"must have whole grades: got 0.5 at row 1.*use err\(p=label\)"),
+        ("err(max_grade=query)", [1, 1001], r"err\(max_grade=query\) must have no label above 1000: got 1001 at row 1"),
+        ("rbp(graded=label)", [1, 1e308], "must be finite in float64, also summed over a query"),
+    ],
+)
+def test_labels_without_a_value_are_refused(name: str, labels: list[float], message: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.evaluate(labels, [2, 1], group=[2], metrics=name)

@@ -61,6 +61,7 @@ def test_it_evaluates_rankers_alone() -> None:
         ({"qid": "Qid"}, "Did you mean 'qid'"),
         ({"qid": None}, "qid must be the name of a column of data, or one id a row"),
         ({"by": ["device", 1]}, "by must be the name of a column.*Got 1 among the names"),
+        ({"by": np.zeros(3)}, "by must be the name of a column.*several names"),
         ({"by": "country"}, "by names the column 'country'"),
         ({"qid": pd.Series(QID, index=np.arange(len(QID)) + 1)}, "data and qid have different pandas indexes"),
         ({"qid": QID[:-1]}, "qid must have one entry a row"),
@@ -191,8 +192,8 @@ def mlflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         mlflow.set_tracking_uri(before)
 
 
-def artifacts_of(mlflow: Any, run_id: str) -> list[str]:
-    return sorted(artifact.path for artifact in mlflow.MlflowClient().list_artifacts(run_id))
+def artifacts_of(mlflow: Any, run_id: str, folder: str | None = None) -> list[str]:
+    return sorted(artifact.path for artifact in mlflow.MlflowClient().list_artifacts(run_id, folder))
 
 
 @pytest.mark.slow
@@ -235,7 +236,7 @@ def test_a_model(mlflow: Any) -> None:
         assert list(X.columns) == FEATURES
         return X["f0"] + X["f1"]
 
-    config = {"metrics": "map", "sample_weight": "weight", "convention": "letor", "metric_prefix": "test_"}
+    config = {"metrics": "map", "sample_weight": "weight", "convention": "letor", "metric_prefix": "test/new_"}
     with mlflow.start_run() as run:
         for targets in ("label", "label"):  # the second evaluation replaces the files of the first
             result = mlflow.models.evaluate(
@@ -246,8 +247,11 @@ def test_a_model(mlflow: Any) -> None:
                 evaluators="ltr_metrics",
                 evaluator_config=config,
             )
-    assert result.metrics == {"test_map-denominator-relevant": expected["map"]}
-    assert artifacts_of(mlflow, run.info.run_id) == [f"test_{name}" for name in FILES]
+    assert result.metrics == {"test/new_map-denominator-relevant": expected["map"]}
+    assert artifacts_of(mlflow, run.info.run_id, "test") == [f"test/new_{name}" for name in FILES]
+    assert set(result.artifacts) == {f"test/new_{Path(name).stem}" for name in FILES}
+    report = mlflow.artifacts.download_artifacts(result.artifacts["test/new_report"].uri)
+    assert Path(report).read_text(encoding="utf-8") == result.artifacts["test/new_report"].content
     no_relevant = FRAME.assign(label=0).drop(columns="device")
     config |= {"convention": None}  # under that of LETOR, such a query is 0
     with pytest.raises(ltr.LtrValueError, match="undefined for all 12 queries"):

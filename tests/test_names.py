@@ -38,6 +38,9 @@ NAMES = {
     "rprec(rel=2)": "rprec(rel=2)",
     "rbp(p=0.95)": "rbp(p=0.95)",
     "rbp(graded=max,max_grade=2)@10": "rbp(graded=max,max_grade=2)@10",
+    "rbp(graded=label)": "rbp(graded=label)",
+    "err(max_grade=query)@5": "err(max_grade=query)@5",
+    "pfound(p_rel=exp,max_grade=query)": "pfound(p_rel=exp,max_grade=query)",
     "pfound(p_rel=yandex)@10": "pfound(p_rel=yandex)@10",
     "pfound(p_rel=[0,0.5,1],p_break=0.1)": "pfound(p_break=0.1,p_rel=[0,0.5,1])",
     "mean_of(margin)@10": "mean_of(margin)@10",
@@ -45,6 +48,7 @@ NAMES = {
     "mean_of(7)@1": "mean_of(7)@1",
     "sum_of(revenue)@10": "sum_of(revenue)@10",
     "auc": "pair_accuracy",
+    "auc(tied=0.0,average=micro)": "pair_accuracy(tied=0,average=micro)",
     "tau": "kendall",
     "rho": "spearman",
     "map(rel=2,denominator=relevant)@10": "map(rel=2,denominator=relevant)@10",
@@ -138,6 +142,14 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.RBP(graded="max", rel=2), "rel has no effect"),
         (lambda: ltr.RBP(max_grade=2), "max_grade of rbp is for graded=max"),
         (lambda: ltr.RBP(graded="max", max_grade=0), "max_grade of rbp"),
+        (lambda: ltr.RBP(graded="max", max_grade="query"), "max_grade of rbp must be a number above 0"),
+        (lambda: ltr.RBP(graded="label", rel=2), r"rbp\(graded=label\) takes grades as they are, so rel has no effect"),
+        (lambda: ltr.RBP(graded="label", max_grade=2), "max_grade of rbp is for graded=max"),
+        (lambda: ltr.PairAccuracy(tied=2), "tied of pair_accuracy must be a number from 0 to 1. Got 2"),
+        (lambda: ltr.PairAccuracy(average="pairs"), "average of pair_accuracy must be one of 'macro', 'micro'"),
+        (lambda: ltr.metric("pair_accuracy(ties=0)"), "no parameter 'ties'.* Did you mean 'tied'"),
+        (lambda: ltr.ERR(max_grade="scale"), "at most 1000, or 'query'. Got 'scale'"),
+        (lambda: ltr.PFound(max_grade="query"), "max_grade of pfound is for p_rel=exp"),
         (lambda: ltr.PFound(p_break=1), "p_break of pfound"),
         (lambda: ltr.PFound(p_rel="grade"), "p_rel of pfound"),
         (lambda: ltr.PFound(p_rel=[0, 2]), "must hold probabilities"),
@@ -175,7 +187,7 @@ def test_available_metrics() -> None:
     infos = {info.name: info for info in ltr.available_metrics()}
     assert set(infos) == {cls.NAME for cls in METRICS}
     assert infos["hit"].aliases == ("success", "hit_rate")
-    assert infos["pair_accuracy"].parameters == {}
+    assert infos["kendall"].parameters == {}
     assert infos["mean_of"].parameters == {"k": None, "column": ...}
     for info in infos.values():
         assert info.summary.endswith(".") or ";" in info.summary

@@ -16,6 +16,8 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.printed import Note, Printed, Table, as_html, as_text
+from ltr_metrics.counterfactual import Propensities
+from ltr_metrics.counterfactual import evaluate as evaluate_clicks
 from ltr_metrics.evaluation.distributed import DistributedEvaluation
 from ltr_metrics.evaluation.log.candidates import Candidate
 from ltr_metrics.evaluation.log.learning import learning_curve
@@ -110,6 +112,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Evaluation": lambda: evaluated(by=labels()["by"]),
     "DistributedEvaluation": distributed,
     "Comparison": compared,
+    "Intervals": lambda: ltr.intervals(evaluated(query_weight=np.arange(1.0, 41)), n_resamples=200),
     "GateResult": gated,
     "Check": lambda: gated().checks[0],
     "Explanation": explained,
@@ -127,6 +130,10 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Candidate": lambda: Candidate("map", 0, {"a": SCRIPT}, {}, np.ones(3), ["a", "b"], np.array([0.2, 0.4]), None),
     "Outcome": lambda: Outcome(
         [SCRIPT, "other"], "team_draft", Tally.from_credit(np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]]), ends=[1, 2, 3, 4])
+    ),
+    "Propensities": lambda: Propensities([1, 0.5], standard_error=[0, 0.1], method=SCRIPT),
+    "ClickEvaluation": lambda: evaluate_clicks(
+        [1, 0] * 200, [1, 2] * 200, group=[2] * 200, propensity=[1, 0.5] * 200, by=[SCRIPT, "other"] * 100
     ),
     "Bins": lambda: ltr.bins([1, 2, 3, 12, 1000], edges=[1, 10]),
 }
@@ -196,7 +203,17 @@ def test_html_says_what_is_printed(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Evaluation", "Comparison", "GateResult", "DataAudit", "LearningCurve", "Candidate", "Outcome"],
+    [
+        "Evaluation",
+        "ClickEvaluation",
+        "Propensities",
+        "Comparison",
+        "GateResult",
+        "DataAudit",
+        "LearningCurve",
+        "Candidate",
+        "Outcome",
+    ],
 )
 def test_names_are_text(name: str) -> None:
     result = RESULTS[name]()

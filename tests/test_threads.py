@@ -24,7 +24,8 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few rows be worth a thread, and cut them into many batches."""
     monkeypatch.setattr(threads, "ROWS_WORTH_A_THREAD", 10)
     monkeypatch.setattr(threads, "usable_processors", lambda: 4)
-    monkeypatch.setattr(blocks, "CELLS_IN_A_SHARED_BLOCK", 300)
+    for name in ("CELLS_IN_A_SHARED_BLOCK", "CELLS_IN_A_SHORT_BLOCK", "CELLS_WORTH_A_BLOCK"):
+        monkeypatch.setattr(blocks, name, 300)
     monkeypatch.setattr(blocks, "CELLS_IN_A_BATCH", 900)
 
 
@@ -60,6 +61,22 @@ def test_values_are_the_same_to_the_last_bit(entry: Entry, rounded: bool) -> Non
             for name, values in one.per_query.items():
                 np.testing.assert_array_equal(many.per_query[name], values, err_msg=f"{name} {ties}")
             assert many.mean == one.mean or np.isnan(list(one.mean.values())).any()
+
+
+@pytest.mark.parametrize("n_scores", [4, 1000])
+def test_many_short_queries_score_as_few(n_scores: int) -> None:
+    metrics = ["ndcg@10", "cg", "rprec", "map", "map@10", "map(denominator=hits)@5", "mrr", "hit@3", "err", "rbp@5"]
+    n_queries, size = 1_400, 20  # fills a block of short lists, and has thousands of ties
+    assert n_queries * size > blocks.CELLS_WORTH_A_BLOCK
+    rng = np.random.default_rng(0)
+    y = rng.choice(5, (n_queries, size), p=[0.5, 0.3, 0.1, 0.05, 0.05])
+    score = rng.integers(n_scores, size=(n_queries, size))
+    together = ltr.evaluate(y.ravel(), score.ravel(), group=[size] * n_queries, metrics=metrics)
+    for part in (slice(0, 3), slice(3, 50), slice(50, 700)):
+        y_part, score_part = y[part], score[part]
+        few = ltr.evaluate(y_part.ravel(), score_part.ravel(), group=[size] * len(y_part), metrics=metrics)
+        for name, values in few.per_query.items():
+            np.testing.assert_array_equal(values, together.per_query[name][part], err_msg=name)
 
 
 @pytest.mark.parametrize("rounded", [True, False], ids=["ties", "distinct"])

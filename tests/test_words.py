@@ -21,6 +21,7 @@ from ltr_metrics._hosts import log_names
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.comparison import settings, table
 from ltr_metrics.analysis.inference import bootstrap
+from ltr_metrics.counterfactual import ClickMetric, click_metric, estimate_propensities, estimation, evaluation
 from ltr_metrics.evaluation.log import rounds, search
 from ltr_metrics.interleaving import (
     ClickModel,
@@ -68,6 +69,10 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "Credit": [optimized.CREDITS],
     "OutcomeBy": [outcome.BY],
     "TiesOfRankings": [simulation.TIES],
+    "EstimatorOfMetric": [click_metric.ESTIMATORS],
+    "EstimatorOfClicks": [evaluation.ESTIMATORS],
+    "MethodOfPropensities": [estimation.METHODS],
+    "TiesOfClicks": [evaluation.TIES],
 }
 REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's own, which names those that there are
     "TiePolicy": lambda word: ltr.evaluate(Y, S, qid=QID, metrics="mrr", ties=word),
@@ -87,6 +92,8 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "StopOfPFound": lambda word: ltr.PFound(p_rel=word),
     "Graded": lambda word: ltr.RBP(graded=word),
     "RoundingOfIPrec": lambda word: ltr.InterpolatedPrecision(rounding=word),
+    "Average": lambda word: ltr.PairAccuracy(average=word),
+    "NamedMaxGrade": lambda word: ltr.ERR(max_grade=word),
     "Test": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", test=word),
     "Correction": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", correction=word),
     "QueriesOfComparison": lambda word: ltr.compare(TWO, Y, qid=QID, metrics="mrr", queries=word),
@@ -99,6 +106,10 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "RuleOfCredit": lambda word: PairwisePreference(RANKINGS).credit(["x", "y"], [0], rule=word),
     "Pairs": lambda word: PairwisePreference(RANKINGS, pairs=word),
     "Credit": lambda word: Optimized(RANKINGS, credit=word),
+    "EstimatorOfMetric": lambda word: ClickMetric(metric="dcg", estimator=word),
+    "EstimatorOfClicks": lambda word: evaluation.evaluate(Y, S, qid=QID, estimator=word),
+    "MethodOfPropensities": lambda word: estimate_propensities(Y, Y, qid=QID, method=word),
+    "TiesOfClicks": lambda word: evaluation.evaluate(Y, S, qid=QID, ties=word),
     "TiesOfRankings": lambda word: simulate(
         Y, TWO, qid=QID, method="ppm", clicks=ClickModel.perfect(grades=3), impressions=2, ties=word
     ),
@@ -133,7 +144,20 @@ def test_every_type_is_compared_with_the_program() -> None:
 SAYS = re.compile(r'^\s*(\w+(?:, \w+)*) : (\{"[^}]*\})', re.MULTILINE)
 OPTIONS = {
     *("ties", "no_relevant", "noRelevant", "convention", "unjudged", "test", "correction", "correction_over"),
-    *("interval", "topics", "pairs", "credit", "graded", "denominator", "ideal", "short", "gain", "discount", "names"),
+    *(
+        "interval",
+        "topics",
+        "pairs",
+        "credit",
+        "graded",
+        "denominator",
+        "average",
+        "ideal",
+        "short",
+        "gain",
+        "discount",
+        "names",
+    ),
 }
 
 

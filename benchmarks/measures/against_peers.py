@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from benchmarks.clock import side_by_side
 from benchmarks.effort import Effort
@@ -11,7 +12,7 @@ from benchmarks.machine import cores
 from benchmarks.ours import OURS, evaluation, first_result
 from benchmarks.peers import PEERS, load
 from benchmarks.peers.base import Peer
-from benchmarks.shapes import Data, binary, data_folder, mq2008, mslr
+from benchmarks.shapes import Data, binary, data_folder, equal_queries, mq2008, mslr, tiny_queries
 from benchmarks.targets import TARGETS
 
 SAME = "ours of the same metrics"
@@ -53,6 +54,18 @@ def on_real_data(effort: Effort) -> Iterator[Row | Missing]:
             yield peer
         else:
             yield from _side_by_side(peer, "MQ2008", data, 1, effort)
+
+
+def on_short_lists(effort: Effort) -> Iterator[Row | Missing]:
+    """Measure short queries in turn with LightGBM, so that neither finds its caches warm."""
+    peer = load("LightGBM")
+    if isinstance(peer, Missing):
+        yield peer
+        return
+    n = effort.many_queries or effort.queries
+    in_turn = replace(effort, pace=replace(effort.pace, warm=False))
+    for data in (tiny_queries(5 * n), equal_queries(5 * n // 2, 5), equal_queries(n, 20)):
+        yield from _side_by_side(peer, "short", data, 1, in_turn)
 
 
 def _side_by_side(

@@ -11,13 +11,13 @@ import numpy as np
 from benchmarks.clock import side_by_side
 from benchmarks.effort import Effort
 from benchmarks.figures import About, Figure, Row, slower
-from benchmarks.ours import OURS, first_result
-from benchmarks.shapes import ROOT, mslr
+from benchmarks.ours import OURS, evaluation, first_result
+from benchmarks.shapes import ROOT, mslr, tiny_queries
 from benchmarks.targets import TARGETS
 
 
 def first(effort: Effort) -> Iterator[Row]:
-    """Measure `evaluate` from raw arrays, with ids of several kinds against sizes."""
+    """Measure `evaluate` from raw arrays: kinds of ids against sizes, and short queries against prepared ones."""
     data = mslr(effort.queries)
     text = np.char.add("query-", data.qid.astype(str))
     order = np.random.default_rng(0).permutation(data.n_rows)
@@ -31,6 +31,11 @@ def first(effort: Effort) -> Iterator[Row]:
     times = side_by_side({"sizes": first_result(data)} | kinds, effort.slow)
     for name in kinds:
         yield slower(About("first", f"first result, {name}", data.shape, data.n_rows, 1), times, name, "sizes")
+    short = tiny_queries(5 * (effort.many_queries or effort.queries))
+    contenders = {OURS: first_result(short, qid=short.qid), "prepared": evaluation(short)}
+    times = side_by_side(contenders, effort.slow)
+    about = About("first", "first result, qid, whole numbers", short.shape, short.n_rows, 1)
+    yield slower(about, times, OURS, "prepared")
 
 
 def imports(effort: Effort) -> Iterator[Row]:

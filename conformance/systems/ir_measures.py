@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 
+import numpy as np
+
 from conformance.queries import Query
 from conformance.system import System, Values, at_cutoffs, every_draw
 
-WHOLE = {"nDCG": "ndcg", "AP": "map", "RR": "mrr", "Rprec": "rprec"}
+WHOLE = {"nDCG": "ndcg", "AP": "map", "RR": "mrr", "Rprec": "rprec", "Bpref": "bpref"}
 CUT = {"nDCG": "ndcg", "AP": "map", "P": "precision", "R": "recall", "Success": "hit"}
 
 
 def system() -> System:
     """Return ir_measures and its convention."""
-    import ir_measures
-
-    def values(queries: list[Query], names: Sequence[str]) -> Values:
-        measures = {ir_measures.parse_measure(name): name for name in names}
-        qrels = {query.qid: query.grade_of for query in queries}
-        run = {query.qid: query.score_of for query in queries}
-        of_query: dict[str, dict[str, float]] = {name: {} for name in names}
-        for value in ir_measures.iter_calc(list(measures), qrels, run):
-            of_query[measures[value.measure]][value.query_id] = value.value
-        return {name: [of_query[name][query.qid] for query in queries] for name in names}
-
     return System(
         name="ir_measures",
         version=version("ir-measures"),
@@ -33,3 +24,16 @@ def system() -> System:
         values=values,
         draws=every_draw(graded=[False, True], ties=[False, True], unretrieved=[False, True]),
     )
+
+
+def values(queries: list[Query], names: Sequence[str]) -> Values:
+    """Return the values of ir_measures, NaN for queries without one."""
+    import ir_measures
+
+    measures = {ir_measures.parse_measure(name): name for name in names}
+    qrels = {query.qid: query.grade_of for query in queries}
+    run = {query.qid: query.score_of for query in queries}
+    of_query: dict[str, dict[str, float]] = {name: {} for name in names}
+    for value in ir_measures.iter_calc(list(measures), qrels, run):
+        of_query[measures[value.measure]][value.query_id] = value.value
+    return {name: [of_query[name].get(query.qid, np.nan) for query in queries] for name in names}

@@ -35,7 +35,7 @@ def system() -> System:
         name="keras_rs",
         version=version("keras-rs"),
         convention="keras_rs",
-        metrics=NAMES | at_cutoffs(NAMES, (1, 3, 10)),
+        metrics=NAMES | at_cutoffs(NAMES, (1, 2, 10)),
         values=values,
         draws=every_draw(graded=[False, True], ties=[False], unretrieved=[False]),
         tolerance=DIGITS_OF_FLOAT32,

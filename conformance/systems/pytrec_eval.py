@@ -8,7 +8,7 @@ from importlib.metadata import version
 from conformance.queries import CUTOFFS, Query
 from conformance.system import System, Values, at_cutoffs, every_draw
 
-WHOLE = {"map": "map", "ndcg": "ndcg", "recip_rank": "mrr", "Rprec": "rprec", "set_F": "f1"}
+WHOLE = {"map": "map", "ndcg": "ndcg", "recip_rank": "mrr", "Rprec": "rprec", "set_F": "f1", "bpref": "bpref"}
 CUT = {"map_cut": "map", "ndcg_cut": "ndcg", "P": "precision", "recall": "recall", "success": "hit"}
 MEASURES = {*WHOLE, *(f"{name}.{','.join(map(str, CUTOFFS))}" for name in CUT)}
 

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from conformance.queries import Query
-from conformance.system import DIGITS_OF_FLOAT32, MissingSystemError, System, Values, at_cutoffs, every_draw
+from conformance.system import (
+    DIGITS_OF_FLOAT32,
+    MissingSystemError,
+    System,
+    Values,
+    at_cutoffs,
+    every_draw,
+    run_program,
+)
 
 PROGRAM = Path(__file__).parent.parent / "programs" / "RankLibScores.java"
 READ_AT = "e43f605f"
@@ -31,8 +38,8 @@ def system() -> System:
 
     def values(queries: list[Query], names: Sequence[str]) -> Values:
         command = ["java", "-cp", _compiled(sources), PROGRAM.stem, *names]
-        done = subprocess.run(command, input="".join(map(_line, queries)), capture_output=True, text=True, check=True)
-        rows = [list(map(float, line.split())) for line in done.stdout.splitlines()]
+        lines = run_program(command, "".join(map(_line, queries))).splitlines()
+        rows = [list(map(float, line.split())) for line in lines]
         return dict(zip(names, rows, strict=True))
 
     return System(
@@ -57,7 +64,5 @@ def _line(query: Query) -> str:
 def _compiled(sources: Path) -> str:
     """Compile the program, with the classes of RankLib that it uses, and return their folder."""
     folder = tempfile.mkdtemp(prefix="ranklib")
-    subprocess.run(
-        ["javac", "-nowarn", "-encoding", "UTF-8", "-d", folder, "-sourcepath", sources, PROGRAM], check=True
-    )
+    run_program(["javac", "-nowarn", "-encoding", "UTF-8", "-d", folder, "-sourcepath", sources, PROGRAM])
     return folder

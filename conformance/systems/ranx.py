@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from conformance.queries import Query
-from conformance.system import System, Values, at_cutoffs, every_draw
+from conformance.system import Difference, System, Values, at_cutoffs, every_draw
 
 SAME = {
     "dcg": "dcg",
@@ -36,7 +36,17 @@ def system() -> System:
         name="ranx",
         version=version("ranx"),
         convention="ranx",
-        metrics=SAME | at_cutoffs(SAME) | {"r-precision": "rprec"},
+        metrics=SAME
+        | at_cutoffs(SAME)
+        | {"r-precision": "rprec", "bpref": "bpref", "rbp.50": "rbp(p=0.5)", "rbp.95": "rbp(p=0.95)"},
         values=values,
+        differences=(
+            Difference(
+                frozenset({"bpref"}),
+                "Bpref of a query whose documents are all relevant is 0 there.",
+                lambda query: len(query.relevant) == len(query.docids),
+                0.0,
+            ),
+        ),
         draws=every_draw(graded=[False, True], ties=[False], unretrieved=[False, True]),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 from conformance.queries import Query
@@ -22,7 +23,9 @@ def system() -> System:
 
     def values(queries: list[Query], names: Sequence[str]) -> Values:
         pairs = session.sparkContext.parallelize([(query.ranking, query.relevant) for query in queries], 1)
-        metrics = RankingMetrics(pairs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of a call that PySpark itself makes
+            metrics = RankingMetrics(pairs)
 
         def value(name: str) -> float:
             metric, k = split(name)

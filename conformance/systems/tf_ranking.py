@@ -27,14 +27,11 @@ def system() -> System:
         "Precision": metrics.PrecisionMetric,
         "Recall": metrics.RecallMetric,
         "Hits": metrics.HitsMetric,
+        "BPref": metrics.BPrefMetric,
     }
 
     def values(queries: list[Query], names: Sequence[str]) -> Values:
-        labels = np.full((len(queries), MOST_DOCUMENTS), -1, dtype=np.float32)  # a label of -1 is padding
-        scores = np.zeros_like(labels)
-        for row, query in enumerate(queries):
-            labels[row, : len(query.grades)] = query.grades
-            scores[row, : len(query.grades)] = query.scores
+        labels, scores = padded(queries)
         found = {}
         for name in names:
             metric, k = split(name)
@@ -46,8 +43,18 @@ def system() -> System:
         name="TF-Ranking",
         version=version("tensorflow-ranking"),
         convention="tf_ranking",
-        metrics=NAMES | at_cutoffs(NAMES | {"Hits": "hit"}),
+        metrics=NAMES | {"BPref": "bpref"} | at_cutoffs(NAMES | {"Hits": "hit"}),
         values=values,
         draws=every_draw(graded=[False, True], ties=[False], unretrieved=[False]),
         tolerance=DIGITS_OF_FLOAT32,
     )
+
+
+def padded(queries: Sequence[Query]) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and scores as matrices; a label of -1 is padding."""
+    labels = np.full((len(queries), MOST_DOCUMENTS), -1, dtype=np.float32)
+    scores = np.zeros_like(labels)
+    for row, query in enumerate(queries):
+        labels[row, : len(query.grades)] = query.grades
+        scores[row, : len(query.grades)] = query.scores
+    return labels, scores

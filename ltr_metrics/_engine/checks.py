@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from ltr_metrics._engine.foreign import offers_dlpack_alone, unreadable
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 W = TypeVar("W", bound=str)
@@ -54,32 +55,13 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
 def as_array(values: Any, name: str) -> AnyArray:
     """Return the values as an array, without a copy if they are one already.
 
-    An object that offers nothing but DLPack is read through it. For an array on a graphics card, an
-    error has the remedy.
+    An object that offers nothing but DLPack is read through it. For an array that NumPy cannot
+    read, such as one on a graphics card, the error has the remedy.
     """
     try:
-        return np.from_dlpack(values) if _offers_dlpack_alone(values) else np.asarray(values)
+        return np.from_dlpack(values) if offers_dlpack_alone(values) else np.asarray(values)
     except (TypeError, RuntimeError, BufferError) as error:  # cupy and torch; torch with a gradient; DLPack
-        entry = values[0] if isinstance(values, (list, tuple)) else values
-        remedy = next((copy for method, copy in TO_CPU.items() if hasattr(entry, method)), NO_METHOD)
-        raise LtrTypeError(
-            f"{name} must be in the memory of the CPU, where NumPy can read it: got {_kind(entry)}, which says "
-            f"{str(error).rstrip('.')!r}. Copy {'it' if entry is values else 'each entry'} there first, by {remedy}."
-        ) from error
-
-
-def _offers_dlpack_alone(values: Any) -> bool:
-    return hasattr(values, "__dlpack__") and not any(hasattr(values, name) for name in ARRAY_PROTOCOLS)
-
-
-ARRAY_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__cuda_array_interface__")
-TO_CPU = {  # what copies an array to the CPU, by a method that it has; the first that fits
-    "detach": ".detach().cpu().numpy()",  # torch
-    "cpu": ".cpu().numpy()",
-    "to_numpy": ".to_numpy()",  # cudf
-    "get": ".get()",  # cupy
-}
-NO_METHOD = "the library that it comes from"
+        raise unreadable(values, name, error) from error
 
 
 def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray[np.floating[Any]]:
@@ -90,7 +72,9 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
             _refuse_inexact_among_floats(values, array, name)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind not in "biufO" or array.dtype.itemsize > 8:
-        raise LtrTypeError(f"{name} must be numbers (integers, float32 or float64), got dtype {array.dtype}.")
+        is_plain = array.dtype.kind in "fV" and array.dtype.names is None  # also those of other libraries
+        remedy = " Convert them first, by .astype('float64')." if is_plain else ""
+        raise LtrTypeError(f"{name} must be numbers (integers, float32 or float64), got dtype {array.dtype}.{remedy}")
     if array.dtype == object:
         return _numbers_of_objects(array, name)
     if array.dtype.kind in "iu" and array.size:

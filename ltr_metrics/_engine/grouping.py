@@ -371,7 +371,7 @@ class GroupedRows(Cache):
         """Sum one value a row over each query."""
         in_order = values if self.order is None else values[self.order]
         if in_order.dtype.kind != "b":
-            return np.add.reduceat(in_order, self.starts)
+            return np.add.reduceat(in_order, self.starts, dtype=in_order.dtype)
         return np.diff(np.cumsum(in_order, dtype=np.intp)[self.starts + self.sizes - 1], prepend=0)
 
     def query_of_row(self, row: int) -> int:

@@ -23,7 +23,7 @@ from ltr_metrics._engine.checks import (
     require_option,
 )
 from ltr_metrics._engine.grouping import GroupedRows, as_document_ids
-from ltr_metrics._engine.per_query import Segmentations, segmentations, weights
+from ltr_metrics._engine.per_query import Segmentations, labels_of, segmentations, weights
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import Unjudged
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
@@ -54,6 +54,7 @@ class LabelledQueries(GroupedRows):
         unjudged: Unjudged | None = None,
         columns: Any = None,
         by: Any = None,
+        cluster: Any = None,
     ) -> None:
         labels = as_numbers(y_true, "y_true")
         columns_with_index = {
@@ -88,9 +89,11 @@ class LabelledQueries(GroupedRows):
             self.weight = weights(self, query_weight, sample_weight)
         self.columns: dict[str, Any] = {} if columns is None else named_columns(columns, "columns")
         self.segments: Segmentations = {} if by is None else segmentations(self, by)
+        self.cluster: IntArray | None = None if cluster is None else labels_of(self, "cluster", cluster)[1]
 
         self.may_be_swapped = True  # until the first scores have been compared with the labels
-        for array in (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight):
+        shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
+        for array in shared:
             if array is not None:
                 array.setflags(write=False)  # results and callables of metrics get these arrays without a copy
 
@@ -141,7 +144,11 @@ class LabelledQueries(GroupedRows):
         return self._count(np.frombuffer(is_counted, dtype=np.bool_), None)
 
     def _count(self, is_counted: BoolArray, among: BoolArray | None) -> IntArray:
-        flags = np.concatenate(([False], is_counted)).take(self.grade_index)
+        n_below = len(is_counted) - np.count_nonzero(is_counted)
+        if is_counted[n_below:].all():  # the usual case: all grades from one on
+            flags = self.grade_index > n_below
+        else:
+            flags = np.concatenate(([False], is_counted)).take(self.grade_index)
         count: IntArray = self.sum_by_query(flags if among is None else flags & among)
         count.setflags(write=False)
         return count

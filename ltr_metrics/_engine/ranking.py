@@ -130,6 +130,10 @@ class Ranking(Cache):
         by_rank = np.asfortranarray(grades) if ranked.block.is_short else grades
         return cls(ranked.block, by_rank, ranked.ties, grades.ravel(), ranked.documents)
 
+    def of_grades_alone(self) -> Ranking:
+        """Return the ranking without its documents, for metrics that need only grades and open ties."""
+        return Ranking(self.block, self.grades, self.open_ties, self.tied_grades)
+
     @classmethod
     def of_batch(cls, batch: Batch, parts: Sequence[FirstRanks]) -> Ranking:
         """Concatenate the first ranks of a batch's blocks, so that one call serves many queries.
@@ -302,6 +306,8 @@ class Ranking(Cache):
             return None
         first, last = self.ties.offset, self.ties.offset + self.ties.size - 1
         is_open = self.tied_grades[first] != self.tied_grades[last]  # they ascend
+        if is_open.all():
+            return self.ties
         return self.ties.take(np.flatnonzero(is_open)) if is_open.any() else None
 
     @cached
@@ -343,7 +349,7 @@ class Ranking(Cache):
 
 def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
     """Accumulate over the ranks, (queries x depth); rank by rank if the matrix is laid out so, which is much faster."""
-    if not by_rank.flags.f_contiguous:
+    if not _goes_by_rank(by_rank):
         return np.asarray(operation.accumulate(by_rank, axis=1))
     accumulated = np.empty_like(by_rank)
     accumulated[:, :1] = by_rank[:, :1]
@@ -352,9 +358,32 @@ def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
     return accumulated
 
 
+def _goes_by_rank(matrix: FloatArray) -> bool:
+    """Whether a matrix is laid out by rank, and has more queries than ranks, so that steps over ranks are few."""
+    return matrix.flags.f_contiguous and len(matrix) > matrix.shape[1]
+
+
+def sums_down_to(depths: Sequence[int], by_rank: FloatArray) -> list[FloatArray]:
+    """Sum the first ranks of each query, down to each of some depths.
+
+    The sums go from left to right, so that zeros at the end, which pad shorter queries, change no
+    digit. Of a matrix that is laid out by rank, no other sums are kept.
+    """
+    if not _goes_by_rank(by_rank):
+        accumulated = np.add.accumulate(by_rank, axis=1)
+        return [accumulated[:, depth - 1] for depth in depths]
+    total = by_rank[:, 0]
+    sums = {1: total}
+    for depth in range(2, max(depths) + 1):
+        total = total + by_rank[:, depth - 1]
+        if depth in depths:
+            sums[depth] = total
+    return [sums[depth] for depth in depths]
+
+
 def row_sums(matrix: FloatArray) -> FloatArray:
-    """Sum each row from left to right, so that zeros at its end, which pad shorter queries, change no digit."""
-    return accumulate_ranks(np.add, matrix)[:, -1]
+    """Sum each row from left to right, as `sums_down_to` does."""
+    return sums_down_to([matrix.shape[1]], matrix)[0]
 
 
 def values_of_grades(values: FloatArray, grades: AnyArray) -> FloatArray:

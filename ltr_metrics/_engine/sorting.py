@@ -50,6 +50,7 @@ ORDER_OF_TIES: dict[TiePolicy, str] = {
 FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float32
 GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are looked up after the sort
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
+MOST_INT32_ROWS = 2**31 - 1  # whose numbers take half the memory
 HIGHEST = np.iinfo(np.int64).max
 LOOKUP_COST_IN_CELLS = 16  # looking one cell's score up costs about as much as sixteen of a whole matrix
 
@@ -86,8 +87,10 @@ class KeyLayout(NamedTuple):
         is_document = cell < block.n_ranked[:, None]
         rows = _rows_of_cells(block, cell)
         if order != "input":
-            rows = _rows_of_cells(block, _order_of_ties(_values_that_order_ties(queries, order)[rows], is_document))
-        grades = np.where(is_document, queries.grade_index[rows], queries.grade_index.dtype.type(0))
+            rows = _rows_of_cells(
+                block, _order_of_ties(_values_that_order_ties(queries, order).take(rows), is_document)
+            )
+        grades = np.where(is_document, queries.grade_index.take(rows), queries.grade_index.dtype.type(0))
         n_bits = len(queries.grades).bit_length()
         grade_bits = n_bits if n_bits <= GRADE_BITS_AT_MOST else 0
         tail_bits = max(1, (width - 1).bit_length()) + grade_bits
@@ -122,8 +125,8 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
     queries = block.queries
     start = queries.ranked_ends[block.members] - block.n_ranked
     position = np.minimum(start[:, None] + cell, queries.ranked_ends[-1] - 1)  # padding of the last query
-    rows = queries.ranked_rows
-    return position if rows is None else rows[position]
+    rows: AnyArray = position if queries.ranked_rows is None else queries.ranked_rows[position]
+    return rows.astype(np.int32 if queries.n_rows <= MOST_INT32_ROWS else np.intp)
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:

@@ -12,9 +12,10 @@ Unjudged = Literal["zero", "drop"]
 ConventionName = Literal[
     # the conventions
     "default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor",
-    "ranx", "torchmetrics", "tf_ranking", "ranklib", "spark_mllib", "vespa", "kaggle", "replay", "recbole",
+    "ranx", "torchmetrics", "tf_ranking", "ranklib", "spark_mllib", "vespa", "kaggle", "replay",
+    "recbole", "rectools", "elasticsearch", "quepid",
     # further names of some of them
-    "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics",
+    "pytrec_eval", "ir_measures", "pyterrier", "keras_rs", "pyvespa", "ml_metrics", "opensearch",
 ]  # fmt: skip
 HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
@@ -29,8 +30,10 @@ ShortOfPrecision = Literal["pad", "cut"]
 Denominator = Literal["min", "relevant", "cutoff", "hits"]
 StopOfERR = Literal["exp", "label"]
 StopOfPFound = Literal["label", "yandex", "exp"]
-Graded = Literal["max"]
 RoundingOfIPrec = Literal["up", "nearest", "truncated"]
+Graded = Literal["max", "label"]
+NamedMaxGrade = Literal["query"]
+Average = Literal["macro", "micro"]
 
 # -- comparison
 Test = Literal["randomization", "t", "wilcoxon", "sign"]
@@ -56,6 +59,5 @@ TiesOfRankings = Literal["stable", "random"]
 # -- counterfactual evaluation
 EstimatorOfMetric = Literal["ips", "dr"]
 EstimatorOfClicks = Literal["ips", "snips", "dr"]
-EstimatorOfSlates = Literal["standard", "independent", "interaction"]
 MethodOfPropensities = Literal["randomized", "harvesting", "em"]
 TiesOfClicks = Literal["mean", "stable", "docid"]

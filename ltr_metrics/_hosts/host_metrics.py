@@ -20,7 +20,6 @@ from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
-from ltr_metrics.metrics.shown import ColumnMetric
 
 
 class UndefinedMeanError(LtrValueError):
@@ -91,11 +90,6 @@ class HostMetrics:
         if self.request.policy.ties == "docid":
             raise LtrValueError(
                 'ties="docid" needs document ids, which no host passes to a metric. Use ties="stable" for input order.'
-            )
-        of_columns = [metric for metric in self.request.metrics if isinstance(metric, ColumnMetric)]
-        if of_columns:
-            raise LtrValueError(
-                f"{of_columns[0].NAME} needs columns, which no host passes to a metric. Evaluate it after the training."
             )
         if log is not None and not isinstance(log, PerQueryLog):
             raise LtrTypeError(f"log must be a PerQueryLog. Got {log!r}.")

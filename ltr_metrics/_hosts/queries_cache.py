@@ -39,7 +39,7 @@ class QueriesCache:
         return QueriesCache, ()  # copies and other processes fill their own
 
 
-def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, **weights: Any) -> Queries:
+def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, **options: Any) -> Queries:
     """Return the queries of a data set that keeps the offsets of its queries.
 
     Parameters
@@ -47,8 +47,8 @@ def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, *
     data, remedy : str
         What the host calls the data set, and how a user gives it queries, for messages.
     label, boundaries : ndarray or None
-    **weights
-        ``query_weight`` or ``sample_weight`` of `Queries`.
+    **options
+        ``query_weight`` or ``sample_weight``, and ``columns`` of `Queries`.
     """
     n_labels = 0 if label is None else len(label)
     if boundaries is None or len(boundaries) < 2:
@@ -57,4 +57,4 @@ def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, *
         raise LtrValueError(f"The {data} has no queries. {remedy}")
     if n_labels != boundaries[-1]:
         raise LtrValueError(f"The {data} must have one label a row: got {n_labels} labels for {boundaries[-1]} rows.")
-    return Queries(label, group=np.diff(boundaries), **weights)
+    return Queries(label, group=np.diff(boundaries), **options)

@@ -15,10 +15,13 @@ import numpy as np
 from ltr_metrics._engine.plain import to_dataframe
 from ltr_metrics._engine.printed import Note, Printed, Table
 from ltr_metrics._engine.words import (
+    Average,
     Denominator,
+    Graded,
     Ideal,
     NamedDiscount,
     NamedGain,
+    NamedMaxGrade,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
@@ -48,7 +51,10 @@ ALTERNATIVES: dict[str, Sequence[Any]] = {
     "err.p": get_args(StopOfERR),
     "pfound.p_rel": get_args(StopOfPFound),
     "rbp.p": (0.5, 0.8, 0.9, 0.95),
-    "max_grade": (1, 2, 3, 4, 5, 6, 10, 16),
+    "tied": (0, 0.5),
+    "average": get_args(Average),
+    "rbp.graded": (None, *get_args(Graded)),
+    "max_grade": (1, 2, 3, 4, 5, 6, 10, 16, *get_args(NamedMaxGrade)),
     "no_relevant": ("skip", "drop", 0.0, 0.5, 1.0),
 }
 MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade
@@ -191,8 +197,11 @@ class Identification(Printed):
         n_more = len(self.candidates) - len(rows)
         header = ("convention", "changed choice", "value", "distance", "matches")
         table = Table(header, rows, align="llnnl", foot=f"{n_more} more are further away." if n_more else "")
-        refused = [Note(f"Not tried: {name}. {reason}") for name, reason in self.refused.items()]
-        return [self.sentence, table, *refused]
+        refused: dict[str, list[str]] = {}
+        for name, reason in self.refused.items():
+            refused.setdefault(reason, []).append(name)
+        notes = [Note(f"Not tried: {', '.join(names)}. {reason}") for reason, names in refused.items()]
+        return [self.sentence, table, *notes]
 
 
 COLUMNS = ("convention", "changed", "to", "metric", "value", "distance", "matches")
@@ -390,12 +399,13 @@ def _changed(reading: Reading, field: str, value: Any) -> Reading:
 
 def _means(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:
     """Return the mean of each reading that has one, with one evaluation for each policy."""
-    by_policy: dict[tuple[TiePolicy, Any], list[Metric]] = {}
+    by_policy: dict[tuple[TiePolicy, Any, str], list[Metric]] = {}
     for reading in readings:
         if reading.ties != "docid" or queries.docid is not None:
-            by_policy.setdefault((reading.ties, reading.no_relevant), []).append(reading.metric)
+            key = (reading.ties, reading.no_relevant, reading.metric.mean_over)
+            by_policy.setdefault(key, []).append(reading.metric)
     means: dict[Reading, float] = {}
-    for (ties, no_relevant), metrics in by_policy.items():
+    for (ties, no_relevant, _), metrics in by_policy.items():
         request = Request(tuple(dict.fromkeys(metrics)), {}, Policy(ties, no_relevant, "tried"))
         mean = queries.evaluate_request(scores, request).mean
         means |= {Reading(metric, ties, no_relevant): mean[str(metric)] for metric in metrics}

@@ -9,6 +9,7 @@ import catboost.metrics
 import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._hosts.columns import require_columns
 from ltr_metrics._hosts.facts import wrong_host
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._hosts.log_names import Names
@@ -74,6 +75,9 @@ class EvalMetric:
         typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping
         gives names of your own, such as ``{"ndcg@10": "val ndcg"}``. Its keys are metrics as you
         asked for them, or canonical names. A name must not be that of one of CatBoost's metrics.
+    columns : mapping of str to array-like of shape (n_rows,), optional
+        Other numbers of the documents, for ``mean_of(name)`` and
+        ``sum_of(name)``. A DataFrame is accepted.
 
     Raises
     ------
@@ -126,6 +130,7 @@ class EvalMetric:
         convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
         names: Names = "canonical",
+        columns: Any = None,
     ) -> None:
         self.metrics = HostMetrics(
             metrics,
@@ -142,7 +147,8 @@ class EvalMetric:
                 f"CatBoost takes one custom metric and would log {names_in_log[0]} alone. Pass one metric, or "
                 "log=PerQueryLog() for the values of all."
             )
-        self.valid = valid if isinstance(valid, ValidationSet) else ValidationSet(valid)
+        self.valid = valid if isinstance(valid, ValidationSet) else ValidationSet(valid, columns=columns)
+        require_columns(self.metrics, self.valid.queries)
         self._training: Training | None = None
         _name_class(self, type(self))
 

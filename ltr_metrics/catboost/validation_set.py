@@ -22,6 +22,8 @@ class ValidationSet:
         A Pool with labels and ``group_id``, or the pair ``(y, qid)``.
     sample_weight : array-like of shape (n_rows,), optional
         By default the weights are those that CatBoost passes.
+    columns : mapping, optional
+        Further columns of the rows.
 
     Attributes
     ----------
@@ -33,8 +35,8 @@ class ValidationSet:
         Sizes of the queries in the order of the rows; None if a query has rows in several places.
     """
 
-    def __init__(self, valid: Any, sample_weight: Any = None) -> None:
-        self._sample_weight = sample_weight
+    def __init__(self, valid: Any, sample_weight: Any = None, columns: Any = None) -> None:
+        self._sample_weight, self._columns = sample_weight, columns
         self._queries: dict[str, Any]
         if isinstance(valid, catboost.Pool):
             self.data: Any = valid
@@ -56,7 +58,8 @@ class ValidationSet:
     def queries_with(self, weight: Any) -> Queries:
         """Return the queries with the weights of the rows that CatBoost passes, if any."""
         own = self._sample_weight
-        return Queries(self._label, sample_weight=weight if own is None else own, **self._queries)
+        weights = weight if own is None else own
+        return Queries(self._label, sample_weight=weights, columns=self._columns, **self._queries)
 
     def has_labels(self, label: Any) -> bool:
         """Whether labels are those of the validation set, as CatBoost stores them."""

@@ -16,6 +16,7 @@ import click
 from ltr_metrics import __version__
 from ltr_metrics.cli.audit import audit
 from ltr_metrics.cli.compare import compare
+from ltr_metrics.cli.curve import curve
 from ltr_metrics.cli.evaluate import evaluate
 from ltr_metrics.cli.explain import explain
 from ltr_metrics.cli.metrics import metrics
@@ -55,7 +56,7 @@ def cli() -> None:
     """  # noqa: D301  (click needs the escape character itself)
 
 
-for command in (evaluate, compare, report, explain, audit, metrics):
+for command in (evaluate, compare, report, curve, explain, audit, metrics):
     cli.add_command(command)
 
 

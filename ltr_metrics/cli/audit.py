@@ -10,8 +10,9 @@ import click
 
 from ltr_metrics.analysis.data_audit import Audit, audit_of
 from ltr_metrics.cli import options
-from ltr_metrics.cli.inputs import input_files, metric_names, parse_models
+from ltr_metrics.cli.inputs import input_files, parse_models
 from ltr_metrics.cli.output import Output, require_targets
+from ltr_metrics.cli.own_metrics import requested_metrics
 from ltr_metrics.cli.progress import run_step
 from ltr_metrics.cli.sources import Source, read_source
 from ltr_metrics.errors import one_line
@@ -61,7 +62,7 @@ def audit(**arguments: Any) -> None:
     """  # noqa: D301
     output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
     require_targets(input_files(arguments, specs), output)
-    request = resolve(metric_names(arguments), **options.policy(arguments))
+    request = resolve(requested_metrics(arguments), **options.policy(arguments))
     source = read_source(arguments, specs, can_repeat_documents=True)
     audits = run_step("Auditing", lambda: _audit(source, request, arguments["k"]))
     output.write(RENDERERS[output.format](audits))

@@ -17,10 +17,10 @@ from ltr_metrics.cli import options
 from ltr_metrics.cli.inputs import (
     ModelSpecs,
     input_files,
-    metric_names,
     parse_models,
 )
 from ltr_metrics.cli.output import Output, gate_status, require_targets
+from ltr_metrics.cli.own_metrics import requested_metrics
 from ltr_metrics.cli.progress import progress, run_step
 from ltr_metrics.cli.sources import Source, read_source, segments_by_count
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
@@ -143,7 +143,7 @@ def _compare(
 ) -> tuple[Comparison, dict[str, str]]:
     """Read, evaluate and compare; return the comparison and the origin of each model."""
     settings = options.comparison_settings(arguments)
-    metrics, policy = metric_names(arguments), options.policy(arguments)
+    metrics, policy = requested_metrics(arguments), options.policy(arguments)
     saved = {name: load_result(file) for name, file in progress("Reading results", specs.results.items())}
     origins = {name: f"result {file}" for name, file in specs.results.items()}
     if specs.are_all_results:
@@ -154,7 +154,8 @@ def _compare(
     source = read_source(arguments, specs)
     request = resolve(metrics_of(list(saved.values())) if metrics is None and saved else metrics, **policy)
     results = _evaluate(source, request)
-    settings |= {"cluster": source.cluster, "query_weight": next(iter(results.values())).weight}
+    if request.policy.mean_over == "queries":  # other results bring the weights along
+        settings["query_weight"] = next(iter(results.values())).weight
     comparison = run_step("Comparing", lambda: compare_models(results | saved, baseline=baseline, **settings))
     return comparison, source.origins | origins
 

@@ -11,8 +11,9 @@ import click
 
 from ltr_metrics.cli import evaluate_sorted, options
 from ltr_metrics.cli.evaluate_engine import evaluate_with_engine
-from ltr_metrics.cli.inputs import input_files, metric_names, parse_models
+from ltr_metrics.cli.inputs import input_files, parse_models
 from ltr_metrics.cli.output import Output, require_targets, write_file
+from ltr_metrics.cli.own_metrics import requested_metrics
 from ltr_metrics.cli.progress import run_step
 from ltr_metrics.cli.sources import read_source
 from ltr_metrics.errors import LtrValueError
@@ -28,6 +29,7 @@ RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdow
     options.BATCHES,
     options.METRICS,
     options.ENGINE,
+    options.INTERVALS_OF_MEANS,
     options.output_options(*RENDERERS),
     options.SAVE,
 )
@@ -35,7 +37,8 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle
     """Evaluate models on labelled data.
 
     The result has the mean and the quantiles of each metric, and the number of queries that its
-    mean leaves out. With --format csv it has the values of each query.
+    mean leaves out. With --confidence it has an interval of each mean. With --format csv it has the
+    values of each query.
 
     DATA are LETOR files, or tables with the columns qid and label (.parquet, .arrow, .feather,
     .csv, .tsv, .npz). They can be compressed. Query sizes of a LETOR file can be in FILE.query. A
@@ -48,6 +51,8 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle
           -m ndcg@10,map --segment device
       ltr-metrics evaluate test.parquet --model new=model.txt \\
           --save production.parquet
+      ltr-metrics evaluate test.parquet --scores new=s1 --confidence 0.95 \\
+          --cluster user
       ltr-metrics evaluate part-*.parquet --scores new=s1 --engine dask
       ltr-metrics evaluate --qrels qrels.txt --run bm25=run.txt \\
           --convention trec_eval -m map,p@10
@@ -56,23 +61,37 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle
         raise LtrValueError("--sorted and --engine cannot be combined. Use one of them.")
     if shuffle and engine is None:
         raise LtrValueError("--shuffle needs --engine. Without an engine, the rows of a query can be anywhere.")
+    if engine == "spark" and arguments["metrics_module"] is not None:
+        raise LtrValueError(
+            "--metrics-module does not work with --engine spark, whose processes cannot import the file. Use --engine "
+            "dask, or ltr_metrics.spark.evaluate in a program."
+        )
     is_whole = not is_sorted and engine is None
     renderers: Any = RENDERERS if is_whole else evaluate_sorted.RENDERERS
     output, specs = Output.from_arguments(arguments, renderers), parse_models(arguments)
     files = _files_to_save(save, specs.names)
     require_targets(input_files(arguments, specs), output, *files.values())
-    metrics, policy = metric_names(arguments), options.policy(arguments)
+    metrics, policy = requested_metrics(arguments), options.policy(arguments)
+    settings = options.interval_settings(arguments)
+    if not is_whole and arguments["cluster"] is not None:
+        raise LtrValueError(
+            "--cluster cannot be combined with --sorted or --engine, which do not read clusters. Leave them out, or "
+            "save the result and pass clusters to ltr_metrics.intervals in Python."
+        )
     with ExitStack() as stack:
         evaluated: Any
         if engine is not None:
-            evaluated = results = stack.enter_context(
+            results = stack.enter_context(
                 evaluate_with_engine(engine, arguments, specs, metrics, policy, shuffle=shuffle)
             )
+            evaluated = evaluate_sorted.Estimated.of(results, settings)
         elif is_sorted:
-            evaluated = results = evaluate_sorted.evaluate_batches(arguments, specs, metrics, policy)
+            results = evaluate_sorted.evaluate_batches(arguments, specs, metrics, policy)
+            evaluated = evaluate_sorted.Estimated.of(results, settings)
         else:
             source = read_source(arguments, specs)
             details: dict[str, Any] = {"source": source.description, "origins": source.origins}
+            details["intervals_of_means"] = settings
             evaluated = run_step(
                 "Evaluating", lambda: summarize(source.queries, source.scores, metrics, **details, **policy)
             )

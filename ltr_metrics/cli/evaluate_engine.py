@@ -16,7 +16,7 @@ from ltr_metrics.errors import LtrError, LtrValueError, import_extra, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io.compressed import STANDARD_INPUT, without_compression
 from ltr_metrics.io.table import TEXT_SEPARATORS, kind_of
-from ltr_metrics.metrics.requests import Request, resolve
+from ltr_metrics.metrics.requests import OneMetric, Request, resolve
 
 READABLE = (".parquet", *TEXT_SEPARATORS)
 
@@ -27,7 +27,7 @@ def evaluate_with_engine(
     engine: str,
     arguments: Mapping[str, Any],
     specs: ModelSpecs,
-    metrics: list[str] | None,
+    metrics: list[OneMetric] | None,
     policy: dict[str, Any],
     *,
     shuffle: bool,

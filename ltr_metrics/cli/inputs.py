@@ -12,7 +12,6 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.io.compressed import without_compression
 from ltr_metrics.io.letor import sizes_paths
 from ltr_metrics.io.table import is_table
-from ltr_metrics.metrics.names import split_names
 
 OPTION_OF = {"models": "--model", "scores": "--scores", "runs": "--run", "results": "--result"}
 SCORE_FILES = (".npy", ".txt", ".csv")
@@ -77,14 +76,8 @@ def is_score_file(item: str) -> bool:
 
 def input_files(arguments: Mapping[str, Any], specs: ModelSpecs) -> list[Path]:
     """Return all files that the command reads, so that its output replaces none of them."""
-    files = [*arguments["data"], *filter(None, [arguments["qrels"]])]
+    files = [*arguments["data"], *filter(None, [arguments.get("qrels"), arguments.get("metrics_module")])]
     sizes = [file for path in arguments["data"] if not is_table(path) for file in sizes_paths(path)]
     scores = filter(is_score_file, specs.scores.values())
     named = [*specs.models.values(), *scores, *specs.runs.values(), *specs.results.values()]
     return [*files, *sizes, *map(Path, named)]
-
-
-def metric_names(arguments: Mapping[str, Any]) -> list[str] | None:
-    """Return the names in ``--metrics``; None means the default metrics."""
-    names: str | None = arguments["metrics"]
-    return None if names is None else [name.strip() for name in split_names(names)]

@@ -36,6 +36,12 @@ CHOICES = {  # the fields of a convention except its name and its metrics
     "iprec_rounding": "The rounding of a level of recall to relevant documents, for iprec.",
     "err_max_grade": "The highest grade of the scale for ERR.",
     "err_p": "The stop probability of ERR.",
+    "rbp_graded": "How RBP uses grades; a dash is relevance of 0 or 1.",
+    "pfound_p_break": "The probability that the user of PFound gives up after a document.",
+    "pfound_p_rel": "The probability of PFound that a document is relevant to the user.",
+    "pfound_max_grade": "The highest grade of the scale for PFound with p_rel=exp.",
+    "pairs_tied": "What a pair with equal scores counts in pair accuracy.",
+    "pairs_average": "Whether the mean of pair accuracy is over queries (macro) or over pairs (micro).",
     "host": "The training library whose own gain replaces ndcg_gain in its trainings.",
 }
 

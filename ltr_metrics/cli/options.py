@@ -8,9 +8,12 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from ltr_metrics._engine.checks import require_confidence
 from ltr_metrics._engine.words import Topics
 from ltr_metrics.analysis.comparison.settings import CORRECTION_OVER, QUERIES
 from ltr_metrics.analysis.inference import CORRECTIONS, INTERVALS, TESTS
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation.log.rounds import RULES
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
 from ltr_metrics.metrics.conventions import CONVENTIONS
@@ -92,8 +95,12 @@ def _section(title: str) -> Callable[..., Decorator]:
 
 
 OUTPUT = "Output"
-_model, _data, _metric, _engine, _comparison, _gate, _interleaving, _output = map(
-    _section, ("Models and scores", "Data", "Metrics", "Engine", "Comparison", "Gate", "Interleaving", OUTPUT)
+_model, _data, _metric, _engine, _intervals, _comparison, _gate, _interleaving, _output = map(
+    _section,
+    (
+        *("Models and scores", "Data", "Metrics", "Engine", "Confidence intervals", "Comparison", "Gate"),
+        *("Interleaving", OUTPUT),
+    ),
 )
 
 MODELS = (
@@ -120,6 +127,16 @@ MODELS = (
         metavar="[NAME=]FILE",
     ),
 )
+MODEL_FILES = MODELS[:2]  # DATA and --model
+LEARNING_CURVE = (
+    _model(
+        "--learning-curve",
+        "Add the learning curve of each model file: evaluate the data after every N rounds, and after the last one.  "
+        "[default: no curves]",
+        type=click.IntRange(min=1),
+        metavar="N",
+    ),
+)
 RESULTS = (
     _model(
         "--result results",
@@ -128,7 +145,7 @@ RESULTS = (
         metavar="[NAME=]FILE",
     ),
 )
-DATA = (
+ROWS = (
     _data("--qid", "Read the query ids from this column of the table.", metavar="COLUMN", default="qid"),
     _data("--label", "Read the grades from this column of the table.", metavar="COLUMN", default="label"),
     _data("--docid", "Read document ids from this column of the table.  [default: none]", metavar="COLUMN"),
@@ -146,6 +163,8 @@ DATA = (
         metavar="N",
     ),
     _data("--zero-based", "Read feature numbers of the LETOR files that start at 0 instead of 1.", is_flag=True),
+)
+TREC = (
     _data("--qrels", "Read TREC judgments from this file, and use --run instead of DATA.", type=FILE),
     _data(
         "--topics",
@@ -155,6 +174,7 @@ DATA = (
         type=click.Choice(get_args(Topics)),
     ),
 )
+DATA = (*ROWS, *TREC)
 BATCHES = (
     _data(
         "--sorted is_sorted",
@@ -197,6 +217,12 @@ NAMES = (
         metavar="NAMES",
     ),
     _metric(
+        "--metrics-module",
+        "Run this Python file. Each metric at its top level can be named in --metrics and --gate. Only use files "
+        "that you trust, because the file can do whatever you can do.",
+        type=FILE,
+    ),
+    _metric(
         "--convention",
         f"Compute the metrics as this system does: {CONVENTION_NAMES}.  [default: default]",
         metavar="NAME",
@@ -212,6 +238,39 @@ METRICS = (
         "with similar counts of documents (n_documents) or relevant documents (n_relevant).",
         multiple=True,
         metavar="COLUMN",
+    ),
+)
+CURVE = (
+    *NAMES,
+    _TIES,
+    _NO_RELEVANT,
+    _metric(
+        "--every",
+        "Evaluate after N, 2N, 3N, ... rounds, and after the last one.",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=1,
+    ),
+    _metric(
+        "--rule",
+        "Choose the round with the highest mean (max), or the first round within one standard error of it (one_se).",
+        type=click.Choice(RULES),
+        default="max",
+    ),
+    _metric(
+        "--confidence",
+        "Set the confidence level of the intervals, and of the rounds that do not differ from the best.",
+        metavar="NUMBER",
+        type=float,
+        default=0.95,
+    ),
+)
+PLOT = (
+    _output(
+        "--plot",
+        "Draw the curves into this file: .svg, .png or .pdf. Each metric has axes of its own.  [default: no figure]",
+        type=click.Path(dir_okay=False, readable=False, path_type=Path),
+        metavar="FILE",
     ),
 )
 AUDIT = (
@@ -298,6 +357,33 @@ COMPARISON = (
         metavar="N",
         type=click.IntRange(min=0),
         default=0,
+    ),
+)
+INTERVALS_OF_MEANS = (
+    _intervals(
+        "--confidence",
+        "Add a confidence interval of each mean, at this level, such as 0.95.  [default: no intervals]",
+        metavar="NUMBER",
+        type=float,
+    ),
+    _intervals(
+        "--ci-method interval",
+        "Compute the intervals with a bootstrap over queries (bca, percentile), with Student's t, or with the wider "
+        "of bca and t at each end (wider).  [default: wider]",
+        type=click.Choice(list(INTERVALS)),
+    ),
+    _intervals("--n-resamples", "Set the number of bootstrap samples.  [default: 10000]", metavar="N", type=int),
+    _intervals(
+        "--cluster",
+        "Take clusters of queries as the sample, such as users or query texts, which this column of the table names. "
+        "'--save' keeps them.  [default: single queries]",
+        metavar="COLUMN",
+    ),
+    _intervals(
+        "--seed random_state",
+        "Set the random seed; the same seed gives the same result.  [default: 0]",
+        metavar="N",
+        type=click.IntRange(min=0),
     ),
 )
 COMMON_QUERIES = (
@@ -387,6 +473,19 @@ def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
     names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
     return {name: arguments[name] for name in (*names, *[COMMON] * (COMMON in arguments))}
+
+
+def interval_settings(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments that `ltr_metrics.intervals` takes by the same names; None without --confidence."""
+    names = {"interval": "--ci-method", "n_resamples": "--n-resamples", "random_state": "--seed"}
+    given = {name: arguments[name] for name in names if arguments[name] is not None}
+    if arguments["confidence"] is not None:
+        return {"confidence": require_confidence(arguments["confidence"]), **given}
+    if given:
+        raise LtrValueError(
+            f"{names[next(iter(given))]} is about confidence intervals: add --confidence, such as --confidence 0.95."
+        )
+    return None
 
 
 def policy(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, IntArray, whole_number
-from ltr_metrics._engine.per_query import Segmentations, labels_of
+from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics._engine.words import Topics
 from ltr_metrics.analysis.bins import bins
 from ltr_metrics.cli.inputs import SCORE_FILES, ModelSpecs, has_score_ending, is_score_file
@@ -21,7 +21,7 @@ from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
 from ltr_metrics.io.compressed import STANDARD_INPUT
 from ltr_metrics.io.models import predict
 from ltr_metrics.io.table import is_table
-from ltr_metrics.io.trec import TrecData
+from ltr_metrics.io.trec_data import TrecData
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
 RELEVANT = 1  # lowest grade that n_relevant counts, as in the column "relevant" of a result
@@ -39,7 +39,7 @@ class Source:
     scores: dict[str, Any]
     description: str
     origins: dict[str, str]  # the file or column of each model
-    cluster: IntArray | None = None  # cluster number of each query
+    features: Any = None  # what model files score; None for TREC runs
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Data with one row per document."""
 
     queries: Queries
     features: Any  # what models score
     column: Callable[[str], AnyArray | None]  # scores of a column; None if it does not exist
     columns_hint: str  # what --scores can name
-    cluster: IntArray | None = None
+    description: str = ""  # the names of the files
 
 
 def read_source(arguments: Mapping[str, Any], specs: ModelSpecs, *, can_repeat_documents: bool = False) -> Source:
@@ -91,12 +91,7 @@ def read_source(arguments: Mapping[str, Any], specs: ModelSpecs, *, can_repeat_d
         raise LtrValueError("--topics needs TREC files: --qrels and --run.")
     if not data:
         raise LtrValueError("Name the DATA: LETOR files or tables, or --qrels FILE with --run NAME=FILE.")
-    if len({is_table(path) for path in data}) > 1:
-        raise LtrValueError("DATA must be tables or LETOR files, not both.")
-    rows = (_read_tables if is_table(data[0]) else _read_letor_files)(arguments, specs, columns)
-    if not can_repeat_documents:
-        rows.queries.refuse_repeated_documents()
-    _add_count_segments(rows.queries, columns.by)
+    rows = read_rows(arguments, specs, can_repeat_documents=can_repeat_documents)
     scores = {name: _scores(rows, item) for name, item in specs.scores.items()}
     for name, file in progress("Scoring with models", specs.models.items()):
         scores[name] = predict(file, rows.features)
@@ -104,10 +99,23 @@ def read_source(arguments: Mapping[str, Any], specs: ModelSpecs, *, can_repeat_d
     return Source(
         queries=dict.fromkeys(scores, rows.queries),
         scores=scores,
-        description=", ".join("standard input" if path == STANDARD_INPUT else str(path) for path in data),
+        description=rows.description,
         origins=origins | specs.models,
-        cluster=rows.cluster,
+        features=rows.features,
     )
+
+
+def read_rows(arguments: Mapping[str, Any], specs: ModelSpecs, *, can_repeat_documents: bool = False) -> Rows:
+    """Read tables or LETOR files."""
+    data, columns = arguments["data"], Columns.from_arguments(arguments)
+    if len({is_table(path) for path in data}) > 1:
+        raise LtrValueError("DATA must be tables or LETOR files, not both.")
+    rows = (_read_tables if is_table(data[0]) else _read_letor_files)(arguments, specs, columns)
+    if not can_repeat_documents:
+        rows.queries.refuse_repeated_documents()
+    _add_count_segments(rows.queries, columns.by)
+    names = ("standard input" if path == STANDARD_INPUT else str(path) for path in data)
+    return replace(rows, description=", ".join(names))
 
 
 def _refuse_columns(columns: Columns, kind: str) -> None:
@@ -121,7 +129,7 @@ def _refuse_columns(columns: Columns, kind: str) -> None:
 # -- tables and LETOR files ------------------------------------------------------------------------
 
 
-def _read_tables(arguments: Mapping[str, Any], specs: ModelSpecs, columns: Columns) -> _Rows:
+def _read_tables(arguments: Mapping[str, Any], specs: ModelSpecs, columns: Columns) -> Rows:
     if arguments["n_features"] is not None or arguments["zero_based"]:
         raise LtrValueError("--n-features and --zero-based are for LETOR files; tables have named columns.")
     frame = run_step("Reading", lambda: _read_frame(arguments["data"], specs, columns))
@@ -142,9 +150,9 @@ def _read_tables(arguments: Mapping[str, Any], specs: ModelSpecs, columns: Colum
         sample_weight=column(columns.weight),
         by={name: column(name) for name in columns.by if name not in COUNT_SEGMENTS} or None,
         columns=frame,
+        cluster=column(columns.cluster),
     )
-    cluster = None if columns.cluster is None else labels_of(queries, "cluster", column(columns.cluster))[1]
-    return _Rows(queries, features=frame, column=column, columns_hint="a column", cluster=cluster)
+    return Rows(queries, features=frame, column=column, columns_hint="a column")
 
 
 def _read_frame(files: Sequence[Path], specs: ModelSpecs, columns: Columns) -> Any:
@@ -159,7 +167,7 @@ def _read_frame(files: Sequence[Path], specs: ModelSpecs, columns: Columns) -> A
         raise LtrKeyError(f"{error} There is no file {absent[0]} either." if absent else str(error)) from None
 
 
-def _read_letor_files(arguments: Mapping[str, Any], _specs: ModelSpecs, columns: Columns) -> _Rows:
+def _read_letor_files(arguments: Mapping[str, Any], _specs: ModelSpecs, columns: Columns) -> Rows:
     _refuse_columns(columns, "LETOR files")
     options = {name: arguments[name] for name in ("n_features", "zero_based")}
     letor = run_step("Reading", lambda: read_letor(arguments["data"], graded=True, **options))
@@ -170,7 +178,7 @@ def _read_letor_files(arguments: Mapping[str, Any], _specs: ModelSpecs, columns:
         number = whole_number(name)
         return None if number is None or not first <= number <= last else letor.X[:, number - first]
 
-    return _Rows(
+    return Rows(
         Queries(letor.y, qid=letor.qid, docid=letor.docid),
         features=letor.X,
         column=column,
@@ -178,7 +186,7 @@ def _read_letor_files(arguments: Mapping[str, Any], _specs: ModelSpecs, columns:
     )
 
 
-def _scores(rows: _Rows, item: str) -> AnyArray:
+def _scores(rows: Rows, item: str) -> AnyArray:
     """Return the scores of a column or of a file."""
     column = rows.column(item)
     if not is_score_file(item):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
 
@@ -44,7 +44,7 @@ class Cells:
         counts = np.bincount(of_row).astype(np.float64)
         both, position_code = np.divmod(cells, len(positions))
         cluster_code, stratum_code = np.divmod(both, int(stratum.max()) + 1)
-        n_clicks = np.bincount(of_row, weights=clicks)
+        n_clicks: FloatArray = np.bincount(of_row, weights=clicks).astype(np.float64)
         return cls(positions, cluster_code, stratum_code, position_code, counts, n_clicks)
 
     @property
@@ -60,7 +60,7 @@ class Cells:
     def by_stratum(self, counts: FloatArray) -> FloatArray:
         """Return a count of each stratum and position, (n_strata, n_positions)."""
         cell = self.stratum * len(self.positions) + self.position
-        summed = np.bincount(cell, weights=counts, minlength=self.n_strata * len(self.positions))
+        summed: FloatArray = np.bincount(cell, counts, self.n_strata * len(self.positions)).astype(np.float64)
         return summed.reshape(self.n_strata, len(self.positions))
 
     def informative(self) -> Cells:
@@ -72,7 +72,7 @@ class Cells:
         fields = (self.cluster, code[self.stratum], self.position, self.impressions, self.clicks)
         return Cells(self.positions, *(field[chosen] for field in fields))
 
-    def _require_comparable(self, is_displayed: np.ndarray, clicks: FloatArray) -> None:  # type: ignore[type-arg]
+    def _require_comparable(self, is_displayed: BoolArray, clicks: FloatArray) -> None:
         n = len(self.positions)
         unclicked = self.positions[clicks == 0].tolist()
         together = is_displayed.T.astype(np.float64) @ is_displayed

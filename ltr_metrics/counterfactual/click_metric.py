@@ -15,7 +15,7 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, with_padding_value
 from ltr_metrics._engine.words import EstimatorOfMetric
 from ltr_metrics.counterfactual.propensities import Propensities
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics import CG, DCG, Precision, RankMetric, SumOf, metric
 from ltr_metrics.metrics.base import Metric, is_number, spell
 
@@ -140,12 +140,19 @@ class ClickMetric(RankMetric):
         columns = (self.propensity, self.position, self.propensities, self.baseline, self.examination)
         return (ClickMetric, self.metric.family, self.estimator, self.clip, *columns)
 
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        seen = self.propensity if self.position is None else self.position
+        own = (seen, self.baseline, self.examination)
+        return (*self.metric.needed_columns, *(name for name in own if name is not None))
+
     def check(self, queries: LabelledQueries) -> None:
+        super().check(queries)
         self.metric.check(queries)
-        self.row_values(queries)
+        self._row_values(queries)
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        by_rank = ranking.expected_of_rows(self.row_values(ranking.queries), depth)
+        by_rank = ranking.expected_of_rows(self._row_values(ranking.queries), depth)
         return by_rank * self.metric.discounts(ranking.queries, depth) if type(self.metric) is DCG else by_rank
 
     def divisor(self, block: Block, k: int | None) -> FloatArray | float:
@@ -153,57 +160,25 @@ class ClickMetric(RankMetric):
         return value
 
     @cached_per("family")
-    def row_values(self, queries: LabelledQueries) -> FloatArray:
-        """Return the estimated gain of each row.
-
-        Parameters
-        ----------
-        queries : Queries
-            The clicks of all queries.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_rows,)
-            At least 0 for inverse propensity scoring; any number for the doubly robust estimate.
-
-        Raises
-        ------
-        LtrValueError
-            If a column is missing or wrong, or if a click cannot have been seen.
-        """
-        clicked, weight = self.is_clicked(queries), self.weights(queries)
+    def _row_values(self, queries: LabelledQueries) -> FloatArray:
+        """Return the estimated gain of each row."""
+        clicked, weight = self._is_clicked(queries), self._weights(queries)
         if self.estimator == "ips":
             return self._gains(queries, clicked) * weight
         if not np.isin(queries.grades, (0.0, 1.0)).all():
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
-        baseline = _column(self, queries, str(self.baseline))
+        baseline = _column(queries, str(self.baseline))
         examined = self._row_propensities(queries)
         if self.examination is not None:
-            examined = _column(self, queries, self.examination)
+            examined = _column(queries, self.examination)
         estimate = baseline + weight * (clicked - examined * baseline)
         return self._gains(queries, np.ones_like(clicked)) * estimate
 
     @cached_per("clip", "propensity", "position", "propensities")
-    def weights(self, queries: LabelledQueries) -> FloatArray:
-        """Return the weight of a click on each row, 1 / propensity or ``clip``.
-
-        Parameters
-        ----------
-        queries : Queries
-            The clicks of all queries.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_rows,)
-            0 for a row of propensity 0.
-
-        Raises
-        ------
-        LtrValueError
-            If a clicked row has the propensity 0.
-        """
+    def _weights(self, queries: LabelledQueries) -> FloatArray:
+        """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
         propensity = self._row_propensities(queries)
-        impossible = self.is_clicked(queries) & (propensity == 0)
+        impossible = self._is_clicked(queries) & (propensity == 0)
         if queries.retrieved is not None:
             impossible &= queries.retrieved
         if impossible.any():
@@ -216,26 +191,15 @@ class ClickMetric(RankMetric):
         weight = inverse(propensity)
         return weight if self.clip is None else np.minimum(weight, self.clip)
 
-    def is_clicked(self, queries: LabelledQueries) -> BoolArray:
-        """Return whether each row is clicked.
-
-        Parameters
-        ----------
-        queries : Queries
-            The clicks of all queries.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_rows,)
-            True for a label above 0.
-        """
+    def _is_clicked(self, queries: LabelledQueries) -> BoolArray:
+        """Return whether each row has a label above 0."""
         flags: BoolArray = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
         return flags
 
     def _row_propensities(self, queries: LabelledQueries) -> FloatArray:
         if self.propensities is None or self.position is None:
-            return _column(self, queries, self.propensity)
-        return self.propensities.of_rows(_column(self, queries, self.position, highest=None))
+            return _column(queries, self.propensity)
+        return self.propensities.of_rows(_column(queries, self.position, highest=None))
 
     def _gains(self, queries: LabelledQueries, clicked: BoolArray) -> FloatArray:
         """Return the gain of each row that counts as clicked, 0 for the others."""
@@ -280,13 +244,8 @@ def require_clip(clip: Any) -> None:
     raise LtrValueError(f"clip is the largest weight of a click, a number of at least 1. Got {clip!r}.{inverse}")
 
 
-def _column(one: ClickMetric, queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:
+def _column(queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:
     """Return a column, whose numbers are from 0 to ``highest``."""
-    if name not in queries.columns:
-        raise LtrValueError(
-            f"{one} needs the column {name!r}, one number a row: pass columns={{{name!r}: ...}}."
-            f"{did_you_mean(name, queries.columns)} Given: {', '.join(queries.columns) or 'none'}."
-        )
     column = queries.column(name)
     is_bad = column < 0 if highest is None else (column < 0) | (column > highest)
     if is_bad.any():

@@ -105,8 +105,8 @@ def estimate_propensities(
     Propensities (randomized), relative to position 1:
     position  propensity  standard error
            1      1.0000          0.0000
-           2      0.4972          0.0083
-           3      0.2470          0.0054
+           2      0.5012          0.0083
+           3      0.2505          0.0057
     """
     require_option("method", method, METHODS)
     _check_columns(method, document, experiment)

@@ -8,7 +8,6 @@ from typing import Any, get_args
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers, named_columns, require_option
-from ltr_metrics._engine.per_query import labels_of
 from ltr_metrics._engine.words import EstimatorOfClicks, TiesOfClicks
 from ltr_metrics.counterfactual.click_metric import ClickMetric, additive, inverse, require_clip
 from ltr_metrics.counterfactual.propensities import Propensities
@@ -93,8 +92,8 @@ def evaluate(
         For "dr": the probability of examination in this impression, if ``propensity`` is its mean
         over a random logging policy. Default: ``propensity``.
     cluster : array-like, optional
-        Label of each query or row, such as the user or the text of the query. Queries of one
-        cluster depend on each other.
+        One label a query or a row, such as a user or a query text. Queries of one cluster are not
+        independent, so standard errors and intervals are over clusters.
     ties : {"mean", "stable", "docid"}, default "mean"
         Treatment of tied scores, as for `ltr_metrics.evaluate`.
     query_weight : array-like of shape (n_queries,) or mapping, optional
@@ -136,13 +135,12 @@ def evaluate(
     --------
     estimate_propensities : Estimate the propensities.
     ClickMetric : The same metric for training.
-    evaluate_slates : Evaluate a ranker from logs of interleaving.
 
     Notes
     -----
-    "ips" is unbiased if clicks follow the position-based model with these propensities, and if every
-    relevant document was displayed. Propensities are relative to the first position, so the estimate
-    is that of a metric whose labels are click probabilities at the first position.
+    "ips" is unbiased if clicks follow the position-based model with these propensities, and if
+    every relevant document was displayed. Propensities are relative to the first position, so the
+    estimate is that of a metric whose labels are click probabilities at the first position.
 
     "snips" estimates the metric per relevant document: its divisor estimates the number of relevant
     documents. The divisor is the same for all models of a log, so the order of models is that of
@@ -188,18 +186,18 @@ def evaluate(
         retrieved=retrieved,
         columns=own | _other_columns(columns),
         by=by,
+        cluster=cluster,
     )
     rows = _ClickedRows.of(queries, position, propensity, clip)
-    code = None if cluster is None else labels_of(queries, "cluster", cluster)[1]
     request = resolve(metrics, ties=ties)
-    options = {"clip": clip, "estimator": "dr" if estimator == "dr" else "ips"}
+    options: dict[str, Any] = {"clip": clip, "estimator": "dr" if estimator == "dr" else "ips"}
     options |= {name: name for name in ("baseline", "examination") if name in own}
     if isinstance(propensity, Propensities):
         options |= {"position": "position", "propensities": propensity}
     corrected = [ClickMetric(metric=additive(one), **options) for one in request.metrics]
     scored = queries.evaluate_request(scores, replace(request, metrics=tuple(corrected)), n_threads)
     sums = {str(one.metric): scored.per_query[str(one)] for one in corrected}
-    return _result(rows, scored, sums, request, estimator, code)
+    return _result(rows, scored, sums, request, estimator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,13 +242,12 @@ def _result(
     sums: dict[str, FloatArray],
     request: Request,
     estimator: EstimatorOfClicks,
-    cluster: IntArray | None,
 ) -> ClickEvaluation:
     divisor = rows.by_query() if estimator == "snips" else None
-    diagnostics = _diagnostics(rows, sums, scored.weight, cluster)
+    diagnostics = _diagnostics(rows, sums, scored.weight, scored.cluster)
     for message in diagnostics.warnings:
         warn(message)
-    same = ("qid", "n_documents", "n_relevant", "weight", "segments")
+    same = ("qid", "n_documents", "n_relevant", "weight", "cluster", "segments")
     values = sums if divisor is None else ratio_values(sums, divisor, scored.weight)
     return ClickEvaluation.of(  # type: ignore[return-value]
         values,
@@ -261,7 +258,6 @@ def _result(
         estimator=estimator,
         clip=rows.clip,
         diagnostics=diagnostics,
-        cluster=cluster,
         sums={} if divisor is None else sums,
         click_weight=divisor,
     )

@@ -92,7 +92,5 @@ def _by_cluster(cells: Cells, where: IntArray, rate: FloatArray, factor: FloatAr
     """Return the sum over each cluster of factor x (clicks - expected clicks), at some cells."""
     stratum = cells.stratum[where]
     residual = cells.clicks[where] - cells.impressions[where] * rate[stratum]
-    summed: FloatArray = np.bincount(
-        cells.cluster[where], weights=residual * factor[stratum], minlength=cells.n_clusters
-    )
-    return summed
+    weights = residual * factor[stratum]
+    return np.asarray(np.bincount(cells.cluster[where], weights, cells.n_clusters), dtype=np.float64)

@@ -55,6 +55,7 @@ class Propensities(Printed):
     (array([1, 2, 3]), array([1.  , 0.5 , 0.25]), None, 'given')
     >>> table.to_pandas()["propensity"].tolist(), table.to_dict()["position"]
     ([1.0, 0.5, 0.25], [1, 2, 3])
+    >>> estimated = Propensities.from_xgboost(booster)  # doctest: +SKIP
     """
 
     propensity: Any

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.printed import Note, Part, Table
 from ltr_metrics._engine.words import EstimatorOfClicks
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.means import mean, standard_error
+from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation, query_positions, take_queries
 
 FEW_CLICKS = 100  # an effective sample size below this gives a warning
@@ -52,8 +48,8 @@ class ClickDiagnostics:
     --------
     >>> from ltr_metrics.counterfactual import ClickDiagnostics
     >>> few = ClickDiagnostics(3, 1.8, 10.0, 0.0, 0.0, {"dcg_exp": 0.7}, ("Few clicks.",))
-    >>> few.effective_sample_size
-    1.8
+    >>> few.effective_sample_size, few.to_dict()["warnings"]
+    (1.8, ['Few clicks.'])
     """
 
     n_clicks: int
@@ -78,25 +74,37 @@ class ClickDiagnostics:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickEvaluation(Evaluation):
-    """Metrics of a model estimated from logged clicks: an `ltr_metrics.Evaluation` with diagnostics.
+    """Metrics of a model that are estimated from logged clicks, with diagnostics.
 
-    `ltr_metrics.compare`, `ltr_metrics.gate` and reports accept it like any other. It refuses a
-    comparison with a result of other weights, such as that of uncorrected clicks.
+    It is an `ltr_metrics.Evaluation`, which `ltr_metrics.compare`, `ltr_metrics.gate` and reports
+    accept like any other. `ltr_metrics.compare` raises an error if the other result has other
+    weights, such as that of uncorrected clicks.
 
     Attributes
     ----------
+    mean, per_query, n_undefined : dict
+        The estimates by metric, as in `ltr_metrics.Evaluation`.
+    qid, n_documents, weight, policy, segments, cluster, lower_is_better : object
+        The queries and options, as in `ltr_metrics.Evaluation`.
+    n_relevant : ndarray of int
+        Number of clicked documents of each query.
+    fingerprint : Fingerprint
+        A summary of clicks, weights and estimator.
     estimator : {"ips", "snips", "dr"}
         How clicks were corrected.
     clip : float or None
         Largest weight.
     diagnostics : ClickDiagnostics
         How many clicks carry the estimate.
-    cluster : ndarray of int or None
-        Cluster of each query, for the standard errors.
     sums : dict of str to ndarray of float64
         For "snips", the numerator of each query by metric; otherwise empty.
     click_weight : ndarray of float64 or None
         For "snips", the sum of the weights of each query's clicks.
+
+    Raises
+    ------
+    LtrValueError
+        If segments are taken from an estimate by "snips".
 
     See Also
     --------
@@ -112,25 +120,24 @@ class ClickEvaluation(Evaluation):
     ...     clicks, [1, 2] * 400, group=[2] * 400, position=[1, 2] * 400,
     ...     propensity=Propensities([1, 0.5]), metrics="dcg@2",
     ... )
-    >>> result.estimator, result.clip, result.cluster, result.click_weight, result.sums
-    ('ips', None, None, None, {})
+    >>> result.estimator, result.clip, result.click_weight, result.sums
+    ('ips', None, None, {})
     >>> print(result)
     metric     estimate (ips)  standard error    queries
-    dcg_exp@2        0.657732        0.060216        200
+    dcg_exp@2        0.657732        0.040883        400
     <BLANKLINE>
-    100 clicks, effective sample size 90, largest weight 2, 0 % of the clicks clipped, 0 % of the
+    200 clicks, effective sample size 180, largest weight 2, 0 % of the clicks clipped, 0 % of the
     documents unseen.
     >>> result.diagnostics.largest_weight, result.to_dict()["estimator"]
     (2.0, 'ips')
     >>> part = result.subset([0, 2])
-    >>> part["dcg@2"], round(result.standard_error["dcg@2"], 4)
-    (1.3154648767857287, 0.0602)
+    >>> round(part["dcg@2"], 4), round(result.standard_error["dcg@2"], 4)
+    (1.3155, 0.0409)
     """
 
     estimator: EstimatorOfClicks = "ips"
     clip: float | None = None
     diagnostics: ClickDiagnostics = None  # type: ignore[assignment]
-    cluster: IntArray | None = None
     sums: Mapping[str, FloatArray] = None  # type: ignore[assignment]
     click_weight: FloatArray | None = None
 
@@ -140,16 +147,6 @@ class ClickEvaluation(Evaluation):
                 'estimator="snips" divides by the clicks of all queries, so segments cannot be taken from it. Evaluate '
                 'the rows of each segment, or use estimator="ips".'
             )
-
-    @cached_property
-    def standard_error(self) -> ByMetric[float]:
-        """Standard error of each mean, over queries or clusters; NaN for fewer than two.
-
-        Weights of queries count as in `ltr_metrics.Evaluation.standard_error`. That of "snips"
-        is by the delta method, and includes the error of the divisor.
-        """
-        errors = {name: _clustered_error(v, self.weight, self.cluster) for name, v in self.per_query.items()}
-        return ByMetric(errors, self.per_query.asked)
 
     def subset(self, qids: Any) -> Evaluation:
         """Return the evaluation of some of the queries, given by their ids.
@@ -227,20 +224,3 @@ def ratio_values(
 
 def _fields_of(result: Evaluation) -> dict[str, Any]:
     return {name: getattr(result, name) for name in ("mean", "per_query", "n_undefined")}
-
-
-def _clustered_error(values: FloatArray, weight: FloatArray | None, cluster: IntArray | None) -> float:
-    """Return the standard error of the weighted mean, where the clusters are independent.
-
-    It is sqrt(g / (g - 1) * sum over clusters of (sum of w_i (x_i - m))^2) / sum(w_i), which is the
-    usual one if each query is a cluster.
-    """
-    if cluster is None:
-        return standard_error(values, weight)
-    share = np.ones(len(values)) if weight is None else weight
-    counts = share > 0
-    n = len(np.unique(cluster[counts]))
-    if n < 2:
-        return float("nan")
-    deviation = share * (values - mean(values, weight)) / share.sum()
-    return float(np.sqrt(n / (n - 1) * (np.bincount(cluster, weights=deviation) ** 2).sum()))

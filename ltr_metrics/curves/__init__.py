@@ -8,9 +8,9 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, as_numbers, refuse_different_indexes, require_count
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
-from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics.curves.fitted import read_model
 from ltr_metrics.curves.progress import with_progress
+from ltr_metrics.curves.rounds import evaluate_rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
@@ -190,13 +190,16 @@ def learning_curve(
         unjudged=unjudged,
         columns=columns,
     )
-    scores_of_rounds, stops = fitted.scores(every, _start(base_margin, queries.n_rows), queries.n_rows)
-    log = PerQueryLog()
-    for n_rounds, scores in zip(with_progress(stops, progress), scores_of_rounds, strict=True):
-        result = queries.evaluate_request(scores, request, n_threads)
-        refuse_undefined_means(result)
-        log.record(queries, result, request, name=name, number=n_rounds - 1)
-    return log
+    return evaluate_rounds(
+        fitted,
+        queries,
+        request,
+        every=every,
+        name=name,
+        start=_start(base_margin, queries.n_rows),
+        n_threads=n_threads,
+        show=lambda stops: with_progress(stops, progress),
+    )
 
 
 def _start(base_margin: Any, n_rows: int) -> FloatArray | None:

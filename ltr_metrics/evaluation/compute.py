@@ -26,33 +26,20 @@ class Family(NamedTuple):
     cutoffs: list[int | None]
     positions: list[int]
 
-    @classmethod
-    def group(cls, metrics: Sequence[Metric], chosen: Iterable[bool]) -> list[Family]:
-        """Group those of the metrics that are chosen."""
-        families: dict[object, Family] = {}
-        for position, (metric, is_chosen) in enumerate(zip(metrics, chosen, strict=True)):
-            if is_chosen:
-                family = families.setdefault(metric.family, cls([], [], []))
-                family.metrics.append(metric)
-                family.cutoffs.append(_cutoff(metric))
-                family.positions.append(position)
-        return list(families.values())
-
 
 def compute_values(
     queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: TiePolicy, n_threads: int
 ) -> dict[str, FloatArray]:
     """Return one value per query for each metric, NaN if undefined, from one sort of the scores."""
     scores = np.ascontiguousarray(scores)
-    depth = max((k for metric in metrics if _needs_first_ranks_alone(metric) and (k := _cutoff(metric))), default=0)
-    shallow = Family.group(metrics, map(_needs_first_ranks_alone, metrics))
-    whole = Family.group(metrics, (not _needs_first_ranks_alone(metric) for metric in metrics))
-    families = Family.group(metrics, (True for _ in metrics))
+    whole, shallow, depth = _families(metrics)
     values = np.empty((len(metrics), queries.n_queries))
 
     def evaluate_batch(batch: Batch) -> None:
         if len(batch.blocks) == 1 and batch.combined.is_short:
-            _fill(values, Ranking.of_block(rank(batch.combined, scores, ties)), families)
+            ranking = Ranking.of_block(rank(batch.combined, scores, ties))
+            _fill(values, ranking, whole)
+            _fill(values, ranking.of_grades_alone(), shallow)
             return
         tops_by_block = []
         for block in batch.blocks:
@@ -70,25 +57,36 @@ def compute_values(
     except NaNScoreError:
         queries.refuse_nan_scores(scores)
         raise
+    _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))
 
 
-def _cutoff(metric: Metric) -> int | None:
-    return metric.k if isinstance(metric, RankMetric) else None
+def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family], int]:
+    """Return the families that need whole rankings, and those that need only the first ranks.
 
-
-def _needs_first_ranks_alone(metric: Metric) -> bool:
-    k = _cutoff(metric)
-    return k is not None and k <= FIRST_RANKS and not (metric.READS_ROWS or metric.needed_columns)
+    The third value is the number of ranks that the latter need.
+    """
+    whole: dict[object, Family] = {}
+    shallow: dict[object, Family] = {}
+    depth = 0
+    for position, metric in enumerate(metrics):
+        k = metric.k if isinstance(metric, RankMetric) else None
+        reads_rows = metric.READS_ROWS or metric.needed_columns
+        is_shallow = k is not None and k <= FIRST_RANKS and not reads_rows
+        family = (shallow if is_shallow else whole).setdefault(metric.family, Family([], [], []))
+        family.metrics.append(metric)
+        family.cutoffs.append(k)
+        family.positions.append(position)
+        depth = max(depth, k) if k is not None and is_shallow else depth
+    return list(whole.values()), list(shallow.values()), depth
 
 
 def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
     """Write the values of a ranking's queries."""
     for metrics, cutoffs, positions in families:
         at_cutoffs = metrics[0].at_cutoffs(ranking, cutoffs)
-        for metric, position, of_metric in zip(metrics, positions, at_cutoffs, strict=True):
-            _refuse_infinite(of_metric, metric, ranking)
-            values[position][ranking.block.members] = of_metric
+        for position, metric_values in zip(positions, at_cutoffs, strict=True):
+            values[position][ranking.block.members] = metric_values
 
 
 def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:
@@ -102,10 +100,11 @@ def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int
         list(pool.map(work, batches))
 
 
-def _refuse_infinite(values: FloatArray, metric: Metric, ranking: Ranking) -> None:
+def _refuse_infinite(values: FloatArray, metrics: Sequence[Metric], queries: LabelledQueries) -> None:
     infinite = np.isinf(values)
     if infinite.any():
+        metric, query = np.argwhere(infinite)[0]
         raise LtrValueError(
-            f"The metric {metric} must be finite, or NaN where it is undefined: it is infinite for query "
-            f"{ranking.queries.qid[ranking.block.members[int(infinite.argmax())]]}."
+            f"The metric {metrics[metric]} must be finite, or NaN where it is undefined: it is infinite for query "
+            f"{queries.qid[query]}."
         )

@@ -90,7 +90,7 @@ class DistributedEvaluation(Evaluation):
 
     @property
     def is_weighted(self) -> bool:
-        return bool(self._parts.is_weighted)
+        return bool(self._parts.is_weighted) or self.policy.mean_over != "queries"
 
     @property
     def per_query(self) -> ByMetric[FloatArray]:

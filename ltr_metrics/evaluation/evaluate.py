@@ -57,6 +57,9 @@ class Queries(LabelledQueries):
         One segment label per query, in order of first appearance, or per row, the same in all rows
         of a query. ``result.by`` has the evaluation of each segment. Several segmentations are
         given by name.
+    cluster : array-like, optional
+        One label a query or a row, such as a user or a query text. Queries of one cluster are not
+        independent, so standard errors and intervals are over clusters.
 
     Attributes
     ----------
@@ -186,6 +189,7 @@ def evaluate(
     unjudged: Unjudged | None = None,
     columns: Any = None,
     by: Any = None,
+    cluster: Any = None,
     n_threads: int | None = None,
 ) -> Evaluation:
     """Rank each query's documents by score, and evaluate the rankings.
@@ -242,6 +246,9 @@ def evaluate(
         One segment label per query, in order of first appearance, or per row, the same
         in all rows of a query. ``result.by`` has the evaluation of each segment.
         Several segmentations are given by name.
+    cluster : array-like, optional
+        One label a query or a row, such as a user or a query text. Queries of one cluster are not
+        independent, so standard errors and intervals are over clusters.
     n_threads : int, optional
         Maximum number of threads. One thread is used per 500,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a
@@ -272,6 +279,7 @@ def evaluate(
     See Also
     --------
     Queries : Validate and group labels once, for many evaluations.
+    intervals : Confidence intervals of the means.
     compare : Compare models, with intervals and p-values.
     evaluate_sorted : Evaluate files that do not fit into memory.
     explain_difference : Why two systems disagree on a value.
@@ -297,6 +305,7 @@ def evaluate(
         unjudged=unjudged,
         columns=columns,
         by=by,
+        cluster=cluster,
     )
     return queries.evaluate(
         y_score, metrics, ties=ties, no_relevant=no_relevant, convention=convention, n_threads=n_threads
@@ -321,12 +330,29 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
         qid=queries.qid,
         n_documents=queries.n_documents,
         n_relevant=queries.count_by_query(queries.grades >= 1),
-        weight=queries.weight,
+        weight=_weights(queries, request),
         policy=request.policy,
         segments=queries.segments,
+        cluster=queries.cluster,
         fingerprint=Fingerprint.of(queries),
         lower_is_better=request.lower_is_better,
     )
+
+
+def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
+    """Return the weight of each query in the means: the user's, times the number of units that a mean is over."""
+    own = request.metrics[0].query_weight(queries)  # all metrics of a request have the same
+    if own is None or queries.weight is None:
+        return queries.weight if own is None else own
+    with np.errstate(over="ignore"):
+        weight: FloatArray = own * queries.weight
+    if not np.isfinite(weight).all():
+        query = queries.qid[int(np.isinf(weight).argmax())]
+        raise LtrValueError(
+            f"The weight of query {query}, times its number of {request.metrics[0].mean_over}, is beyond float64. "
+            "Scale the weights down."
+        )
+    return weight
 
 
 def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, require_confidence
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, require_confidence
 from ltr_metrics.errors import import_extra
 
 LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
@@ -35,20 +35,27 @@ def geometric_mean(values: FloatArray, weight: FloatArray | None, floor: float) 
     return math.exp(mean(np.log(np.maximum(values, floor)), weight))
 
 
-def standard_error(values: FloatArray, weight: FloatArray | None) -> float:
+def standard_error(values: FloatArray, weight: FloatArray | None, cluster: IntArray | None = None) -> float:
     """Return the standard error of the weighted mean m; NaN for fewer than two queries.
 
     It is sqrt(n / (n - 1) * sum(w_i^2 (x_i - m)^2)) / sum(w_i). With equal weights this is
     s / sqrt(n), where s is the sample standard deviation. The scale of the weights does not
     matter. The queries are the sample, so a query of weight 0 does not count in n.
+
+    With clusters, the sum is over clusters: each term is the square of the sum of w_i (x_i - m) in
+    one cluster, and n is the number of clusters.
     """
     counts = counting(values, weight)
     n = int(counts.sum())
     if n < 2:
         return float("nan")
     share = np.full(n, 1 / n) if weight is None else _shares(weight[counts])
-    deviation = values[counts] - share @ values[counts]
-    return math.sqrt(n / (n - 1) * float(((share * deviation) ** 2).sum()))
+    deviation = share * (values[counts] - share @ values[counts])
+    if cluster is not None:
+        code = np.unique(cluster[counts], return_inverse=True)[1]
+        deviation = np.bincount(code, weights=deviation).astype(np.float64, copy=False)
+        n = len(deviation)
+    return math.sqrt(n / (n - 1) * float((deviation**2).sum())) if n > 1 else float("nan")
 
 
 def _shares(weight: FloatArray) -> FloatArray:

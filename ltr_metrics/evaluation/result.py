@@ -63,16 +63,19 @@ class Evaluation(Printed, Mapping[str, float]):
         A summary of the judged documents, by which `compare` recognises results of other data.
     lower_is_better : frozenset of str
         Canonical names of the metrics of which lower is better.
+    cluster : ndarray of int or None
+        Number of each query's cluster. Standard errors and intervals are over clusters.
     by : dict
         The evaluation of each segment of queries by its label. Several segmentations are such
         dicts by name. Empty without the option ``by``.
     standard_error : dict of str to float
-        Standard error of each mean over queries.
+        Standard error of each mean, over queries or clusters.
 
     See Also
     --------
     evaluate : Return one of these.
     load_result : Read a saved one.
+    intervals : Confidence intervals of its means.
     compare : Compare two or more of them.
 
     Examples
@@ -105,6 +108,7 @@ class Evaluation(Printed, Mapping[str, float]):
     segments: Segmentations = field(default_factory=dict, repr=False)
     fingerprint: Fingerprint | None = field(default=None, repr=False)
     lower_is_better: frozenset[str] = frozenset()
+    cluster: IntArray | None = field(default=None, repr=False)
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -124,8 +128,9 @@ class Evaluation(Printed, Mapping[str, float]):
 
     def with_values(self, values: Mapping[str, FloatArray]) -> Evaluation:
         """Return an evaluation of the same queries under the same options with other values."""
-        same = ("qid", "n_documents", "n_relevant", "weight", "policy", "segments", "fingerprint", "lower_is_better")
-        return Evaluation.of(values, self.per_query.asked, **{name: getattr(self, name) for name in same})
+        of_queries = ("qid", "n_documents", "n_relevant", "weight", "cluster", "segments", "fingerprint")
+        same = {name: getattr(self, name) for name in (*of_queries, "policy", "lower_is_better")}
+        return Evaluation.of(values, self.per_query.asked, **same)
 
     @cached_property
     def by(self) -> Segments:
@@ -137,7 +142,7 @@ class Evaluation(Printed, Mapping[str, float]):
 
     @cached_property
     def standard_error(self) -> ByMetric[float]:
-        r"""Standard error of each mean over queries, by metric; NaN for fewer than two queries.
+        r"""Standard error of each mean, by metric; NaN for fewer than two queries or clusters.
 
         The queries are treated as a sample. With values :math:`x_i`, weights :math:`w_i` and the
         weighted mean :math:`m` of the :math:`n` queries that count,
@@ -146,8 +151,12 @@ class Evaluation(Printed, Mapping[str, float]):
 
         which is :math:`s / \sqrt{n}` without weights. A query that is left out of the mean, or
         whose weight is 0, does not count.
+
+        With clusters, the outer sum is over the :math:`n` clusters, of the squares of the sums of
+        :math:`w_i (x_i - m)` over the queries of a cluster. A. Deng, U. Knoblich and J. Lu derive
+        it (Applying the Delta Method in Metric Analytics, KDD 2018).
         """
-        errors = {name: standard_error(values, self.weight) for name, values in self.per_query.items()}
+        errors = {name: standard_error(column, self.weight, self.cluster) for name, column in self.per_query.items()}
         return ByMetric(errors, self.per_query.asked)
 
     @cached_property
@@ -275,9 +284,9 @@ class Evaluation(Printed, Mapping[str, float]):
         """Write the evaluation to a Parquet file, which `load_result` reads.
 
         The file is written completely or not at all. It has one row per query with the columns
-        ``qid``, ``documents``, ``relevant``, the metrics, the weight, and a fingerprint of the
-        judged documents. Its metadata hold the options and the versions of this package, NumPy
-        and Python.
+        ``qid``, ``documents``, ``relevant``, the metrics, the weight, the cluster, and a
+        fingerprint of the judged documents. Its metadata hold the options and the versions of this
+        package, NumPy and Python.
 
         Parameters
         ----------
@@ -334,6 +343,7 @@ class Evaluation(Printed, Mapping[str, float]):
             "documents": self.n_documents.tolist(),
             "relevant": self.n_relevant.tolist(),
             "weight": None if self.weight is None else self.weight.tolist(),
+            "cluster": None if self.cluster is None else self.cluster.tolist(),
             "per_query": {name: [none_if_nan(v) for v in values.tolist()] for name, values in self.per_query.items()},
             "by": self.segments_to_dicts(),
         }
@@ -382,6 +392,7 @@ def take_queries(result: Evaluation, chosen: BoolArray | IntArray) -> Evaluation
         policy=result.policy,
         fingerprint=None if result.fingerprint is None else result.fingerprint.subset(chosen),
         lower_is_better=result.lower_is_better,
+        cluster=None if result.cluster is None else result.cluster[chosen],
     )
 
 

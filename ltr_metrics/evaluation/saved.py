@@ -31,7 +31,7 @@ from ltr_metrics.metrics.requests import Policy
 
 FORMAT = 1
 KEY = b"ltr_metrics"  # of the header in the file's metadata
-RESERVED = ("qid", "documents", "relevant", "weight", "fingerprint")
+RESERVED = ("qid", "documents", "relevant", "weight", "cluster", "fingerprint")
 SEGMENT = "by:{}"
 
 
@@ -67,6 +67,8 @@ def _columns(result: Evaluation) -> tuple[dict[str, Any], bool]:
     columns = {"qid": ids, "documents": result.n_documents, "relevant": result.n_relevant}
     if result.weight is not None:
         columns["weight"] = result.weight
+    if result.cluster is not None:
+        columns["cluster"] = result.cluster
     if result.fingerprint is not None:
         columns["fingerprint"] = result.fingerprint.of_query
     for metric, values in result.per_query.items():
@@ -174,6 +176,7 @@ def _evaluation(table: Any, header: dict[str, Any]) -> Evaluation:
     weight = _column(table, "weight", "f") if "weight" in table.column_names else None
     _require(weight is None or bool((np.isfinite(weight) & (weight >= 0)).all()), "a weight is negative or not finite")
     hashes = _column(table, "fingerprint", "u") if "fingerprint" in table.column_names else None
+    has_cluster = "cluster" in table.column_names and "cluster" not in metrics  # a name that older versions allowed
     qid = _ids_from_column(table, header["qid_as_json"])
     positions_by_text(qid, "it")
     return Evaluation.of(
@@ -189,6 +192,7 @@ def _evaluation(table: Any, header: dict[str, Any]) -> Evaluation:
         },
         fingerprint=None if hashes is None else Fingerprint(lambda: hashes, header["unjudged"]),
         lower_is_better=frozenset(lower_is_better),
+        cluster=_column(table, "cluster", "iu").astype(np.intp) if has_cluster else None,
     )
 
 

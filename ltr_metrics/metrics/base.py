@@ -19,7 +19,7 @@ from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import LARGEST_EXACT_INTEGER, FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
+from ltr_metrics._engine.ranking import Ranking, sums_down_to
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 
@@ -144,6 +144,26 @@ class Metric:
     def check_once(self, queries: LabelledQueries) -> None:
         """Call `check` the first time that these queries are evaluated; the cutoff does not matter."""
         self.check(queries)
+
+    @property
+    def mean_over(self) -> str:
+        """What the mean of an evaluation is over: ``"queries"``, or ``"pairs"`` of documents."""
+        return "queries"
+
+    def query_weight(self, queries: LabelledQueries) -> FloatArray | None:
+        """Return the weights of the queries in the mean, or None if it is over queries.
+
+        Parameters
+        ----------
+        queries : Queries
+            The labels of all queries.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries,), or None
+            The number of units of each query, such as pairs, that the mean is over.
+        """
+        return None
 
     def values(self, ranking: Ranking) -> FloatArray:
         """Return one value for each query of the ranking, NaN where the metric is undefined.
@@ -292,13 +312,10 @@ class RankMetric(Metric):
 
     def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
-        sums = accumulate_ranks(np.add, self.contributions(ranking, max(depths)))
+        sums = sums_down_to(depths, self.contributions(ranking, max(depths)))
         # A user's own metric may divide by 0: 0 / 0 is undefined, and the evaluation refuses x / 0.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return [
-                sums[:, depth - 1] / self._divisor_once(ranking.block, k)
-                for k, depth in zip(cutoffs, depths, strict=True)
-            ]
+            return [total / self._divisor_once(ranking.block, k) for k, total in zip(cutoffs, sums, strict=True)]
 
     @cached_per("family")
     def _divisor_once(self, block: Block, k: int | None) -> FloatArray | float:

@@ -11,11 +11,12 @@ from typing import ClassVar, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.cache import cached_per
+from ltr_metrics._engine.blocks import ideal_rankings
+from ltr_metrics._engine.cache import cached, cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics._engine.words import StopOfERR, StopOfPFound
+from ltr_metrics._engine.ranking import Ranking, with_padding_value
+from ltr_metrics._engine.words import NamedMaxGrade, StopOfERR, StopOfPFound
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.metrics.base import RankMetric, is_number, require_parameter
 from ltr_metrics.metrics.tables import as_table, of_table
@@ -28,6 +29,13 @@ YANDEX = (0.0, 0.07, 0.14, 0.41, 0.61)  # p_rel of the grades 0 to 4
 
 class CascadeMetric(RankMetric):
     """A sum over ranks of (probability that the user stops there) x (utility of stopping there)."""
+
+    max_grade: float | NamedMaxGrade
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether the probability to stop is 2^y - 1 as a share of 2^max_grade."""
+        raise NotImplementedError
 
     def check(self, queries: LabelledQueries) -> None:
         self.stop_probability(queries)
@@ -50,10 +58,33 @@ class CascadeMetric(RankMetric):
         return depth
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        stop = self.stop_probability(ranking.queries)
-        by_rank = stop_probabilities(ranking, stop, depth, self.effective_depth(depth))
+        stop, effective_depth = self.stop_probability(ranking.queries), self.effective_depth(depth)
+        if self.is_exponential and self.max_grade == "query":
+            by_rank = _stops_by_own_scale(ranking, stop, depth, effective_depth)
+        else:
+            by_rank = stop_probabilities(ranking, stop, depth, effective_depth)
         by_rank *= self.utility_at_rank(depth)
         return by_rank
+
+
+def _stops_by_own_scale(ranking: Ranking, gains: FloatArray, depth: int, effective_depth: int) -> FloatArray:
+    """Return the probability to stop at each rank, for gains as a share of 2^(highest grade of the query)."""
+    by_rank = np.zeros((len(ranking.n_ranked), depth), order="F")
+    highest = _highest_grade(ranking.queries)[ranking.block.members]
+    for grade in np.unique(highest[highest > 0]):  # without a grade above 0, nobody stops
+        stop = np.where(ranking.queries.grades <= grade, gains * 2.0**-grade, 0.0)
+        is_chosen = highest == grade
+        by_rank[is_chosen] = stop_probabilities(ranking, stop, depth, effective_depth)[is_chosen]
+    return by_rank
+
+
+@cached
+def _highest_grade(queries: LabelledQueries) -> FloatArray:
+    """Return the highest grade of each query, over all of its documents, ranked or not."""
+    highest = np.empty(queries.n_queries)
+    for members, grades in ideal_rankings(queries):
+        highest[members] = with_padding_value(queries.grades)[grades[:, 0]]
+    return highest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,10 +100,13 @@ class ERR(CascadeMetric):
     ----------
     k : int, optional
         Cutoff; None is the whole list.
-    max_grade : float, default 4
+    max_grade : float or "query", default 4
         The highest grade of the scale (not of the data). A label above it is an error.
         If all labels are much lower, every value is small, so a warning says so: 0/1 labels on a
         scale to 4 give a perfect query .0625.
+        ``"query"`` is the highest grade of the query's own documents, ranked or not, as in
+        RankEval. Then values of different queries are on different scales. ``p="label"`` does not
+        use ``max_grade``.
     p : {"exp", "label"}, default "exp"
         How a label becomes the probability to stop: by the mapping above, which needs whole grades,
         or as the label itself, which must then be between 0 and 1.
@@ -80,9 +114,9 @@ class ERR(CascadeMetric):
     Raises
     ------
     LtrValueError
-        If ``max_grade`` is not between 0 and 1000, or for an unknown ``p``. On evaluation: for a
-        label above ``max_grade``, and for a label that is not a whole number or, with
-        ``p="label"``, not between 0 and 1.
+        If ``max_grade`` is neither ``"query"`` nor between 0 and 1000, or for an unknown ``p``. On
+        evaluation: for a label above ``max_grade``, or above 1000 with ``"query"``. Also for a
+        label that is not a whole number or, with ``p="label"``, not between 0 and 1.
 
     Warns
     -----
@@ -106,13 +140,17 @@ class ERR(CascadeMetric):
 
     NAME: ClassVar[str] = "err"
 
-    max_grade: float = 4
+    max_grade: float | NamedMaxGrade = 4
     p: StopOfERR = "exp"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_parameter(self, "p", get_args(StopOfERR))
         _require_max_grade(self)
+
+    @property
+    def is_exponential(self) -> bool:
+        return self.p == "exp"
 
     def utility_at_rank(self, depth: int) -> FloatArray:
         return 1 / np.arange(1.0, depth + 1)
@@ -144,8 +182,9 @@ class PFound(CascadeMetric):
         the label itself, which must be between 0 and 1. "yandex" is Yandex's table: 0, .07, .14,
         .41, .61 for the grades 0 to 4. "exp" is the mapping of ERR. A sequence is a table by whole
         grades.
-    max_grade : float, default 4
-        The highest grade of the scale, for ``p_rel="exp"``.
+    max_grade : float or "query", default 4
+        The highest grade of the scale, for ``p_rel="exp"``. ``"query"`` is that of the query's own
+        documents, as for `ERR`.
 
     Raises
     ------
@@ -180,7 +219,7 @@ class PFound(CascadeMetric):
 
     p_break: float = 0.15
     p_rel: StopOfPFound | tuple[float, ...] = "label"
-    max_grade: float = 4
+    max_grade: float | NamedMaxGrade = 4
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -202,6 +241,10 @@ class PFound(CascadeMetric):
             raise LtrValueError(
                 "The parameter max_grade of pfound is for p_rel=exp. Write pfound(p_rel=exp,max_grade=2)."
             )
+
+    @property
+    def is_exponential(self) -> bool:
+        return self.p_rel == "exp"
 
     def utility_at_rank(self, depth: int) -> FloatArray:
         return np.asarray((1 - self.p_break) ** np.arange(depth))
@@ -232,10 +275,11 @@ class PFound(CascadeMetric):
 
 
 def _require_max_grade(metric: ERR | PFound) -> None:
-    if not (is_number(metric.max_grade) and 0 < metric.max_grade <= HIGHEST_GRADE):
+    value = metric.max_grade
+    if value not in get_args(NamedMaxGrade) and not (is_number(value) and 0 < float(value) <= HIGHEST_GRADE):
         raise LtrValueError(
-            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most {HIGHEST_GRADE}. "
-            f"Got {metric.max_grade!r}."
+            f"The parameter max_grade of {metric.NAME} must be a number above 0 and at most {HIGHEST_GRADE}, or "
+            f"'query'. Got {value!r}."
         )
 
 
@@ -250,9 +294,18 @@ def _labels_as_probabilities(queries: LabelledQueries, name: str, remedy: str) -
 
 
 def _exponential(metric: ERR | PFound, queries: LabelledQueries, *, of_labels: ERR | PFound) -> FloatArray:
-    """Return (2^y - 1) / 2^max_grade for each distinct grade, the mapping of Chapelle et al."""
-    grades, name, max_grade = queries.grades, metric.NAME, metric.max_grade
+    """Return (2^y - 1) / 2^max_grade for each distinct grade, the mapping of Chapelle et al.
+
+    With ``max_grade="query"`` it is 2^y - 1, because the divisor depends on the query.
+    """
+    grades, name, is_of_query = queries.grades, metric.NAME, metric.max_grade == "query"
+    max_grade = float(HIGHEST_GRADE if metric.max_grade == "query" else metric.max_grade)
     highest = grades[-1]
+    if is_of_query and highest > max_grade:
+        raise LtrValueError(
+            f"{metric} must have no label above {max_grade:g}: got {highest:g} at "
+            f"{queries.first_row_of_grade(highest)}. Such a label is not a grade of a scale."
+        )
     if highest > max_grade:
         remedy = "Such a label is not a grade of a scale."
         if highest <= HIGHEST_GRADE:
@@ -267,10 +320,10 @@ def _exponential(metric: ERR | PFound, queries: LabelledQueries, *, of_labels: E
             f"{metric} must have whole grades: got {fractional[0]:g} at {queries.first_row_of_grade(fractional[0])}. "
             f"For labels that are probabilities, use {of_labels}."
         )
-    if 0 < highest <= max_grade / 2:
+    if not is_of_query and 0 < highest <= max_grade / 2:
         warn(
             f"{name} counts grades on a scale to max_grade={max_grade:g} and the highest label is {highest:g}, so all "
             f"values are small. If {highest:g} is the scale's highest grade, write "
             f"{replace(metric, max_grade=highest)}."
         )
-    return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * 2.0**-max_grade)
+    return np.asarray((np.ldexp(1.0, grades.astype(np.int64)) - 1) * (1.0 if is_of_query else 2.0**-max_grade))

@@ -13,15 +13,19 @@ import numpy as np
 
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import (
+    Average,
     ConventionName,
     Denominator,
+    Graded,
     HostOfGain,
     Ideal,
+    NamedMaxGrade,
     NoRelevant,
     RoundingOfIPrec,
     ShortOfNDCG,
     ShortOfPrecision,
     StopOfERR,
+    StopOfPFound,
     TiePolicy,
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -29,6 +33,7 @@ from ltr_metrics.metrics.base import Metric, RankMetric, is_number
 from ltr_metrics.metrics.dcg import Discount
 from ltr_metrics.metrics.gains import Gain
 from ltr_metrics.metrics.names import METRICS
+from ltr_metrics.metrics.order import PairAccuracy
 from ltr_metrics.metrics.shown import ColumnMetric, Judged, MeanOf, SumOf
 
 ALLOWED_IN_ALL_CONVENTIONS = (Judged, MeanOf, SumOf)  # metrics that go with every convention
@@ -90,10 +95,22 @@ class Convention:
         The divisor of `Precision` for a list shorter than the cutoff.
     iprec_rounding : {"up", "nearest", "truncated"}
         How `InterpolatedPrecision` rounds the number of relevant documents of a level.
-    err_max_grade : float
+    err_max_grade : float or "query"
         The highest grade of the scale of `ERR`.
     err_p : {"exp", "label"}
         How `ERR` makes a probability of a label.
+    rbp_graded : {None, "max", "label"}
+        How `RBP` uses grades.
+    pfound_p_break : float
+        The probability that the user of `PFound` gives up after a document.
+    pfound_p_rel : {"label", "yandex", "exp"} or sequence of float
+        How `PFound` makes a probability of a label.
+    pfound_max_grade : float or "query"
+        The highest grade of the scale of `PFound`, with ``pfound_p_rel="exp"``; otherwise 4.
+    pairs_tied : float
+        What a pair with equal scores counts in `PairAccuracy`.
+    pairs_average : {"macro", "micro"}
+        Whether the mean of `PairAccuracy` is over queries or over pairs.
     host : {"lightgbm", "xgboost"} or None
         Training library whose setting (LightGBM's ``label_gain``, XGBoost's ``ndcg_exp_gain``)
         replaces ``ndcg_gain`` in its trainings. It does so only if ``ndcg_gain`` is ``"exp"``, the
@@ -135,8 +152,14 @@ class Convention:
     map_denominator: Denominator
     precision_short: ShortOfPrecision
     iprec_rounding: RoundingOfIPrec
-    err_max_grade: float
+    err_max_grade: float | NamedMaxGrade
     err_p: StopOfERR
+    rbp_graded: Graded | None
+    pfound_p_break: float
+    pfound_p_rel: StopOfPFound | tuple[float, ...]
+    pfound_max_grade: float | NamedMaxGrade
+    pairs_tied: float
+    pairs_average: Average
     host: HostOfGain | None
 
     def __post_init__(self) -> None:
@@ -152,6 +175,8 @@ class Convention:
         for cls in METRICS:  # each class checks its parameters
             if issubclass(cls, RankMetric) and not issubclass(cls, ColumnMetric):
                 cls(**self.completing(cls) | {"k": 1 if self.cutoff is None else self.cutoff})
+            elif issubclass(cls, PairAccuracy):
+                cls(**self.completing(cls))
 
     def completing(self, cls: type[Metric]) -> dict[str, Any]:
         """Return the parameters of a metric that this convention sets."""
@@ -184,6 +209,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -208,6 +239,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="lightgbm",
         ),
         Convention(
@@ -229,6 +266,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host="xgboost",
         ),
         Convention(
@@ -250,6 +293,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="label",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -271,6 +320,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -292,6 +347,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="truncated",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -313,6 +374,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -334,6 +401,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -344,7 +417,9 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit"}),
+            metrics=frozenset(
+                {"dcg", "ndcg", "map", "mrr", "precision", "recall", "f1", "rprec", "hit", "rbp", "bpref"}
+            ),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="linear",
@@ -356,6 +431,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded="label",
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -379,6 +460,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -389,7 +476,7 @@ CONVENTIONS: dict[str, Convention] = {
             ndcg_no_relevant=None,
             recall_no_relevant=None,
             cutoff=None,
-            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit"}),
+            metrics=frozenset({"dcg", "ndcg", "map", "mrr", "precision", "recall", "hit", "bpref", "pair_accuracy"}),
             uncut=frozenset(),
             rel=None,
             ndcg_gain="exp",
@@ -401,6 +488,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0,
+            pairs_average="micro",
             host=None,
         ),
         Convention(
@@ -422,6 +515,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -444,6 +543,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -465,6 +570,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -486,6 +597,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -507,6 +624,12 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
         Convention(
@@ -529,6 +652,95 @@ CONVENTIONS: dict[str, Convention] = {
             iprec_rounding="up",
             err_max_grade=4,
             err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            name="rectools",
+            ties="stable",
+            no_relevant="drop",
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=None,
+            metrics=frozenset({"ndcg", "map", "mrr", "precision", "recall", "f1", "hit"}),
+            uncut=frozenset(),
+            rel="binary",
+            ndcg_gain=(0, 1),
+            ndcg_discount="log2",
+            ndcg_ideal="slots",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="pad",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its expected reciprocal rank has no default for the highest grade, so it is left out.
+            name="elasticsearch",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"dcg", "ndcg", "mrr", "precision", "recall"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="shown",
+            ndcg_short="pad",
+            map_denominator="min",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=4,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
+            host=None,
+        ),
+        Convention(
+            # Its scorer ERR@10 has the grades 0 to 3. Its AP is 0/0 for a query without a relevant document.
+            name="quepid",
+            ties="stable",
+            no_relevant=0,
+            ndcg_no_relevant=None,
+            recall_no_relevant=None,
+            cutoff=10,
+            metrics=frozenset({"cg", "dcg", "ndcg", "map", "mrr", "precision", "err"}),
+            uncut=frozenset(),
+            rel=None,
+            ndcg_gain="exp",
+            ndcg_discount="log2",
+            ndcg_ideal="all",
+            ndcg_short="pad",
+            map_denominator="relevant",
+            precision_short="cut",
+            iprec_rounding="up",
+            err_max_grade=3,
+            err_p="exp",
+            rbp_graded=None,
+            pfound_p_break=0.15,
+            pfound_p_rel="label",
+            pfound_max_grade=4,
+            pairs_tied=0.5,
+            pairs_average="macro",
             host=None,
         ),
     )
@@ -541,6 +753,7 @@ ALIASES: dict[str, str] = {  # systems with the convention of another, by tests 
     "keras_rs": "tf_ranking",
     "pyvespa": "vespa",
     "ml_metrics": "kaggle",
+    "opensearch": "elasticsearch",
 }
 
 

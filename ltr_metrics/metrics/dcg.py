@@ -125,7 +125,9 @@ class DCG(GainMetric, RankMetric):
         return name + short, parameters
 
     def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(self.gains(ranking.queries), depth) * self.discounts(ranking.queries, depth)
+        by_rank = ranking.expected(self.gains(ranking.queries), depth)
+        by_rank *= self.discounts(ranking.queries, depth)
+        return by_rank
 
     @cached_per("discount")
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:

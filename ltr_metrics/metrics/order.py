@@ -5,24 +5,44 @@ They treat equal scores by their own definitions, so the option ``ties`` does no
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics._engine.words import Average
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.metrics.base import Metric, is_number, require_parameter
 
 
+@dataclass(frozen=True, kw_only=True)
 class PairAccuracy(Metric):
     r"""Share of the pairs in the right order; higher is better, from 0 to 1 (random: 0.5).
 
-    .. math:: \frac{\#\{y_a > y_b, s_a > s_b\} + \frac12 \#\{y_a > y_b, s_a = s_b\}}{\#\{y_a > y_b\}}
+    .. math:: \frac{\#\{y_a > y_b, s_a > s_b\} + tied \cdot \#\{y_a > y_b, s_a = s_b\}}{\#\{y_a > y_b\}}
 
     over the pairs of ranked documents of a query that differ in grade.
     With two grades this is the area under the query's ROC curve. Undefined where all grades are
-    equal. A tied pair counts one half; the option ``ties`` does not apply.
+    equal. The option ``ties`` does not apply.
+
+    Parameters
+    ----------
+    tied : float, default 0.5
+        What a pair with equal scores counts, from 0 to 1.
+    average : {"macro", "micro"}, default "macro"
+        Mean over queries, or over the pairs of all queries. With ``"micro"``, each query has its
+        number of pairs as its weight, times the weight that you give it. An evaluation has one
+        weight a query, so ``"micro"`` cannot be combined with other metrics in one call.
+        ``tied=0`` and ``"micro"`` together are the ordered pair accuracy of TensorFlow Ranking.
+
+    Raises
+    ------
+    LtrValueError
+        If ``tied`` is not a number from 0 to 1, or for an unknown ``average``.
 
     See Also
     --------
@@ -33,16 +53,51 @@ class PairAccuracy(Metric):
     >>> import ltr_metrics as ltr
     >>> ltr.evaluate([2, 0, 1, 0], [4, 3, 2, 1], group=[4], metrics=["pair_accuracy"])["pair_accuracy"]
     0.8
+
+    The first query has five pairs and the second has one:
+
+    >>> y, s, group = [2, 0, 1, 0, 0, 1], [4, 3, 2, 1, 2, 1], [4, 2]
+    >>> for name in ("pair_accuracy", "pair_accuracy(average=micro)"):
+    ...     print(round(ltr.evaluate(y, s, group=group, metrics=name)[name], 4))
+    0.4
+    0.6667
     """
 
     NAME: ClassVar[str] = "pair_accuracy"
+    CONVENTION_PREFIX: ClassVar[str] = "pairs"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"auc": {}}
+
+    tied: float = 0.5
+    average: Average = "macro"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_parameter(self, "average", get_args(Average))
+        if not (is_number(self.tied) and 0 <= self.tied <= 1):
+            raise LtrValueError(f"The parameter tied of pair_accuracy must be a number from 0 to 1. Got {self.tied!r}.")
+
+    @property
+    def mean_over(self) -> str:
+        return "pairs" if self.average == "micro" else "queries"
+
+    def query_weight(self, queries: LabelledQueries) -> FloatArray | None:
+        return _pairs_of_different_grade(queries) if self.average == "micro" else None
 
     def values(self, ranking: Ranking) -> FloatArray:
         pairs = _count_pairs(ranking)
         of_different_grade = _nan_if_zero(pairs.all - pairs.equal_grade)
         open_ = of_different_grade - pairs.right - pairs.wrong
-        return np.asarray((pairs.right + 0.5 * open_) / of_different_grade)
+        return np.asarray((pairs.right + self.tied * open_) / of_different_grade)
+
+
+@cached
+def _pairs_of_different_grade(queries: LabelledQueries) -> FloatArray:
+    """Return the number of pairs of ranked documents of each query that differ in grade."""
+    n = queries.n_retrieved.astype(np.int64)
+    query = np.repeat(np.arange(len(n)), n)
+    grade = queries.grade_index if queries.ranked_rows is None else queries.grade_index[queries.ranked_rows]
+    by_query = np.sort(query * (len(queries.grades) + 1) + grade)
+    return (n * (n - 1) // 2 - _pairs_within(query, by_query, len(n))).astype(np.float64)
 
 
 class Kendall(Metric):

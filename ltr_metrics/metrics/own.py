@@ -28,8 +28,8 @@ def as_metric(
     documents. Documents with the same grade and the same columns are interchangeable. If there are
     at most 200 different orders, all of them are evaluated, and the mean is exact. Otherwise it is
     the mean over 200 random orders. They depend on the query's own documents alone, so the value is
-    the same in every run, and whatever the other queries are. The standard error of the draws is at
-    most a fourteenth of the standard deviation over the orders.
+    the same in every run, and whatever the other queries are. The standard error of the draws is a
+    fourteenth of the standard deviation over the orders.
 
     Parameters
     ----------
@@ -50,8 +50,9 @@ def as_metric(
     per : {"block", "query"}, default "block"
         What the function gets.
     columns : iterable of str, optional
-        Names of the columns that the function reads. By default it gets all columns that you pass.
-        Name them where columns are selected by name: for scikit-learn, Dask, Spark, and files.
+        Names of the columns that the function reads. By default it gets all columns that you pass,
+        which must be numbers. Name them where columns are selected by name: for scikit-learn, Dask,
+        Spark, and files.
 
     Returns
     -------

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
 
@@ -42,7 +43,7 @@ def values_of_queries(
     ``columns`` are those that it gets, by default all.
     """
     queries = ranking.queries
-    numbers = {column: queries.column(column) for column in (queries.columns if columns is None else columns)}
+    numbers = _numbers(name, columns, queries)
     values = np.empty(len(ranking.n_ranked))
     for query, ties in enumerate(_ties_by_query(ranking)):
         documents = _documents(ranking, query, numbers)
@@ -50,6 +51,13 @@ def values_of_queries(
         with naming(where):
             values[query] = _expected(function, list(numbers), documents, ties)
     return values
+
+
+def _numbers(name: str, columns: Sequence[str] | None, queries: LabelledQueries) -> dict[str, FloatArray]:
+    if columns is not None:
+        return {column: queries.column(column) for column in columns}
+    with naming(f"The metric {name} gets all columns. Name those that it reads, as_metric(..., columns=[...])"):
+        return {column: queries.column(column) for column in queries.columns}
 
 
 def _ties_by_query(ranking: Ranking) -> list[list[Tie]]:

@@ -39,6 +39,7 @@ class Policy:
     no_relevant: NoRelevant | float
     convention: str  # its name; explicit options win over it
     no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # exceptions
+    mean_over: str = "queries"  # or "pairs": what the means are over
 
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
         """Return the value, or the rule, for undefined values of a metric."""
@@ -121,8 +122,9 @@ def _policy(
     no_relevant: NoRelevant | float | None,
 ) -> Policy:
     ties = convention.ties if ties is None else require_option("ties", ties, TIES)
+    mean_over = _mean_over(metrics.values())
     if no_relevant is not None:
-        return Policy(ties, checked_no_relevant(no_relevant), convention.name)
+        return Policy(ties, checked_no_relevant(no_relevant), convention.name, mean_over=mean_over)
     exceptions = {  # a convention's 0 and 1 are the worst and the best value of metrics of which higher is better
         name: "skip"
         if isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS) or not metric.higher_is_better
@@ -130,7 +132,19 @@ def _policy(
         for name, metric in metrics.items()
     }
     by_metric = {n: _as_float(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
-    return Policy(ties, _as_float(convention.no_relevant), convention.name, by_metric)
+    return Policy(ties, _as_float(convention.no_relevant), convention.name, by_metric, mean_over)
+
+
+def _mean_over(metrics: Iterable[Metric]) -> str:
+    """Return what the means are over; refuse two kinds, because a query has one weight in an evaluation."""
+    kinds = {metric.mean_over: str(metric) for metric in metrics}
+    if len(kinds) > 1:
+        raise LtrValueError(
+            f"The metrics of one evaluation must have means over the same thing, because a query has one weight: "
+            f"{' and '.join(f'{name} is a mean over {kind}' for kind, name in kinds.items())}. Evaluate them in two "
+            "calls, or use average=macro."
+        )
+    return next(iter(kinds))
 
 
 def _as_float(value: Any) -> NoRelevant | float:

@@ -32,7 +32,10 @@ class SavedEvaluation(EvaluationArtifact):  # type: ignore[misc]
 
 
 def log_artifacts(run_id: str, prefix: str, report: Report, logged: Mapping[str, str]) -> dict[str, Any]:
-    """Write the files of an evaluation into a run, and return them by name."""
+    """Write the files of an evaluation into a run, and return them by name.
+
+    The part of the prefix before its last slash is a folder of the run.
+    """
     (result,) = report.evaluations.values()
     files: list[tuple[str, type[Any], Callable[[Path], object]]] = [
         ("means.csv", CsvEvaluationArtifact, _writer(spreadsheet_safe(in_csv(table_of_means(result, logged))))),
@@ -41,13 +44,14 @@ def log_artifacts(run_id: str, prefix: str, report: Report, logged: Mapping[str,
         ("report.html", TextEvaluationArtifact, _writer(as_html(report))),
     ]
     client, artifacts = MlflowClient(), {}
+    in_run, _, start = prefix.rpartition("/")
     with tempfile.TemporaryDirectory() as folder:
         for name, kind, write in files:
-            path = Path(folder) / f"{prefix}{name}"
+            path, key = Path(folder) / f"{start}{name}", f"{prefix}{Path(name).stem}"
             write(path)
-            client.log_artifact(run_id, str(path))
-            artifacts[path.stem] = kind(uri=get_artifact_uri(run_id, path.name))
-            artifacts[path.stem]._load(str(path))  # noqa: SLF001  (the one way to set the content, as MLflow does)
+            client.log_artifact(run_id, str(path), in_run or None)
+            artifacts[key] = kind(uri=get_artifact_uri(run_id, f"{prefix}{name}"))
+            artifacts[key]._load(str(path))  # noqa: SLF001  (the one way to set the content, as MLflow does)
     return artifacts
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics._hosts.log_names import names_in_log
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.metrics.requests import resolve
+from ltr_metrics.metrics.requests import listed, resolve
 from ltr_metrics.mlflow.scores import scores_of
 from ltr_metrics.mlflow.settings import Settings
 
@@ -149,7 +149,8 @@ class RankerEvaluator:
         """
         _refuse_functions(extra_metrics=extra_metrics, custom_artifacts=custom_artifacts)
         settings = Settings.from_config(evaluator_config)
-        request = resolve(settings.metrics, **settings.policy)
+        metrics = None if settings.metrics is None else listed(settings.metrics)
+        request = resolve(metrics, **settings.policy)
         logged = {
             metric: f"{settings.metric_prefix}{name}" for metric, name in names_in_log(request, settings.names).items()
         }
@@ -163,9 +164,7 @@ class RankerEvaluator:
         from ltr_metrics.report import summarize
 
         name = str(dataset.predictions_name) if model is None else "model"
-        report = summarize(
-            queries, {name: scores}, settings.metrics, complete=True, source=dataset.name, **settings.policy
-        )
+        report = summarize(queries, {name: scores}, metrics, complete=True, source=dataset.name, **settings.policy)
         result = report.evaluations[name]
         refuse_undefined_means(result)
         means = {logged[metric]: mean for metric, mean in result.mean.items()}

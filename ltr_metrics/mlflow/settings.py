@@ -76,7 +76,7 @@ def _segmentations(by: Any) -> dict[str, Any]:
         return {}
     if isinstance(by, Mapping):
         return {str(name): value for name, value in by.items()}
-    names = [by] if isinstance(by, str) else list(by)
+    names = list(by) if isinstance(by, (list, tuple)) else [by]
     for name in names:
         if not isinstance(name, str):
             raise LtrTypeError(

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ltr_metrics.analysis.comparison.table import INTERVALS, TESTS, effective, of_equal_size, p_shown, shown, signed
+from ltr_metrics.analysis.intervals import describe_intervals
 from ltr_metrics.errors import import_extra
 from ltr_metrics.report.online import describe_agreement, describe_simulation
 from ltr_metrics.report.query_table import query_table
@@ -111,6 +112,7 @@ def _environment() -> jinja2.Environment:
         "reading": _reading,
         "describe_simulation": describe_simulation,
         "describe_agreement": describe_agreement,
+        "describe_intervals": describe_intervals,
     }
     environment.globals |= {
         "TESTS": TESTS,

@@ -14,6 +14,7 @@ from ltr_metrics._engine.plain import none_if_nan
 from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.data_audit import audit_of
 from ltr_metrics.analysis.gating import GateResult, gate
+from ltr_metrics.analysis.intervals import Interval, Intervals, intervals
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log.learning import LearningCurve
@@ -78,6 +79,7 @@ def summarize(
     each_segment: bool = False,
     complete: bool = False,
     learning: Mapping[str, Sequence[LearningCurve]] | None = None,
+    intervals_of_means: Mapping[str, Any] | None = None,
     online: Mapping[str, Any] | None = None,
     k: int = 10,
     source: str = "",
@@ -110,6 +112,9 @@ def summarize(
         lose most, the rank changes of relevant documents, churn, and the audit.
     learning : mapping of str to list of LearningCurve, optional
         The learning curves of each model's training, from `ltr_metrics.PerQueryLog.learning_curve`.
+    intervals_of_means : mapping, optional
+        Add the standard error and the confidence interval of each mean. The mapping has options of
+        `ltr_metrics.intervals`, and may be empty. Clusters are those of ``queries``.
     online : mapping, optional
         Predict by simulation which model users prefer. The mapping has options of
         `ltr_metrics.interleaving.simulate`, at least ``method`` and ``clicks``. ``ties`` defaults
@@ -127,7 +132,8 @@ def summarize(
     -------
     Report
         ``summary`` has ``data``, ``options`` and, under ``models``, for each model and metric:
-        ``mean``, ``quantiles`` over queries, ``n_queries`` and ``n_undefined`` (left out).
+        ``mean``, ``quantiles`` over queries, ``n_queries`` and ``n_undefined`` (left out). With
+        ``intervals_of_means`` it also has ``standard_error``, ``ci_low`` and ``ci_high``.
         ``comparison`` is that of `ltr_metrics.Comparison.to_dict`. ``online`` is that of
         `ltr_metrics.interleaving.Outcome.to_dict`, with the options of the simulation and the
         agreement with the first metric. Sections that were not requested are None or empty.
@@ -164,13 +170,15 @@ def summarize(
     simulation = None if online is None else Simulation.run(by_model, scores, online)
     evaluations = {name: _evaluate(by_model[name], name, column, request) for name, column in scores.items()}
     comparison = None if baseline is None else _compare(evaluations, baseline, comparing, first)
+    estimates = {} if intervals_of_means is None else _estimates(evaluations, intervals_of_means)
     gate_result = gate(comparison, rules, each_segment=each_segment) if comparison is not None and rules else None
     summary = {
         "data": _data_section(first, source),
         "options": _options_section(request.policy, is_weighted=first.weight is not None),
         "origins": dict(origins or {}),
-        "models": _models_section(evaluations),
+        "models": _models_section(evaluations, estimates),
         "lower_is_better": sorted(request.lower_is_better),
+        "intervals": None if intervals_of_means is None else next(iter(estimates.values())).settings_to_dict(),
         "segments": [
             {"model": name} | part for name, result in evaluations.items() for part in result.segments_to_dicts()
         ],
@@ -199,6 +207,14 @@ def _compare(
     if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
         settings["cluster"] = labels_of(queries, "cluster", settings["cluster"])[1]
     return compare(evaluations, baseline=baseline, **settings)
+
+
+def _estimates(evaluations: dict[str, Evaluation], options: Mapping[str, Any]) -> dict[str, Intervals]:
+    estimates = {}
+    for name, result in evaluations.items():
+        with naming(name):
+            estimates[name] = intervals(result, **options)
+    return estimates
 
 
 # -- sections of the summary ------------------------------------------------------------------------------------------
@@ -234,11 +250,19 @@ def _options_section(policy: Policy, *, is_weighted: bool) -> dict[str, Any]:
     }
 
 
-def _models_section(evaluations: dict[str, Evaluation]) -> dict[str, Any]:
+def _models_section(evaluations: dict[str, Evaluation], estimates: dict[str, Intervals]) -> dict[str, Any]:
     return {
-        name: {metric: _distribution(values, result.mean[metric]) for metric, values in result.per_query.items()}
+        name: {
+            metric: _distribution(values, result.mean[metric])
+            | ({} if name not in estimates else _interval_fields(estimates[name][metric]))
+            for metric, values in result.per_query.items()
+        }
         for name, result in evaluations.items()
     }
+
+
+def _interval_fields(interval: Interval) -> dict[str, Any]:
+    return {name: none_if_nan(getattr(interval, name)) for name in ("standard_error", "ci_low", "ci_high")}
 
 
 def _distribution(values: AnyArray, mean: float) -> dict[str, Any]:

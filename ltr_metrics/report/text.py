@@ -9,6 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.plain import segment_title
 from ltr_metrics.analysis.comparison.table import shown, signed
+from ltr_metrics.analysis.intervals import describe_intervals
 from ltr_metrics.errors import import_extra, one_line
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.online import online_tables
@@ -257,20 +258,23 @@ def _tables(report: Report) -> list[Table]:
 
 
 def _means_table(summary: dict[str, Any]) -> Table:
-    models, is_weighted = summary["models"], summary["options"]["weighted"]
+    models, is_weighted, settings = summary["models"], summary["options"]["weighted"], summary["intervals"]
     rows = []
     for metric in next(iter(models.values())):
         for i, (model, metrics) in enumerate(models.items()):
             line = metrics[metric]
-            values = [shown(value) for value in (line["mean"], *line["quantiles"].values())]
+            interval = [] if settings is None else [f"[{shown(line['ci_low'])}, {shown(line['ci_high'])}]"]
+            quantiles = [shown(value) for value in line["quantiles"].values()]
             counts = [f"{line['n_queries']:,}", f"{line['n_undefined']:,}"]
-            rows.append(["" if i else metric, model, *values, *counts])
-    quantiles = [f"q{level:.0%}"[:-1] for level in QUANTILES]
-    header = ["metric", "model", "weighted mean" if is_weighted else "mean", *quantiles, "queries", "left out"]
+            rows.append(["" if i else metric, model, shown(line["mean"]), *interval, *quantiles, *counts])
+    columns = ["interval"] * (settings is not None) + [f"q{level:.0%}"[:-1] for level in QUANTILES]
+    header = ["metric", "model", "weighted mean" if is_weighted else "mean", *columns, "queries", "left out"]
     unweighted = ", without weights" if is_weighted else ""
     note = f"q5 ... q95: quantiles over queries{unweighted}. left out: queries for which the metric is undefined."
     if summary["lower_is_better"]:
         note += f" Lower is better for {', '.join(summary['lower_is_better'])}."
+    if settings is not None:
+        note = f"{describe_intervals(settings)}\n{note}"
     return Table("", header, rows, note)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -91,34 +92,63 @@ def names_of_columns(X: Any) -> list[str]:
     return list(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else [f"x{i}" for i in range(X.shape[1])]
 
 
-def without_column(X: Any, column: str | int) -> Any:
-    """Return X without the column of queries, if it has one."""
+def columns_by_name(columns: Any) -> dict[str, str | int]:
+    """Return the column of X for each name that metrics use, given names or a mapping."""
+    if columns is None:
+        return {}
+    if isinstance(columns, Mapping):
+        return dict(columns)
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise LtrTypeError(
+            "columns must be names of columns of X, such as ['revenue'], or a mapping of names to columns, such as "
+            f"{{'revenue': 5}} for an array. Got {columns!r}."
+        )
+    return {name: name for name in columns}
+
+
+def read_columns(X: Any, columns: Mapping[str, str | int], caller: str) -> dict[str, Any]:
+    """Return columns of X by the names that metrics use."""
+    read = {}
+    for name, column in columns.items():
+        values = _column(X, column, "A column in columns=")
+        if values is None:
+            raise LtrValueError(
+                f"{caller} reads the column {column!r} of X, which X does not have"
+                f"{_describe_columns(X, column)} Keep it in X, and hide it from the estimator with "
+                f"QueryRanker(columns=[{column!r}])."
+            )
+        read[name] = values
+    return read
+
+
+def without_columns(X: Any, columns: Iterable[str | int]) -> Any:
+    """Return X without some columns, if it has them."""
     frame = _as_frame(X)
-    position = _position(frame, column)
-    if position is None:
+    positions = [position for column in columns if (position := _position(frame, column)) is not None]
+    if not positions:
         return X
-    kept = np.delete(np.arange(frame.shape[1]), position)
+    kept = np.delete(np.arange(frame.shape[1]), positions)
     return frame[:, kept.tolist()].to_native() if isinstance(frame, nw.DataFrame) else X[:, kept]
 
 
-def _column(X: Any, column: str | int) -> Any:
+def _column(X: Any, column: str | int, what: str = "qid") -> Any:
     frame = _as_frame(X)
-    position = _position(frame, column)
+    position = _position(frame, column, what)
     if position is None:
         return None
     values = frame[:, position].to_numpy() if isinstance(frame, nw.DataFrame) else X[:, [position]]
     return as_array(values.toarray() if hasattr(values, "toarray") else values, f"Column {column!r} of X").ravel()
 
 
-def _position(frame: Any, column: str | int) -> int | None:
-    """Return the position of the column of queries, or None if no column has its name."""
+def _position(frame: Any, column: str | int, what: str = "qid") -> int | None:
+    """Return the position of a column, or None if no column has its name."""
     if isinstance(column, str):
         names = frame.columns if isinstance(frame, nw.DataFrame) else []
         return names.index(column) if column in names else None
     n_columns = frame.shape[1]
     if not isinstance(column, (int, np.integer)) or isinstance(column, bool) or not 0 <= column < n_columns:
         raise LtrValueError(
-            f"qid must be the name of a column of X, or its position, 0 to {n_columns - 1}. Got {column!r}."
+            f"{what} must be the name of a column of X, or its position, 0 to {n_columns - 1}. Got {column!r}."
         )
     return int(column)
 

@@ -10,7 +10,7 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, IntArray, refuse_different_indexes, take_rows
 from ltr_metrics._engine.grouping import Grouping, group_by_ids, group_by_sizes
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
-from ltr_metrics.sklearn.columns import as_labels, as_table, has_column, n_entries, queries_of, without_column
+from ltr_metrics.sklearn.columns import as_labels, as_table, has_column, n_entries, queries_of, without_columns
 from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import QUERY_PARAMETERS, Training, mean_by_query, query_numbers
 
@@ -28,6 +28,7 @@ class FitInput(NamedTuple):
     y: Any
     column: str | int  # of X that holds the queries
     grouping: Grouping  # of the rows of X
+    hidden: tuple[str | int, ...]  # columns of X that the estimator does not see
 
 
 class EvaluationSet(NamedTuple):
@@ -131,7 +132,7 @@ def _read(name: str, pair: Any, index: int, fit_params: dict[str, Any], fit_inpu
         if is_training and grouping is not None and not np.array_equal(grouping.sizes, fit_input.grouping.sizes):
             raise LtrValueError("This is the training set, but its queries differ from those of X.")
     grouping = fit_input.grouping if is_training else grouping
-    rows = {"X": without_column(X, fit_input.column), "y": y} | per_row
+    rows = {"X": without_columns(X, fit_input.hidden), "y": y} | per_row
     if grouping is not None:
         rows = _ordered(rows, grouping)
     sizes = None if grouping is None else grouping.sizes

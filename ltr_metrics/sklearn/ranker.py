@@ -13,7 +13,15 @@ from ltr_metrics._engine.checks import AnyArray, as_numbers, refuse_different_in
 from ltr_metrics._engine.grouping import group_by_ids
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.sklearn.columns import as_labels, as_table, as_weights, queries_of, without_column
+from ltr_metrics.sklearn.columns import (
+    as_labels,
+    as_table,
+    as_weights,
+    columns_by_name,
+    queries_of,
+    read_columns,
+    without_columns,
+)
 from ltr_metrics.sklearn.early_stopping import StopEarly
 from ltr_metrics.sklearn.evaluation_sets import FitInput, evaluation_sets, host_parameters
 from ltr_metrics.sklearn.fitted import fitted_attribute
@@ -63,6 +71,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     random_state : int, numpy.random.RandomState or None
         Random seed. It selects the queries to hold out. Pass a number in a search, so that all
         candidates get the same ones.
+    columns : sequence of str, or mapping of str to str or int, optional
+        Other required columns, which metrics read from X, and which the estimator does not see,
+        such as ``["revenue"]``. A mapping gives their names in metrics, such as ``{"revenue": 5}``
+        for an array.
 
     Attributes
     ----------
@@ -148,6 +160,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.2,
         metric: Metrics = "ndcg@10",
         random_state: Any = None,
+        columns: Any = None,
     ) -> None:
         self.estimator = estimator
         self.qid = qid
@@ -155,6 +168,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.validation_fraction = validation_fraction
         self.metric = metric
         self.random_state = random_state
+        self.columns = columns
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, **fit_params: Any) -> QueryRanker:
         """Fit a clone of the estimator.
@@ -198,12 +212,16 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight = fit_params.pop("sample_weight", None)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         fit_input, X, y = (X, y), as_table(X), as_labels(y)
-        ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_column(X, self.qid)
+        ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_columns(X, self._hidden_columns())
         self._check_features(features, reset=True)
         weights = None if sample_weight is None else as_weights(sample_weight)
         rows = {"X": features, "y": y} | _without_none(sample_weight=weights)
         grouping, labels = group_by_ids(ids), _finite_labels(y)
-        self._fit_clone(Training.of(rows, fit_params, grouping), FitInput(*fit_input, self.qid, grouping))
+        columns = {}
+        if self.early_stopping_rounds is not None:  # otherwise no metric is evaluated
+            columns = read_columns(X, self._scorer().columns, "The metric of QueryRanker")
+        training = Training.of(rows, fit_params, grouping, columns)
+        self._fit_clone(training, FitInput(*fit_input, self.qid, grouping, self._hidden_columns()))
         self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
         return self
 
@@ -257,7 +275,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def features_of(self, X: Any) -> Any:
         """Return X as ``estimator_`` takes it: without the column of queries, and checked."""
         check_is_fitted(self, "estimator_")
-        features = without_column(as_table(X), self.qid)
+        features = without_columns(as_table(X), self._hidden_columns())
         self._check_features(features, reset=False)
         return features
 
@@ -309,8 +327,12 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise LtrValueError(f"{error} (The column {self.qid!r} of queries is not counted.)") from None
 
+    def _hidden_columns(self) -> tuple[str | int, ...]:
+        """Return the columns of X that the estimator does not see."""
+        return self.qid, *columns_by_name(self.columns).values()
+
     def _scorer(self) -> QueryScorer:
-        scorer = QueryScorer(self.metric, self.qid)
+        scorer = QueryScorer(self.metric, self.qid, columns=self.columns)
         if not scorer.is_single:
             raise LtrTypeError(
                 f"metric must be one metric, to stop and to score by. Got {self.metric!r}. For several pass "

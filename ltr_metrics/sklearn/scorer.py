@@ -20,7 +20,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.sklearn.columns import as_labels, as_table, queries_of
+from ltr_metrics.sklearn.columns import as_labels, as_table, columns_by_name, queries_of, read_columns
 from ltr_metrics.sklearn.guard import Side, side_of, warn_of_ids_as_a_feature
 
 
@@ -33,6 +33,7 @@ def make_scorer(
     convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
     names: Names = "canonical",
+    columns: Any = None,
 ) -> QueryScorer:
     """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``.
 
@@ -71,6 +72,11 @@ def make_scorer(
         ``"asked"`` is the name as you typed it, and ``"slug"`` is ``metric.slug``, which experiment
         trackers accept. A mapping gives names of your own. Its keys are metrics as you asked for
         them, or canonical names. You can look up values in the log by these names too.
+    columns : sequence of str, or mapping of str to str or int, optional
+        Other required columns, which metrics such as ``sum_of(revenue)@10`` read from X. A mapping
+        gives their names in metrics, such as ``{"revenue": 5}`` for an array. The default is the
+        columns that the metrics name. Hide a column from the estimator with ``columns`` of
+        `QueryRanker`, unless it is known before the ranking.
 
     Returns
     -------
@@ -81,9 +87,9 @@ def make_scorer(
     Raises
     ------
     LtrValueError, LtrTypeError
-        On scoring: if there are no queries, or a column and a routed ``qid`` that differ. Also for
-        a classifier, whose classes are not scores, for several predictions a row, and for a metric
-        that is undefined for all queries.
+        On scoring: if there are no queries, or a column and a routed ``qid`` that differ. Also if X
+        lacks a column that a metric reads, for a classifier, whose classes are not scores, for
+        several predictions a row, and for a metric that is undefined for all queries.
 
     Warns
     -----
@@ -111,7 +117,16 @@ def make_scorer(
     >>> bool(0.5 < search.best_score_ < 1)
     True
     """
-    return QueryScorer(metrics, qid, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
+    return QueryScorer(
+        metrics,
+        qid,
+        columns=columns,
+        ties=ties,
+        no_relevant=no_relevant,
+        convention=convention,
+        log=log,
+        names=names,
+    )
 
 
 class QueryScorer(MetricFunction):
@@ -126,6 +141,8 @@ class QueryScorer(MetricFunction):
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
     qid : str or int, default "qid"
         Column of X that holds the queries, if it is not routed.
+    columns : sequence of str, or mapping of str to str or int, optional
+        Other required columns, which metrics read from X.
     **options
         The options of `make_scorer`.
 
@@ -146,12 +163,15 @@ class QueryScorer(MetricFunction):
     {'qid': True, 'sample_weight': True}
     """
 
-    def __init__(self, metrics: Metrics, qid: str | int = "qid", **options: Any) -> None:
+    def __init__(self, metrics: Metrics, qid: str | int = "qid", *, columns: Any = None, **options: Any) -> None:
         super().__init__(HostMetrics(metrics, **options))
+        self.columns: dict[str, str | int] = {name: name for name in self.metrics.request.needed_columns}
+        self.columns |= columns_by_name(columns)
         if self.metrics.log is not None:
             self.metrics.log.require_folder()
         self.qid = qid
         self.is_single = isinstance(metrics, (str, Metric)) or callable(metrics)
+        options |= {"columns": columns}
         without_defaults = {key: value for key, value in options.items() if value not in (None, "canonical")}
         self._options = {"qid": qid} | without_defaults
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
@@ -187,7 +207,8 @@ class QueryScorer(MetricFunction):
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         table = as_table(X)
         ids, labels = queries_of(table, qid, self.qid, "the scorer"), as_labels(y)
-        queries = Queries(labels, qid=ids, sample_weight=sample_weight)
+        columns = read_columns(table, self.columns, "The scorer")
+        queries = Queries(labels, qid=ids, sample_weight=sample_weight, columns=columns)
         side = side_of(estimator, X, queries, as_numbers(labels, "y"))
         warn_of_ids_as_a_feature(estimator, table, self.qid)
         return self.metrics.plan().evaluate(queries, estimator.predict(X)), side

@@ -51,7 +51,8 @@ class HeldOutMetric(EvalMetric):
 
     def __init__(self, metric: Any, held_out: Training) -> None:
         y, weight = held_out.rows["y"], held_out.rows.get("sample_weight", held_out.rows.get("group_weight"))
-        super().__init__(metric, ValidationSet((y, held_out.qid), weight))  # weights in full precision
+        # The weights are passed here in full precision.
+        super().__init__(metric, ValidationSet((y, held_out.qid), weight, held_out.columns))
         self.error: Exception | None = None
         self._is_released = False
 

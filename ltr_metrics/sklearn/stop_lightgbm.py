@@ -15,7 +15,8 @@ from ltr_metrics.sklearn.training import Training
 
 def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:
     """Train on the rest, stop by the held-out queries, and return the best number of rounds."""
-    queries = Queries(held_out.rows["y"], qid=held_out.qid, sample_weight=held_out.rows.get("sample_weight"))
+    weights = held_out.rows.get("sample_weight")
+    queries = Queries(held_out.rows["y"], qid=held_out.qid, sample_weight=weights, columns=held_out.columns)
 
     # It uses the queries above, because LightGBM passes no queries for a regressor. It is a
     # function, because LightGBM copies other callables.

@@ -64,6 +64,7 @@ def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetri
         sample_weight=held_out.rows.get("sample_weight"),
         base_margin=held_out.rows.get("base_margin"),
         missing=estimator.missing,
+        columns=held_out.columns,
     )
     # save_best removes later rounds: Booster.predict, unlike XGBRanker.predict, would use them.
     stopping = early_stopping(metric, rounds, data_name=DATA_NAME, save_best=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,9 +42,12 @@ class Training:
     others: dict[str, Any]
     ids: AnyArray  # of the queries
     sizes: IntArray
+    columns: dict[str, Any] = field(default_factory=dict)  # that metrics read, and the estimator does not see
 
     @classmethod
-    def of(cls, rows: dict[str, Any], fit_params: dict[str, Any], grouping: Grouping) -> Training:
+    def of(
+        cls, rows: dict[str, Any], fit_params: dict[str, Any], grouping: Grouping, columns: dict[str, Any]
+    ) -> Training:
         """Bring the rows of each query together, in the fit parameters with one entry a row too."""
         n_rows = int(grouping.sizes.sum())
         for name, column in rows.items():
@@ -61,8 +64,8 @@ class Training:
                 rows = rows | {name: value}
         others = {name: value for name, value in fit_params.items() if name not in rows}
         if grouping.order is not None:
-            rows = _take(rows, grouping.order)
-        return cls(rows, others, grouping.ids, grouping.sizes)
+            rows, columns = _take(rows, grouping.order), _take(columns, grouping.order)
+        return cls(rows, others, grouping.ids, grouping.sizes, columns)
 
     @property
     def qid(self) -> AnyArray:
@@ -71,8 +74,9 @@ class Training:
 
     def of_queries(self, mask: BoolArray) -> Training:
         """Return the rows of some of the queries."""
-        rows = _take(self.rows, np.flatnonzero(np.repeat(mask, self.sizes)))
-        return Training(rows, self.others, self.ids[mask], self.sizes[mask])
+        positions = np.flatnonzero(np.repeat(mask, self.sizes))
+        rows, columns = _take(self.rows, positions), _take(self.columns, positions)
+        return Training(rows, self.others, self.ids[mask], self.sizes[mask], columns)
 
     def fit(self, estimator: Any, **further: Any) -> None:
         """Fit an estimator, and pass the queries in the form that it takes, if any."""

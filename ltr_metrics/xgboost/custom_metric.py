@@ -11,6 +11,7 @@ import xgboost
 
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._hosts.columns import ColumnsByData
 from ltr_metrics._hosts.facts import wrong_host
 from ltr_metrics._hosts.host_call import find_host_call
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
@@ -26,6 +27,9 @@ from ltr_metrics.xgboost.training import plan_of_training
 from ltr_metrics.xgboost.workers import Part, ids_on_dask, mean_over_workers, totals_of_part
 
 Pairs = list[tuple[str, float]]
+WHERE_NOT = (
+    " In xgb.cv and on several workers XGBoost makes data sets of its own: use a Monitor, or evaluate afterwards."
+)
 
 
 def custom_metric(
@@ -36,6 +40,7 @@ def custom_metric(
     convention: ConventionName | Convention | None = None,
     log: PerQueryLog | None = None,
     names: Names = "canonical",
+    columns: Mapping[Any, Any] | None = None,
 ) -> MatrixMetrics:
     """Return a metric function for ``custom_metric=`` of ``xgb.train`` and ``xgb.cv``.
 
@@ -99,19 +104,24 @@ def custom_metric(
         them, or canonical names. Metrics that are not in it keep their canonical name. XGBoost
         passes metrics on as text, so a name must not contain white space or a colon.
         `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
+    columns : mapping of DMatrix to mapping, optional
+        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``, and for metrics
+        of your own: ``{valid: {"revenue": array}}``, one number a row. They serve neither the folds
+        of ``xgb.cv`` nor several workers, where XGBoost makes other DMatrix objects.
 
     Returns
     -------
     callable
-        A function ``(preds, DMatrix) -> [(name, value), ...]``. Higher is better.
+        A function ``(preds, DMatrix) -> [(name, value), ...]``. `early_stopping` knows the
+        direction of each metric.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         In training, in the first round: for a DMatrix without ``qid`` or ``group``, queries that
         are cut between workers, and a name that is in the log already. Also for several predictions
-        a row, another host's data, and a metric that is undefined for all queries. In any round:
-        for NaN predictions.
+        a row, another host's data, and a metric that is undefined for all queries. Also for a
+        column that is missing or no column of numbers. In any round: for NaN predictions.
 
     See Also
     --------
@@ -140,14 +150,17 @@ def custom_metric(
     >>> sorted(history["valid"])
     ['err@10', 'ndcg_exp@10']
     """
-    return MatrixMetrics(metrics, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names)
+    return MatrixMetrics(
+        metrics, columns, ties=ties, no_relevant=no_relevant, convention=convention, log=log, names=names
+    )
 
 
 class MatrixMetrics(MetricFunction):
     """A ``custom_metric``: called with predictions and the DMatrix that they are for."""
 
-    def __init__(self, metrics: Metrics, **options: Any) -> None:
+    def __init__(self, metrics: Metrics, columns: Any = None, **options: Any) -> None:
         super().__init__(HostMetrics(metrics, host="xgboost", check_names=_refuse_names_that_break_text, **options))
+        self._columns = ColumnsByData(self.metrics, columns, "valid")
         self._queries_cache = QueriesCache()
 
     def __call__(self, preds: Any, dmatrix: Any = None, *others: Any) -> Pairs:
@@ -190,7 +203,12 @@ class MatrixMetrics(MetricFunction):
             dmatrix,
             (label, weight, boundaries),
             lambda: queries_of_boundaries(
-                "DMatrix", remedy, label, boundaries, query_weight=weight if len(weight) else None
+                "DMatrix",
+                remedy,
+                label,
+                boundaries,
+                query_weight=weight if len(weight) else None,
+                columns=self._columns.require(self._columns.of(dmatrix), "A DMatrix of this training", WHERE_NOT),
             ),
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 import xgboost
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._hosts.columns import require_columns
 from ltr_metrics._hosts.facts import not_for_catboost, wrong_host
 from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
@@ -88,6 +89,9 @@ class Monitor(xgboost.callback.TrainingCallback):
         Its keys are metrics as you asked for them, or canonical names. Metrics that are
         not in it keep their canonical name. You can look up values in a
         `ltr_metrics.PerQueryLog` by these names too.
+    columns : mapping of str to array-like of shape (n_rows,), optional
+        Other numbers of the documents, for ``mean_of(name)`` and
+        ``sum_of(name)``. A DataFrame is accepted.
 
     Raises
     ------
@@ -134,6 +138,7 @@ class Monitor(xgboost.callback.TrainingCallback):
         convention: ConventionName | Convention | None = None,
         log: PerQueryLog | None = None,
         names: Names = "canonical",
+        columns: Any = None,
     ) -> None:
         super().__init__()
         self.metrics = HostMetrics(
@@ -148,9 +153,10 @@ class Monitor(xgboost.callback.TrainingCallback):
         if not isinstance(name, str) or not name:
             raise LtrTypeError(f"name must be text, the name of the data set in the log. Got {name!r}.")
         self.name = name
-        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
-        self._data = MonitoredData(X, y, qid=qid, group=group, base_margin=base_margin, missing=missing, **weights)
+        options = {"query_weight": query_weight, "sample_weight": sample_weight, "columns": columns}
+        self._data = MonitoredData(X, y, qid=qid, group=group, base_margin=base_margin, missing=missing, **options)
         self.queries = self._data.queries
+        require_columns(self.metrics, self.queries)
         self.plan: Plan | None = None  # of the current training
         self._rounds = 0
 

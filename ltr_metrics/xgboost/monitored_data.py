@@ -18,13 +18,13 @@ class MonitoredData:
     """
 
     def __init__(
-        self, X: Any, y: Any, *, qid: Any = None, group: Any = None, base_margin: Any, missing: float, **weights: Any
+        self, X: Any, y: Any, *, qid: Any = None, group: Any = None, base_margin: Any, missing: float, **options: Any
     ) -> None:
         if isinstance(X, xgboost.DMatrix):
             raise LtrTypeError("Monitor takes X, y and qid. To evaluate a DMatrix, use xgb.train(custom_metric=...).")
         if qid is None and group is None and hasattr(X, "iloc") and "qid" in X.columns:
             X, qid = X.drop(columns="qid"), X["qid"]
-        self.queries = Queries(y, qid=qid, group=group, **weights)
+        self.queries = Queries(y, qid=qid, group=group, **options)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if n_rows != self.queries.n_rows:
             raise LtrValueError(f"X and y must have the same number of rows: got {n_rows} and {self.queries.n_rows}.")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ltr_metrics._engine.checks import IntArray
 from ltr_metrics._engine.per_query import labels_of
 from ltr_metrics._engine.words import (
@@ -19,6 +17,7 @@ from ltr_metrics._engine.words import (
     Test,
     TiePolicy,
 )
+from ltr_metrics.analysis.clusters import common_clusters, require_clusters
 from ltr_metrics.analysis.comparison.models import Models, models_from
 from ltr_metrics.analysis.comparison.result import Comparison, Difference
 from ltr_metrics.analysis.comparison.settings import Settings, seed_from
@@ -69,8 +68,9 @@ def compare(
           may differ: 7 and ``"7"`` are the same query.
         - a list of these, one for each random seed, or an array of shape (n_seeds, n_rows). The
           values of the seeds are averaged query by query.
-    y_true : array-like of shape (n_rows,)
-        Grades. Leave them out if all models are results.
+    y_true : array-like of shape (n_rows,), or Queries
+        Grades. Leave them out if all models are results. Or `Queries`, which have all options for
+        the data.
     metrics : str, Metric, or several of them, optional
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is the metrics of the
         results if there are any, else the default of `evaluate`.
@@ -97,7 +97,8 @@ def compare(
         Number of randomizations, and of bootstrap samples.
     cluster : array-like, optional
         A label a query or a row, such as a user or a query text. Clusters are resampled and swapped
-        as a whole, because the impressions of one user or text are not independent.
+        as a whole, because the impressions of one user or text are not independent. Default: the
+        clusters of the results or `Queries`, if they have any.
     queries : {"same", "common"}, default "same"
         ``"same"`` raises an error if results have different queries. ``"common"`` compares the
         queries that all models have. The result says how many of each model were left out. Be sure
@@ -182,7 +183,7 @@ def compare(
         evaluations={name: evaluated[name].evaluation for name in sorted(names, key=lambda name: name != baseline)},
         baseline=baseline,
         settings=settings,
-        cluster=None if cluster is None else _clusters(compared, cluster),
+        cluster=_clusters(compared, cluster),
         n_left_out=compared.n_left_out,
         seeds={name: model.seeds for name, model in evaluated.items() if model.seeds},
     )
@@ -201,13 +202,12 @@ def _require_a_sample(result: Evaluation) -> None:
         )
 
 
-def _clusters(compared: Models, cluster: Any) -> IntArray:
-    """Return the number of each query's cluster."""
-    labels, codes = labels_of(compared.rows, "cluster", cluster)
-    codes = codes[compared.kept]
-    if len(np.unique(codes)) < 2:
-        raise LtrValueError(
-            f"All queries are of one cluster, {labels[codes[0]]!r}, and a comparison needs two or more to estimate "
-            "how they vary."
-        )
+def _clusters(compared: Models, cluster: Any) -> IntArray | None:
+    """Return the number of each query's cluster: of new labels, or of the clusters that results have."""
+    if cluster is None:
+        codes = common_clusters([model.evaluation for model in compared.by_name.values()])
+    else:
+        codes = labels_of(compared.rows, "cluster", cluster)[1][compared.kept]
+    if codes is not None:
+        require_clusters(codes, "a comparison")
     return codes

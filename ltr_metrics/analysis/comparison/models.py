@@ -90,7 +90,7 @@ def models_from(
         if y_true is None:
             raise LtrTypeError("y_true is needed with scores. Leave it out only if all models are results of evaluate.")
         request = resolve(metrics_of(results) if metrics is None else metrics, **options)
-        rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
+        rows = queries = _queries(y_true, data)
         runs = {
             name: [_evaluated(name, run, queries, request, n_threads) for run in model_runs]
             for name, model_runs in runs.items()
@@ -98,6 +98,7 @@ def models_from(
         reference = next(run for model_runs in runs.values() for run in model_runs if run.qid is queries.qid)
         names = list(map(str, request.metrics))
     has_new_weights = data.get("query_weight") is not None or data.get("sample_weight") is not None
+    has_new_weights |= isinstance(y_true, Queries) and y_true.weight is not None
     kept, n_left_out = np.arange(reference.n_queries), {}
     if which == "common":
         kept = _common_queries(runs, reference)
@@ -106,6 +107,19 @@ def models_from(
         reference = reference.subset(qids)
         runs = {name: [run.subset(qids) for run in of_model] for name, of_model in runs.items()}
     return Models(_aligned(runs, reference, names, has_new_weights), rows, kept, n_left_out)
+
+
+def _queries(y_true: Any, data: dict[str, Any]) -> Queries:
+    """Return the queries of the scores, as they are passed or made of labels and options."""
+    if not isinstance(y_true, Queries):
+        return queries_from(y_true, data, "compare", own=OWN_OPTIONS)
+    unused = next((name for name, value in data.items() if value is not None), None)
+    if unused is not None:
+        raise LtrTypeError(
+            f"{unused} is not used, because y_true is a Queries, which has all options for the data. Pass {unused} to "
+            "Queries instead."
+        )
+    return y_true
 
 
 def _common_queries(runs: Mapping[str, list[Evaluation]], reference: Evaluation) -> IntArray:
@@ -150,7 +164,8 @@ def _aligned(
             ordered = _in_order(f"The result of {name!r}", run, reference, names, has_new_weights)
             if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
                 reference = replace(reference, fingerprint=ordered.fingerprint)
-            aligned.append(reference.with_values({metric: ordered.per_query[metric] for metric in names}))
+            same_queries = replace(reference, cluster=ordered.cluster)
+            aligned.append(same_queries.with_values({metric: ordered.per_query[metric] for metric in names}))
         models[name] = _averaged(aligned, names)
     return models
 
@@ -205,6 +220,11 @@ def _reference_of_results(
     names = list(dict.fromkeys(name_in(first, key) for key in keys))
     rows = GroupedRows.of_queries(first.qid)
     if data.get("query_weight") is not None:
+        if first.policy.mean_over != "queries":
+            raise LtrValueError(
+                f"query_weight cannot be used with results whose means are over {first.policy.mean_over}: it would "
+                "replace their weights. Leave it out, or pass scores."
+            )
         first = replace(first, weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
         first = replace(first, segments=segmentations(rows, data["by"]))

@@ -375,12 +375,7 @@ class Comparison(Printed):
 
     def sample(self, columns: FloatArray, weight: FloatArray | None) -> Sample:
         """Return columns of differences as a sample; its order does not depend on the data's."""
-        order = self._order
-        if self.cluster is None:
-            return Sample.of(columns[order], None if weight is None else weight[order])
-        first, code = np.unique(self.cluster[order], return_index=True, return_inverse=True)[1:]
-        by_appearance = np.argsort(np.argsort(first))[code]
-        return Sample.of(columns[order], None if weight is None else weight[order], by_appearance)
+        return Sample.in_order(self._order, columns, weight, self.cluster)
 
     @cached_property
     def _order(self) -> IntArray:

@@ -85,12 +85,17 @@ def resampled_means(values: FloatArray, weights: FloatArray, n_resamples: int, s
         drawn = np.random.Generator(bits).integers(n_units, size=(n, n_units))
         drawn += n_units * np.arange(n)[:, np.newaxis]  # so that one call counts for all replicates
         times = np.bincount(drawn.ravel(), minlength=n * n_units).reshape(n, n_units).astype(np.float64)
-        drawn_weight = {key: sum_units(times, weight) for key, weight in distinct_weights.items()}
+        drawn_weight = {key: _sum_weights(times, weight) for key, weight in distinct_weights.items()}
         for j, key in enumerate(keys):
             means[j, chunk] = sum_units(times, contributions[j]) / drawn_weight[key]
 
     resample_in_chunks(resample, n_resamples, n_units, seed, PURPOSE)
     return means
+
+
+def _sum_weights(times: FloatArray, weight: FloatArray) -> FloatArray | float:
+    """Return the drawn weight of each replicate; units of weight 1 need no sum, because n are drawn."""
+    return float(len(weight)) if (weight == 1).all() else sum_units(times, weight)
 
 
 def bca_levels(means: FloatArray, value: FloatArray, weight: FloatArray, tail: float) -> tuple[float, float]:

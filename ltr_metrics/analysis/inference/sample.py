@@ -81,6 +81,20 @@ class Sample:
             value = np.divide(totals, scaled, out=np.zeros_like(totals), where=weights > 0)
         return cls(value.T, weights.T, cluster is not None)
 
+    @classmethod
+    def in_order(
+        cls, order: IntArray, values: FloatArray, weight: FloatArray | None, cluster: IntArray | None
+    ) -> Sample:
+        """Return the sample of queries in an order, such as that of their ids, and of clusters by first query.
+
+        So no digit depends on the order of the data's rows, or on the numbers of the clusters.
+        """
+        weight = None if weight is None else weight[order]
+        if cluster is None:
+            return cls.of(values[order], weight)
+        first, code = np.unique(cluster[order], return_index=True, return_inverse=True)[1:]
+        return cls.of(values[order], weight, np.argsort(np.argsort(first))[code])
+
     def concat(self, other: Sample) -> Sample:
         """Return the columns of both samples, to resample them together."""
         value = np.concatenate([self.value.T, other.value.T]).T

@@ -400,7 +400,8 @@ class TrainingLog:
             if not same_arrays(before, now):
                 raise LtrValueError(
                     f"The queries of the data set {self._name_of(curves)!r} have other {name} than in the round "
-                    "before. Do not change the data during a training, and give each training a new PerQueryLog."
+                    "before. Do not change the data during a training, and give each training a new PerQueryLog. "
+                    "A metric with average=micro also needs one of its own."
                 )
 
     def _name_of(self, curves: Curves) -> str:

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 
@@ -111,16 +112,7 @@ def _groups(
     while least < places.max():
         is_member = (places > least) & (places <= deepest)
         usual = max(deepest, USUAL_DEPTH)  # the function must not depend on the number of ties
-        # The number of ways to fill the places, at most size^places / places!, must be a float64.
-        log_ways = usual * np.log(size) - math.lgamma(usual + 1)
-        fits = (size <= LARGEST_BINOMIAL_ROW) | (log_ways < LARGEST_LOG)
-        large = DOCUMENTS_OF_A_GRADE * n_grades * usual < n_nonzero
-        ways: tuple[tuple[Callable[..., FloatArray], BoolArray], ...] = (
-            (_grow_by_grade, large),
-            (_grow_by_polynomial, fits & ~large),
-            (_grow_by_document, ~fits & ~large),
-        )
-        for grow, is_suited in ways:
+        for grow, is_suited in _ways_to_grow(usual, size, n_nonzero, n_grades):
             chosen = np.flatnonzero(is_suited & is_member)
             chosen = chosen[np.argsort(-n_nonzero[chosen], kind="stable")]  # complete ones drop out
             n_cells = max(deepest + 1, n_columns if grow is _grow_by_grade else 0)
@@ -128,6 +120,20 @@ def _groups(
             for first in range(0, len(chosen), at_once):
                 yield deepest, grow, chosen[first : first + at_once]
         deepest, least = 2 * deepest if deepest != 4 else USUAL_DEPTH, deepest
+
+
+def _ways_to_grow(
+    places: int, size: IntArray, n_nonzero: IntArray, n_grades: IntArray
+) -> list[tuple[Callable[..., FloatArray], BoolArray]]:
+    """Return the functions that are needed for so many places, and which ties each is for."""
+    large = DOCUMENTS_OF_A_GRADE * n_grades * places < n_nonzero
+    fits = size <= LARGEST_BINOMIAL_ROW
+    if not fits.all():
+        # The number of ways to fill the places, at most size^places / places!, must be a float64.
+        fits |= places * np.log(size) - math.lgamma(places + 1) < LARGEST_LOG
+    elif not large.any():
+        return [(_grow_by_polynomial, fits)]
+    return [(_grow_by_grade, large), (_grow_by_polynomial, fits & ~large), (_grow_by_document, ~fits & ~large)]
 
 
 def _count_distinct(ties: OpenTies, counts: BoolArray) -> IntArray:
@@ -176,6 +182,17 @@ def _grow_by_polynomial(
 
 def _binomials(n: IntArray, places: int) -> FloatArray:
     """Return the number of ways to choose 0, 1, ... of n, (places x n)."""
+    if places <= USUAL_DEPTH and n.max() <= LARGEST_BINOMIAL_ROW:
+        return _pascals_triangle()[:places].take(n, axis=1)
+    return _count_ways(n, places)
+
+
+@cache
+def _pascals_triangle() -> FloatArray:
+    return _count_ways(np.arange(LARGEST_BINOMIAL_ROW + 1), USUAL_DEPTH)
+
+
+def _count_ways(n: IntArray, places: int) -> FloatArray:
     ways = np.ones((places, len(n)))
     for chosen in range(1, places):
         ways[chosen] = ways[chosen - 1] * np.maximum(n - chosen + 1, 0) / chosen

@@ -70,7 +70,8 @@ class PropensitiesDisplay(LinesDisplay):
         Raises
         ------
         LtrValueError, LtrTypeError
-            If there is no table, or if it is not an object of the class `Propensities`.
+            If there is no table, or if it is not an object of the class
+            `ltr_metrics.counterfactual.Propensities`.
         """
         if not isinstance(tables, Mapping):
             raise LtrTypeError(f'tables must map names of lines to Propensities, {{"em": table}}. Got {tables!r}.')

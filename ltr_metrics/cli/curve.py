@@ -1,0 +1,205 @@
+"""The subcommand ``curve``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ltr_metrics._engine.checks import require_confidence
+from ltr_metrics._engine.words import RuleOfBestRound
+from ltr_metrics.cli import options
+from ltr_metrics.cli.inputs import ModelSpecs, input_files, parse_models
+from ltr_metrics.cli.output import Output, require_targets, write_file
+from ltr_metrics.cli.own_metrics import requested_metrics
+from ltr_metrics.cli.progress import progress
+from ltr_metrics.cli.sources import Rows, read_rows
+from ltr_metrics.curves.fitted import read_model
+from ltr_metrics.curves.rounds import evaluate_rounds
+from ltr_metrics.errors import LtrValueError, naming
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.log.learning import LearningCurve
+from ltr_metrics.evaluation.log.rounds import BestRound
+from ltr_metrics.evaluation.saved import versions
+from ltr_metrics.io import write_whole
+from ltr_metrics.metrics.requests import Request, resolve
+from ltr_metrics.report.csv import in_csv
+from ltr_metrics.report.plots.panels import Format, panels_of_curves
+from ltr_metrics.report.tables import Table, in_markdown, in_text
+
+FIGURES: dict[str, Format] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the subcommand has computed; the curves by model, then by metric."""
+
+    rows: Rows
+    specs: ModelSpecs
+    request: Request
+    curves: dict[str, dict[str, LearningCurve]]
+    chosen: dict[str, dict[str, BestRound]]
+
+
+def log_rounds(
+    specs: ModelSpecs, features: Any, queries: Queries, request: Request, every: int, data: str | None = None
+) -> dict[str, PerQueryLog]:
+    """Return the log of each model file.
+
+    ``data`` is the name of the data set in the logs, by default that of the model.
+    """
+    logs = {}
+    for name, file in specs.models.items():
+        with naming(name):
+            fitted = read_model(file, features, None, None)
+            show = _shown_as(f"Evaluating {name}")
+            logs[name] = evaluate_rounds(fitted, queries, request, every=every, name=data or name, show=show)
+    return logs
+
+
+def _shown_as(label: str) -> Callable[[Sequence[int]], Any]:
+    return lambda stops: progress(label, stops)
+
+
+# -- formats ----------------------------------------------------------------------------------------------------------
+
+
+def _tables(result: Result) -> list[Table]:
+    """Return one table per model, with the means of each round."""
+    tables = []
+    for name, curves in result.curves.items():
+        (first, *_) = curves.values()
+        rows = [
+            [
+                f"{number + 1:,}",
+                *(f"{'*' * (curve.best == i)}{curve.mean[i]:.4f}" for curve in curves.values()),
+            ]
+            for i, number in enumerate(first.rounds.tolist())
+        ]
+        foot = "\n".join(map(str, result.chosen[name].values()))
+        tables.append(Table(f"{name}: {result.specs.models[name]}", ["rounds", *curves], rows, foot, n_words=0))
+    return tables
+
+
+def _as_text(result: Result) -> str:
+    return "\n\n".join(map(in_text, _tables(result))) + "\n"
+
+
+def _as_markdown(result: Result) -> str:
+    return "\n\n".join(map(in_markdown, _tables(result))) + "\n"
+
+
+def _as_json(result: Result) -> str:
+    policy, queries = result.request.policy, result.rows.queries
+    plain = {
+        "data": {"source": result.rows.description, "rows": queries.n_rows, "queries": queries.n_queries},
+        "options": {"ties": policy.ties, "no_relevant": policy.no_relevant, "convention": policy.convention},
+        "origins": result.specs.models,
+        "curves": [
+            {"model": name} | curve.to_dict() | {"rule": chosen.rule, "keep_n_rounds": chosen.n_rounds}
+            for name, curves in result.curves.items()
+            for curve, chosen in zip(curves.values(), result.chosen[name].values(), strict=True)
+        ],
+        "versions": versions(),
+    }
+    return json.dumps(plain, indent=2, allow_nan=False) + "\n"
+
+
+def _as_csv(result: Result) -> str:
+    import pandas as pd
+
+    rows = [
+        {
+            "model": name,
+            "metric": metric,
+            "n_rounds": number + 1,
+            "mean": curve.mean[i],
+            "low": curve.low[i],
+            "high": curve.high[i],
+            "is_best": i == curve.best,
+            "is_in_plateau": i in curve.plateau,
+        }
+        for name, curves in result.curves.items()
+        for metric, curve in curves.items()
+        for i, number in enumerate(curve.rounds.tolist())
+    ]
+    return in_csv(pd.DataFrame(rows))
+
+
+RENDERERS: dict[str, Callable[[Result], str]] = {
+    "text": _as_text,
+    "json": _as_json,
+    "csv": _as_csv,
+    "markdown": _as_markdown,
+}
+
+
+# -- the subcommand ---------------------------------------------------------------------------------------------------
+
+
+@click.command(cls=options.Command, short_help="Evaluate the rounds of model files.")
+@options.add_options(options.MODEL_FILES, options.ROWS, options.CURVE, options.output_options(*RENDERERS), options.PLOT)
+def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: float, **arguments: Any) -> None:
+    """Evaluate model files on labelled data after each of their rounds.
+
+    The result has the mean of each metric by round, and the number of rounds to keep. It names the
+    rounds whose mean does not differ significantly from the best one. All rounds of a file are
+    evaluated, while 'evaluate' uses the rounds up to the best one of an early stopping.
+
+    DATA are described in 'ltr-metrics evaluate --help'.
+
+    \b
+    Examples:
+      ltr-metrics curve valid.txt --model new=model.txt --every 10
+      ltr-metrics curve valid.parquet --model a=a.json --model b=b.json \\
+          -m ndcg@10,map --plot curves.svg
+      ltr-metrics curve valid.txt --model model.txt --rule one_se \\
+          --output curve.csv
+    """  # noqa: D301
+    output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
+    _require_inputs(arguments, specs, plot)
+    require_confidence(confidence)
+    require_targets(input_files(arguments, specs), output, *([] if plot is None else [plot]))
+    request = resolve(requested_metrics(arguments), **options.policy(arguments))
+    rows = read_rows(arguments, specs)
+    logs = log_rounds(specs, rows.features, rows.queries, request, every)
+    names = list(map(str, request.metrics))
+    result = Result(
+        rows,
+        specs,
+        request,
+        {one: {name: log.learning_curve(one, name, confidence) for name in names} for one, log in logs.items()},
+        {
+            one: {name: log.best_round(one, name, rule=rule, confidence=confidence) for name in names}
+            for one, log in logs.items()
+        },
+    )
+    text = RENDERERS[output.format](result)
+    if plot is not None:
+        drawn = _drawn(result.curves, plot)
+        write_file(plot, lambda path: write_whole(path, drawn))
+    output.write(text)
+
+
+def _require_inputs(arguments: Mapping[str, Any], specs: ModelSpecs, plot: Path | None) -> None:
+    """Refuse a command line without data or models, and a figure of an unknown format."""
+    if not arguments["data"]:
+        raise LtrValueError("Name the DATA: LETOR files or tables.")
+    if not specs.models:
+        raise LtrValueError("Name at least one model file: --model NAME=FILE.")
+    if plot is not None and plot.suffix.lower() not in FIGURES:
+        raise LtrValueError(f"--plot {plot} must end in one of {', '.join(FIGURES)}.")
+
+
+def _drawn(curves: Mapping[str, Mapping[str, LearningCurve]], path: Path) -> bytes:
+    """Return the figure of the curves, with the models of a metric in the same axes."""
+    by_metric: dict[str, dict[str, LearningCurve]] = {}
+    for name, of_model in curves.items():
+        for metric, one in of_model.items():
+            by_metric.setdefault(metric, {})[name] = one
+    return panels_of_curves(list(by_metric.values()), FIGURES[path.suffix.lower()])

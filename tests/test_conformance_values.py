@@ -1,0 +1,186 @@
+"""Values that systems gave which the tests do not install, so that their conventions cannot drift.
+
+The systems computed them from the four queries below. `make conformance` compares many more with
+the live systems.
+"""
+
+from __future__ import annotations
+
+from math import nan
+
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+
+GRADES = [2, 0, 1, 0, 1, 0, 0, 1, 0, 3, 0]
+SCORES = [0.25, 0.875, 0.5, 0.125, 0.75, 0.75, 0.25, 0.5, 0.875, 0.5, 0.25]
+GROUP = [5, 2, 1, 3]
+KNOWN = {  # system: convention, whether labels are grades, name -> a value for each query, or the mean
+    "ranx 0.3.21": ("ranx", True, {
+        "dcg": [1.992282869718, 0, 1, 1.892789260714],
+        "dcg_exp": [2.422959427792, 0, 1, 4.416508275],
+        "ndcg": [0.6363230818084, 0, 1, 0.6309297535715],
+        "ndcg_exp": [0.5865409417085, 0, 1, 0.6309297535715],
+        "map": [0.6388888888889, 0, 1, 0.5],
+        "mrr": [0.5, 0, 1, 0.5],
+        "precision": [0.6, 0, 1, 0.3333333333333],
+        "recall": [1, 0, 1, 1],
+        "f1": [0.75, 0, 1, 0.5],
+        "hit": [1, 0, 1, 1],
+        "dcg@2": [0.6309297535715, 0, 1, 1.892789260714],
+        "dcg_exp@2": [0.6309297535715, 0, 1, 4.416508275],
+        "ndcg@2": [0.2398124665681, 0, 1, 0.6309297535715],
+        "ndcg_exp@2": [0.1737653428714, 0, 1, 0.6309297535715],
+        "map@2": [0.1666666666667, 0, 1, 0.5],
+        "mrr@2": [0.5, 0, 1, 0.5],
+        "precision@2": [0.5, 0, 0.5, 0.5],
+        "recall@2": [0.3333333333333, 0, 1, 1],
+        "f1@2": [0.4, 0, 0.6666666666667, 0.6666666666667],
+        "hit@2": [1, 0, 1, 1],
+        "rprec": [0.6666666666667, 0, 1, 0],
+        "rbp(p=0.5)": [0.5, 0, 0.5, 0.75],
+    }),
+    "ml_metrics 0.1.4": ("kaggle", False, {
+        "map": [0.6388888888889, 0, 1, 0.5],
+        "map@2": [0.25, 0, 1, 0.5],
+    }),
+    "pyvespa 1.2.9": ("vespa", False, {
+        "hit@2": [1, nan, 1, 1],
+        "precision@2": [0.5, nan, 0.5, 0.5],
+        "recall@2": [0.3333333333333, nan, 1, 1],
+        "mrr@2": [0.5, nan, 1, 0.5],
+        "ndcg@2": [0.3868528072345, nan, 1, 0.6309297535715],
+        "map@2": [0.25, nan, 1, 0.5],
+    }),
+    "RecTools 0.19.0": ("rectools", False, {
+        "ndcg@2": [0.3868528072345, nan, 0.6131471927655, 0.3868528072345],
+        "ndcg(ideal=cutoff)@2": [0.3868528072345, nan, 1, 0.6309297535715],
+        "map@2": [0.1666666666667, nan, 1, 0.5],
+        "map(denominator=cutoff)@2": [0.25, nan, 0.5, 0.25],
+        "mrr@2": [0.5, nan, 1, 0.5],
+        "precision@2": [0.5, nan, 0.5, 0.5],
+        "recall@2": [0.3333333333333, nan, 1, 1],
+        "f1@2": [0.4, nan, 0.6666666666667, 0.6666666666667],
+        "hit@2": [1, nan, 1, 1],
+    }),
+    "Quepid f80322f3": ("quepid", True, {
+        "ndcg@2": [0.1527331112387, 0, 1, 0.6309297535715],
+        "ndcg(ideal=cutoff)@2": [0.1737653428714, 0, 1, 0.6309297535715],
+        "dcg@2": [0.6309297535715, 0, 1, 4.416508275],
+        "cg@2": [1, 0, 1, 3],
+        "map@2": [0.1666666666667, 0, 1, 0.5],
+        "precision@2": [0.5, 0, 1, 0.5],
+        "mrr@2": [0.5, 0, 1, 0.5],
+        "err@2": [0.0625, 0, 0.125, 0.4375],
+    }),
+    "RankLib e43f605f": ("ranklib", True, {
+        "map": [0.6388888888889, 0, 1, 0.5],
+        "ndcg@2": [0.1737653428714, 0, 1, 0.6309297535715],
+        "dcg@2": [0.6309297535715, 0, 1, 4.416508275],
+        "precision@2": [0.5, 0, 1, 0.5],
+        "mrr@2": [0.5, 0, 1, 0.5],
+        "err@2": [0.03125, 0, 0.0625, 0.21875],
+    }),
+    "torchmetrics 1.9.0": ("torchmetrics", False, {
+        "map": [0.6388888955116, 0, 1, 0.5],
+        "mrr": [0.5, 0, 1, 0.5],
+        "precision": [0.6000000238419, 0, 1, 0.3333333432674],
+        "recall": [1, 0, 1, 1],
+        "hit": [1, 0, 1, 1],
+        "ndcg": [0.7328286767006, 0, 1, 0.6309297084808],
+        "map@2": [0.5, 0, 1, 0.5],
+        "mrr@2": [0.5, 0, 1, 0.5],
+        "precision@2": [0.5, 0, 0.5, 0.5],
+        "recall@2": [0.3333333432674, 0, 1, 1],
+        "hit@2": [1, 0, 1, 1],
+        "ndcg@2": [0.3868528008461, 0, 1, 0.6309297084808],
+        "rprec": [0.6666666865349, 0, 1, 0],
+    }),
+    "keras_rs 0.4.0": ("keras_rs", True, {
+        "ndcg": [0.5865408778191, 0, 1, 0.6309297680855],
+        "dcg": [2.422959327698, 0, 1, 4.416508197784],
+        "map": [0.6388888955116, 0, 1, 0.5],
+        "mrr": [0.5, 0, 1, 0.5],
+        "precision": [0.6000000238419, 0, 1, 0.3333333432674],
+        "recall": [1, 0, 1, 1],
+        "ndcg@2": [0.1737653464079, 0, 1, 0.6309297680855],
+        "dcg@2": [0.6309297680855, 0, 1, 4.416508197784],
+        "map@2": [0.1666666716337, 0, 1, 0.5],
+        "mrr@2": [0.5, 0, 1, 0.5],
+        "precision@2": [0.5, 0, 1, 0.5],
+        "recall@2": [0.3333333432674, 0, 1, 1],
+    }),
+    "recbole 1.2.1": ("recbole", False, {
+        "ndcg@2": [0.3868528072345, nan, 1, 0.6309297535715],
+        "map@2": [0.25, nan, 1, 0.5],
+        "mrr@2": [0.5, nan, 1, 0.5],
+        "recall@2": [0.3333333333333, nan, 1, 1],
+        "precision@2": [0.5, nan, 0.5, 0.5],
+        "hit@2": [1, nan, 1, 1],
+    }),
+    "Spark MLlib 4.0.1": ("spark_mllib", False, {
+        "map": [0.5347222222222],
+        "ndcg@2": [0.5044456402015],
+        "map@2": [0.4375],
+        "precision@2": [0.375],
+        "recall@2": [0.5833333333333],
+    }),
+    "RePlay 0.22.0": ("replay", False, {
+        "ndcg@2": [0.3868528072345, nan, 1, 0.6309297535715],
+        "map@2": [0.25, nan, 1, 0.5],
+        "mrr@2": [0.5, nan, 1, 0.5],
+        "precision@2": [0.5, nan, 0.5, 0.5],
+        "recall@2": [0.3333333333333, nan, 1, 1],
+        "hit@2": [1, nan, 1, 1],
+    }),
+    "TF-Ranking 0.5.5": ("tf_ranking", True, {
+        "ndcg": [0.5865408778191, 0, 1, 0.6309297680855],
+        "dcg": [2.422959327698, 0, 1, 4.416508197784],
+        "map": [0.6388888955116, 0, 1, 0.5],
+        "mrr": [0.5, 0, 1, 0.5],
+        "precision": [0.6000000238419, 0, 1, 0.3333333432674],
+        "recall": [1, 0, 1, 1],
+        "ndcg@2": [0.1737653464079, 0, 1, 0.6309297680855],
+        "dcg@2": [0.6309297680855, 0, 1, 4.416508197784],
+        "map@2": [0.1666666716337, 0, 1, 0.5],
+        "mrr@2": [0.5, 0, 1, 0.5],
+        "precision@2": [0.5, 0, 1, 0.5],
+        "recall@2": [0.3333333432674, 0, 1, 1],
+        "hit@2": [1, 0, 1, 1],
+    }),
+    "OPAMetric of TF-Ranking 0.5.5": ("tf_ranking", True, {
+        "pair_accuracy": [0.4],
+    }),
+}  # fmt: skip
+IN_FLOAT32 = ("torchmetrics", "keras_rs", "tf_ranking")
+
+
+@pytest.mark.parametrize("system", KNOWN)
+def test_values_of_a_system(system: str) -> None:
+    """A query without a relevant document is 0 here, where ml_metrics gives 1, and 0/0 in Quepid's AP."""
+    convention, has_grades, expected = KNOWN[system]
+    y = GRADES if has_grades else np.minimum(GRADES, 1)
+    docid = np.arange(len(GRADES))
+    result = ltr.evaluate(y, SCORES, group=GROUP, docid=docid, metrics=list(expected), convention=convention)
+    tolerance = 2e-6 if convention in IN_FLOAT32 else 1e-12
+    for name, values in expected.items():
+        ours = [result[name]] if len(values) == 1 else result.per_query[name]
+        np.testing.assert_allclose(ours, values, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+def test_values_of_elasticsearch() -> None:
+    """The values of DiscountedCumulativeGainTests.java of elastic/elasticsearch at 0066a272.
+
+    Four documents are returned, and a fifth one is rated.
+    """
+    rows = {"y_true": [3, 2, 3, 0, 1], "y_score": [5, 4, 3, 2, 1], "group": [5]}
+    metrics = ["dcg", "ndcg"]
+    result = ltr.evaluate(**rows, metrics=metrics, retrieved=[1, 1, 1, 1, 0], convention="elasticsearch")
+    assert result["dcg"] == pytest.approx(12.392789260714371, abs=1e-12)
+    assert result["ndcg"] == pytest.approx(12.392789260714371 / 13.347184833073591, abs=1e-12)
+    whole = ltr.evaluate([3, 2, 3, 0, 1, 2], [6, 5, 4, 3, 2, 1], group=[6], metrics=metrics, convention="elasticsearch")
+    assert whole["ndcg"] == pytest.approx(13.84826362927298 / 14.595390756454922, abs=1e-12)
+    two = ltr.evaluate(**rows, metrics=metrics, retrieved=[0, 1, 0, 1, 0], convention="elasticsearch")
+    ideal_of_two = 7 + 7 / np.log2(3)  # the ideal is as long as the list that is returned
+    assert two["ndcg"] == pytest.approx(3 / ideal_of_two, abs=1e-12)

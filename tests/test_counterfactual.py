@@ -1,0 +1,446 @@
+"""Metrics from logged clicks: against the formula, by enumeration of all clicks, and in simulations."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ltr_metrics as ltr
+from ltr_metrics.counterfactual import ClickEvaluation, ClickMetric, Propensities, evaluate
+from ltr_metrics.counterfactual.result import ratio_values
+from ltr_metrics.evaluation.means import standard_error
+from ltr_metrics.interleaving import ClickModel
+from ltr_metrics.metrics import metric
+
+few = pytest.mark.filterwarnings("ignore:The effective sample size", "ignore:One (query|cluster) contributes")
+pytestmark = few
+THETA = 1 / np.arange(1.0, 11)
+METRICS = ["dcg@2", "dcg_lin", "cg@2", "precision@2", "sum_of(revenue)@2", ltr.DCG(k=3, discount="jarvelin")]
+
+
+# -- the formula -----------------------------------------------------------------------------------
+
+
+def value_of(name: Any, ranked: list[dict[str, float]]) -> float:
+    """One query by the formula: documents best first, with click, estimate of relevance and revenue."""
+    one = metric(name)
+    total = 0.0
+    for rank, document in enumerate(ranked[: one.cutoff], start=1):
+        gain = {"dcg": 2.0 ** document["click"] - 1, "cg": document["click"]}.get(one.NAME, 1.0)
+        if one.NAME == "dcg" and one.gain == "linear":
+            gain = document["click"]
+        if one.NAME == "sum_of":
+            gain = document["revenue"]
+        if one.NAME == "precision":
+            gain = float(document["click"] >= 1) / (one.cutoff or len(ranked))
+        discount = 1.0
+        if one.NAME == "dcg":
+            discount = 1 / np.log2(max(rank, 2) if one.discount == "jarvelin" else rank + 1)
+        total += gain * document["weight"] * discount * (document["click"] > 0)
+    return total
+
+
+documents = st.fixed_dictionaries(
+    {
+        "click": st.sampled_from([0, 0, 1, 1, 2]),
+        "propensity": st.sampled_from([1.0, 0.5, 0.3, 0.125]),
+        "score": st.sampled_from([0.0, 1.0, 2.5]),
+        "revenue": st.sampled_from([0.0, 1.0, 10.0]),
+    }
+)
+
+
+@given(
+    lists=st.lists(st.lists(documents, min_size=1, max_size=4), min_size=1, max_size=4),
+    clip=st.sampled_from([None, 1, 2.5]),
+)
+def test_ips_is_the_formula_and_ties_are_averaged(lists: list[list[dict[str, Any]]], clip: float | None) -> None:
+    rows = [document for one in lists for document in one]
+    if not any(document["click"] for document in rows):
+        rows[0]["click"] = 1
+    for document in rows:
+        document["weight"] = min(1 / document["propensity"], clip or np.inf)
+    clicks, scores, propensity, revenue = (
+        [d[key] for d in rows] for key in ("click", "score", "propensity", "revenue")
+    )
+    options: dict[str, Any] = {"group": list(map(len, lists)), "propensity": propensity, "clip": clip}
+    result = evaluate(clicks, scores, **options, metrics=METRICS, columns={"revenue": revenue})
+    for name in METRICS:
+        for query, one in enumerate(lists):
+            orders = [
+                o
+                for o in itertools.permutations(one)
+                if all(a["score"] >= b["score"] for a, b in itertools.pairwise(o))
+            ]
+            expected = np.mean([value_of(name, list(order)) for order in orders])
+            assert result.per_query[name][query] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def outcomes(probability: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
+    """All clicks on a list, with their probabilities."""
+    for clicks in itertools.product([0, 1], repeat=len(probability)):
+        clicked = np.array(clicks)
+        yield clicked, float(np.where(clicked == 1, probability, 1 - probability).prod())
+
+
+ATTRACTION = np.array([0.9, 0.2, 0.6, 0.5])
+NEW = np.array([0.1, 0.2, 0.3, 0.4])  # the scores of a model that reverses the list
+
+
+@pytest.mark.parametrize("name", ["dcg@3", "cg@2", "precision@2"])
+@pytest.mark.parametrize("estimator", ["ips", "dr"])
+def test_the_expected_value_over_all_clicks_is_the_truth(name: str, estimator: str) -> None:
+    """A control has a click for certain on a document that changes no value, so that no outcome is without one."""
+    truth = {"dcg@3": 0.5 + 0.6 / np.log2(3) + 0.2 / 2, "cg@2": 0.5 + 0.6, "precision@2": (0.5 + 0.6) / 2}
+    options = {"estimator": estimator, "baseline": [0.7, 0.1, 0.3, 0.4, 0]} if estimator == "dr" else {}
+    total = 0.0
+    for clicks, probability in outcomes(THETA[:4] * ATTRACTION):
+        log: dict[str, Any] = {"qid": [1, 1, 1, 1, 2], "propensity": [*THETA[:4], 1], "metrics": name}
+        result = evaluate([*clicks, 1], [*NEW, 0], **log, **options)
+        total += probability * result.per_query[name][0]
+    assert total == pytest.approx(truth[name], rel=1e-12)
+
+
+def test_doubly_robust_is_unbiased_over_a_random_policy_with_unseen_documents() -> None:
+    """Two lists are displayed with probabilities .3 and .7; the last document is in one of them alone."""
+    shown = [(0.3, [1, 2, 0]), (0.7, [0, 1, 2])]  # position of each document, 0 for none
+    attraction, new = np.array([0.9, 0.5, 0.4]), [3, 2, 1]
+    seen = {position: THETA[position - 1] for position in (1, 2)} | {0: 0.0}
+    mean = np.sum([p * np.array([seen[at] for at in row]) for p, row in shown], axis=0)
+    total = 0.0
+    for p, row in shown:
+        examination = np.array([seen[at] for at in row])
+        for clicks, probability in outcomes(examination * attraction):
+            columns: dict[str, Any] = {"propensity": [*mean, 1], "examination": [*examination, 1]}
+            result = evaluate(
+                [*clicks, 1],
+                [*new, 0],
+                qid=[1, 1, 1, 2],
+                **columns,
+                estimator="dr",
+                baseline=[0.5, 0.5, 0.1, 0],
+                metrics="cg@2",
+            )
+            total += p * probability * result.per_query["cg@2"][0]
+    assert total == pytest.approx(0.9 + 0.5, rel=1e-12)
+
+
+def test_doubly_robust_without_clipping_is_ips_for_seen_documents_and_the_baseline_for_others() -> None:
+    log: dict[str, Any] = {"group": [3], "propensity": [1, 0.5, 0], "metrics": "cg"}
+    ips, dr = (
+        evaluate([0, 1, 0], [3, 2, 1], **log),
+        evaluate([0, 1, 0], [3, 2, 1], **log, estimator="dr", baseline=[0.9, 0.8, 0.7]),
+    )
+    assert (ips["cg"], dr["cg"]) == pytest.approx((2.0, 2.7))
+
+
+# -- simulations -----------------------------------------------------------------------------------
+
+
+def simulated(n: int, seed: int, eta: float = 1.0) -> tuple[dict[str, Any], dict[str, Any], float, float]:
+    """Impressions of 40 lists of ten documents, by a live model that the new one resembles little.
+
+    Returns the log with clicks and new scores, the table of propensities, DCG@10 and the mean number
+    of relevant documents.
+    """
+    made, rng = np.random.default_rng(1), np.random.default_rng(seed)
+    grade = made.integers(0, 5, (40, 10))
+    score = grade + 3 * made.normal(size=grade.shape)
+    attraction = np.array([0.05, 0.3, 0.5, 0.7, 0.95])
+    users = ClickModel.position_based(attraction, THETA**eta)
+    query = rng.integers(0, 40, n)
+    clicks = users.draw(grade[query].T, rng).T.astype(float)
+    order = np.argsort(-score, axis=1)
+    truth = (np.take_along_axis(attraction[grade], order, 1) / np.log2(np.arange(2, 12))).sum(axis=1).mean()
+    log = {"clicks": clicks.ravel(), "scores": score[query].ravel(), "group": [10] * n}
+    table = {"position": np.tile(np.arange(1, 11), n), "propensity": Propensities(THETA)}
+    return (
+        log,
+        table | {"baseline": attraction[grade[query]].ravel()},
+        float(truth),
+        float(attraction[grade].sum(axis=1).mean()),
+    )
+
+
+def estimates(n: int, seed: int, eta: float = 1.0, **options: Any) -> tuple[ClickEvaluation, float]:
+    log, table, truth, n_relevant = simulated(n, seed, eta)
+    if options.get("estimator") != "dr":
+        del table["baseline"]
+    result = evaluate(**log, **table, **options)
+    return result, truth / (n_relevant if options.get("estimator") == "snips" else 1)
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "ips": {},
+    "snips": {"estimator": "snips"},
+    "dr": {"estimator": "dr"},
+    "dr, clipped": {"estimator": "dr", "clip": 4},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_estimates_are_within_two_standard_errors_of_the_truth(options: dict[str, Any]) -> None:
+    result, truth = estimates(5_000, 0, **options)
+    error = result.standard_error["dcg@10"]
+    assert abs(result["dcg@10"] - truth) < 2 * error < 0.1 * truth
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_estimates_of_100_000_impressions(options: dict[str, Any]) -> None:
+    result, truth = estimates(100_000, 3, **options)
+    error = result.standard_error["dcg@10"]
+    assert abs(result["dcg@10"] - truth) < 2 * error < 0.02 * truth
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_truth() -> None:
+    """95 % intervals of 1,000 logs of 400 impressions: 93 to 97 % of them contain the truth."""
+    result, truth = estimates(400_000, 5, estimator="snips")
+    _, truth_of_ips = estimates(20, 5)
+    covered = []
+    for start in range(0, 400_000, 400):
+        log = slice(start, start + 400)
+        ips = {"dcg": result.sums["dcg_exp@10"][log]}
+        snips = ratio_values(ips, result.click_weight[log], None)  # type: ignore[index]
+        for values, expected in ((ips["dcg"], truth_of_ips), (snips["dcg"], truth)):
+            covered.append(abs(values.mean() - expected) < 1.96 * standard_error(values, None))
+    for share in (np.mean(covered[::2]), np.mean(covered[1::2])):
+        assert 0.93 <= share <= 0.97
+
+
+def test_what_is_biased_is_seen_to_be_biased() -> None:
+    """Clicks as labels, clipped weights, and propensities of the power .5 instead of 1."""
+    log, table, truth, _ = simulated(5_000, 0)
+    del table["baseline"]
+    naive = ltr.evaluate(log["clicks"], log["scores"], group=log["group"], metrics="dcg@10")["dcg@10"]
+    clipped = evaluate(**log, **table, clip=2)
+    wrong = evaluate(**log, **table | {"propensity": Propensities(np.sqrt(THETA))})
+    assert naive < clipped["dcg@10"] - 5 * clipped.standard_error["dcg@10"]
+    for result in (clipped, wrong):
+        assert truth - result["dcg@10"] > 5 * result.standard_error["dcg@10"]
+    assert clipped.diagnostics.share_clipped > 0.2
+
+
+def test_the_naive_metric_prefers_the_live_model_and_the_corrected_one_does_not() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=1000, documents=10, random_state=0)
+    live, new = X[:, 1], X[:, 0]
+    position = np.empty(len(y), dtype=int)
+    position[np.lexsort((-live, qid))] = np.concatenate([np.arange(n) + 1 for n in ltr.qid_to_group(qid)])
+    users = Propensities(1 / np.arange(1, position.max() + 1))
+    clicks = np.random.default_rng(0).random(len(y)) < users.of_rows(position) * y / 4
+    models, log = {"live": live, "new": new}, {"qid": qid, "position": position, "propensity": users}
+    naive = {n: ltr.evaluate(clicks, s, qid=qid, metrics="dcg@10") for n, s in models.items()}
+    corrected = {n: evaluate(clicks, s, **log) for n, s in models.items()}
+    truth = {n: ltr.evaluate(y / 4, s, qid=qid, metrics="dcg_lin@10") for n, s in models.items()}
+    difference = truth["new"]["dcg_lin@10"] - truth["live"]["dcg_lin@10"]
+    assert naive["live"]["dcg@10"] > naive["new"]["dcg@10"]
+    comparison = ltr.compare(corrected, n_resamples=200)
+    row = comparison.to_pandas().iloc[0]
+    assert 0 < row["ci_low"] < difference < row["ci_high"]
+    assert ltr.gate(comparison, "dcg@10 > 0").passed
+    with pytest.raises(ltr.LtrValueError, match="different data"):
+        ltr.compare({"live": naive["live"], "new": corrected["new"]}, n_resamples=200)
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def test_snips_ignores_the_scale_of_propensities_and_is_a_ratio() -> None:
+    log, table, _, _ = simulated(500, 0)
+    del table["baseline"]
+    ips = evaluate(**log, **table)
+    total = evaluate(**log, **table, metrics="cg")
+    snips = evaluate(**log, **table, estimator="snips", query_weight=np.ones(500))
+    half = evaluate(**log, **table | {"propensity": Propensities(THETA / 2)}, estimator="snips")
+    assert snips["dcg@10"] == pytest.approx(ips["dcg@10"] / total["cg"], rel=1e-12)
+    assert half["dcg@10"] == pytest.approx(snips["dcg@10"], rel=1e-12)
+    part, alone = snips.subset(range(100)), [one.subset(range(100)) for one in (ips, total)]
+    assert part["dcg@10"] == pytest.approx(alone[0]["dcg@10"] / alone[1]["cg"], rel=1e-12)
+    with pytest.raises(ltr.LtrValueError, match="segments cannot be taken"):
+        evaluate(**log, **table, estimator="snips", by=["a", "b"] * 250)
+    with pytest.raises(ltr.LtrValueError, match="segments cannot be taken"):
+        ltr.compare({"a": snips, "b": snips}, by=["a", "b"] * 250, n_resamples=200)
+
+
+def test_segments_are_evaluations_of_their_queries() -> None:
+    log, table, _, _ = simulated(300, 0)
+    del table["baseline"]
+    result = evaluate(**log, **table, by=["a", "b", "b"] * 100)
+    assert result.by["a"]["dcg@10"] == pytest.approx(result.per_query["dcg@10"][::3].mean())
+    assert result.by["b"].n_queries == 200
+
+
+def test_standard_errors_of_clusters() -> None:
+    """Each impression twice: as clusters of two, the standard error is that of the single ones."""
+    log, table, _, _ = simulated(300, 0)
+    del table["baseline"]
+    single = evaluate(**log, **table)
+    twice: dict[str, Any] = {
+        "clicks": np.tile(log["clicks"], 2),
+        "scores": np.tile(log["scores"], 2),
+        "group": [10] * 600,
+    }
+    twice |= {"position": np.tile(table["position"], 2), "propensity": table["propensity"]}
+    naive, right = evaluate(**twice), evaluate(**twice, cluster=[*range(300), *range(300)])
+    assert right.standard_error["dcg@10"] == pytest.approx(single.standard_error["dcg@10"], rel=1e-12)
+    assert naive.standard_error["dcg@10"] < 0.75 * right.standard_error["dcg@10"]
+    apart = evaluate(**log, **table, cluster=list(range(300)), query_weight=np.arange(300.0))
+    weighted = evaluate(**log, **table, query_weight=np.arange(300.0))
+    assert apart.standard_error["dcg@10"] == pytest.approx(weighted.standard_error["dcg@10"], rel=1e-12)
+
+
+def test_diagnostics() -> None:
+    options: dict[str, Any] = {"group": [4], "propensity": [1, 0.5, 0.1, 0], "clip": 4}
+    with pytest.warns(ltr.LtrWarning, match=r"effective sample size is 2.33 clicks, of 3"):
+        result = evaluate([1, 1, 1, 0], [1, 2, 3, 4], **options)
+    diagnostics = result.diagnostics
+    assert (diagnostics.n_clicks, diagnostics.largest_weight) == (3, 4.0)
+    assert diagnostics.effective_sample_size == pytest.approx(7**2 / 21)
+    assert (diagnostics.share_clipped, diagnostics.share_unseen) == (1 / 3, 0.25)
+    assert diagnostics.largest_share == {"dcg_exp@10": 1.0}
+    assert len(diagnostics.warnings) == 2
+    assert all(words in " ".join(str(result).split()) for words in diagnostics.warnings)
+    assert result.to_dict()["diagnostics"]["warnings"] == list(diagnostics.warnings)
+
+
+def test_documents_that_the_new_model_does_not_return_count_as_clicks_of_the_log() -> None:
+    log: dict[str, Any] = {"group": [3], "propensity": [1, 0.5, 0.25], "retrieved": [True, True, False]}
+    result = evaluate([1, 0, 1], [1, 2, 3], **log, estimator="snips", metrics="cg")
+    assert (result["cg"], result.diagnostics.n_clicks) == (pytest.approx(1 / 5), 2)
+
+
+def test_a_click_metric_is_a_metric_like_any_other() -> None:
+    columns: dict[str, Any] = {"propensity": [1, 0.5, 0.2], "place": [1, 2, 5], "guess": [0.5, 0.5, 0.5]}
+    table = Propensities([1, 0.5, 0.3, 0.25, 0.2])
+    metrics = [
+        ClickMetric(metric="dcg@2", clip=3),
+        ClickMetric(metric="dcg@1", clip=3),
+        ClickMetric(metric="dcg@2", position="place", propensities=table),
+        ClickMetric(metric="cg", estimator="dr", baseline="guess"),
+    ]
+    result = ltr.evaluate([0, 1, 1], [1, 2, 3], group=[3], metrics=metrics, columns=columns)
+    assert list(result.mean) == ["ips(dcg_exp@2,clip=3)", "ips(dcg_exp@1,clip=3)", "ips(dcg_exp@2)", "dr(cg)"]
+    assert list(result.mean.values()) == pytest.approx([3 + 2 / np.log2(3), 3, 5 + 2 / np.log2(3), 7])
+    assert metrics[0].slug == "ips-dcg_exp_at_2-clip-3"
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+GOOD: dict[str, Any] = {"clicks": [1, 0, 1], "scores": [3, 2, 1], "group": [3], "propensity": [1, 0.5, 0.25]}
+TABLE = Propensities([1, 0.5])
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "NDCG": ({"metrics": "ndcg@10"}, "ndcg_exp@10 cannot be estimated from clicks: it divides by the ideal DCG"),
+    "MRR": ({"metrics": "mrr"}, "its value at one document depends on the clicks on others"),
+    "MAP": ({"metrics": "map"}, "its value at one document depends"),
+    "ERR": ({"metrics": "err@5"}, 'Use dcg, cg, precision or .*"dcg@5"'),
+    "recall": ({"metrics": "recall@5"}, "number of relevant documents"),
+    "no sum": ({"metrics": "kendall"}, "not known to be a sum"),
+    "no propensity": ({"propensity": None}, "propensity is needed.*Nothing is assumed"),
+    "a table alone": ({"propensity": TABLE}, "table of propensities needs position="),
+    "positions alone": ({"position": [1, 2, 3]}, "propensity for each row excludes position="),
+    "a position without a propensity": ({"propensity": TABLE, "position": [1, 2, 3]}, "no propensity for position 3, first at row 2"),
+    "a fractional position": ({"propensity": TABLE, "position": [1, 1.5, 2]}, "whole numbers from 0: got 1.5 at row 1"),
+    "positions from 0": ({"propensity": TABLE, "position": [0, 1, 2]}, "propensity above 0: it is 0 at .*Positions count from 1"),
+    "a weight as a propensity": ({"propensity": [1, 2, 4]}, "propensity must be a probability, from 0 to 1: got 2"),
+    "NaN": ({"propensity": [1, np.nan, 0.5]}, "propensity.*must be finite"),
+    "a click on nothing": ({"propensity": [1, 0.5, 0]}, "clicked document must have a propensity above 0"),
+    "no click": ({"clicks": [0, 0, 0]}, "clicks has no click"),
+    "a propensity as clip": ({"clip": 0.05}, "largest weight.*For a lowest propensity of 0.05, pass 20"),
+    "an unknown estimator": ({"estimator": "sniips"}, "Did you mean 'snips'"),
+    "dr without a baseline": ({"estimator": "dr"}, "needs baseline="),
+    "a baseline for ips": ({"baseline": [0, 0, 0]}, 'baseline is an option of estimator="dr"'),
+    "grades for dr": ({"clicks": [2, 0, 1], "estimator": "dr", "baseline": [0, 0, 0]}, "needs clicks of 0 and 1"),
+    "an impossible baseline": ({"estimator": "dr", "baseline": [0, 3, 0]}, "baseline must be a probability"),
+    "a gain without a click": ({"metrics": ltr.DCG(gain=[1, 2])}, "gain of a document without a click must be 0"),
+    "the worst order": ({"ties": "worst"}, "ties must be one of 'mean', 'stable', 'docid'"),
+    "a column of the same name": ({"columns": {"propensity": [1, 1, 1]}}, "columns must not have the name 'propensity'"),
+    "no such column": ({"metrics": "sum_of(revenue)"}, "needs the column 'revenue'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_estimated_is_refused(name: str) -> None:
+    options, message = REFUSED[name]
+    with pytest.raises(ltr.LtrError, match=message):
+        evaluate(**GOOD | options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "mrr"}, "cannot be estimated"),
+        ({"metric": "dcg@2", "k": 3}, "Got k=3: leave it out"),
+        ({"metric": "dcg", "position": "place"}, "pass both"),
+        ({"metric": "dcg", "position": "place", "propensities": [1, 0.5]}, "must be Propensities"),
+        ({"metric": "dcg", "estimator": "dr"}, "pass both"),
+        ({"metric": "dcg", "examination": "seen"}, "examination is an option"),
+        ({"metric": "dcg", "clip": True}, "Got True"),
+    ],
+)
+def test_what_no_click_metric_can_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        ClickMetric(**options)
+    with pytest.raises(ltr.LtrValueError, match=r"needs the column 'propensity'.*Did you mean 'propensities'"):
+        ltr.evaluate([1], [1], group=[1], metrics=[ClickMetric(metric="dcg")], columns={"propensities": [1]})
+
+
+# -- in training -----------------------------------------------------------------------------------
+
+
+@pytest.mark.integration
+def test_the_hosts_evaluate_it_in_training() -> None:
+    """LightGBM, XGBoost and scikit-learn report the number of `evaluate`, to the digits that they keep."""
+    import lightgbm
+    import pandas as pd
+    import xgboost
+
+    from ltr_metrics.lightgbm import feval
+    from ltr_metrics.sklearn import QueryRanker, make_scorer
+    from ltr_metrics.xgboost import Monitor, custom_metric
+
+    log, table, _, _ = simulated(60, 0)
+    propensity, group = THETA[table["position"] - 1], log["group"]
+    X, clicks = log["scores"][:, np.newaxis], log["clicks"]
+    columns = {"propensity": propensity}
+    metrics: list[Any] = [ClickMetric(metric="dcg@5", clip=5)]
+    name = str(metrics[0])
+
+    def expected(scores: Any) -> float:
+        return evaluate(clicks, scores, group=group, propensity=propensity, metrics="dcg@5", clip=5)["dcg@5"]
+
+    data = lightgbm.Dataset(X, clicks, group=group, position=table["position"] - 1)
+    seen: dict[str, Any] = {}
+    params = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "metric": "none", "min_data_in_leaf": 5}
+    booster = lightgbm.train(
+        params,
+        data,
+        2,
+        valid_sets=[data],
+        feval=feval(metrics, columns={data: columns}),
+        callbacks=[lightgbm.record_evaluation(seen)],
+    )
+    assert seen["training"][name][-1] == pytest.approx(expected(booster.predict(X)), rel=1e-12)
+
+    matrix, seen = xgboost.DMatrix(X, clicks, group=group), {}
+    monitor = Monitor(metrics, X, clicks, group=group, columns=columns, name="clicks")
+    options: dict[str, Any] = {
+        "custom_metric": custom_metric(metrics, columns={matrix: columns}),
+        "callbacks": [monitor],
+    }
+    own = {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": True}
+    model = xgboost.train(own, matrix, 2, [(matrix, "train")], evals_result=seen, verbose_eval=False, **options)
+    for data_name in ("train", "clicks"):
+        assert seen[data_name][name][-1] == pytest.approx(expected(model.predict(matrix)), rel=1e-5)
+
+    frame = pd.DataFrame({"x": X[:, 0], "qid": np.repeat(np.arange(60), 10), "propensity": propensity})
+    options = {"n_estimators": 2, "verbose": -1, "n_jobs": 1, "min_child_samples": 5}
+    ranker = QueryRanker(lightgbm.LGBMRanker(**options), qid="qid", columns=["propensity"]).fit(frame, clicks)
+    score = make_scorer(metrics[0])(ranker, frame, clicks)
+    assert score == pytest.approx(expected(ranker.predict(frame)), rel=1e-12)

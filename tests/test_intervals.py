@@ -1,0 +1,263 @@
+"""Uncertainty of one evaluation: standard errors and intervals, with weights and clusters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ltr_metrics as ltr
+from benchmarks import intervals as coverage
+from ltr_metrics.analysis.inference import INTERVALS
+from ltr_metrics.evaluation.streaming import evaluate_sorted
+
+VALUES = np.array([0.2, 0.9, 0.4, 0.4, 1.0, 0.0, 0.7, 0.3])
+WEIGHT = np.array([1, 2, 0.5, 3, 1, 1, 4, 2])
+CLUSTER = ["a", "a", "b", "b", "b", "c", "d", "d"]
+
+
+def result_with(values: Any, **options: Any) -> ltr.Evaluation:
+    """Return an evaluation with these values of MRR."""
+    values = np.asarray(values, dtype=np.float64)
+    ones = np.ones(len(values))
+    options = {"qid": np.arange(len(values))} | options
+    return ltr.evaluate(ones, ones, metrics="mrr", **options).with_values({"mrr": values})
+
+
+def ranked(**options: Any) -> ltr.Evaluation:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    return ltr.evaluate(y, X[:, 0], qid=qid, metrics=["ndcg@10", "map"], **options)
+
+
+# -- against statsmodels 0.15.0: WLS on a constant, cov_type="HC1", or "cluster" with groups; use_t=True ---------------
+
+
+@pytest.mark.parametrize(
+    ("options", "mean", "error"),
+    [
+        ({}, 0.4874999999999999, 0.12311072252245128),
+        ({"cluster": CLUSTER}, 0.4874999999999999, 0.08753719447564372),
+        ({"query_weight": WEIGHT}, 0.5379310344827585, 0.10332703387228241),
+        ({"query_weight": WEIGHT, "cluster": CLUSTER}, 0.5379310344827585, 0.05451796579231982),
+    ],
+)
+def test_means_and_standard_errors_are_those_of_statsmodels(options: Any, mean: float, error: float) -> None:
+    result = result_with(VALUES, **options)
+    one = ltr.intervals(result, interval="t")["mrr"]
+    assert result["mrr"] == one.mean == pytest.approx(mean, rel=1e-14)
+    assert result.standard_error["mrr"] == pytest.approx(error, rel=1e-14)
+    assert one.standard_error == pytest.approx(error, rel=1e-14)
+
+
+def test_students_interval_is_that_of_statsmodels() -> None:
+    one = ltr.intervals(result_with(VALUES), interval="t")["mrr"]
+    assert (one.ci_low, one.ci_high) == pytest.approx((0.19638939989230164, 0.7786106001076981), rel=1e-13)
+
+
+@pytest.mark.parametrize(("method", "low", "high"), [("bca", 0.2875, 0.7375), ("percentile", 0.2625, 0.7125)])
+def test_bootstrap_intervals_are_those_of_scipy(method: Any, low: float, high: float) -> None:
+    """SciPy 1.18's, with 200,000 resamples of its own; the means of 8 values are 0.0125 apart."""
+    one = ltr.intervals(result_with(VALUES), interval=method, n_resamples=50_000)["mrr"]
+    assert (one.ci_low, one.ci_high) == pytest.approx((low, high), abs=0.0126)
+
+
+# -- clusters ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=12), st.integers(0, 10**6))
+def test_clusters_of_one_query_change_nothing(values: list[float], seed: int) -> None:
+    weight = np.random.default_rng(seed).exponential(size=len(values)) + 0.01
+    plain, single = (
+        result_with(values, query_weight=weight, cluster=cluster) for cluster in (None, np.arange(len(values)))
+    )
+    assert single.standard_error["mrr"] == pytest.approx(plain.standard_error["mrr"], rel=1e-9, abs=1e-15)
+
+
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=8), st.integers(2, 4))
+def test_repeated_queries_in_a_cluster_add_no_information(values: list[float], times: int) -> None:
+    once = result_with(values)
+    repeated = result_with(np.repeat(values, times), cluster=np.repeat(np.arange(len(values)), times))
+    assert repeated.standard_error["mrr"] == pytest.approx(once.standard_error["mrr"], rel=1e-9, abs=1e-15)
+    one, other = (ltr.intervals(result, interval="t")["mrr"] for result in (once, repeated))
+    assert (other.ci_low, other.ci_high) == pytest.approx((one.ci_low, one.ci_high), rel=1e-9, abs=1e-12)
+    assert other.n_clusters == len(values) == one.n_queries
+
+
+def test_clusters_can_be_labels_of_rows_of_queries_and_by_id() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    result = ranked()
+    labels = [f"user {number // 4}" for number in range(40)]
+    by_id = dict(zip(result.qid.tolist(), labels, strict=True))
+    expected = ltr.intervals(result, cluster=labels).to_dict()
+    for other in (by_id, {str(key): label for key, label in by_id.items()}, pd.Series(by_id)):
+        assert ltr.intervals(result, cluster=other).to_dict() == expected
+    for at_evaluation in (labels, [by_id[query] for query in qid.tolist()]):
+        evaluated = ltr.evaluate(y, X[:, 0], qid=qid, metrics=["ndcg@10", "map"], cluster=at_evaluation)
+        assert ltr.intervals(evaluated).to_dict() == expected
+        assert evaluated.standard_error["map"] == pytest.approx(expected["rows"][1]["standard_error"], rel=1e-12)
+    with pytest.raises(ltr.LtrValueError, match="cluster must be one label a query"):
+        ltr.evaluate(y, X[:, 0], qid=qid, cluster=np.arange(len(y)))
+
+
+def test_clusters_go_with_their_queries(tmp_path: Path) -> None:
+    cluster = [number // 4 for number in range(40)]
+    result = ranked(cluster=cluster, by=["de", "fr"] * 20)
+    part = result.subset(result.qid[::2])
+    assert part.cluster is not None
+    assert part.cluster.tolist() == cluster[::2]
+    assert result.by["de"].cluster.tolist() == cluster[::2]
+    assert result.to_dict()["cluster"] == cluster
+    result.save(tmp_path / "saved.parquet")
+    loaded = ltr.load_result(tmp_path / "saved.parquet")
+    assert loaded.standard_error == result.standard_error
+    assert ltr.intervals(loaded).to_dict() == ltr.intervals(result).to_dict()
+
+
+def test_a_saved_metric_may_not_take_the_name_of_the_clusters(tmp_path: Path) -> None:
+    with pytest.raises(ltr.LtrValueError, match="A metric named 'cluster' cannot be saved"):
+        result_with(VALUES).with_values({"cluster": VALUES}).save(tmp_path / "saved.parquet")
+
+
+def test_compare_uses_the_clusters_of_results_and_queries() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    cluster = np.arange(40) // 4
+    scores = {"a": X[:, 0], "b": X[:, 1]}
+    options: dict[str, Any] = {"metrics": ["map"], "n_resamples": 500}
+    expected = ltr.compare(scores, y, qid=qid, cluster=cluster, **options).to_dict()
+    queries = ltr.Queries(y, qid=qid, cluster=cluster)
+    results = {name: queries.evaluate(one, "map") for name, one in scores.items()}
+    assert ltr.compare(scores, queries, **options).to_dict() == expected
+    assert ltr.compare(results, **options).to_dict() == expected
+    other = ltr.evaluate(y, scores["b"], qid=qid, metrics="map", cluster=100 - cluster)  # other numbers, same clusters
+    assert ltr.compare(results | {"b": other}, **options).to_dict() == expected
+    without = ltr.evaluate(y, scores["b"], qid=qid, metrics="map")
+    assert ltr.compare(results | {"b": without}, **options).to_dict() == expected
+    different = ltr.evaluate(y, scores["b"], qid=qid, metrics="map", cluster=np.arange(40) // 5)
+    with pytest.raises(ltr.LtrValueError, match="The results have different clusters"):
+        ltr.compare(results | {"b": different}, **options)
+    assert ltr.compare(results | {"b": different}, cluster=cluster, **options).to_dict() == expected
+
+
+def test_compare_refuses_options_beside_queries() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    with pytest.raises(ltr.LtrTypeError, match="qid is not used, because y_true is a Queries"):
+        ltr.compare({"a": X[:, 0], "b": X[:, 1]}, ltr.Queries(y, qid=qid), qid=qid)
+
+
+def test_compare_takes_weights_from_queries() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    scores, weight = {"a": X[:, 0], "b": X[:, 1]}, np.arange(1.0, 41)
+    options: dict[str, Any] = {"metrics": ["map"], "n_resamples": 500}
+    expected = ltr.compare(scores, y, qid=qid, query_weight=weight, **options).to_dict()
+    assert ltr.compare(scores, ltr.Queries(y, qid=qid, query_weight=weight), **options).to_dict() == expected
+    saved = ltr.evaluate(y, scores["a"], qid=qid, metrics="map")  # without weights
+    assert ltr.compare(scores | {"a": saved}, ltr.Queries(y, qid=qid, query_weight=weight), **options).to_dict() == (
+        expected
+    )
+
+
+# -- intervals --------------------------------------------------------------------------------------------------------
+
+
+def test_the_digits_depend_on_the_queries_alone() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    order = np.random.default_rng(1).permutation(len(y))
+    cluster = (qid * 7) % 11
+    options: dict[str, Any] = {"metrics": ["ndcg@10", "map"]}
+    one = ltr.evaluate(y, X[:, 0], qid=qid, cluster=cluster, **options)
+    other = ltr.evaluate(y[order], X[order, 0], qid=qid[order], cluster=cluster[order], **options)
+    both, alone = ltr.intervals(one), ltr.intervals(other, "map")
+    assert (both["map"].ci_low, both["map"].ci_high) == (alone["map"].ci_low, alone["map"].ci_high)
+    assert both["map"].standard_error == alone["map"].standard_error
+    assert list(both) == ["ndcg_exp@10", "map"]
+    assert both["ndcg@10"].metric == "ndcg_exp@10"
+
+
+def test_the_interval_is_that_of_the_gate() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    comparison = ltr.compare({"a": X[:, 1], "b": X[:, 0]}, y, qid=qid, metrics="map")
+    one = ltr.intervals(ltr.evaluate(y, X[:, 0], qid=qid, metrics="map"))["map"]
+    assert ltr.gate(comparison, "mean(map) > 0.1").checks[0].value == pytest.approx(one.ci_low, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", INTERVALS)
+def test_intervals_of_results_from_a_file_read_in_batches(method: Any, tmp_path: Path) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    pd.DataFrame({"qid": qid, "label": y, "s": X[:, 0]}).to_csv(tmp_path / "rows.csv", index=False)
+    streamed = evaluate_sorted(tmp_path / "rows.csv", scores={"s": "s"}, metrics=["map"])["s"]
+    options: dict[str, Any] = {"interval": method, "n_resamples": 200, "cluster": np.arange(40) // 4}
+    expected = ltr.intervals(ranked(), "map", **options)["map"]
+    assert ltr.intervals(streamed, **options)["map"] == expected
+
+
+def test_undefined_queries_are_left_out_and_counted() -> None:
+    values = [0.5, np.nan, 1.0, 0.25]
+    one = ltr.intervals(result_with(values), interval="t")["mrr"]
+    assert (one.n_queries, one.n_undefined) == (3, 1)
+    assert one.mean == pytest.approx(np.nanmean(values))
+    single = ltr.intervals(result_with([0.5, np.nan]))["mrr"]
+    assert single.mean == 0.5
+    assert np.isnan([single.ci_low, single.ci_high, single.standard_error]).all()
+    assert single.to_dict()["ci_low"] is None
+
+
+def test_equal_values_have_an_interval_of_one_point() -> None:
+    one = ltr.intervals(result_with([0.1] * 7))["mrr"]
+    assert (one.ci_low, one.ci_high, one.standard_error) == (one.mean, one.mean, 0.0)
+
+
+def test_what_is_printed() -> None:
+    table = ltr.intervals(ranked(cluster=np.arange(40) // 4, query_weight=np.arange(1.0, 41)), confidence=0.9)
+    header, *_ = lines = str(table).splitlines()
+    assert header.split("  ")[0] == "metric"
+    assert all(word in header for word in ("weighted mean", "std. error", "interval", "effective", "clusters"))
+    assert lines[-1] == "90% intervals of the mean over clusters: the wider of BCa bootstrap and Student's t."
+    assert json.loads(json.dumps(table.to_dict(), allow_nan=False))["settings"]["confidence"] == 0.9
+    assert list(table.to_pandas()["metric"]) == ["ndcg_exp@10", "map"]
+    plain = str(ltr.intervals(ranked(), "map", interval="t"))
+    assert "effective" not in plain
+    assert "clusters" not in plain
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ltr.intervals({"map": 0.5}), "intervals needs a result of evaluate. Got dict"),
+        (lambda: ltr.intervals(ranked(), "mpa"), "Did you mean 'map'"),
+        (lambda: ltr.intervals(ranked(), []), "metrics must be a name"),
+        (lambda: ltr.intervals(ranked(), confidence=95), "confidence"),
+        (lambda: ltr.intervals(ranked(), interval="normal"), "interval must be"),
+        (lambda: ltr.intervals(ranked(), n_resamples=10), "n_resamples must be a whole number of at least 100"),
+        (lambda: ltr.intervals(ranked(), cluster=["one"] * 40), "All 40 queries are of one cluster, and an interval"),
+        (lambda: ltr.intervals(ranked(), cluster=[1, 2]), "cluster must have one label a query"),
+        (lambda: ltr.intervals(ranked(), cluster={1: "a"}), "cluster has no entry for query"),
+        (lambda: ltr.intervals(ranked(), random_state=-1), "random_state must be"),
+        (lambda: ltr.intervals(result_with([0.5])), "There is one query only, and an interval needs two or more"),
+        (lambda: ltr.intervals(result_with([0.5, np.inf, 1])), "mrr is infinite for query 1"),
+    ],
+)
+def test_what_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        call()
+
+
+# -- coverage ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", list(coverage.families(None)), ids=lambda family: family.name)
+def test_intervals_cover_the_true_mean(family: Any) -> None:
+    """1,000 draws have a standard error of 0.7 percent; the bounds are four of them from the measured shares."""
+    share = coverage.coverage(family, 100, 1_000, "wider", seed=1)
+    assert (0.89 if "rare clicks" in family.name else 0.92) < share < 0.98
+    if family.has_clusters:  # taken for single queries, they cover less
+        rng = np.random.default_rng(1)
+        values = family.draw(rng, 100, 1_000)
+        plain = [ltr.intervals(result_with(column), interval="t")["mrr"] for column in values.T[:200]]
+        assert np.mean([one.ci_low <= 0.5 <= one.ci_high for one in plain]) < 0.9

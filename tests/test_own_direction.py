@@ -1,0 +1,208 @@
+"""Metrics of which lower is better, in comparisons, gates, saved results, audits and reports."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.cli import main
+from ltr_metrics.evaluation.log.learning import learning_curve
+from ltr_metrics.report import DifferencesDisplay, as_html, as_text, figures_of, summarize
+
+
+def mean_rank(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
+    """Mean rank of the grades, of which lower is better."""
+    return float((grades * np.arange(1, len(grades) + 1)).sum() / grades.sum()) if grades.any() else None
+
+
+RANK = ltr.as_metric(mean_rank, higher_is_better=False, per="query")
+X, Y, QID = ltr.make_ranking(n_queries=60, random_state=0)
+GOOD = X[:, 0] + X[:, 1]
+
+
+@pytest.fixture(scope="module")
+def comparison() -> ltr.Comparison:
+    models = {"base": GOOD, "better": GOOD + X[:, 2], "upside down": -GOOD}
+    return ltr.compare(models, Y, qid=QID, metrics=[RANK, "ndcg@10"], by=["de", "fr"] * 30, n_resamples=500)
+
+
+def test_wins_are_queries_whose_value_falls(comparison: ltr.Comparison) -> None:
+    row = comparison[RANK, "upside down"]
+    difference = comparison.differences(RANK, "upside down")
+    assert row.difference > 0 > comparison["ndcg@10", "upside down"].difference
+    assert (row.wins, row.losses) == ((difference < 0).sum(), (difference > 0).sum())
+    assert row.losses > 45
+    assert not row.higher_is_better
+    changes = comparison.changes(RANK, "upside down")
+    assert (len(changes.improved), len(changes.worsened)) == (row.wins, row.losses)
+    assert changes.worsened[0] == comparison.qid[np.nanargmax(difference)]
+    assert "Lower is better for mean_rank." in str(comparison)
+    assert not comparison.by["de"].higher_is_better(RANK)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "mean_rank < 0.5",
+        "mean_rank <= 0",
+        "mean_rank < 5%",
+        "mean(mean_rank) < 8",
+        "share(mean_rank > 1) < 20%",
+        "share(mean_rank < 0) > 30%",
+        "ndcg@10 > -0.05",
+        "ndcg@10 > -5%",
+        "mean(ndcg@10) > 0.3",
+        "share(ndcg@10 < -0.1) < 20%",
+    ],
+)
+def test_a_model_that_is_upside_down_fails_every_gate(comparison: ltr.Comparison, rule: str) -> None:
+    assert not ltr.gate(comparison, f"upside down: {rule}").passed
+
+
+def test_a_better_model_passes(comparison: ltr.Comparison) -> None:
+    rules = ["mean_rank < 2", "mean_rank < 20%", "mean(mean_rank) < 30", "share(mean_rank > 20) < 5%"]
+    assert ltr.gate(comparison, [f"better: {rule}" for rule in rules]).passed
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "mean_rank > -0.5",
+        "mean_rank >= -5%",
+        "mean(mean_rank) > 3",
+        "share(mean_rank < -1) < 5%",
+        "share(mean_rank > 0) > 5%",
+    ],
+)
+def test_a_rule_that_a_worse_model_would_pass_is_refused(comparison: ltr.Comparison, rule: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=r"A worse model would pass the rule .* lower is better. Set an upper"):
+        ltr.gate(comparison, rule)
+
+
+def test_a_saved_result_keeps_its_direction(tmp_path: Path) -> None:
+    results = {name: ltr.evaluate(Y, score, qid=QID, metrics=[RANK]) for name, score in (("a", GOOD), ("b", -GOOD))}
+    results["a"].save(tmp_path / "a.parquet")
+    loaded = ltr.load_result(tmp_path / "a.parquet")
+    assert loaded.lower_is_better == {"mean_rank"}
+    row = ltr.compare({"a": loaded, "b": results["b"]}, n_resamples=500)["mean_rank"]
+    assert row.losses > row.wins
+    assert results["a"].subset(QID[:1]).lower_is_better == {"mean_rank"}
+    other = ltr.evaluate(Y, GOOD, qid=QID, metrics=[ltr.as_metric(mean_rank, per="query")])
+    with pytest.raises(ltr.LtrValueError, match="higher_is_better=True, the other models with higher_is_better=False"):
+        ltr.compare({"a": loaded, "b": other})
+
+
+def test_worst_orders_grades_and_gives_the_larger_value() -> None:
+    audit = ltr.tie_audit([0, 1, 2, 0], [1, 1, 1, 0], group=[4], metrics=[RANK, "mrr"])
+    ranks = audit["mean_rank"]
+    assert (ranks.worst, ranks.best) == ((2 + 2 * 3) / 3, (2 * 1 + 2) / 3)
+    assert ranks.worst > ranks.mean > ranks.best
+    assert audit["mrr"].worst < audit["mrr"].mean < audit["mrr"].best
+    assert ranks.n_open_queries == 1
+
+
+def test_lasting_losses_are_rises() -> None:
+    falling_then_rising = np.array([[3.0, 3], [1, 2], [2, 1], [3, 1]])
+    options: dict[str, Any] = {"metric": "m", "data": "d", "confidence": 0.95}
+    curve = learning_curve(falling_then_rising, None, np.array(["a", "b"]), higher_is_better=False, **options)
+    assert (curve.best, curve.overfit.tolist(), curve.loss.tolist(), curve.n_lasting_gains) == (1, ["a"], [2.0], 1)
+    assert "'a' (+2.0000)" in str(curve)
+    assert type(curve).from_dict(curve.to_dict()).higher_is_better is False
+
+
+def test_the_report_reads_better_and_worse(comparison: ltr.Comparison) -> None:
+    scores = {"base": GOOD, "upside down": -GOOD}
+    settings = {"n_resamples": 500}
+    queries = ltr.Queries(Y, qid=QID)
+    report = summarize(queries, scores, [RANK, "ndcg@10"], baseline="base", comparing=settings)
+    page = as_html(report)
+    assert report.summary["lower_is_better"] == ["mean_rank"]
+    assert '<b class="lower-word">worse</b> than' in page
+    assert "lower is better" in page
+    assert "Lower is better for mean_rank." in as_text(report)
+    captions = [figure.caption for figure in figures_of(report)]
+    assert any("to the left of the line is better" in caption for caption in captions)
+    assert any("to the right of the line is better" in caption for caption in captions)
+    display = DifferencesDisplay.from_comparison(comparison, RANK, "upside down")
+    assert (display.wins, display.losses) == (
+        comparison[RANK, "upside down"].wins,
+        comparison[RANK, "upside down"].losses,
+    )
+
+
+MODULE = """
+import ltr_metrics as ltr
+
+
+def mean_rank(grades, columns):
+    return float((grades * (1 + __import__("numpy").arange(len(grades)))).sum() / grades.sum()) if grades.any() else None
+
+
+def bought(grades, columns):
+    return float(columns["bought"][:3].sum())
+
+
+RANK = ltr.as_metric(mean_rank, higher_is_better=False, per="query", columns=[])
+BOUGHT = ltr.as_metric(bought, per="query", columns=["bought"])
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    table = pd.DataFrame({"qid": QID, "label": Y, "good": GOOD, "bad": -GOOD, "bought": Y > 2, "market": "de"})
+    table.astype({"bought": int}).to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "mine.py").write_text(MODULE)
+    return tmp_path / "data.csv", tmp_path / "mine.py"
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, arguments)))
+    return int(ended.value.code or 0)
+
+
+def test_the_command_line_knows_the_metrics_of_a_file(files: tuple[Path, Path], capsys: Any) -> None:
+    data, module = files
+    options = ["--metrics-module", module, "-m", "mean_rank,bought,mrr", "--n-resamples", 500]
+    assert run("compare", data, "--scores", "good", "--scores", "bad", *options, "--gate", "mean_rank < 1") == 1
+    assert run("compare", data, "--scores", "bad", "--scores", "good", *options, "--gate", "mean_rank < 1") == 0
+    assert run("evaluate", data, "--scores", "good", "--sorted", *options[:4], "--format", "json") == 0
+    assert '"mean_rank"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (MODULE, ["-m", "mean_rnk"], r"has mean_rank, bought. Did you mean 'mean_rank'"),
+        (MODULE, [], "--metrics-module needs --metrics, which names its metrics"),
+        ("x = 1\n", ["-m", "x"], "has no metric at its top level"),
+        ("x = 1\ny = 1 / 0\n", ["-m", "x"], r"mine.py, line 2, raised ZeroDivisionError"),
+        ("def f(:\n", ["-m", "x"], r"mine.py, line 1, raised SyntaxError"),
+        (
+            "import ltr_metrics\nA = ltr_metrics.as_metric(len, name='a')\nB = ltr_metrics.as_metric(sum, name='a')\n",
+            ["-m", "a"],
+            "B is the second metric that is named 'a'",
+        ),
+    ],
+)
+def test_errors_of_a_file_have_their_place(
+    files: tuple[Path, Path], capsys: Any, text: str, arguments: list[str], message: str
+) -> None:
+    data, module = files
+    module.write_text(text)
+    assert run("evaluate", data, "--scores", "good", "--metrics-module", module, *arguments) == 2
+    assert re.search(message, " ".join(capsys.readouterr().err.split()))
+
+
+def test_the_file_is_not_for_spark(files: tuple[Path, Path], capsys: Any) -> None:
+    data, module = files
+    assert (
+        run("evaluate", data, "--scores", "good", "--engine", "spark", "-m", "bought", "--metrics-module", module) == 2
+    )
+    assert "does not work with --engine spark" in capsys.readouterr().err

@@ -1,0 +1,225 @@
+"""Propensities estimated from simulated clicks, and those that cannot be estimated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.counterfactual import Propensities, estimate_propensities
+
+THETA = 1 / np.arange(1.0, 6) ** 0.8
+
+
+def log_of_rankers(n: int, n_queries: int, seed: int, rankers: int = 3) -> dict[str, Any]:
+    """Lists of 5 of 8 documents by several rankers, with clicks of the position-based model."""
+    made, rng = np.random.default_rng(0), np.random.default_rng(seed)
+    attraction = made.uniform(0.05, 0.9, (n_queries, 8))
+    noisy = 2 * attraction + made.normal(size=(rankers, n_queries, 8))
+    lists = np.argsort(-noisy, axis=2)[:, :, :5]
+    query, ranker = rng.integers(0, n_queries, n), rng.integers(0, rankers, n)
+    document = lists[ranker, query]
+    clicks = rng.random((n, 5)) < THETA * attraction[query[:, None], document]
+    position = np.tile(np.arange(1, 6), n)
+    return {"clicks": clicks.ravel(), "position": position, "qid": np.repeat(query, 5), "document": document.ravel()}
+
+
+def z_values(table: Propensities) -> np.ndarray:
+    """Errors of the logarithms, in standard errors."""
+    errors: np.ndarray = table.standard_error[1:] / table.propensity[1:]
+    z: np.ndarray = np.log(table.propensity[1:] / THETA[1:]) / errors
+    return z
+
+
+@pytest.mark.parametrize("method", ["harvesting", "em"])
+def test_the_propensities_are_recovered(method: Any) -> None:
+    log = log_of_rankers(60_000, 50, seed=1)
+    table = estimate_propensities(**log, method=method)
+    assert table.propensity[0] == 1
+    assert table.standard_error[0] == 0
+    assert (np.abs(z_values(table)) < 2).all()
+    assert (table.standard_error < 0.03).all()
+
+
+@pytest.mark.slow
+def test_harvesting_covers_the_truth_also_with_few_impressions_of_a_document() -> None:
+    """About 2 impressions of a document at a position, in 200 logs: 93 to 97 % of the intervals."""
+    z = np.array(
+        [z_values(estimate_propensities(**log_of_rankers(5_000, 300, s), method="harvesting")) for s in range(200)]
+    )
+    assert 0.93 <= (np.abs(z) < 1.96).mean() <= 0.97
+    assert np.abs(z.mean()) < 0.2
+
+
+def test_maximum_likelihood_says_where_it_is_biased() -> None:
+    with pytest.warns(ltr.LtrWarning, match=r"Half of the documents have 1?\d impressions or fewer"):
+        estimate_propensities(**log_of_rankers(5_000, 100, 0), method="em")
+
+
+def test_maximum_likelihood_is_the_maximum() -> None:
+    """The likelihood falls in each direction from the estimate, over attractions that are fitted again."""
+    log = log_of_rankers(60_000, 50, seed=1)
+    theta = estimate_propensities(**log, method="em").propensity
+    cell = (log["qid"] * 8 + log["document"]) * 5 + log["position"] - 1
+    n = np.bincount(cell, minlength=2000).reshape(400, 5).astype(float)
+    c = np.bincount(cell, weights=log["clicks"], minlength=2000).reshape(400, 5)
+
+    def profile(propensity: np.ndarray) -> float:
+        attraction = np.full(400, 0.4)
+        for _ in range(60):  # Newton's method for the attraction of each document
+            p = np.clip(attraction[:, None] * propensity, 1e-12, 1 - 1e-9)
+            slope = ((c - n * p) / (1 - p)).sum(axis=1)
+            curve = (n * p * (1 - c / np.maximum(n, 1)) / (1 - p) ** 2).sum(axis=1)
+            attraction = np.clip(attraction * np.exp(np.clip(slope / np.maximum(curve, 1e-9), -0.5, 0.5)), 1e-9, 0.999)
+        p = np.clip(attraction[:, None] * propensity, 1e-300, 1 - 1e-12)
+        return float((c * np.log(p) + (n - c) * np.log1p(-p)).sum())
+
+    best = profile(theta)
+    for k in range(1, 5):
+        for factor in (0.99, 1.01):
+            moved = theta.copy()
+            moved[k] *= factor
+            assert profile(moved) < best
+
+
+def test_shuffled_lists_and_swaps() -> None:
+    """A shuffle is the ratio of click rates; swaps of positions 1 and k are the ratio within each experiment."""
+    rng = np.random.default_rng(0)
+    clicks = rng.random((4_000, 5)) < 0.5 * THETA
+    table = estimate_propensities(
+        clicks.ravel(), np.tile(np.arange(1, 6), 4_000), qid=np.repeat(np.arange(4_000), 5), method="randomized"
+    )
+    rates = clicks.mean(axis=0)
+    assert table.propensity[0] == 1
+    assert (np.abs(z_values(table)) < 2).all()
+
+    swapped = [1 + rng.integers(1, 5, 9_000), np.ones(9_000, dtype=int)]
+    experiment = [f"1-{k}" for k in swapped[0]] * 2
+    position = np.concatenate(swapped)
+    attraction = np.array([np.nan, 0.9, 0.7, 0.5, 0.3])[swapped[0] - 1]  # another one in each experiment
+    clicks = rng.random(18_000) < THETA[position - 1] * np.tile(attraction, 2)
+    table = estimate_propensities(
+        clicks, position, qid=np.tile(np.arange(9_000), 2), method="randomized", experiment=experiment
+    )
+    for k in range(2, 6):
+        rows = np.array(experiment) == f"1-{k}"
+        ratio = clicks[rows & (position == k)].mean() / clicks[rows & (position == 1)].mean()
+        assert table.propensity[k - 1] == pytest.approx(ratio, rel=1e-12)
+    assert (np.abs(z_values(table)) < 2.5).all()
+    assert len(rates) == 5
+
+
+def test_the_standard_error_of_a_ratio_of_two_rates_is_the_usual_one() -> None:
+    """Of independent rows: the variance of log(p2 / p1) is (1 - p1) / c1 + (1 - p2) / c2, but for n / (n - 1)."""
+    clicks, position = [1] * 40 + [0] * 60 + [1] * 10 + [0] * 90, [1] * 100 + [2] * 100
+    table = estimate_propensities(clicks, position, qid=range(200), method="randomized")
+    expected = 0.25 * np.sqrt((0.6 / 40 + 0.9 / 10) * 200 / 199)
+    assert table.standard_error[1] == pytest.approx(expected, rel=1e-12)
+
+
+def test_positions_that_are_not_compared_are_named() -> None:
+    log = log_of_rankers(5_000, 20, seed=0, rankers=1)  # one ranker: each document at one position
+    with pytest.raises(ltr.LtrValueError, match=r"positions 2, 3, 4, 5 cannot be estimated: no clicked document"):
+        estimate_propensities(**log, method="harvesting")
+    log = log_of_rankers(5_000, 20, seed=0)
+    apart = np.where(log["position"] > 3, log["document"] + 100, log["document"])
+    for method in ("harvesting", "em"):
+        with pytest.raises(ltr.LtrValueError, match="positions 4, 5 cannot be estimated"):
+            estimate_propensities(**log | {"document": apart}, method=method)  # type: ignore[arg-type]
+    unclicked = log["clicks"] & (log["position"] != 5)
+    with pytest.raises(ltr.LtrValueError, match="position 5 cannot be estimated: there is no click at it"):
+        estimate_propensities(**log | {"clicks": unclicked}, method="em")
+
+
+ROWS: dict[str, Any] = {"clicks": [1, 0, 1, 1], "position": [1, 2, 1, 2], "qid": [1, 1, 2, 2], "method": "randomized"}
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown method": ({"method": "harvest"}, "Did you mean 'harvesting'"),
+    "no documents": ({"method": "em"}, "needs document"),
+    "documents for nothing": ({"document": [1, 2, 3, 4]}, "does not use document"),
+    "an experiment": ({"method": "em", "document": [1, 2, 3, 4], "experiment": [1] * 4}, "does not use experiment"),
+    "grades": ({"clicks": [2, 0, 1, 1]}, "clicks must be 0 or 1, one a displayed document: got 2 at row 0"),
+    "no rows": ({"clicks": []}, "got no rows"),
+    "positions from 0": ({"position": [0, 1, 0, 1]}, "position must be whole numbers from 1: got 0 at row 0"),
+    "one position": ({"position": [1, 1, 1, 1]}, "two positions to compare"),
+    "too few ids": ({"qid": [1, 2]}, "qid must have one entry a row.*Got 2 for 4"),
+    "one cluster": ({"qid": [1, 1, 1, 1]}, "two independent clusters"),
+    "no limit": ({"max_iterations": 0}, "max_iterations must be a whole number"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_log(name: str) -> None:
+    options, message = REFUSED[name]
+    with pytest.raises(ltr.LtrError, match=message):
+        estimate_propensities(**ROWS | options)
+
+
+def test_few_clusters_and_steps_are_reported() -> None:
+    log = log_of_rankers(60_000, 50, seed=1)
+    with pytest.raises(ltr.LtrValueError, match=r"did not converge: after 2 iterations a step still changed"):
+        estimate_propensities(**log, method="em", max_iterations=2)
+    with pytest.warns(ltr.LtrWarning, match="in 2 clusters"):
+        estimate_propensities(**ROWS)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Propensities([1, -0.5]), "at least 0, one a position. Got -0.5"),
+        (lambda: Propensities([]), "Got none"),
+        (lambda: Propensities([1, np.inf]), "Got inf"),
+        (lambda: Propensities([1, 0.5], position=[2, 1]), "position must ascend"),
+        (lambda: Propensities([1, 0.5], position=[1]), "one entry a row"),
+        (lambda: Propensities.from_xgboost("model.json"), "needs a Booster or an XGBRanker. Got a str"),
+    ],
+)
+def test_what_is_no_table(make: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        make()
+
+
+def test_a_table_with_gaps() -> None:
+    table = Propensities([1, 0.5], position=[1, 4])
+    assert table.of_rows([4, 0, 1]).tolist() == [0.5, 0, 1]
+    with pytest.raises(ltr.LtrValueError, match="no propensity for position 2, first at row 0"):
+        table.of_rows([2])
+    assert "-" in str(table)
+    assert table.to_dict()["standard_error"] == [None, None]
+
+
+@pytest.mark.integration
+def test_the_picture() -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from ltr_metrics.report import PropensitiesDisplay
+
+    tables = {"known": Propensities([1, 0.5]), "$em$": Propensities([1, 0.4, 0.3], standard_error=[0, 0.1, 0.2])}
+    display = PropensitiesDisplay.from_propensities(tables).plot()
+    assert display.lines_["$em$"].get_xydata().tolist() == [[1, 1], [2, 0.4], [3, 0.3]]
+    assert list(display.bands_) == ["$em$"]
+    assert [text.get_text() for text in display.legend_.get_texts()] == ["known", "$em$", "95 % interval"]
+    band = display.bands_["$em$"].get_paths()[0].vertices
+    assert band[:, 1].max() == pytest.approx(1)
+    assert band[:, 1].min() == pytest.approx(0.3 - 1.96 * 0.2)
+    display.figure_.canvas.draw()
+    for tables, message in (({}, "There are no propensities"), ([], "must map names"), ({"a": [1]}, "'a' has a list")):
+        with pytest.raises(ltr.LtrError, match=message):
+            PropensitiesDisplay.from_propensities(tables)  # type: ignore[arg-type]
+
+
+@pytest.mark.integration
+def test_those_of_xgboost_are_read() -> None:
+    import xgboost
+
+    rng = np.random.default_rng(0)
+    X, clicks = rng.normal(size=(400, 2)), rng.random(400) < np.tile(THETA, 80)
+    data = xgboost.DMatrix(X, clicks, qid=np.repeat(np.arange(80), 5))
+    params = {"objective": "rank:ndcg", "nthread": 1, "lambdarank_num_pair_per_sample": 5}
+    table = Propensities.from_xgboost(xgboost.train(params | {"lambdarank_unbiased": True}, data, 2))
+    assert (len(table), table.propensity[0], table.method) == (5, 1, "xgboost")
+    assert (table.propensity > 0).all()
+    with pytest.raises(ltr.LtrValueError, match=r"no ti\+.*rank:ndcg.*lambdarank_unbiased=True"):
+        Propensities.from_xgboost(xgboost.train(params, data, 1))

@@ -1,0 +1,221 @@
+"""Judgments and runs in memory, and pytrec_eval's interface."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.io import read_trec
+from ltr_metrics.trec import AT_CUTOFFS, CUTOFFS, RelevanceEvaluator, supported_measures
+
+QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"d": 1}, "q3": {"a": 0, "e": -1}}
+RUN = {"q1": {"a": 9.5, "x": 7.25, "b": 6.0}, "q3": {"z": 1.0, "e": 2.0, "a": 0.5}, "q9": {"a": 1.0}}
+
+Nested = dict[str, dict[str, Any]]
+
+
+def entries(data: Nested) -> list[tuple[str, str, Any]]:
+    return [(query, document, number) for query, of in data.items() for document, number in of.items()]
+
+
+def in_form(data: Nested, number: str, form: str) -> Any:
+    """Return judgments or a run as a dict, a data frame, or named tuples."""
+    names = ["query_id", "doc_id", number]
+    if form == "dict":
+        return data
+    if form == "pandas":
+        return pd.DataFrame(entries(data), columns=names).sample(frac=1, random_state=0)  # an index in no order
+    if form == "polars":
+        return pl.DataFrame(entries(data), schema=names, orient="row")
+    if form == "arrow":
+        return pl.DataFrame(entries(data), schema=names, orient="row").to_arrow()
+    return (namedtuple("Entry", names)(*entry) for entry in entries(data))  # noqa: PYI024
+
+
+def as_files(folder: Path) -> tuple[Path, Path]:
+    lines = [f"{query} 0 {document} {grade}" for query, document, grade in entries(QRELS)]
+    (folder / "qrels").write_text("\n".join(lines))
+    lines = [f"{query} Q0 {document} 0 {score!r} me" for query, document, score in entries(RUN)]
+    (folder / "run").write_text("\n".join(lines))
+    return folder / "qrels", folder / "run"
+
+
+@pytest.mark.parametrize("topics", ["both", "qrels"])
+@pytest.mark.parametrize("form", ["dict", "polars", "arrow", "tuples"])
+def test_the_rows_are_those_of_the_files(form: str, topics: Any, tmp_path: Path) -> None:
+    expected = read_trec(*as_files(tmp_path), topics=topics)
+    data = ltr.from_qrels(in_form(QRELS, "relevance", form), in_form(RUN, "score", form), topics=topics)
+    assert (data.only_in_qrels, data.only_in_run) == (("q2",), ("q9",))
+    assert (expected.only_in_qrels, expected.only_in_run) == (("q2",), ("q9",))
+    for name in data.keys():  # noqa: SIM118  (TrecData iterates over nothing)
+        np.testing.assert_array_equal(data[name], expected[name])
+        assert data[name].dtype.kind == expected[name].dtype.kind
+
+
+def test_rows_of_a_data_frame_can_be_in_any_order() -> None:
+    data = ltr.from_qrels(in_form(QRELS, "relevance", "pandas"), in_form(RUN, "score", "pandas"))
+    options: dict[str, Any] = {"metrics": ["map", "p@3", "judged@3"], "convention": "trec_eval"}
+    result = ltr.evaluate(**data, **options).subset(["q1", "q3"])
+    assert result.mean == ltr.evaluate(**ltr.from_qrels(QRELS, RUN), **options).mean
+    assert result.per_query["map"].tolist() == [0.5, 0.0]
+    assert result.per_query["judged@3"].tolist() == [2 / 3, 2 / 3]
+
+
+def test_ids_are_compared_as_text() -> None:
+    data = ltr.from_qrels({7: {1: 1, 2: 0}}, {"7": {"2": 2.0, "1": 1.0}})
+    assert ltr.evaluate(**data, metrics="mrr")["mrr"] == 0.5
+    assert data.qid.tolist() == ["7", "7"]
+
+
+def test_an_empty_query_counts_as_missing() -> None:
+    data = ltr.from_qrels({"q": {"a": 1}, "r": {"a": 1}, "s": {}}, {"q": {}, "r": {"a": 1}, "s": {"a": 1}})
+    assert data.qid.tolist() == ["r"]
+    assert (data.only_in_qrels, data.only_in_run) == (("q",), ("s",))
+    with_all = ltr.from_qrels({"q": {"a": 1}, "r": {"a": 1}}, {"r": {"a": 1}}, topics="qrels")
+    assert ltr.evaluate(**with_all, metrics="mrr", convention="trec_eval").mean == {"mrr": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "message"),
+    [
+        (3, RUN, "qrels must be a dict of dicts"),
+        ("qrels.txt", RUN, "Got str. Files are read by read_trec"),
+        ({"q": [1]}, RUN, r"qrels\['q'\] must map documents to numbers"),
+        ({"q": {"a": "2"}}, RUN, "qrels, query 'q', document 'a': a grade must be a finite number. Got '2', a str"),
+        ({"q": {"a": None}}, RUN, "Got None, a NoneType"),
+        ({"q": {"a": float("inf")}}, RUN, "qrels, query 'q', document 'a': a grade must be a finite number. Got inf"),
+        (QRELS, {"q1": {"a": float("nan")}}, "run, query 'q1', document 'a': a score must be a number and not NaN"),
+        ({"q\0": {"a": 1}}, RUN, "ids must be text without NUL"),
+        ({}, RUN, "qrels has no document"),
+        (QRELS, {"q1": {}}, "run has no document"),
+        (QRELS, {"q7": {"a": 1}}, "qrels and run must have topics in common"),
+        (
+            {7: {"a": 1}, "7": {"a": 1}, "q1": {"a": 1}},
+            RUN,
+            "qrels, entry 1: a docno must not be repeated in a topic.*first in entry 0",
+        ),
+        (pd.DataFrame({"qid": ["q"], "doc_id": ["a"], "relevance": [1]}), RUN, "qrels lacks the column 'query_id'"),
+        (pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": ["x"]}), RUN, "relevance"),
+        (pd.concat([in_form(QRELS, "relevance", "polars").to_pandas()] * 2), RUN, "qrels, row 6: a docno must not be"),
+        ([("q", "a", 1)], RUN, "qrels, entry 0: it must have the attributes query_id, doc_id, relevance"),
+    ],
+)
+def test_what_is_refused_has_its_place(qrels: Any, run: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        ltr.from_qrels(qrels, run)
+
+
+def test_an_unknown_choice_of_topics_is_refused() -> None:
+    with pytest.raises(ltr.LtrValueError, match="topics must be"):
+        ltr.from_qrels(QRELS, RUN, topics="run")  # type: ignore[arg-type]
+
+
+# -- pytrec_eval's interface ------------------------------------------------------------------------------------------
+
+
+def test_values_by_hand() -> None:
+    measures = {"map", "P.1,3", "P_5", "num_q", "num_ret", "num_rel", "num_rel_ret", "ndcg_cut_2", "success"}
+    values = RelevanceEvaluator(QRELS | {"q4": {"a": 1}, "q5": {}}, measures).evaluate(RUN | {"q4": {}, "q5": {"a": 1}})
+    assert set(values) == {"q1", "q3", "q4"}
+    assert values["q1"] == {
+        "num_q": 1,
+        "num_ret": 3,
+        "num_rel": 2,
+        "num_rel_ret": 1,
+        "map": 0.5,
+        "P_1": 1,
+        "P_3": 1 / 3,
+        "P_5": 0.2,
+        "ndcg_cut_2": pytest.approx(2 / (2 + 1 / np.log2(3))),
+        "success_1": 1,
+        "success_5": 1,
+        "success_10": 1,
+    }
+    assert values["q4"] == dict.fromkeys(values["q1"], 0.0) | {"num_q": 1.0, "num_rel": 1.0}
+    assert list(values["q4"]) == list(values["q1"])
+    assert RelevanceEvaluator(QRELS, {"P"}).evaluate(RUN)["q1"].keys() == {f"P_{k}" for k in CUTOFFS}
+    assert RelevanceEvaluator(QRELS, measures).evaluate({}) == {}
+    assert RelevanceEvaluator(QRELS, []).evaluate(RUN)["q1"] == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((QRELS, {"mapp"}), "The measure 'mapp' is not supported. Did you mean 'map'"),
+        ((QRELS, {"map.5"}), "The measure 'map.5' is not supported"),
+        ((QRELS, {"P.0"}), "the cutoff of P must be a whole number of at least 1"),
+        ((QRELS, {"P.1.5"}), "not supported"),
+        ((QRELS, "map"), "measures must be a set of names"),
+        ((QRELS, {5}), "The measure 5 is not supported"),
+        ((QRELS, {"map"}, 0), "relevance_level must be a whole number of at least 1"),
+        (({7: {"a": 1}}, {"map"}), "query_relevance must map queries .text. to dicts"),
+        ((in_form(QRELS, "relevance", "pandas"), {"map"}), "query_relevance must be a dict of dicts"),
+    ],
+)
+def test_what_the_evaluator_refuses(arguments: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        RelevanceEvaluator(*arguments)
+
+
+@pytest.mark.parametrize("run", [{1: {"a": 1}}, [1], {"q1": [1]}, {"q1": {"a": float("nan")}}])
+def test_which_runs_the_evaluator_refuses(run: Any) -> None:
+    with pytest.raises(ltr.LtrError):
+        RelevanceEvaluator(QRELS, {"map"}).evaluate(run)
+
+
+def random_case(seed: int) -> tuple[Nested, Nested]:
+    """Judgments and a run with ties, unjudged and missing documents, and queries of one side only.
+
+    There are no negative grades, which crash pytrec_eval 0.5.11.
+    """
+    rng = np.random.default_rng(seed)
+    names = [f"{letter}{number}" for letter in "aBé-" for number in range(8)]
+    qrels: Nested = {}
+    run: Nested = {}
+    for query in map(str, range(6)):
+        if rng.random() < 0.9:
+            judged = rng.choice(names, rng.integers(0, 25), replace=False).tolist()
+            qrels[query] = {document: int(rng.integers(0, 4)) for document in judged}
+        if rng.random() < 0.9:
+            retrieved = rng.choice(names, rng.integers(0, 32), replace=False).tolist()
+            levels = rng.integers(1, 12)
+            run[query] = {document: float(rng.integers(0, levels) / 7) for document in retrieved}
+    for query in rng.choice(6, 2):  # scores that differ below the precision of float32
+        run |= {str(query): {document: 1 + 1e-9 * rank for rank, document in enumerate(names[:9])}}
+    return qrels, run
+
+
+def test_negative_grades_are_unjudged() -> None:
+    """The values are pytrec_eval's."""
+    qrels, run = {"q": {"a": -1, "b": -2, "c": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 5.0}}
+    measures = {"map", "recip_rank", "num_ret"}
+    assert RelevanceEvaluator(qrels, measures).evaluate(run)["q"] == {"num_ret": 4, "map": 0.25, "recip_rank": 0.25}
+    judged = RelevanceEvaluator(qrels, measures, judged_docs_only_flag=True)
+    assert judged.evaluate(run)["q"] == {"num_ret": 1, "map": 1, "recip_rank": 1}
+
+
+@pytest.mark.parametrize("judged_only", [False, True])
+@pytest.mark.parametrize("level", [1, 2])
+def test_values_are_those_of_pytrec_eval(level: int, judged_only: bool) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec-eval-terrier is not installed")
+    measures = supported_measures | {f"{name}.1,7" for name in AT_CUTOFFS}
+    n_values = 0
+    for seed in range(40):
+        qrels, run = random_case(seed)
+        options: dict[str, Any] = {"relevance_level": level, "judged_docs_only_flag": judged_only}
+        expected = pytrec_eval.RelevanceEvaluator(qrels, measures, **options).evaluate(run)
+        values = RelevanceEvaluator(qrels, measures, **options).evaluate(run)
+        assert values.keys() == expected.keys()
+        for query, by_measure in expected.items():
+            assert values[query].keys() == by_measure.keys()
+            for measure, value in by_measure.items():
+                assert values[query][measure] == pytest.approx(value, abs=1e-12), (seed, query, measure)
+                n_values += 1
+    assert n_values > 3_000
