@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from command import in_process
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -245,6 +246,36 @@ def test_what_is_printed() -> None:
 def test_what_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         call()
+
+
+# -- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_adds_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
+    rows = pd.DataFrame({"qid": qid, "label": y, "s": X[:, 0], "user": qid // 4})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    command = ("evaluate", tmp_path / "rows.csv", "--scores", "s", "-m", "map", "--n-resamples", 200)
+    done = in_process(capsys, *command, "--confidence", 0.9, "--cluster", "user", "--format", "json")
+    assert done.status == 0, done.err
+    summary = json.loads(done.out)
+    result = ltr.evaluate(y, X[:, 0], qid=qid, metrics="map", cluster=rows["user"].to_numpy())
+    expected = ltr.intervals(result, confidence=0.9, n_resamples=200)
+    assert summary["intervals"] == expected.settings_to_dict()
+    line = summary["models"]["s"]["map"]
+    assert (line["ci_low"], line["ci_high"]) == (expected["map"].ci_low, expected["map"].ci_high)
+    assert line["standard_error"] == expected["map"].standard_error
+    batches = in_process(capsys, *command, "--confidence", 0.9, "--sorted", "--format", "json")
+    rows_of_batches = json.loads(batches.out)["models"]["s"]["intervals"]["rows"]
+    assert rows_of_batches == ltr.intervals(ranked(), "map", confidence=0.9, n_resamples=200).to_dict()["rows"]
+    assert "90% intervals of the mean over queries" in in_process(capsys, *command, "--confidence", 0.9, "--sorted").out
+    for extra, message in (
+        ((), "add --confidence"),
+        (("--sorted", "--cluster", "user", "--confidence", 0.9), "--cluster cannot"),
+    ):
+        refused = in_process(capsys, *command, *extra)
+        assert refused.status == 2
+        assert message in refused.err
 
 
 # -- coverage ---------------------------------------------------------------------------------------------------------

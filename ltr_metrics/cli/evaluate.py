@@ -73,6 +73,8 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle
     require_targets(input_files(arguments, specs), output, *files.values())
     metrics, policy = requested_metrics(arguments), options.policy(arguments)
     settings = options.interval_settings(arguments)
+    if arguments["cluster"] is not None and settings is None and not save:
+        raise LtrValueError("--cluster needs --confidence, whose intervals use it, or --save, which keeps it.")
     if not is_whole and arguments["cluster"] is not None:
         raise LtrValueError(
             "--cluster cannot be combined with --sorted or --engine, which do not read clusters. Leave them out, or "
