@@ -106,8 +106,9 @@ def custom_metric(
         `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
     columns : mapping of DMatrix to mapping, optional
         Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your
-        own read them too: ``{valid: {"revenue": array}}``, one number a row. They serve neither the folds
-        of ``xgb.cv`` nor several workers, where XGBoost makes other DMatrix objects.
+        own read them too: ``{valid: {"revenue": array}}``, one number a row. They serve
+        neither the folds of ``xgb.cv`` nor several workers, where XGBoost makes other DMatrix
+        objects.
 
     Returns
     -------
