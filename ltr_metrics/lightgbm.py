@@ -84,9 +84,9 @@ def feval(
         not in it keep their canonical name. You can look up values in a
         `ltr_metrics.PerQueryLog` by these names too.
     columns : mapping of Dataset to mapping, optional
-        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``, and for metrics
-        of your own: ``{valid_set: {"revenue": array}}``, one number a row. They also serve the
-        folds of ``lgb.cv`` and other subsets of the Dataset.
+        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your
+        own read them too: ``{valid_set: {"revenue": array}}``, one number a row. They also
+        serve the folds of ``lgb.cv`` and other subsets of the Dataset.
 
     Returns
     -------
@@ -180,10 +180,10 @@ def eval_metric(
         not in it keep their canonical name. You can look up values in a
         `ltr_metrics.PerQueryLog` by these names too.
     columns : mapping of str to mapping, optional
-        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``, and for metrics
-        of your own: ``{"valid_0": {"revenue": array}}``, one number a row. The key is the name of
-        the evaluation set in LightGBM's log. It is the name in ``eval_names``, ``"training"`` for
-        the training set, or otherwise ``"valid_0"``, ``"valid_1"``, ...
+        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your
+        own read them too: ``{"valid_0": {"revenue": array}}``, one number a row. The key is the
+        name of the evaluation set in LightGBM's log. It is the name in ``eval_names``,
+        ``"training"`` for the training set, or otherwise ``"valid_0"``, ``"valid_1"``, ...
 
     Returns
     -------

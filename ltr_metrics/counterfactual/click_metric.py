@@ -100,7 +100,7 @@ class ClickMetric(RankMetric):
     """
 
     NAME: ClassVar[str] = "ips"
-    OF_GRADES_ALONE: ClassVar[bool] = False
+    READS_ROWS: ClassVar[bool] = True
 
     metric: Any
     estimator: EstimatorOfMetric = "ips"

@@ -87,9 +87,9 @@ def make_scorer(
     Raises
     ------
     LtrValueError, LtrTypeError
-        On scoring: if there are no queries, or a column and a routed ``qid`` that differ. Also if X
-        lacks a column that a metric reads, for a classifier, whose classes are not scores, for
-        several predictions a row, and for a metric that is undefined for all queries.
+        On scoring: if there are no queries, or a column and a routed ``qid`` that differ. Also for
+        a classifier, whose classes are not scores, for several predictions a row, and for a metric
+        that is undefined for all queries. Also if X lacks a column that a metric reads.
 
     Warns
     -----

@@ -105,9 +105,10 @@ def custom_metric(
         passes metrics on as text, so a name must not contain white space or a colon.
         `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
     columns : mapping of DMatrix to mapping, optional
-        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``, and for metrics
-        of your own: ``{valid: {"revenue": array}}``, one number a row. They serve neither the folds
-        of ``xgb.cv`` nor several workers, where XGBoost makes other DMatrix objects.
+        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your
+        own read them too: ``{valid: {"revenue": array}}``, one number a row. They serve
+        neither the folds of ``xgb.cv`` nor several workers, where XGBoost makes other DMatrix
+        objects.
 
     Returns
     -------
