@@ -435,7 +435,7 @@ def test_the_hosts_evaluate_it_in_training() -> None:
         "callbacks": [monitor],
     }
     own = {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": True}
-    model = xgboost.train(own, matrix, 2, [(matrix, "train")], evals_result=seen, verbose_eval=False, **options)
+    model = xgboost.train(own, matrix, 2, evals=[(matrix, "train")], evals_result=seen, verbose_eval=False, **options)
     for data_name in ("train", "clicks"):
         assert seen[data_name][name][-1] == pytest.approx(expected(model.predict(matrix)), rel=1e-5)
 

@@ -21,7 +21,7 @@ from ltr_metrics._hosts import log_names
 from ltr_metrics.analysis import inference
 from ltr_metrics.analysis.comparison import settings, table
 from ltr_metrics.analysis.inference import bootstrap
-from ltr_metrics.counterfactual import ClickMetric, click_metric, estimate_propensities, estimation, evaluation
+from ltr_metrics.counterfactual import ClickMetric, click_metric, estimate_propensities, estimation, evaluation, slates
 from ltr_metrics.evaluation.log import rounds, search
 from ltr_metrics.interleaving import (
     ClickModel,
@@ -75,6 +75,7 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "EstimatorOfClicks": [evaluation.ESTIMATORS],
     "MethodOfPropensities": [estimation.METHODS],
     "TiesOfClicks": [evaluation.TIES],
+    "EstimatorOfSlates": [slates.ESTIMATORS],
 }
 REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's own, which names those that there are
     "TiePolicy": lambda word: ltr.evaluate(Y, S, qid=QID, metrics="mrr", ties=word),
@@ -111,6 +112,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {  # a call with a word of one's o
     "EstimatorOfMetric": lambda word: ClickMetric(metric="dcg", estimator=word),
     "EstimatorOfClicks": lambda word: evaluation.evaluate(Y, S, qid=QID, estimator=word),
     "MethodOfPropensities": lambda word: estimate_propensities(Y, Y, qid=QID, method=word),
+    "EstimatorOfSlates": lambda word: slates.evaluate_slates([], {}, estimator=word),
     "TiesOfClicks": lambda word: evaluation.evaluate(Y, S, qid=QID, ties=word),
     "TiesOfRankings": lambda word: simulate(
         Y, TWO, qid=QID, method="ppm", clicks=ClickModel.perfect(grades=3), impressions=2, ties=word

@@ -5,6 +5,7 @@ from ltr_metrics.counterfactual.estimation import estimate_propensities
 from ltr_metrics.counterfactual.evaluation import evaluate
 from ltr_metrics.counterfactual.propensities import Propensities
 from ltr_metrics.counterfactual.result import ClickDiagnostics, ClickEvaluation
+from ltr_metrics.counterfactual.slates import evaluate_slates
 
 __all__ = [
     "ClickDiagnostics",
@@ -13,4 +14,5 @@ __all__ = [
     "Propensities",
     "estimate_propensities",
     "evaluate",
+    "evaluate_slates",
 ]

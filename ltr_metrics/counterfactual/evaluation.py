@@ -10,14 +10,9 @@ import numpy as np
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers, named_columns, require_option
 from ltr_metrics._engine.words import EstimatorOfClicks, TiesOfClicks
 from ltr_metrics.counterfactual.click_metric import ClickMetric, additive, inverse, require_clip
+from ltr_metrics.counterfactual.diagnostics import diagnose
 from ltr_metrics.counterfactual.propensities import Propensities
-from ltr_metrics.counterfactual.result import (
-    FEW_CLICKS,
-    LARGE_SHARE,
-    ClickDiagnostics,
-    ClickEvaluation,
-    ratio_values,
-)
+from ltr_metrics.counterfactual.result import ClickDiagnostics, ClickEvaluation, ratio_values
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.fingerprint import Fingerprint
@@ -135,6 +130,7 @@ def evaluate(
     --------
     estimate_propensities : Estimate the propensities.
     ClickMetric : The same metric for training.
+    evaluate_slates : Evaluate a ranker from the logs of interleaving.
 
     Notes
     -----
@@ -267,37 +263,8 @@ def _diagnostics(
     rows: _ClickedRows, sums: dict[str, FloatArray], query_weight: FloatArray | None, cluster: IntArray | None
 ) -> ClickDiagnostics:
     weight, raw = rows.weight[rows.is_clicked], rows.raw[rows.is_clicked]
-    scaled = weight / weight.max()
-    effective = float(scaled.sum() ** 2 / (scaled**2).sum())
-    shares = {name: _largest_share(values, query_weight, cluster) for name, values in sums.items()}
-    unit = "query" if cluster is None else "cluster"
-    few = (
-        f"The effective sample size is {effective:.3g} clicks, of {len(weight):,}. Below {FEW_CLICKS}, the estimate "
-        "and its standard error are unreliable. Log more impressions, or clip the weights (clip=)."
-    )
-    warnings = [few] * (effective < FEW_CLICKS)
-    warnings += [
-        f"One {unit} contributes {100 * share:.3g} % of the estimate of {name}. Its standard error is unreliable. "
-        "Log more impressions, or clip the weights (clip=)."
-        for name, share in shares.items()
-        if share > LARGE_SHARE
-    ]
-    return ClickDiagnostics(
-        n_clicks=len(weight),
-        effective_sample_size=effective,
-        largest_weight=float(weight.max()),
-        share_clipped=0.0 if rows.clip is None else float((raw > rows.clip).mean()),
-        share_unseen=float((rows.raw == 0).mean()),
-        largest_share=shares,
-        warnings=tuple(warnings),
-    )
-
-
-def _largest_share(values: FloatArray, query_weight: FloatArray | None, cluster: IntArray | None) -> float:
-    """Return the largest share of a sum that one query or cluster has; 0 if the sum is 0."""
-    parts = values if query_weight is None else values * query_weight
-    parts = np.abs(parts if cluster is None else np.bincount(cluster, weights=parts))
-    return float(parts.max() / parts.sum()) if parts.any() else 0.0
+    share_clipped = 0.0 if rows.clip is None else float((raw > rows.clip).mean())
+    return diagnose(weight, share_clipped, float((rows.raw == 0).mean()), sums, query_weight, cluster)
 
 
 def _own_columns(position: Any, propensity: Any, baseline: Any, examination: Any, estimator: str) -> dict[str, Any]:

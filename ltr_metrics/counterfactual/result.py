@@ -8,13 +8,10 @@ from typing import Any
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.printed import Note, Part, Table
-from ltr_metrics._engine.words import EstimatorOfClicks
+from ltr_metrics._engine.words import EstimatorOfClicks, EstimatorOfSlates
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import mean
 from ltr_metrics.evaluation.result import Evaluation, query_positions, take_queries
-
-FEW_CLICKS = 100  # an effective sample size below this gives a warning
-LARGE_SHARE = 0.1  # of an estimate that one query, or one cluster, contributes
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class ClickEvaluation(Evaluation):
         Number of clicked documents of each query.
     fingerprint : Fingerprint
         A summary of clicks, weights and estimator.
-    estimator : {"ips", "snips", "dr"}
+    estimator : {"ips", "snips", "dr", "standard", "independent", "interaction"}
         How clicks were corrected.
     clip : float or None
         Largest weight.
@@ -135,7 +132,7 @@ class ClickEvaluation(Evaluation):
     (1.3155, 0.0409)
     """
 
-    estimator: EstimatorOfClicks = "ips"
+    estimator: EstimatorOfClicks | EstimatorOfSlates = "ips"
     clip: float | None = None
     diagnostics: ClickDiagnostics = None  # type: ignore[assignment]
     sums: Mapping[str, FloatArray] = None  # type: ignore[assignment]

@@ -1,0 +1,226 @@
+"""Any ranker from the logs of interleaving: against the enumeration of all lists and all clicks."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ltr_metrics as ltr
+from ltr_metrics.counterfactual import ClickEvaluation, evaluate_slates
+from ltr_metrics.interleaving import ClickModel, Impression, Shown, write_impressions
+from ltr_metrics.interleaving.methods import method_named
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The effective sample size", "ignore:One (query|cluster) contributes", "ignore:The method could not display"
+)
+RANKINGS = {"old": ["a", "b", "c", "d"], "new": ["b", "d", "a", "e"]}
+SCORES = {"q": {"b": 5.0, "a": 4.0, "d": 3.0, "c": 2.0, "e": 1.0}}
+TARGET = ["b", "a", "d"]
+GRADE = {"a": 1, "b": 0, "c": 1, "d": 2, "e": 0}
+METHODS = ["team_draft", "ppm", "balanced", "probabilistic"]
+ESTIMATORS: list[Any] = ["standard", "independent", "interaction"]
+CASCADE = ClickModel([0.2, 0.5, 0.9], [0.1, 0.4, 0.6])
+POSITION = ClickModel.position_based([0.2, 0.5, 0.9], [1, 0.6, 0.3])
+
+
+def lists_of(method: str) -> list[tuple[list[str], float]]:
+    """All lists of three documents, with their probabilities."""
+    mixer = method_named(method)(list(RANKINGS.values()), 3)
+    lists = [(list(one), mixer.probability(list(one))) for one in itertools.permutations(GRADE, 3)]
+    assert sum(p for _, p in lists) == pytest.approx(1, rel=1e-9)
+    return [(one, p) for one, p in lists if p > 0]
+
+
+def clicks_on(documents: list[str], users: ClickModel) -> list[tuple[list[int], float]]:
+    """All clicks on a list, with their probabilities, by the definition of the click model."""
+    examination = users.examination or (1.0,) * len(documents)
+    states = [((), True, 1.0)]
+    for slot, document in enumerate(documents):
+        grade = GRADE[document]
+        click, stop = users.click[grade] * examination[slot], users.stop[grade]  # type: ignore[index]
+        after = []
+        for clicks, goes_on, p in states:
+            for clicked in (False, True):
+                p_click = (click if clicked else 1 - click) if goes_on else float(not clicked)
+                kept = (*clicks, slot) if clicked else clicks
+                after += (
+                    [(kept, False, p * p_click * stop), (kept, True, p * p_click * (1 - stop))]
+                    if goes_on
+                    else [(kept, False, p * p_click)]
+                )
+        states = [state for state in after if state[2] > 0]
+    return [(list(clicks), p) for clicks, _, p in states]
+
+
+def whole_log(method: str, users: ClickModel) -> tuple[list[Impression], np.ndarray]:
+    """Every list with every click, and the probabilities of these impressions."""
+    log, probability = [], []
+    for documents, p in lists_of(method):
+        for clicks, p_clicks in clicks_on(documents, users):
+            log.append(Impression(RANKINGS, Shown(documents), clicks, length=3, query="q", method=method))  # type: ignore[arg-type]
+            probability.append(p * p_clicks)
+    return log, np.array(probability)
+
+
+def expected_clicks(users: ClickModel, worth: tuple[float, ...] = (1, 1, 1)) -> float:
+    return sum(p * sum(worth[slot] for slot in clicks) for clicks, p in clicks_on(TARGET, users))
+
+
+@pytest.mark.parametrize("method", ["team_draft", "ppm", "probabilistic"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_expected_value_over_all_lists_and_clicks_is_the_truth(method: str, estimator: Any) -> None:
+    users = POSITION if estimator == "independent" else CASCADE
+    log, probability = whole_log(method, users)
+    assert probability.sum() == pytest.approx(1, rel=1e-9)
+    result = evaluate_slates(log, SCORES, estimator=estimator, metrics=["cg", "cg@2", "dcg", "precision@2"])
+    expected = [expected_clicks(users, w) for w in ((1, 1, 1), (1, 1, 0), (1, 1 / np.log2(3), 0.5), (0.5, 0.5, 0))]
+    assert result.diagnostics.share_unseen == 0
+    for values, truth in zip(result.per_query.values(), expected, strict=True):
+        assert probability @ values == pytest.approx(truth, rel=1e-9)
+
+
+def test_slots_that_depend_on_the_documents_above_are_biased_for_independent_weights_alone() -> None:
+    log, probability = whole_log("team_draft", CASCADE)
+    truth = expected_clicks(CASCADE)
+    values = {e: probability @ evaluate_slates(log, SCORES, estimator=e).per_query["cg"] for e in ESTIMATORS}
+    assert abs(values["independent"] - truth) > 0.01
+    assert values["interaction"] == pytest.approx(truth, rel=1e-9)
+    assert values["standard"] == pytest.approx(truth, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weights_are_those_of_the_enumeration(method: str, estimator: Any) -> None:
+    """By summing over all lists; also where the method cannot display the ranker's list."""
+    lists = lists_of(method)
+    log = [Impression(RANKINGS, Shown(d), [0, 1, 2], length=3, query="q", method=method) for d, _ in lists]  # type: ignore[arg-type]
+    result = evaluate_slates(log, SCORES, estimator=estimator)
+    for (documents, _), value in zip(lists, result.per_query["cg"], strict=True):
+        expected = 0.0
+        for slot in range(3):
+            part = {"standard": slice(3), "interaction": slice(slot + 1), "independent": slice(slot, slot + 1)}[
+                estimator
+            ]
+            if documents[part] == TARGET[part]:
+                expected += 1 / sum(p for other, p in lists if other[part] == TARGET[part])
+        assert value == pytest.approx(expected, rel=1e-9)
+
+
+def drawn(n: int, seed: int) -> list[Impression]:
+    rng, mixer = np.random.default_rng(seed), method_named("team_draft")(list(RANKINGS.values()), 3)
+    log = []
+    for _ in range(n):
+        shown = mixer.mix(rng)
+        clicks = CASCADE.clicks_on([GRADE[str(document)] for document in shown.documents], rng)
+        log.append(Impression(RANKINGS, shown, clicks, length=3, query="q", method="team_draft"))
+    return log
+
+
+def normalized(log: list[Impression], estimator: Any) -> tuple[ClickEvaluation, float]:
+    """The estimate, and the same by its definition: for each slot the mean of weighted clicks by that of the weights."""
+    result = evaluate_slates(log, SCORES, estimator=estimator, normalize=True)
+    lists, expected = lists_of("team_draft"), 0.0
+    for slot in range(3):
+        part = {"standard": slice(3), "interaction": slice(slot + 1), "independent": slice(slot, slot + 1)}[estimator]
+        p = sum(q for other, q in lists if other[part] == TARGET[part])
+        weight = np.array([(one.shown.documents[part] == TARGET[part]) / p for one in log])
+        expected += (weight * [slot in one.clicks for one in log]).mean() / weight.mean()
+    return result, expected
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_normalized_weights(estimator: Any) -> None:
+    log = drawn(400, 0)
+    result, expected = normalized(log, estimator)
+    plain = evaluate_slates(log, SCORES, estimator=estimator)
+    assert result["cg"] == pytest.approx(expected, rel=1e-12)
+    assert result.standard_error["cg"] < plain.standard_error["cg"]
+
+
+def test_lists_of_unequal_length() -> None:
+    """A slot that half of the impressions have counts with half of its weight."""
+    short = {"old": ["a", "b"], "new": ["b", "a"]}
+    pair = Impression(short, Shown(["a", "b"]), [0, 1], query="p", method="team_draft")
+    long = Impression(
+        {"old": ["a", "b", "c"], "new": ["a", "b", "c"]}, Shown(["a", "b", "c"]), [2], query="p", method="team_draft"
+    )
+    result = evaluate_slates([pair, long], {"p": {"a": 3, "b": 2, "c": 1}}, normalize=True)
+    assert result["cg"] == pytest.approx(2 / 3 + 2 / 3 + 1 / 2)
+    assert evaluate_slates([pair, long], {"p": {"a": 3, "b": 2, "c": 1}})["cg"] == pytest.approx((2 + 2 + 1) / 2)
+
+
+@pytest.mark.slow
+def test_intervals_of_drawn_logs() -> None:
+    truth = expected_clicks(CASCADE)
+    covered = []
+    for seed in range(300):
+        result = evaluate_slates(drawn(200, seed), SCORES)
+        covered.append(abs(result["cg"] - truth) < 1.96 * result.standard_error["cg"])
+    assert 0.93 <= np.mean(covered) <= 0.98
+
+
+def test_files_clusters_and_optimized_lists(tmp_path: Path) -> None:
+    log = drawn(60, 0)
+    write_impressions(tmp_path / "log.jsonl", log)
+    one, other = evaluate_slates(log, SCORES), evaluate_slates(tmp_path / "log.jsonl", SCORES, cluster=[0, 1, 2] * 20)
+    assert one["cg"] == other["cg"]
+    assert one.standard_error["cg"] != other.standard_error["cg"]
+    assert "estimate (interaction)" in str(one)
+
+
+IMPRESSION = Impression(RANKINGS, Shown(["b", "a", "d"]), [0], length=3, query="q", method="team_draft")
+REFUSED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+    "NDCG": ([IMPRESSION], SCORES, {"metrics": "ndcg"}, "cannot be estimated from clicks"),
+    "a column": ([IMPRESSION], SCORES, {"metrics": "sum_of(x)"}, "impressions, which have no columns"),
+    "an estimator": ([IMPRESSION], SCORES, {"estimator": "independant"}, "Did you mean 'independent'"),
+    "no log": ([], SCORES, {}, "no impressions"),
+    "no scores": ([IMPRESSION], [1, 2], {}, "must map queries to scores"),
+    "another query": ([IMPRESSION], {"r": {}}, {}, "no query 'q'"),
+    "a missing score": ([IMPRESSION], {"q": {"a": 1, "b": 2, "c": 3, "d": 4}}, {}, "'e' of query 'q' has None"),
+    "tied scores": ([IMPRESSION], {"q": dict.fromkeys("abcde", 1)}, {}, "are tied"),
+    "no method": (
+        [Impression(RANKINGS, Shown(["a"]), [0], query="q")],
+        SCORES,
+        {},
+        "rankings and the method are needed",
+    ),
+    "an impossible list": (
+        [Impression(RANKINGS, Shown(["e", "a", "d"]), [0], length=3, query="q", method="team_draft")],
+        *(SCORES, {}, "team_draft cannot display this list"),
+    ),
+    "no click that counts": (
+        [Impression(RANKINGS, Shown(["a", "b", "d"]), [0], length=3, query="q", method="team_draft")],
+        *(SCORES, {}, "No click is in a list that agrees"),
+    ),
+    "parts of an optimized list": (
+        [Impression(RANKINGS, Shown(["b", "a", "d"]), [0], length=3, query="q", method="optimized")],
+        *(SCORES, {}, "optimized chooses whole lists"),
+    ),
+    "a flag": ([IMPRESSION], SCORES, {"normalize": 1}, "normalize must be True or False"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_evaluated(name: str) -> None:
+    log, scores, options, message = REFUSED[name]
+    with pytest.raises(ltr.LtrError, match=message):
+        evaluate_slates(log, scores, **options)
+
+
+def test_too_many_lists_to_add_up() -> None:
+    many = {"old": list(range(12)), "new": list(range(12))[::-1]}
+    shown = method_named("ppm")(list(many.values()), 12).mix(0)
+    impression = Impression(many, shown, [0], query="q", method="ppm")
+    with pytest.raises(ltr.LtrValueError, match='Use estimator="interaction"'):
+        evaluate_slates([impression], {"q": {i: -i for i in range(12)}}, estimator="independent")
+
+
+@pytest.mark.filterwarnings("default:The method could not display")
+def test_slots_that_the_method_cannot_display_give_a_warning() -> None:
+    scores = {"q": {"e": 5.0, "a": 4.0, "d": 3.0, "c": 2.0, "b": 1.0}}
+    with pytest.warns(ltr.LtrWarning, match=r"could not display 33.3 % of the ranker's slots"):
+        evaluate_slates(drawn(200, 0), scores, estimator="independent")
