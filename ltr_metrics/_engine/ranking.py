@@ -131,7 +131,7 @@ class Ranking(Cache):
         return cls(ranked.block, by_rank, ranked.ties, grades.ravel(), ranked.documents)
 
     def of_grades_alone(self) -> Ranking:
-        """Return the ranking without its documents, for metrics that need only grades and open ties."""
+        """Return the ranking without documents, for metrics that need only grades and open ties."""
         return Ranking(self.block, self.grades, self.open_ties, self.tied_grades)
 
     @classmethod
