@@ -84,7 +84,7 @@ def test_the_expected_value_over_all_lists_and_clicks_is_the_truth(method: str, 
 
 
 def test_slots_that_depend_on_the_documents_above_are_biased_for_independent_weights_alone() -> None:
-    log, probability = whole_log("team_draft", CASCADE)
+    log, probability = whole_log("probabilistic", CASCADE)
     truth = expected_clicks(CASCADE)
     values = {e: probability @ evaluate_slates(log, SCORES, estimator=e).per_query["cg"] for e in ESTIMATORS}
     assert abs(values["independent"] - truth) > 0.01
