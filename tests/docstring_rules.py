@@ -394,7 +394,7 @@ WORDING: dict[str, tuple[str, ...]] = {
         "Other required columns,",
     ),
     "n_threads": ("Maximum number of threads.",),
-    "log": ("Records the values per query of every ", "The log of a training."),
+    "log": ("Records the values per query of every ", "The log of a training.", "Impressions with rankings,"),
     "names": ("Names in ", "Names of a training's data sets"),
     "random_state": ("Random seed. ",),
     "confidence": ("Confidence level of the ",),
