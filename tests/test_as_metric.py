@@ -23,7 +23,7 @@ def rank_of_first(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float |
     return float(ranks[0] + 1) if len(ranks) else None
 
 
-def reciprocal_rank(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
+def first_relevant(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
     ranks = np.flatnonzero(grades >= 1)
     return 1 / (ranks[0] + 1) if len(ranks) else None
 
@@ -71,10 +71,10 @@ def test_the_expectation_is_that_of_all_orders(data: dict[str, Any]) -> None:
 
 @given(tied_queries(), st.sampled_from(["mean", "stable", "worst", "best"]))
 def test_it_equals_the_metrics_of_the_package_under_every_policy(data: dict[str, Any], ties: Any) -> None:
-    own = [ltr.as_metric(reciprocal_rank, per="query"), ltr.as_metric(dcg_of_three, per="query")]
+    own = [ltr.as_metric(first_relevant, per="query"), ltr.as_metric(dcg_of_three, per="query")]
     options = {"group": data["sizes"], "ties": ties}
     result = ltr.evaluate(data["y"], data["score"], metrics=[*own, "mrr", "dcg_exp@3"], **options)
-    np.testing.assert_allclose(result.per_query["reciprocal_rank"], result.per_query["mrr"], rtol=1e-12)
+    np.testing.assert_allclose(result.per_query["first_relevant"], result.per_query["mrr"], rtol=1e-12)
     np.testing.assert_allclose(result.per_query["dcg_of_three"], result.per_query["dcg_exp@3"], rtol=1e-12)
 
 

@@ -136,11 +136,12 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation) -> None:
 def test_every_metric(n_partitions: int, ties: str) -> None:
     rows = random_data(3, n_queries=60)
     cuts = np.random.default_rng(n_partitions).choice(np.cumsum(rows.group)[:-1], n_partitions - 1, replace=False)
-    of_labels: dict[tuple[float, float], list[Any]] = {}
+    of_labels: dict[tuple[float, float, str], list[Any]] = {}  # one evaluation has means over queries, or over pairs
     for entry in TABLE:
         if entry.cls is not Judged:  # which is of an option that frames do not have
-            of_labels.setdefault((entry.scale, entry.highest), []).extend(entry.metrics())
-    for (scale, highest), metrics in of_labels.items():
+            metrics = entry.metrics()
+            of_labels.setdefault((entry.scale, entry.highest, metrics[0].mean_over), []).extend(metrics)
+    for (scale, highest, _), metrics in of_labels.items():
         frame = frame_of(rows).assign(label=np.minimum(rows.y * scale, highest))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ltr.LtrWarning)  # of grades below max_grade

@@ -126,11 +126,15 @@ class Evaluation(Printed, Mapping[str, float]):
             **fields,
         )
 
-    def with_values(self, values: Mapping[str, FloatArray]) -> Evaluation:
-        """Return an evaluation of the same queries under the same options with other values."""
+    def with_values(self, values: Mapping[str, FloatArray], **changes: Any) -> Evaluation:
+        """Return an evaluation of the same queries under the same options with other values.
+
+        Other fields change by their names, as of `dataclasses.replace`, but an evaluation whose
+        fields are computed elsewhere may be changed so too.
+        """
         of_queries = ("qid", "n_documents", "n_relevant", "weight", "cluster", "segments", "fingerprint")
         same = {name: getattr(self, name) for name in (*of_queries, "policy", "lower_is_better")}
-        return Evaluation.of(values, self.per_query.asked, **same)
+        return Evaluation.of(values, self.per_query.asked, **same | changes)
 
     @cached_property
     def by(self) -> Segments:

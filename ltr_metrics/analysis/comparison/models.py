@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,9 +163,9 @@ def _aligned(
         for run in model_runs:
             ordered = _in_order(f"The result of {name!r}", run, reference, names, has_new_weights)
             if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
-                reference = replace(reference, fingerprint=ordered.fingerprint)
-            same_queries = replace(reference, cluster=ordered.cluster)
-            aligned.append(same_queries.with_values({metric: ordered.per_query[metric] for metric in names}))
+                reference = reference.with_values(reference.per_query, fingerprint=ordered.fingerprint)
+            values = {metric: ordered.per_query[metric] for metric in names}
+            aligned.append(reference.with_values(values, cluster=ordered.cluster))
         models[name] = _averaged(aligned, names)
     return models
 
@@ -225,9 +225,9 @@ def _reference_of_results(
                 f"query_weight cannot be used with results whose means are over {first.policy.mean_over}: it would "
                 "replace their weights. Leave it out, or pass scores."
             )
-        first = replace(first, weight=weights(rows, data["query_weight"], None))
+        first = first.with_values(first.per_query, weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
-        first = replace(first, segments=segmentations(rows, data["by"]))
+        first = first.with_values(first.per_query, segments=segmentations(rows, data["by"]))
     return first, names, rows
 
 
