@@ -48,7 +48,8 @@ CHECKS = ERROR_MSGS.keys() - LEFT_OUT.keys()
 # Methods that modules of this package call, and nobody else. Their docstrings are valid, but need not be complete.
 INTERNAL = {
     *("printed_parts", "record", "record_score", "require_folder", "check_once", "family", "canonical"),
-    *("Evaluation.of", "Evaluation.with_values", "Evaluation.plain_qid", "Evaluation.means_to_dict"),
+    *("Evaluation.of", "Evaluation.with_fields", "Evaluation.with_values"),
+    *("Evaluation.plain_qid", "Evaluation.means_to_dict"),
     *("Evaluation.segments_to_dicts", "Comparison.sample", "Convention.completing", "Positions.as_scores"),
     *("Queries.evaluate_request", "Ranking.of_batch", "Ranking.of_block", "Ranking.expected_of_rows"),
     *("Ranking.of_grades_alone", "Ranking.open_ties", "Ranking.open_documents"),

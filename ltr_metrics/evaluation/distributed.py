@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._engine.per_query import Segmentations
@@ -52,6 +52,9 @@ class DistributedEvaluation(Evaluation):
     def _repr_html_(self) -> str | None:
         """Return the table if it is computed; otherwise a notebook shows the text of `__repr__`."""
         return super()._repr_html_() if "_totals" in self.__dict__ else None
+
+    def with_fields(self, **changes: Any) -> Evaluation:
+        return self._whole.with_fields(**changes)
 
     @property
     def policy(self) -> Policy:

@@ -126,15 +126,15 @@ class Evaluation(Printed, Mapping[str, float]):
             **fields,
         )
 
-    def with_values(self, values: Mapping[str, FloatArray], **changes: Any) -> Evaluation:
-        """Return an evaluation of the same queries under the same options with other values.
+    def with_fields(self, **changes: Any) -> Evaluation:
+        """Return an evaluation with other values of some fields; the means stay as they are."""
+        return replace(self, **changes)
 
-        Other fields change by their names, as of `dataclasses.replace`, but an evaluation whose
-        fields are computed elsewhere may be changed so too.
-        """
+    def with_values(self, values: Mapping[str, FloatArray]) -> Evaluation:
+        """Return an evaluation of the same queries under the same options with other values."""
         of_queries = ("qid", "n_documents", "n_relevant", "weight", "cluster", "segments", "fingerprint")
         same = {name: getattr(self, name) for name in (*of_queries, "policy", "lower_is_better")}
-        return Evaluation.of(values, self.per_query.asked, **same | changes)
+        return Evaluation.of(values, self.per_query.asked, **same)
 
     @cached_property
     def by(self) -> Segments:

@@ -163,9 +163,9 @@ def _aligned(
         for run in model_runs:
             ordered = _in_order(f"The result of {name!r}", run, reference, names, has_new_weights)
             if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
-                reference = reference.with_values(reference.per_query, fingerprint=ordered.fingerprint)
+                reference = reference.with_fields(fingerprint=ordered.fingerprint)
             values = {metric: ordered.per_query[metric] for metric in names}
-            aligned.append(reference.with_values(values, cluster=ordered.cluster))
+            aligned.append(reference.with_fields(cluster=ordered.cluster).with_values(values))
         models[name] = _averaged(aligned, names)
     return models
 
@@ -225,9 +225,9 @@ def _reference_of_results(
                 f"query_weight cannot be used with results whose means are over {first.policy.mean_over}: it would "
                 "replace their weights. Leave it out, or pass scores."
             )
-        first = first.with_values(first.per_query, weight=weights(rows, data["query_weight"], None))
+        first = first.with_fields(weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:
-        first = first.with_values(first.per_query, segments=segmentations(rows, data["by"]))
+        first = first.with_fields(segments=segmentations(rows, data["by"]))
     return first, names, rows
 
 
