@@ -41,7 +41,8 @@ from ltr_metrics.metrics import (
     available_metrics,
     metric,
 )
-from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
+from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.metrics.systems import CONVENTIONS
 
 if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.bins import Bins, bins

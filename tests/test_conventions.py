@@ -11,9 +11,9 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.cli.metrics import CHOICES, choice_tables, scope_text
-from ltr_metrics.metrics.conventions import ALIASES, convention_of
 from ltr_metrics.metrics.names import METRICS
 from ltr_metrics.metrics.requests import resolve
+from ltr_metrics.metrics.systems import ALIASES, convention_of
 
 OF_IDS = {"torchmetrics", "spark_mllib", "vespa", "replay", "recbole", "rectools"}  # which have no grades
 COMPLETED = {  # name -> what it means under each convention that has it

@@ -38,7 +38,7 @@ from ltr_metrics.interleaving import (
     simulation,
 )
 from ltr_metrics.io import read_trec
-from ltr_metrics.metrics import conventions, dcg, function, gains
+from ltr_metrics.metrics import conventions, dcg, function, gains, systems
 from ltr_metrics.report import html
 
 LITERALS = {name: kind for name, kind in vars(words).items() if get_origin(kind) is Literal}
@@ -50,7 +50,7 @@ LISTS: dict[str, list[Any]] = {  # what a program checks by
     "TiePolicy": [conventions.TIES, sorting.ORDER_OF_TIES],
     "NoRelevant": [conventions.NO_RELEVANT],
     "Unjudged": [queries.UNJUDGED],
-    "ConventionName": [(*ltr.CONVENTIONS, *conventions.ALIASES)],
+    "ConventionName": [(*ltr.CONVENTIONS, *systems.ALIASES)],
     "HostOfGain": [conventions.HOSTS_WITH_GAIN],
     "PartOfFunction": [function.PARTS],
     "NamedGain": [gains.GAINS],

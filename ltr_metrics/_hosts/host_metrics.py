@@ -18,8 +18,9 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.log import PerQueryLog
 from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.metrics.conventions import Convention, convention_of
+from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
+from ltr_metrics.metrics.systems import convention_of
 
 
 class UndefinedMeanError(LtrValueError):

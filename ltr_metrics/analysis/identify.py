@@ -33,8 +33,8 @@ from ltr_metrics.analysis.tie_audit import tied_queries
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, LtrWarning
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, is_number
-from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
+from ltr_metrics.metrics.systems import CONVENTIONS
 
 if TYPE_CHECKING:
     import pandas

@@ -14,8 +14,9 @@ from ltr_metrics._engine.printed import Table, as_text
 from ltr_metrics.cli import options
 from ltr_metrics.cli.output import Output, require_targets
 from ltr_metrics.metrics.base import spell
-from ltr_metrics.metrics.conventions import ALIASES, CONVENTIONS, Convention
+from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.names import METRICS, MetricInfo, available_metrics
+from ltr_metrics.metrics.systems import ALIASES, CONVENTIONS
 
 WIDTH = 80
 IN_A_TABLE = 7  # conventions

@@ -16,8 +16,8 @@ from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.log.rounds import RULES
 from ltr_metrics.interleaving.clicks import PUBLISHED
 from ltr_metrics.interleaving.methods import METHODS
-from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import DEFAULT_METRICS
+from ltr_metrics.metrics.systems import CONVENTIONS
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OR_STANDARD_INPUT = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)

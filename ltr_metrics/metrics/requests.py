@@ -16,15 +16,9 @@ from ltr_metrics._engine.words import (
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.conventions import (
-    ALLOWED_IN_ALL_CONVENTIONS,
-    CONVENTIONS,
-    TIES,
-    Convention,
-    checked_no_relevant,
-    convention_of,
-)
+from ltr_metrics.metrics.conventions import ALLOWED_IN_ALL_CONVENTIONS, TIES, Convention, checked_no_relevant
 from ltr_metrics.metrics.names import metric, parse
+from ltr_metrics.metrics.systems import CONVENTIONS, convention_of
 
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
 OneMetric = str | Metric | Callable[[Ranking], Any]

@@ -6,9 +6,9 @@ from typing import Any
 
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.names import refuse_several
 from ltr_metrics.metrics.requests import resolve
+from ltr_metrics.metrics.systems import CONVENTIONS
 
 
 def name_in(result: Evaluation, key: Any) -> str:
