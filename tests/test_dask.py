@@ -110,6 +110,7 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation) -> None:
     """Means as they come from sums, then all that a result holds, queries matched by id."""
     assert dict(found.mean) == pytest.approx(dict(expected.mean), rel=0, abs=1e-12, nan_ok=True)
     assert found.n_undefined == expected.n_undefined
+    assert found.lower_is_better == expected.lower_is_better
     assert found.n_queries == expected.n_queries
     at = {one: i for i, one in enumerate(found.qid.tolist())}
     order = [at[one] for one in expected.qid.tolist()]
@@ -149,6 +150,17 @@ def test_every_metric(n_partitions: int, ties: str) -> None:
             found = evaluate(spread, weight="weight", docid="docid", metrics=metrics, ties=ties)
             same(found, in_memory(frame, metrics, sample_weight=frame["weight"], docid=frame["docid"], ties=ties))
         assert found.qid.tolist() == list(dict.fromkeys(frame["qid"].tolist()))
+
+
+def mean_grade_of_two(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
+    return float(grades[:2].mean())
+
+
+def test_a_function_of_a_query() -> None:
+    frame = frame_of(random_data(8))
+    metrics = [ltr.as_metric(mean_grade_of_two, higher_is_better=False, per="query"), "arp"]
+    spread = dask_of(parts_of(frame, np.flatnonzero(np.diff(frame["qid"]))[[3, 20]] + 1))
+    same(evaluate(spread, metrics=metrics), in_memory(frame, metrics))
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ GOOD = X[:, 0] + X[:, 1]
 @pytest.fixture(scope="module")
 def comparison() -> ltr.Comparison:
     models = {"base": GOOD, "better": GOOD + X[:, 2], "upside down": -GOOD}
-    return ltr.compare(models, Y, qid=QID, metrics=[RANK, "ndcg@10"], by=["de", "fr"] * 30, n_resamples=500)
+    return ltr.compare(models, Y, qid=QID, metrics=[RANK, "ndcg@10", "arp"], by=["de", "fr"] * 30, n_resamples=500)
 
 
 def test_wins_are_queries_whose_value_falls(comparison: ltr.Comparison) -> None:
@@ -42,7 +42,9 @@ def test_wins_are_queries_whose_value_falls(comparison: ltr.Comparison) -> None:
     changes = comparison.changes(RANK, "upside down")
     assert (len(changes.improved), len(changes.worsened)) == (row.wins, row.losses)
     assert changes.worsened[0] == comparison.qid[np.nanargmax(difference)]
-    assert "Lower is better for mean_rank." in str(comparison)
+    assert "Lower is better for mean_rank" in str(comparison)
+    of_package = comparison["arp", "upside down"]  # which has the same definition
+    assert (of_package.wins, of_package.losses, of_package.higher_is_better) == (row.wins, row.losses, False)
     assert not comparison.by["de"].higher_is_better(RANK)
 
 
@@ -55,6 +57,9 @@ def test_wins_are_queries_whose_value_falls(comparison: ltr.Comparison) -> None:
         "mean(mean_rank) < 8",
         "share(mean_rank > 1) < 20%",
         "share(mean_rank < 0) > 30%",
+        "arp < 0.5",
+        "arp < 5%",
+        "mean(arp) < 8",
         "ndcg@10 > -0.05",
         "ndcg@10 > -5%",
         "mean(ndcg@10) > 0.3",

@@ -121,6 +121,7 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation) -> None:
     for name, mean in expected.mean.items():
         assert found.mean[name] == pytest.approx(mean, abs=1e-12, nan_ok=True), name
     assert found.n_undefined == expected.n_undefined
+    assert found.lower_is_better == expected.lower_is_better
     assert (found.n_queries, found.is_weighted) == (expected.n_queries, expected.is_weighted)
     order = np.argsort(expected.qid)
     assert found.qid.tolist() == expected.qid[order].tolist()
