@@ -158,7 +158,7 @@ def mean_grade_of_two(grades: np.ndarray, columns: dict[str, np.ndarray]) -> flo
 
 def test_a_function_of_a_query() -> None:
     frame = frame_of(random_data(8))
-    metrics = [ltr.as_metric(mean_grade_of_two, higher_is_better=False, per="query"), "arp"]
+    metrics = [ltr.as_metric(mean_grade_of_two, higher_is_better=False, per="query", columns=[]), "arp"]
     spread = dask_of(parts_of(frame, np.flatnonzero(np.diff(frame["qid"]))[[3, 20]] + 1))
     same(evaluate(spread, metrics=metrics), in_memory(frame, metrics))
 
