@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -30,34 +27,17 @@ PAGES = [
 OLD_LINUX = "ignore:Your system has an old version of glibc"  # some of XGBoost's wheels say so wherever they are
 
 
-def snippets(pages: list[Path]) -> list[Any]:
-    """Return the examples in Python of some pages."""
-    return [
-        pytest.param(code, id=f"{name_of(page)}-{number}")
-        for page in pages
-        for number, code in enumerate(
-            re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL), start=1
-        )
-    ]
+SNIPPETS = [
+    pytest.param(code, id=f"{name_of(page)}-{number}", marks=pytest.mark.slow if DOCS in page.parents else ())
+    for page in PAGES
+    for number, code in enumerate(
+        re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL), start=1
+    )
+]
 
 
-def check_output(output: str, code: str) -> None:
-    promised = re.findall(r"^#> (.*)$", code, flags=re.MULTILINE)
-    if promised:
-        assert output.splitlines() == promised
-
-
-@pytest.mark.parametrize("code", snippets(PAGES[:4]))
-def test_python_of_the_front_pages_runs_in_a_process(code: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", "-W", OLD_LINUX, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    check_output(done.stdout, code)
-
-
-@pytest.mark.slow
 @pytest.mark.filterwarnings(OLD_LINUX)
-@pytest.mark.parametrize("code", snippets(PAGES[4:]))
+@pytest.mark.parametrize("code", SNIPPETS)
 def test_python_in_the_documentation_runs(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,7 +45,9 @@ def test_python_in_the_documentation_runs(
     monkeypatch.chdir(tmp_path)
     with sklearn.config_context():  # an example sets metadata routing
         exec(compile(code, "<example>", "exec"), {"__name__": "__main__"})
-    check_output(capsys.readouterr().out, code)
+    promised = re.findall(r"^#> (.*)$", code, flags=re.MULTILINE)
+    if promised:
+        assert capsys.readouterr().out.splitlines() == promised
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
