@@ -25,8 +25,8 @@ test: .venv/test  ## run the tests, with the examples of docstrings and README; 
 test-fast: .venv/test  ## run the tests that need no host, no process and no report: under a minute
 	LTR_METRICS_EXAMPLES=0.2 $(BIN)/python $(PYTEST) tests -m "not slow and not integration"
 
-test-slow: .venv/test  ## run the slow tests alone
-	$(BIN)/python $(PYTEST) -m slow
+test-slow: .venv/test  ## run the slow tests alone, without those of Spark, which make test-spark runs
+	$(BIN)/python $(PYTEST) -m slow -k "not spark"
 
 test-all: .venv/test  ## run all tests
 	$(BIN)/python $(PYTEST)

@@ -29,7 +29,8 @@ FURTHER = (  # forms of the metrics besides their defaults
     *("map(denominator=hits)", "map(rel=2)", "mrr(rel=3)", "err(max_grade=5)", "rbp(p=0.95,rel=2)", "rbp(graded=max)"),
     *("pfound(p_rel=yandex)", "pfound(p_rel=exp)"),
 )
-NEEDS_MORE = {"mean_of", "sum_of", "judged", "pfound"}  # a column, judgments, and labels that are probabilities
+# These need a column, judgments, labels that are probabilities, and small ties.
+NEEDS_MORE = {"mean_of", "sum_of", "judged", "pfound", "iprec"}
 SCORES: tuple[Callable[[np.random.Generator, int], Array], ...] = (
     lambda rng, n: rng.normal(size=n),
     lambda rng, n: rng.normal(size=n).astype(np.float32),
@@ -153,7 +154,8 @@ def the_stable_order_is_that_of_document_ids_that_fall(case: Case) -> None:
 def worst_is_at_most_mean_is_at_most_best(case: Case) -> None:
     worst, mean, best, stable = (case.evaluate(ties=ties) for ties in ("worst", "mean", "best", "stable"))
     for name in set(mean) - {form for form in mean if "hits" in form}:
-        for low, high in ((worst, mean), (mean, best), (worst, stable), (stable, best)):
+        for pair in ((worst, mean), (mean, best), (worst, stable), (stable, best)):
+            low, high = pair[::-1] if name in mean.lower_is_better else pair
             defined = ~np.isnan(low.per_query[name])
             excess = low.per_query[name][defined] - high.per_query[name][defined]
             scale = np.maximum(1, np.abs(high.per_query[name][defined]))

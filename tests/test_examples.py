@@ -84,7 +84,7 @@ def test_on_a_users_files(tmp_path: Path) -> None:
     command += ["--model", f"stopped={tmp_path / 'given' / 'early_stopping.txt'}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     again = json.loads(done.stdout)["models"]["stopped"]
-    assert again["err@10"] == summary["models"]["early stopping"]["err@10"]
+    assert summary["models"]["early stopping"]["err@10"].items() <= again["err@10"].items()  # with an interval
 
 
 @pytest.mark.slow
