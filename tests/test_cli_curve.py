@@ -114,7 +114,7 @@ def test_options_are_those_of_evaluate(run: Run, rows: dict[str, Any]) -> None:
         no_relevant=1,
         ties="worst",
     ).best_round("data", "map")
-    assert list(pd.read_csv(io.StringIO(done.out))["mean"]) == list(expected.curve)
+    assert list(pd.read_csv(io.StringIO(done.out))["mean"]) == pytest.approx(list(expected.curve), rel=1e-14)
 
 
 @pytest.mark.parametrize(("ending", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])

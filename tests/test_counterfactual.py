@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
+import xgboost
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +20,10 @@ from ltr_metrics.counterfactual import ClickEvaluation, ClickMetric, Propensitie
 from ltr_metrics.counterfactual.result import ratio_values
 from ltr_metrics.evaluation.means import standard_error
 from ltr_metrics.interleaving import ClickModel
+from ltr_metrics.lightgbm import feval
 from ltr_metrics.metrics import metric
+from ltr_metrics.sklearn import QueryRanker, make_scorer
+from ltr_metrics.xgboost import Monitor, custom_metric
 
 few = pytest.mark.filterwarnings("ignore:The effective sample size", "ignore:One (query|cluster) contributes")
 pytestmark = few
@@ -397,14 +404,6 @@ def test_what_no_click_metric_can_be(options: dict[str, Any], message: str) -> N
 @pytest.mark.integration
 def test_the_hosts_evaluate_it_in_training() -> None:
     """LightGBM, XGBoost and scikit-learn report the number of `evaluate`, to the digits that they keep."""
-    import lightgbm
-    import pandas as pd
-    import xgboost
-
-    from ltr_metrics.lightgbm import feval
-    from ltr_metrics.sklearn import QueryRanker, make_scorer
-    from ltr_metrics.xgboost import Monitor, custom_metric
-
     log, table, _, _ = simulated(60, 0)
     propensity, group = THETA[table["position"] - 1], log["group"]
     X, clicks = log["scores"][:, np.newaxis], log["clicks"]
@@ -415,7 +414,9 @@ def test_the_hosts_evaluate_it_in_training() -> None:
     def expected(scores: Any) -> float:
         return evaluate(clicks, scores, group=group, propensity=propensity, metrics="dcg@5", clip=5)["dcg@5"]
 
-    data = lightgbm.Dataset(X, clicks, group=group, position=table["position"] - 1)
+    has_position = "position" in inspect.signature(lightgbm.Dataset).parameters  # from 4.1 on
+    options = {"position": table["position"] - 1} if has_position else {}
+    data = lightgbm.Dataset(X, clicks, group=group, **options)
     seen: dict[str, Any] = {}
     params = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "metric": "none", "min_data_in_leaf": 5}
     booster = lightgbm.train(

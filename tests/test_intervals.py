@@ -58,7 +58,7 @@ def test_means_and_standard_errors_are_those_of_statsmodels(options: Any, mean: 
 
 def test_students_interval_is_that_of_statsmodels() -> None:
     one = ltr.intervals(result_with(VALUES), interval="t")["mrr"]
-    assert (one.ci_low, one.ci_high) == pytest.approx((0.19638939989230164, 0.7786106001076981), rel=1e-13)
+    assert (one.ci_low, one.ci_high) == pytest.approx((0.19638939989230164, 0.7786106001076981), rel=1e-9)  # old SciPy
 
 
 @pytest.mark.parametrize(("method", "low", "high"), [("bca", 0.2875, 0.7375), ("percentile", 0.2625, 0.7125)])

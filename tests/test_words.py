@@ -169,13 +169,13 @@ def modules() -> Iterator[Any]:
     for one in pkgutil.walk_packages(ltr.__path__, "ltr_metrics."):
         if re.search(r"\.cli|__main__", one.name):
             continue
-        if one.name.startswith(("ltr_metrics.spark", "ltr_metrics.dask")) and not _has(one.name.split(".")[1]):
+        if one.name.split(".")[1] in ("spark", "dask", "mlflow") and not _has(one.name.split(".")[1]):
             continue
         yield importlib.import_module(one.name)
 
 
-def _has(engine: str) -> bool:
-    return importlib.util.find_spec("pyspark" if engine == "spark" else "dask") is not None
+def _has(module: str) -> bool:
+    return importlib.util.find_spec({"spark": "pyspark"}.get(module, module)) is not None
 
 
 def documented() -> Iterator[tuple[str, Any, Any]]:
