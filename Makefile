@@ -7,6 +7,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 N ?= logical
 PYTEST = -m pytest -n $(N) --dist worksteal $(if $(COVERAGE),--cov --cov-append --cov-report= --cov-fail-under=0)
 
+# The processes share the processors, so each of them trains with one thread.
+test test-fast test-slow test-all test-spark test-oldest test-versions dist: export OMP_NUM_THREADS ?= 1
+
 # The scripts of the gallery must not open windows.
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
