@@ -29,7 +29,9 @@ def of_table(queries: LabelledQueries, table: tuple[float, ...], what: str) -> F
     outside = (queries.grades != np.floor(queries.grades)) | (queries.grades >= len(table))
     if outside.any():
         grade = queries.grades[int(outside.argmax())]
-        remedy = "Extend the table." if grade == np.floor(grade) else "A table has entries for whole grades only."
+        remedy = "A table has entries for whole grades only."
+        if grade == np.floor(grade):
+            remedy = "Extend the table." if len(table) > 2 else "Extend the table, or make the labels binary: y >= 1."
         raise LtrValueError(
             f"The {what} has entries for the whole grades 0 to {len(table) - 1}: got {grade:g} at "
             f"{queries.first_row_of_grade(grade)}. {remedy}"
