@@ -154,6 +154,7 @@ class Block(Cache):
 class RelevantOffsets(NamedTuple):
     """Where the relevant documents of each query stand in a flat list of all relevant documents of a block."""
 
+    before: IntArray  # relevant documents of earlier queries, a number for each query
     query: IntArray  # the queries that have a relevant document
     start: IntArray  # offset of the first one of each of these
     nth: FloatArray  # 1, 2, ... within each query
@@ -166,11 +167,11 @@ class RelevantOffsets(NamedTuple):
         """Count the documents of each query whose grade index is at least ``lowest``."""
         is_relevant = np.arange(1, len(block.queries.grades) + 1) >= lowest
         count = block.queries.count_ranked(is_relevant)[block.members]
-        start = np.cumsum(count) - count
-        nth = np.arange(1.0, count.sum() + 1) - np.repeat(start, count)
+        before = np.cumsum(count) - count
+        nth = np.arange(1.0, count.sum() + 1) - np.repeat(before, count)
         cell_minus_rank = np.repeat(np.arange(len(count)) * float(block.width) - 1, count)
         query = np.flatnonzero(count)
-        return cls(query, start[query], nth, cell_minus_rank)
+        return cls(before, query, before[query], nth, cell_minus_rank)
 
 
 class Batch(NamedTuple):

@@ -84,6 +84,7 @@ class TiedDocuments(Cache):
         self.ties = ties = ties.above(depth)
         self.starts = ties.starts
         self.grades = grades[ties.document_offsets()]
+        self._grades_at_offsets, self._depth = grades, depth
         self.n_within = np.minimum(ties.size, depth - ties.n_above)
 
     @cached_property
@@ -95,6 +96,10 @@ class TiedDocuments(Cache):
     def rank_in_tie(self) -> IntArray:
         """Position of each document within its tie, from 0."""
         return np.arange(len(self.grades)) - self.repeat(self.starts)
+
+    def take(self, positions: IntArray) -> TiedDocuments:
+        """Return the documents of the ties at some positions."""
+        return TiedDocuments(self.ties.take(positions), self._grades_at_offsets, self._depth)
 
     def repeat(self, values: AnyArray) -> AnyArray:
         """Return one value a tie as one value a document."""

@@ -358,6 +358,8 @@ def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:
 def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray], policy: Policy) -> None:
     for name, values in per_query.items():
         no_relevant = policy.no_relevant_for(name)
+        if no_relevant == "skip":
+            continue
         undefined = np.isnan(values)
         if no_relevant == "drop":
             values[queries.count_by_query(queries.grades > 0) == 0] = np.nan

@@ -19,6 +19,9 @@ Two kinds of value are not sums over ranks, so their functions return one number
 `preferences` has the number of nonrelevant documents above a document, for bpref, and
 `interpolated_precision` the highest precision of a part of the list.
 
+`counts` has the numbers of relevant documents in ties, and `kinds` finds ties that are alike, so
+that an expectation is computed once for all of them.
+
 All functions keep one rule: a tie whose documents have one grade keeps its exact value.
 Rounding in an expectation could otherwise lift a perfect ranking above 1.
 Start a new expectation from `OpenTies`, which lists the other ties.

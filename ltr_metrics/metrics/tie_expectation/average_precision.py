@@ -13,6 +13,7 @@ from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, row_sums
+from ltr_metrics.metrics.tie_expectation.counts import count_in_ties
 from ltr_metrics.metrics.tie_expectation.cumulative_gain import relevant_cumulative_gain
 from ltr_metrics.metrics.tie_expectation.open_ties import OpenTies
 
@@ -38,7 +39,9 @@ def whole_sums(ranking: Ranking, lowest: int) -> FloatArray:
     ties = ranking.ties
     if ties is not None and len(ties.query):
         harmonic = _harmonic_numbers_of(ranking.block)
-        in_ties = sum_of_tie(ties.n_above, ties.size, *_count_in_ties(ranking, is_relevant), harmonic)
+        counts = count_in_ties(ranking, lowest)
+        n_above = counts.before - relevant.before[ties.query]
+        in_ties = sum_of_tie(ties.n_above, ties.size, counts.within, n_above, harmonic)
         begins = np.flatnonzero(np.concatenate(([True], ties.query[1:] != ties.query[:-1])))
         sums[ties.query[begins]] += np.add.reduceat(in_ties, begins)
     return sums
@@ -51,16 +54,6 @@ def _is_tied(ranking: Ranking, cells: IntArray) -> BoolArray:
     is_tied = with_next.copy()
     is_tied[1:] |= with_next[:-1]
     return is_tied[cells]
-
-
-def _count_in_ties(ranking: Ranking, is_relevant: BoolArray) -> tuple[AnyArray, AnyArray]:
-    """Count the relevant documents tie by tie: how many each tie holds, and how many of its query are above it."""
-    assert ranking.ties is not None
-    counted = np.cumsum(is_relevant, dtype=np.int32)
-    above_query = np.concatenate(([0], counted[ranking.width - 1 :: ranking.width]))
-    start = ranking.ties.offset
-    above = counted[start] - is_relevant[start]
-    return counted[start + ranking.ties.size - 1] - above, above - above_query[ranking.ties.query]
 
 
 def sum_of_tie(c: IntArray, m: IntArray, r: IntArray, b: IntArray, harmonic: FloatArray) -> FloatArray:

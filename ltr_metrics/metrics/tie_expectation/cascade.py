@@ -33,6 +33,8 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, values_of_grades
+from ltr_metrics._engine.ties import TiedDocuments
+from ltr_metrics.metrics.tie_expectation.kinds import kinds_by_grades
 from ltr_metrics.metrics.tie_expectation.open_ties import OpenTies
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
@@ -64,29 +66,40 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
     open_ties = OpenTies.of(ranking, depth)
     if open_ties is not None:
         reach_probability = open_ties.documents.repeat(open_ties.accumulated_above(continuation, 1.0))
-        open_ties.write(reach_probability * _stops_in_ties(open_ties, stop, effective_depth), by_rank)
+        open_ties.write(reach_probability * _stops_if_reached(open_ties.documents, stop, effective_depth), by_rank)
     return by_rank
 
 
-def _stops_in_ties(ties: OpenTies, stop: FloatArray, depth: int) -> FloatArray:
+def _stops_if_reached(documents: TiedDocuments, stop: FloatArray, depth: int) -> FloatArray:
     """Return the probability to stop at each place of the ties, for a user who reaches the tie.
 
-    Places below the depth, or that nobody reaches, are 0.
+    Places below the depth, or that nobody reaches, are 0. Ties of the same grades have the same
+    probabilities, which are computed once.
     """
-    grade, begins, size = ties.grade, ties.documents.starts, ties.ties.size
+    n_within = np.maximum(np.minimum(documents.ties.size, depth - documents.ties.n_above), 1)
+    kinds = kinds_by_grades(documents, n_within)
+    if kinds is None:
+        return _stops_in_ties(documents, stop, n_within)
+    examples = documents.take(kinds.example)
+    stops = _stops_in_ties(examples, stop, n_within[kinds.example])
+    return stops[documents.repeat(examples.starts[kinds.of_tie]) + documents.rank_in_tie]
+
+
+def _stops_in_ties(documents: TiedDocuments, stop: FloatArray, n_within: IntArray) -> FloatArray:
+    """Return the same, tie by tie, for the first ``n_within`` places of each."""
+    grade, begins, size = documents.grades, documents.starts, documents.ties.size
     stops, p = np.zeros(len(grade)), values_of_grades(stop, grade)
     if (np.diff(stop) < 0).any():  # a table may give a higher grade a lower one
-        p = p[np.lexsort((p, ties.documents.tie))]
-    n_zero = ties.documents.count(p == 0.0)
+        p = p[np.lexsort((p, documents.tie))]
+    n_zero = documents.count(p == 0.0)
     mean = np.minimum(np.add.reduceat(p, begins) / size, 1.0)
     with np.errstate(divide="ignore", over="ignore"):
         # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
         max_reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
-    within = np.minimum(size, depth - ties.ties.n_above)
-    places = np.maximum(np.minimum(within, max_reached), 1).astype(np.intp)
+    places = np.maximum(np.minimum(n_within, max_reached), 1).astype(np.intp)
     n_grades = np.ones_like(size)
     if ((size - n_zero) > DOCUMENTS_OF_A_GRADE * USUAL_DEPTH).any():
-        n_grades = _count_distinct(ties, p > 0)
+        n_grades = _count_distinct(documents, p > 0)
     for n_places, grow, chosen in _groups(places, size, size - n_zero, n_grades, len(stop)):
         if grow is _grow_by_grade:
             count = _count_grades(grade, begins[chosen], size[chosen], len(stop))
@@ -136,12 +149,12 @@ def _ways_to_grow(
     return [(_grow_by_grade, large), (_grow_by_polynomial, fits & ~large), (_grow_by_document, ~fits & ~large)]
 
 
-def _count_distinct(ties: OpenTies, counts: BoolArray) -> IntArray:
+def _count_distinct(documents: TiedDocuments, counts: BoolArray) -> IntArray:
     """Count the distinct grades of each tie, which ascend, among some of its documents."""
-    other = np.ones(len(ties.grade), dtype=np.bool_)
-    np.not_equal(ties.grade[1:], ties.grade[:-1], out=other[1:])
-    other[ties.documents.starts] = True
-    return ties.documents.count(other & counts)
+    other = np.ones(len(documents.grades), dtype=np.bool_)
+    np.not_equal(documents.grades[1:], documents.grades[:-1], out=other[1:])
+    other[documents.starts] = True
+    return documents.count(other & counts)
 
 
 def _count_grades(grade: AnyArray, begins: IntArray, size: IntArray, n_grades: int) -> IntArray:

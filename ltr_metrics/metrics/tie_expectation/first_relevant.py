@@ -8,6 +8,8 @@ import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
+from ltr_metrics.metrics.tie_expectation.counts import count_in_ties
+from ltr_metrics.metrics.tie_expectation.kinds import Kinds
 
 
 def first_relevant_ranks(ranking: Ranking, lowest: int) -> FloatArray:
@@ -23,30 +25,19 @@ class DecidingTies(NamedTuple):
     query: IntArray  # position of the query within the block
     n_above: IntArray  # documents ranked above the tie
     size: IntArray
-    n_relevant: FloatArray  # relevant documents in the tie
+    n_relevant: IntArray  # relevant documents in the tie
 
     @classmethod
     def of(cls, ranking: Ranking, lowest: int, first: FloatArray) -> DecidingTies:
-        """Find them from the first relevant ranks, with tied documents in some order.
+        """Find the ties that hold relevant documents, and above which there is no first relevant rank.
 
-        Where only the first ranks are kept, that document may also be below them, in a tie that
-        begins above.
+        ``first`` has these ranks, with tied documents in some order. Where only the first ranks are
+        kept, the rank may be below them, in a tie that begins above; it is infinite then.
         """
-        ties = ranking.ties
-        assert ties is not None
-        # The last tie of each query that begins at or above that document, among ties in order.
-        query, column = np.arange(len(first)), np.minimum(first, ranking.width).astype(np.intp) - 1
-        start = ties.query * ranking.width + ties.n_above
-        position = np.searchsorted(start, query * ranking.width + column, side="right") - 1
-        ties, first, query = ties.take(position[position >= 0]), first[position >= 0], query[position >= 0]
-        last = ties.n_above + ties.size
-        holds_first = (first <= last) | (np.isinf(first) & (last > ranking.width))
-        ties = ties.take(np.flatnonzero(holds_first & (ties.query == query)))
-        n_relevant = np.zeros(len(ties.query))
-        if len(ties.query):
-            is_relevant = ranking.tied_grades[ties.document_offsets()] >= lowest
-            n_relevant = np.add.reduceat(is_relevant, ties.starts, dtype=np.float64)
-        return cls(ties.query, ties.n_above, ties.size, n_relevant).where(n_relevant > 0)
+        assert ranking.ties is not None
+        ties, n_relevant = ranking.ties, count_in_ties(ranking, lowest).within
+        decides = (n_relevant > 0) & (first[ties.query] > ties.n_above)
+        return cls(ties.query, ties.n_above, ties.size, n_relevant).where(decides)
 
     def above(self, depth: int) -> DecidingTies:
         """Return those that begin within the first ``depth`` ranks."""
@@ -63,14 +54,16 @@ def reciprocal_ranks(ties: DecidingTies, depth: int) -> FloatArray:
     With r relevant documents in a tie of m, place j holds the first one with probability
     C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from place to place.
     """
-    m, r, above = ties.size[:, None], ties.n_relevant[:, None], ties.n_above[:, None]
+    # Blocks of several queries have few documents, so that this number does not exceed int64.
+    kinds = Kinds.of((ties.size * (depth + 1) + ties.n_above) * (int(ties.n_relevant.max()) + 1) + ties.n_relevant)
+    m, r, above = (n[kinds.example][:, None] for n in (ties.size, ties.n_relevant, ties.n_above))
     j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
     with np.errstate(divide="ignore", invalid="ignore"):
         step = (m - j - r + 1) / (m - j)
     step[:, :1] = r / m
     step[:, 1:] = np.where(j[1:] < m, np.maximum(step[:, 1:], 0), 0)
     rank = above + j + 1.0
-    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))
+    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))[kinds.of_tie]
 
 
 def hit_probabilities(ties: DecidingTies, depth: int) -> FloatArray:
