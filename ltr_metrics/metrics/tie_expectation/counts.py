@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.cache import cached
-from ltr_metrics._engine.checks import IntArray
+from ltr_metrics._engine.checks import AnyArray
 from ltr_metrics._engine.ranking import Ranking
 
 
 class CountsInTies(NamedTuple):
     """Numbers of relevant documents, for each tie of a ranking."""
 
-    within: IntArray  # of the tie
-    before: IntArray  # before the tie in `Ranking.tied_grades`
+    within: AnyArray  # of the tie
+    before: AnyArray  # before the tie in `Ranking.tied_grades`
 
 
 @cached
@@ -25,6 +25,5 @@ def count_in_ties(ranking: Ranking, lowest: int) -> CountsInTies:
     start = ranking.ties.offset
     is_relevant = ranking.tied_grades >= lowest
     counted = np.cumsum(is_relevant, dtype=np.int32)
-    before: IntArray = counted[start] - is_relevant[start]
-    within: IntArray = counted[start + ranking.ties.size - 1] - before
-    return CountsInTies(within, before)
+    before = counted[start] - is_relevant[start]
+    return CountsInTies(counted[start + ranking.ties.size - 1] - before, before)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics.metrics.tie_expectation.counts import count_in_ties
 from ltr_metrics.metrics.tie_expectation.kinds import Kinds
@@ -25,7 +25,7 @@ class DecidingTies(NamedTuple):
     query: IntArray  # position of the query within the block
     n_above: IntArray  # documents ranked above the tie
     size: IntArray
-    n_relevant: IntArray  # relevant documents in the tie
+    n_relevant: AnyArray  # relevant documents in the tie
 
     @classmethod
     def of(cls, ranking: Ranking, lowest: int, first: FloatArray) -> DecidingTies:
