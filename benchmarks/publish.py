@@ -25,7 +25,7 @@ def as_json(results: dict[str, Any]) -> str:
 
 
 def block_of(page: Path, results: dict[str, Any]) -> str:
-    """Return what a page has between the comments: one row for each peer in the README, every row elsewhere."""
+    """Return what a page has between the comments: one row for each situation in the README, every row elsewhere."""
     if page.parent == ROOT:
         return f"{BEGIN}\n{as_short_markdown(results)}\n{END}"
     picture = "![Ratios to peers and to limits, with the targets](../benchmarks/results.png)"

@@ -221,11 +221,25 @@ def test_the_table_as_text(results: dict[str, Any]) -> None:
     assert "Python 3.12.1, ltr_metrics 0.1.0, lightgbm 4.7.0." in text
 
 
-def test_the_short_table_has_one_row_for_each_peer_on_one_thread(results: dict[str, Any]) -> None:
+def test_the_short_table_has_the_situations_that_were_measured_on_one_thread(results: dict[str, Any]) -> None:
+    own = "added to 50 rounds by feval(all five); its own: ndcg, map @1,3,5,10"
+    results["rows"] = [
+        row(own, 0.5, "training", measure="lgb.train"),
+        row("all five; LightGBM: ndcg", 5.5, "LightGBM", threads=2),
+        row("the same metrics; LightGBM: ndcg", 9.75, None),
+        row("all five; LightGBM: ndcg", 6.25, "LightGBM"),
+        row("all five; LightGBM: ndcg", 7.5, "LightGBM, millions of rows", rows=2_439_834),
+        row("all five; LightGBM: ndcg", 1.25, None, measure="short", data="queries of 5 documents"),
+    ]
     lines = [line for line in table.as_short_markdown(results).splitlines() if line.startswith("| ")][2:]
     assert lines == [
-        "| one thread | 240,046 | 3.1 ms | 18.4 ms | **6.25x** |",
+        "| 120 documents a query | LightGBM: ndcg | 240,046 | 3.1 ms | 18.4 ms | **6.25x** |",
+        "| 50 rounds of training | lgb.train: ndcg, map @1,3,5,10 | 240,046 | 3.1 ms | 18.4 ms | **0.5x** |",
     ]
+
+
+def test_the_short_table_has_at_most_eight_rows() -> None:
+    assert len(table.IN_THE_README) <= 8
 
 
 def test_markdown_tables_are_whole(results: dict[str, Any]) -> None:

@@ -53,7 +53,7 @@ def on_real_data(effort: Effort) -> Iterator[Row | Missing]:
         if isinstance(peer, Missing):
             yield peer
         else:
-            yield from _side_by_side(peer, "MQ2008", data, 1, effort)
+            yield from _side_by_side(peer, "MQ2008", data, 1, effort, target="MQ2008" if name == "LightGBM" else "")
 
 
 def on_short_lists(effort: Effort) -> Iterator[Row | Missing]:
@@ -64,8 +64,9 @@ def on_short_lists(effort: Effort) -> Iterator[Row | Missing]:
         return
     n = effort.many_queries or effort.queries
     in_turn = replace(effort, pace=replace(effort.pace, warm=False))
-    for data in (tiny_queries(5 * n), equal_queries(5 * n // 2, 5), equal_queries(n, 20)):
-        yield from _side_by_side(peer, "short", data, 1, in_turn)
+    shapes = {"1-10": tiny_queries(5 * n), "5": equal_queries(5 * n // 2, 5), "20": equal_queries(n, 20)}
+    for documents, data in shapes.items():
+        yield from _side_by_side(peer, "short", data, 1, in_turn, target=f"short, {documents} documents")
 
 
 def _side_by_side(
