@@ -20,14 +20,19 @@ LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
 
 def mean(values: FloatArray, weight: FloatArray | None) -> float:
     """Return the weighted mean, m = sum(w_i x_i) / sum(w_i); NaN if the weights sum to 0."""
-    if weight is None and len(values) and not np.isnan(mean_of_all := float(values.mean())):
+    if weight is None and len(values) and not math.isnan(mean_of_all := _unweighted(values)):
         return mean_of_all
     defined = ~np.isnan(values)
     if weight is None:
-        return float(values[defined].mean()) if defined.any() else float("nan")
+        return _unweighted(values[defined]) if defined.any() else float("nan")
     scaled, _ = scaled_weights(weight[defined])
     total = scaled.sum()
     return float((scaled * values[defined]).sum() / total) if total > 0 else float("nan")
+
+
+def _unweighted(values: FloatArray) -> float:
+    """Return the mean as ``values.mean()`` does, which takes almost three times as long for few values."""
+    return float(np.add.reduce(values) / len(values))
 
 
 def geometric_mean(values: FloatArray, weight: FloatArray | None, floor: float) -> float:
