@@ -129,6 +129,8 @@ class Block(Cache):
         All queries; the block holds a subset. This is a weak proxy, valid while the queries are in use.
     members : ndarray of int
         Positions of this block's queries among all queries.
+    selection : slice or ndarray of int
+        The same as ``members``; a slice, which NumPy copies faster, if they are consecutive.
     n_ranked : ndarray of int
         Documents of each query that have a rank.
     width : int
@@ -141,6 +143,8 @@ class Block(Cache):
         # Queries hold their blocks. A reference back would be a circle, which delays the release of memory.
         self.queries: LabelledQueries = weakref.proxy(queries)
         self.members = members
+        is_range = members[-1] - members[0] == len(members) - 1 and (np.diff(members) == 1).all()
+        self.selection: slice | IntArray = slice(members[0], members[-1] + 1) if is_range else members
         self.n_ranked: IntArray = queries.n_retrieved[members]
         self.width = max(1, int(self.n_ranked.max()))
         self.is_short = self.width <= SHORT_LIST

@@ -86,7 +86,7 @@ def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> N
     for metrics, cutoffs, positions in families:
         at_cutoffs = metrics[0].at_cutoffs(ranking, cutoffs)
         for position, metric_values in zip(positions, at_cutoffs, strict=True):
-            values[position][ranking.block.members] = metric_values
+            values[position][ranking.block.selection] = metric_values
 
 
 def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:
