@@ -253,7 +253,7 @@ CURVE = (
     ),
     _metric(
         "--rule",
-        "Choose the round with the highest mean (max), or the first round within one standard error of it (one_se).",
+        "Choose the round with the best mean (max), or the first round within one standard error of it (one_se).",
         type=click.Choice(RULES),
         default="max",
     ),
