@@ -21,6 +21,7 @@ from ltr_metrics.evaluation.log.rounds import best_round
 from ltr_metrics.evaluation.means import counting, t_quantile
 
 MAX_NAMED = 3  # queries in the printed text
+PLAIN_FIELDS = ("metric", "data", "confidence", "n_queries", "best", "n_lasting_gains", "higher_is_better")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,15 +104,12 @@ class LearningCurve(Printed):
         """Return the curve that `to_dict` wrote; further entries are ignored."""
         mean, low, high = (np.array(content[name], dtype=np.float64) for name in ("mean", "low", "high"))
         return cls(
-            **{
-                name: content[name] for name in ("metric", "data", "confidence", "n_queries", "best", "n_lasting_gains")
-            },
+            **{name: content[name] for name in PLAIN_FIELDS},
             mean=mean,
             low=low,
             high=high,
             plateau=np.array(content["plateau"], dtype=np.intp),
             rounds=np.array(content["rounds"], dtype=np.intp),
-            higher_is_better=content.get("higher_is_better", True),
             overfit=np.array([query["qid"] for query in content["overfit"]], dtype=object),
             loss=np.array([query["loss"] for query in content["overfit"]], dtype=np.float64),
         )
