@@ -453,7 +453,7 @@ def output_options(*formats: str) -> tuple[Decorator, ...]:
         _output(
             "-o --output",
             "Write the result to this file. An existing file is replaced, unless it is an input of the command.  "
-            "[default: standard output]",
+            "[default: -, which is standard output]",
             type=click.Path(dir_okay=False, readable=False, path_type=Path),
         ),
     )
