@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers, named_columns, require_option
 from ltr_metrics._engine.words import EstimatorOfClicks, TiesOfClicks
-from ltr_metrics.counterfactual.click_metric import ClickMetric, additive, inverse, require_clip
+from ltr_metrics.counterfactual.click_metric import ClickMetric, additive, inverse, is_clicked, require_clip
 from ltr_metrics.counterfactual.diagnostics import diagnose
 from ltr_metrics.counterfactual.propensities import Propensities
 from ltr_metrics.counterfactual.result import ClickDiagnostics, ClickEvaluation, ratio_values
@@ -207,14 +207,14 @@ class _ClickedRows:
 
     @classmethod
     def of(cls, queries: Queries, position: Any, propensity: Any, clip: float | None) -> _ClickedRows:
-        is_clicked = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
-        if not is_clicked.any():
+        clicked = is_clicked(queries)
+        if not clicked.any():
             raise LtrValueError("clicks has no click, so there is nothing to estimate. Log more impressions.")
         if isinstance(propensity, Propensities):
             by_row = propensity.of_rows(as_numbers(position, "position", queries.n_rows))
         else:
             by_row = as_numbers(propensity, "propensity", queries.n_rows).astype(np.float64)
-        return cls(queries, clip, is_clicked, inverse(by_row))
+        return cls(queries, clip, clicked, inverse(by_row))
 
     @property
     def weight(self) -> FloatArray:
