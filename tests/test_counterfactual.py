@@ -352,9 +352,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no propensity": ({"propensity": None}, "propensity is needed.*Nothing is assumed"),
     "a table alone": ({"propensity": TABLE}, "table of propensities needs position="),
     "positions alone": ({"position": [1, 2, 3]}, "propensity for each row excludes position="),
-    "a position without a propensity": ({"propensity": TABLE, "position": [1, 2, 3]}, "no propensity for position 3, first at row 2"),
+    "a position without a propensity": (
+        {"propensity": TABLE, "position": [1, 2, 3]}, "no propensity for position 3, first at row 2"
+    ),
     "a fractional position": ({"propensity": TABLE, "position": [1, 1.5, 2]}, "whole numbers from 0: got 1.5 at row 1"),
-    "positions from 0": ({"propensity": TABLE, "position": [0, 1, 2]}, "propensity above 0: it is 0 at .*Positions count from 1"),
+    "positions from 0": (
+        {"propensity": TABLE, "position": [0, 1, 2]}, "propensity above 0: it is 0 at .*Positions count from 1"
+    ),
     "a weight as a propensity": ({"propensity": [1, 2, 4]}, "propensity must be a probability, from 0 to 1: got 2"),
     "NaN": ({"propensity": [1, np.nan, 0.5]}, "propensity.*must be finite"),
     "a click on nothing": ({"propensity": [1, 0.5, 0]}, "clicked document must have a propensity above 0"),
@@ -367,7 +371,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an impossible baseline": ({"estimator": "dr", "baseline": [0, 3, 0]}, "baseline must be a probability"),
     "a gain without a click": ({"metrics": ltr.DCG(gain=[1, 2])}, "gain of a document without a click must be 0"),
     "the worst order": ({"ties": "worst"}, "ties must be one of 'mean', 'stable', 'docid'"),
-    "a column of the same name": ({"columns": {"propensity": [1, 1, 1]}}, "columns must not have the name 'propensity'"),
+    "a column of the same name": (
+        {"columns": {"propensity": [1, 1, 1]}}, "columns must not have the name 'propensity'"
+    ),
     "no such column": ({"metrics": "sum_of(revenue)"}, "needs the column 'revenue'"),
 }  # fmt: skip
 
