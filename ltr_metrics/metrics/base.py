@@ -344,7 +344,8 @@ def spell(value: Any) -> str:
         name = getattr(value, "__name__", "")
         if not name.isidentifier():
             raise LtrTypeError(
-                f"A function that is a metric, or a parameter of one, must have a name: got {value!r}. Use def."
+                f"A function that is a metric, or a parameter of one, must have a name: got {value!r}. Use def, or for "
+                "a metric as_metric(function, name=...)."
             )
         return name
     if isinstance(value, tuple):
