@@ -252,7 +252,7 @@ def test_the_naive_metric_prefers_the_live_model_and_the_corrected_one_does_not(
     row = comparison.to_pandas().iloc[0]
     assert 0 < row["ci_low"] < difference < row["ci_high"]
     assert ltr.gate(comparison, "dcg@10 > 0").passed
-    with pytest.raises(ltr.LtrValueError, match="different data"):
+    with pytest.raises(ltr.LtrValueError, match=r"different data.*with the same propensities, estimator and clip"):
         ltr.compare({"live": naive["live"], "new": corrected["new"]}, n_resamples=200)
 
 
@@ -362,6 +362,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a weight as a propensity": ({"propensity": [1, 2, 4]}, "propensity must be a probability, from 0 to 1: got 2"),
     "NaN": ({"propensity": [1, np.nan, 0.5]}, "propensity.*must be finite"),
     "a click on nothing": ({"propensity": [1, 0.5, 0]}, "clicked document must have a propensity above 0"),
+    "text": ({"clicks": ["yes", "no", "no"]}, "clicks must be numbers"),
+    "scores first": ({"clicks": [-1.5, 0, 1]}, "clicks must be numbers of at least 0.*: got -1.5 at row 0.*swap"),
+    "NaN clicks": ({"clicks": [1, np.nan, 0]}, "clicks must be numbers of at least 0.*: got nan at row 1"),
     "no click": ({"clicks": [0, 0, 0]}, "clicks has no click"),
     "a propensity as clip": ({"clip": 0.05}, "largest weight.*For a lowest propensity of 0.05, pass 20"),
     "an unknown estimator": ({"estimator": "sniips"}, "Did you mean 'snips'"),

@@ -171,6 +171,7 @@ def evaluate(
     require_option("estimator", estimator, ESTIMATORS)
     require_option("ties", ties, TIES)
     require_clip(clip)
+    _require_clicks(clicks)
     own = _own_columns(position, propensity, baseline, examination, estimator)
     queries = Queries(
         clicks,
@@ -265,6 +266,18 @@ def _diagnostics(
     weight, raw = rows.weight[rows.is_clicked], rows.raw[rows.is_clicked]
     share_clipped = 0.0 if rows.clip is None else float((raw > rows.clip).mean())
     return diagnose(weight, share_clipped, float((rows.raw == 0).mean()), sums, query_weight, cluster)
+
+
+def _require_clicks(clicks: Any) -> None:
+    """Refuse numbers that are no clicks in the words of this function, before they become labels."""
+    numbers = as_numbers(clicks, "clicks")
+    is_bad = ~(numbers >= 0)
+    if is_bad.any():
+        row = int(is_bad.argmax())
+        raise LtrValueError(
+            f"clicks must be numbers of at least 0, one a row: got {numbers[row]:g} at row {row}, "
+            f"{int(is_bad.sum())} such rows in all. Clicks come first, then scores: did you swap them?"
+        )
 
 
 def _own_columns(position: Any, propensity: Any, baseline: Any, examination: Any, estimator: str) -> dict[str, Any]:
