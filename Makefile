@@ -42,8 +42,12 @@ CONFORMANCE ?= rankings torch spark tensorflow
 CONFORMANCE_VENV ?= .venv-conformance-
 CONFORMANCE_PYTHON ?= python3.11
 
-conformance: $(CONFORMANCE:%=$(CONFORMANCE_VENV)%/made)  ## compare conventions with live systems (5 GB); CONFORMANCE="rankings torch"
-	failed=; $(foreach group,$(CONFORMANCE),$(CONFORMANCE_VENV)$(group)/bin/python -m conformance $(group) || failed=1;) test -z "$$failed"
+CONFORMANCE_MADE := $(CONFORMANCE:%=$(CONFORMANCE_VENV)%/made)
+
+conformance: $(CONFORMANCE_MADE)  ## compare conventions with live systems (5 GB); CONFORMANCE="rankings torch"
+	failed=; \
+	$(foreach group,$(CONFORMANCE),$(CONFORMANCE_VENV)$(group)/bin/python -m conformance $(group) || failed=1;) \
+	test -z "$$failed"
 
 $(CONFORMANCE_VENV)%/made: conformance/requirements/%.txt
 	$(CONFORMANCE_PYTHON) -m venv $(@D)

@@ -92,7 +92,7 @@ def tiny_queries(n_queries: int) -> Data:
 
 
 def equal_queries(n_queries: int, n_documents: int) -> Data:
-    """Make queries of so many documents each."""
+    """Make queries with the same number of documents each."""
     shape = f"queries of {n_documents} documents"
     return _with_scores(shape, np.full(n_queries, n_documents), np.random.default_rng(0))
 

@@ -79,7 +79,7 @@ def _add(line: Line, system: System, queries: list[Query], values: tuple[np.ndar
 
 
 def _replace(ours: np.ndarray, difference: Difference, queries: list[Query]) -> int:
-    """Put the system's stated value in the place of ours, and return how many really differ."""
+    """Replace our values by the system's stated value, and return how many really differ."""
     affected = np.array([difference.applies(query) for query in queries])
     same = (ours == difference.value) | (np.isnan(ours) & np.isnan(difference.value))
     ours[affected] = difference.value

@@ -222,6 +222,8 @@ def test_a_block_function_can_have_a_name_and_a_direction() -> None:
     [
         ({"function": 3}, "needs a function. Got 3"),
         ({"function": lambda g, c: 0}, "must have a name"),
+        ({"function": lambda g, c: 0, "name": "two"}, r"called as function\(ranking\), which .* per='query'"),
+        ({"function": lambda g: 0, "name": "one", "per": "query"}, r"called as function\(grades, columns\), which"),
         ({"function": len, "name": "two words"}, "one word"),
         ({"function": len, "name": "mrr"}, "has the name of another metric"),
         ({"function": len, "higher_is_better": "no"}, "higher_is_better must be True or False"),

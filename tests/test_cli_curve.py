@@ -147,7 +147,9 @@ BAD = {
     "figure": (["data.csv", *MODEL, "--plot", "a.bmp"], "--plot a.bmp must end in one of .svg, .png, .pdf"),
     "figure without folder": (["data.csv", *MODEL, "--plot", "no/a.svg"], "There is no folder no"),
     "two files in one": (["data.csv", *MODEL, "--plot", "a.svg", "-o", "a.svg", "--format", "csv"], "written twice"),
-    "an input": (["data.csv", *MODEL, "--format", "csv", "-o", "data.csv"], "must not be a file that the command reads"),
+    "an input": (
+        ["data.csv", *MODEL, "--format", "csv", "-o", "data.csv"], "must not be a file that the command reads"
+    ),
     "one query": (["one.csv", *MODEL, "-m", "map"], "needs at least two queries"),
 }  # fmt: skip
 

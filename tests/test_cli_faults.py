@@ -132,7 +132,7 @@ BAD = {
     "no such run": (["evaluate", "--qrels", "qrels", "--run", "a=absent.run"], "absent.run"),
     "qrels as run": (["evaluate", "--qrels", "qrels", "--run", "a=qrels"], "qrels:1: a line must have 6 fields"),
     # explain
-    "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--from", "lightgbm", "--to", "trec_eval"], "needs docid"),
+    "explain without ids": (["explain", "data.csv", "--scores", "x=flat", "--metric", "ndcg", "--from", "lightgbm", "--to", "trec_eval"], "x: .*needs docid"),
     "explain no metric of": (["explain", *CSV, "--metric", "err", "--from", "lightgbm", "--to", "gdeval"], "not a metric of"),
     "explain what": (["explain", *CSV, "--metric", "ndcg", "--from", "lightgbm"], "Missing option '--to'"),
     "explain value and from": (["explain", *CSV, "--metric", "ndcg", "--from", "lightgbm", "--value", "0.4"], "does not go with --from"),

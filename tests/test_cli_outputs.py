@@ -175,6 +175,18 @@ def test_files_that_are_no_inputs_are_replaced(capsys: pytest.CaptureFixture[str
     assert in_process(capsys, *sized, "sizes.txt").status == 0
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["evaluate", "data.csv", *A, *JSON]
+    expected = in_process(capsys, *command)
+    assert in_process(capsys, *command, "--output", "-") == expected
+    assert expected.out.startswith("{")
+    refused = in_process(capsys, "report", *AB, "--format", "html", "--output", "-")
+    assert (refused.status, refused.out) == (2, "")
+    assert "HTML must be written to a file" in refused.err
+    assert not Path("-").exists()
+
+
 # -- what is replaced ------------------------------------------------------------------------------
 
 

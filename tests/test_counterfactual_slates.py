@@ -61,7 +61,8 @@ def whole_log(method: str, users: ClickModel) -> tuple[list[Impression], np.ndar
     log, probability = [], []
     for documents, p in lists_of(method):
         for clicks, p_clicks in clicks_on(documents, users):
-            log.append(Impression(RANKINGS, Shown(documents), clicks, length=3, query="q", method=method))  # type: ignore[arg-type]
+            options: Any = {"length": 3, "query": "q", "method": method}
+            log.append(Impression(RANKINGS, Shown(documents), clicks, **options))
             probability.append(p * p_clicks)
     return log, np.array(probability)
 
@@ -97,7 +98,8 @@ def test_slots_that_depend_on_the_documents_above_are_biased_for_independent_wei
 def test_weights_are_those_of_the_enumeration(method: str, estimator: Any) -> None:
     """By summing over all lists; also where the method cannot display the ranker's list."""
     lists = lists_of(method)
-    log = [Impression(RANKINGS, Shown(d), [0, 1, 2], length=3, query="q", method=method) for d, _ in lists]  # type: ignore[arg-type]
+    options: Any = {"length": 3, "query": "q", "method": method}
+    log = [Impression(RANKINGS, Shown(d), [0, 1, 2], **options) for d, _ in lists]
     result = evaluate_slates(log, SCORES, estimator=estimator)
     for (documents, _), value in zip(lists, result.per_query["cg"], strict=True):
         expected = 0.0
@@ -121,7 +123,7 @@ def drawn(n: int, seed: int) -> list[Impression]:
 
 
 def normalized(log: list[Impression], estimator: Any) -> tuple[ClickEvaluation, float]:
-    """The estimate, and the same by its definition: for each slot the mean of weighted clicks by that of the weights."""
+    """The estimate, and the same by its definition: by slot, the mean of weighted clicks by that of the weights."""
     result = evaluate_slates(log, SCORES, estimator=estimator, normalize=True)
     lists, expected = lists_of("team_draft"), 0.0
     for slot in range(3):

@@ -51,6 +51,20 @@ def test_queries_that_are_left_out_or_weigh_nothing_do_not_count() -> None:
     assert half[0] == pytest.approx(half[1])
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("has_clusters", [False, True])
+def test_the_interval_is_that_of_intervals(is_weighted: bool, has_clusters: bool) -> None:
+    rng = np.random.default_rng(2)
+    grades, scores, weight = rng.integers(0, 2, 120), rng.random(120), rng.lognormal(size=40)
+    weight[:3] = 0, 100, 1e-3
+    options = {"query_weight": weight if is_weighted else None, "cluster": np.arange(40) // 3 if has_clusters else None}
+    result = ltr.evaluate(grades, scores, group=[3] * 40, metrics="map", **options)  # some are undefined
+    expected = ltr.intervals(result, interval="t", confidence=0.9)["map"]
+    found = mean_interval(result.per_query["map"], result.weight, 0.9, result.cluster)
+    np.testing.assert_allclose(found, (expected.mean, expected.ci_low, expected.ci_high), rtol=1e-12)
+    assert result.n_undefined["map"] > 0
+
+
 def test_no_interval_without_two_queries() -> None:
     one = mean_interval(np.array([0.5, NAN]), None, 0.95)
     assert one.mean == 0.5
@@ -132,7 +146,10 @@ def test_the_log_gives_the_curve_of_its_values() -> None:
     assert (found.metric, found.data, found.confidence, found.best) == ("ndcg_exp@5", "check", 0.9, best.best)
     assert found.mean.tolist() == [result["ndcg@5"] for result in results]
     assert found.plateau.tolist() == best.plateau.tolist()
-    np.testing.assert_allclose(found.high - found.mean, stats.t.ppf(0.95, found.n_queries - 1) * best.standard_error)
+    defined = queries.weight[~np.isnan(results[0].per_query["ndcg@5"])]  # type: ignore[index]
+    assert found.n_queries == len(defined)
+    degrees = defined.sum() ** 2 / (defined**2).sum() - 1  # of the effective number of queries
+    np.testing.assert_allclose(found.high - found.mean, stats.t.ppf(0.95, degrees) * best.standard_error)
     assert set(found.overfit) <= set(log.changes("check", "ndcg@5", found.best, -1).worsened)
     with pytest.raises(ltr.LtrKeyError, match="'map' was not evaluated"):
         log.learning_curve(data, "map")

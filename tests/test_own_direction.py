@@ -142,11 +142,13 @@ def test_the_report_reads_better_and_worse(comparison: ltr.Comparison) -> None:
 
 
 MODULE = """
+import numpy as np
+
 import ltr_metrics as ltr
 
 
 def mean_rank(grades, columns):
-    return float((grades * (1 + __import__("numpy").arange(len(grades)))).sum() / grades.sum()) if grades.any() else None
+    return float((grades * (1 + np.arange(len(grades)))).sum() / grades.sum()) if grades.any() else None
 
 
 def bought(grades, columns):

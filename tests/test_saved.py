@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics.evaluation import saved
 from ltr_metrics.evaluation.fingerprint import Fingerprint, differing
 from ltr_metrics.evaluation.parts import concat_evaluations
 
@@ -119,6 +120,14 @@ def of_another_format(path: Path) -> None:
     pq.write_table(table.replace_schema_metadata({b"ltr_metrics": json.dumps(header).encode()}), path)
 
 
+def without_directions(path: Path) -> None:
+    table = pq.read_table(path)
+    header = json.loads(table.schema.metadata[b"ltr_metrics"])
+    del header["lower_is_better"], header["checksum"]
+    header["checksum"] = saved._checksum(table, header)
+    pq.write_table(table.replace_schema_metadata({b"ltr_metrics": json.dumps(header).encode()}), path)
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -127,6 +136,7 @@ def of_another_format(path: Path) -> None:
         (of_another_kind, "cannot be read as a saved result"),
         (without_header, "lacks the header"),
         (of_another_format, "has the format 99"),
+        (without_directions, "cannot be read as a saved result: KeyError: 'lower_is_better'"),
     ],
 )
 def test_what_is_no_saved_result_is_refused(damage: Any, message: str, tmp_path: Path) -> None:

@@ -662,6 +662,11 @@ def test_other_files_are_left_alone_and_damaged_ones_are_named(log: ltr.PerQuery
     np.savez(damaged, header=np.array('{"format": 99}'))
     with pytest.raises(ltr.LtrValueError, match="the format of the file is 99, and this version reads format 1"):
         log.scores()
+    with np.load(whole) as arrays:
+        header = {key: value for key, value in json.loads(str(arrays["header"])).items() if key != "lower_is_better"}
+        np.savez(damaged, **{**arrays, "header": np.array(json.dumps(header))})
+    with pytest.raises(ltr.LtrValueError, match=r"damaged\.scores\.npz is not .*: KeyError: 'lower_is_better'"):
+        log.scores()
 
 
 def test_each_use_has_a_log_of_its_own(log: ltr.PerQueryLog, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""RecBole: its metrics' metric_info, before it rounds to four decimals. Users without a positive are no users there."""
+"""RecBole: its metrics' metric_info, before it rounds to four decimals. It ignores users without a positive item."""
 
 from __future__ import annotations
 

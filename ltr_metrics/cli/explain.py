@@ -14,7 +14,7 @@ from ltr_metrics.cli import options
 from ltr_metrics.cli.inputs import input_files, parse_models
 from ltr_metrics.cli.output import Output, require_targets
 from ltr_metrics.cli.sources import read_source
-from ltr_metrics.errors import one_line
+from ltr_metrics.errors import naming, one_line
 from ltr_metrics.report.csv import in_csv
 
 
@@ -67,10 +67,11 @@ def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) ->
     explanations: dict[str, Any] = {}
     for name, scores in source.scores.items():
         queries = source.queries[name]
-        if value is None:
-            explanations[name] = explain_difference_of(queries, scores, metric=metric, a=a, b=b, **policy)
-        else:
-            explanations[name] = identify_convention_of(queries, scores, metric=metric, value=value)
+        with naming(name):
+            if value is None:
+                explanations[name] = explain_difference_of(queries, scores, metric=metric, a=a, b=b, **policy)
+            else:
+                explanations[name] = identify_convention_of(queries, scores, metric=metric, value=value)
     output.write(RENDERERS[output.format](explanations))
 
 

@@ -253,7 +253,7 @@ CURVE = (
     ),
     _metric(
         "--rule",
-        "Choose the round with the highest mean (max), or the first round within one standard error of it (one_se).",
+        "Choose the round with the best mean (max), or the first round within one standard error of it (one_se).",
         type=click.Choice(RULES),
         default="max",
     ),
@@ -453,7 +453,7 @@ def output_options(*formats: str) -> tuple[Decorator, ...]:
         _output(
             "-o --output",
             "Write the result to this file. An existing file is replaced, unless it is an input of the command.  "
-            "[default: standard output]",
+            "[default: -, which is standard output]",
             type=click.Path(dir_okay=False, readable=False, path_type=Path),
         ),
     )

@@ -32,6 +32,7 @@ FORMAT_OF_ENDING = {
 }
 DATA_FORMATS = ("json", "csv", "html")  # these quote control characters themselves
 GATE_FAILED = 1
+STANDARD_OUTPUT = Path("-")
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class Output:
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any], formats: Iterable[str]) -> Output:
         """Return the output that ``--format`` and ``--output`` choose."""
-        path, is_safe = arguments["output"], arguments.get("spreadsheet_safe", False)
+        path = None if arguments["output"] == STANDARD_OUTPUT else arguments["output"]
+        is_safe = arguments.get("spreadsheet_safe", False)
         chosen = _chosen_format(arguments["format"], path, formats)
         if is_safe and chosen != "csv":
             raise LtrValueError(f"--spreadsheet-safe needs --format csv. The format is {chosen}.")

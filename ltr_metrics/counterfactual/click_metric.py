@@ -162,7 +162,7 @@ class ClickMetric(RankMetric):
     @cached_per("family")
     def _row_values(self, queries: LabelledQueries) -> FloatArray:
         """Return the estimated gain of each row."""
-        clicked, weight = self._is_clicked(queries), self._weights(queries)
+        clicked, weight = is_clicked(queries), self._weights(queries)
         if self.estimator == "ips":
             return self._gains(queries, clicked) * weight
         if not np.isin(queries.grades, (0.0, 1.0)).all():
@@ -178,7 +178,7 @@ class ClickMetric(RankMetric):
     def _weights(self, queries: LabelledQueries) -> FloatArray:
         """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
         propensity = self._row_propensities(queries)
-        impossible = self._is_clicked(queries) & (propensity == 0)
+        impossible = is_clicked(queries) & (propensity == 0)
         if queries.retrieved is not None:
             impossible &= queries.retrieved
         if impossible.any():
@@ -190,11 +190,6 @@ class ClickMetric(RankMetric):
             )
         weight = inverse(propensity)
         return weight if self.clip is None else np.minimum(weight, self.clip)
-
-    def _is_clicked(self, queries: LabelledQueries) -> BoolArray:
-        """Return whether each row has a label above 0."""
-        flags: BoolArray = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
-        return flags
 
     def _row_propensities(self, queries: LabelledQueries) -> FloatArray:
         if self.propensities is None or self.position is None:
@@ -228,6 +223,12 @@ def additive(asked: Any) -> Metric:
         f"{one} cannot be estimated from clicks: {reason}. Use dcg, cg, precision or sum_of(column), for example "
         f'"dcg{"" if one.cutoff is None else f"@{one.cutoff}"}".'
     )
+
+
+def is_clicked(queries: LabelledQueries) -> BoolArray:
+    """Return whether each row has a label above 0."""
+    flags: BoolArray = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
+    return flags
 
 
 def inverse(propensity: FloatArray) -> FloatArray:

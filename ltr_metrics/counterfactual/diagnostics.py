@@ -6,6 +6,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics.counterfactual.result import ClickDiagnostics
+from ltr_metrics.evaluation.means import effective_number
 
 FEW_CLICKS = 100  # an effective sample size below this gives a warning
 LARGE_SHARE = 0.1  # of an estimate that one query, or one cluster, contributes
@@ -20,8 +21,7 @@ def diagnose(
     cluster: IntArray | None,
 ) -> ClickDiagnostics:
     """Return the diagnostics of clicks with these weights, and of these contributions of queries by metric."""
-    scaled = weight / weight.max()
-    effective = float(scaled.sum() ** 2 / (scaled**2).sum())
+    effective = effective_number(weight)
     shares = {name: _largest_share(values, query_weight, cluster) for name, values in sums.items()}
     unit = "query" if cluster is None else "cluster"
     few = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers, named_columns, require_option
 from ltr_metrics._engine.words import EstimatorOfClicks, TiesOfClicks
-from ltr_metrics.counterfactual.click_metric import ClickMetric, additive, inverse, require_clip
+from ltr_metrics.counterfactual.click_metric import ClickMetric, additive, inverse, is_clicked, require_clip
 from ltr_metrics.counterfactual.diagnostics import diagnose
 from ltr_metrics.counterfactual.propensities import Propensities
 from ltr_metrics.counterfactual.result import ClickDiagnostics, ClickEvaluation, ratio_values
@@ -171,6 +171,7 @@ def evaluate(
     require_option("estimator", estimator, ESTIMATORS)
     require_option("ties", ties, TIES)
     require_clip(clip)
+    _require_clicks(clicks)
     own = _own_columns(position, propensity, baseline, examination, estimator)
     queries = Queries(
         clicks,
@@ -207,14 +208,14 @@ class _ClickedRows:
 
     @classmethod
     def of(cls, queries: Queries, position: Any, propensity: Any, clip: float | None) -> _ClickedRows:
-        is_clicked = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
-        if not is_clicked.any():
+        clicked = is_clicked(queries)
+        if not clicked.any():
             raise LtrValueError("clicks has no click, so there is nothing to estimate. Log more impressions.")
         if isinstance(propensity, Propensities):
             by_row = propensity.of_rows(as_numbers(position, "position", queries.n_rows))
         else:
             by_row = as_numbers(propensity, "propensity", queries.n_rows).astype(np.float64)
-        return cls(queries, clip, is_clicked, inverse(by_row))
+        return cls(queries, clip, clicked, inverse(by_row))
 
     @property
     def weight(self) -> FloatArray:
@@ -265,6 +266,18 @@ def _diagnostics(
     weight, raw = rows.weight[rows.is_clicked], rows.raw[rows.is_clicked]
     share_clipped = 0.0 if rows.clip is None else float((raw > rows.clip).mean())
     return diagnose(weight, share_clipped, float((rows.raw == 0).mean()), sums, query_weight, cluster)
+
+
+def _require_clicks(clicks: Any) -> None:
+    """Refuse numbers that are no clicks in the words of this function, before they become labels."""
+    numbers = as_numbers(clicks, "clicks")
+    is_bad = ~(numbers >= 0)
+    if is_bad.any():
+        row = int(is_bad.argmax())
+        raise LtrValueError(
+            f"clicks must be numbers of at least 0, one a row: got {numbers[row]:g} at row {row}, "
+            f"{int(is_bad.sum())} such rows in all. Clicks come first, then scores: did you swap them?"
+        )
 
 
 def _own_columns(position: Any, propensity: Any, baseline: Any, examination: Any, estimator: str) -> dict[str, Any]:

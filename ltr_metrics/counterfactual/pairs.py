@@ -60,7 +60,7 @@ def estimate_from_pairs(cells: Cells) -> Estimate:
 
 
 def covariance_of(influence: FloatArray) -> FloatArray:
-    """Return the covariance of estimates of which each cluster moves each by so much, (estimates, clusters)."""
+    """Return the covariance of estimates from the influence of each cluster on each, (estimates, clusters)."""
     n = influence.shape[1]
     covariance: FloatArray = influence @ influence.T * (n / (n - 1))
     return covariance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.printed import Note, Part, Table
@@ -131,6 +131,8 @@ class ClickEvaluation(Evaluation):
     >>> round(part["dcg@2"], 4), round(result.standard_error["dcg@2"], 4)
     (1.3155, 0.0409)
     """
+
+    COMPARABLE: ClassVar[str] = "from the same clicks, with the same propensities, estimator and clip"
 
     estimator: EstimatorOfClicks | EstimatorOfSlates = "ips"
     clip: float | None = None

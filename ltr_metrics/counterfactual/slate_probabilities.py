@@ -27,24 +27,23 @@ class SlateProbabilities:
 
     def of_prefix(self, documents: Sequence[Hashable]) -> float:
         """Return the probability that the list begins with these documents; 1 for none."""
-        if not documents:
-            return 1.0
-        n = len(documents)
-        if n not in self._of_length:
-            self._of_length[n] = self._method(self._rankings, n, **self._options)
-        return self._of_length[n].probability(list(documents))
+        return self._mixed(len(documents)).probability(list(documents)) if documents else 1.0
 
     def of_list(self, documents: Sequence[Hashable]) -> float:
         """Return the probability of a whole list."""
-        if self._length not in self._of_length:
-            self._of_length[self._length] = self._method(self._rankings, self._length, **self._options)
-        return self._of_length[self._length].probability(list(documents))
+        return self._mixed(self._length).probability(list(documents))
 
     def of_slot(self, slot: int, document: Hashable, n_slots: int) -> float:
         """Return the probability that a slot (from 0) displays a document."""
         if self._by_slot is None:
             self._by_slot = self._enumerate(n_slots)
         return self._by_slot[slot].get(document, 0.0)
+
+    def _mixed(self, length: int) -> Method:
+        """Return the method for lists of this length."""
+        if length not in self._of_length:
+            self._of_length[length] = self._method(self._rankings, length, **self._options)
+        return self._of_length[length]
 
     def _enumerate(self, n_slots: int) -> list[dict[Hashable, float]]:
         """Add up the probabilities of all beginnings of lists, by their last document."""

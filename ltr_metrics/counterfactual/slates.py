@@ -123,8 +123,8 @@ def evaluate_slates(
         raise LtrTypeError(f"normalize must be True or False. Got {normalize!r}.")
     request = resolve(metrics)
     slates = _Slates.read(log, ranker_scores, estimator, dict(method_options or {}))
-    worth = {str(one): _worth_of_slots(additive(one), slates.clicks.shape[1]) for one in request.metrics}
-    values = {name: _values(slates, slots, normalize) for name, slots in worth.items()}
+    utility = {str(one): _utility_of_slots(additive(one), slates.clicks.shape[1]) for one in request.metrics}
+    values = {name: _values(slates, slots, normalize) for name, slots in utility.items()}
     queries = Queries(slates.clicks.max(axis=1), qid=np.arange(len(slates.clicks)), cluster=cluster)
     weight = slates.weight[slates.clicks * slates.weight > 0]
     if not len(weight):
@@ -243,21 +243,21 @@ def _located(log: Any) -> Iterator[tuple[str, Impression]]:
     return read_located(Path(log), None) if isinstance(log, (str, os.PathLike)) else locate(log)
 
 
-def _worth_of_slots(one: Metric, n_slots: int) -> FloatArray:
+def _utility_of_slots(one: Metric, n_slots: int) -> FloatArray:
     """Return what a click at each slot adds to the metric."""
     if isinstance(one, SumOf):
         raise LtrValueError(f"{one} cannot be estimated from impressions, which have no columns. Use cg or dcg.")
     k = n_slots if one.cutoff is None else one.cutoff
-    worth = (np.arange(n_slots) < k).astype(np.float64)
+    utility = (np.arange(n_slots) < k).astype(np.float64)
     two = Queries([0, 1], group=[2])
     if isinstance(one, DCG):
-        return np.asarray(worth * one.discounts(two, n_slots) * one.gains(two)[1])
-    return worth / k if one.NAME == "precision" else worth
+        return np.asarray(utility * one.discounts(two, n_slots) * one.gains(two)[1])
+    return utility / k if one.NAME == "precision" else utility
 
 
-def _values(slates: _Slates, worth: FloatArray, normalize: bool) -> FloatArray:
+def _values(slates: _Slates, utility: FloatArray, normalize: bool) -> FloatArray:
     """Return one value per impression, whose mean is the estimate and whose standard error is right."""
-    gained = slates.clicks * slates.weight * worth
+    gained = slates.clicks * slates.weight * utility
     if not normalize:
         return np.asarray(gained.sum(axis=1))
     mean_weight, share = slates.weight.mean(axis=0), slates.displayed.mean(axis=0)

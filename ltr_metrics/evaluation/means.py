@@ -57,10 +57,37 @@ def standard_error(values: FloatArray, weight: FloatArray | None, cluster: IntAr
     share = np.full(n, 1 / n) if weight is None else _shares(weight[counts])
     deviation = share * (values[counts] - share @ values[counts])
     if cluster is not None:
-        code = np.unique(cluster[counts], return_inverse=True)[1]
-        deviation = np.bincount(code, weights=deviation).astype(np.float64, copy=False)
+        deviation = _sums_by_cluster(deviation, cluster[counts])
         n = len(deviation)
     return math.sqrt(n / (n - 1) * float((deviation**2).sum())) if n > 1 else float("nan")
+
+
+def degrees_of_freedom(values: FloatArray, weight: FloatArray | None, cluster: IntArray | None = None) -> float:
+    """Return those of Student's t: `effective_number` - 1, at least 1; NaN for fewer than two units.
+
+    The units are queries, or clusters if there are some.
+    """
+    counts = counting(values, weight)
+    if int(counts.sum()) < 2:
+        return float("nan")
+    units = np.ones(int(counts.sum())) if weight is None else scaled_weights(weight[counts])[0]
+    if cluster is not None:
+        units = _sums_by_cluster(units, cluster[counts])
+    return max(effective_number(units) - 1, 1.0) if len(units) > 1 else float("nan")
+
+
+def effective_number(weight: FloatArray) -> float:
+    """Return the number of units of equal weight that are as informative, sum(w_i)^2 / sum(w_i^2).
+
+    See Kish, Survey Sampling, 1965. One weight at least must be above 0.
+    """
+    scaled, _ = scaled_weights(weight)
+    return float(scaled.sum() ** 2 / (scaled**2).sum())
+
+
+def _sums_by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
+    code = np.unique(cluster, return_inverse=True)[1]
+    return np.bincount(code, weights=values).astype(np.float64, copy=False)
 
 
 def _shares(weight: FloatArray) -> FloatArray:
@@ -87,27 +114,29 @@ def counting(values: FloatArray, weight: FloatArray | None) -> BoolArray:
 
 
 class MeanInterval(NamedTuple):
-    """A mean and its confidence limits, which are NaN for fewer than two queries."""
+    """A mean and its confidence limits, which are NaN for fewer than two queries or clusters."""
 
     mean: float
     low: float
     high: float
 
 
-def mean_interval(values: FloatArray, weight: FloatArray | None, confidence: float) -> MeanInterval:
+def mean_interval(
+    values: FloatArray, weight: FloatArray | None, confidence: float, cluster: IntArray | None = None
+) -> MeanInterval:
     """Return the weighted mean m and its confidence interval by Student's t, m +- t * SE.
 
-    SE is the `standard_error`, and t the quantile (1 + confidence) / 2 with n - 1 degrees of
-    freedom. The queries are the sample: the interval is for the mean over other queries of the
-    same kind. It may extend beyond the metric's range.
+    SE is the `standard_error`, and t the quantile (1 + confidence) / 2 with `degrees_of_freedom`.
+    The queries are the sample: the interval is for the mean over other queries of the same kind. It
+    may extend beyond the metric's range.
     """
     middle = mean(values, weight)
-    half = t_quantile(int(counting(values, weight).sum()), confidence) * standard_error(values, weight)
+    t = t_quantile(degrees_of_freedom(values, weight, cluster), confidence)
+    half = t * standard_error(values, weight, cluster)
     return MeanInterval(middle, middle - half, middle + half)
 
 
-def t_quantile(n_queries: int, confidence: float) -> float:
-    """Return t, the half-width of a confidence interval in standard errors; NaN for fewer than two queries."""
+def t_quantile(degrees: float, confidence: float) -> float:
+    """Return t, the half-width of a confidence interval in standard errors, for degrees of freedom."""
     confidence = require_confidence(confidence)
-    t = import_extra("scipy.stats", "report").t
-    return float(t.ppf((1 + confidence) / 2, n_queries - 1)) if n_queries > 1 else float("nan")
+    return float(import_extra("scipy.stats", "report").t.ppf((1 + confidence) / 2, degrees))

@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -96,6 +96,8 @@ class Evaluation(Printed, Mapping[str, float]):
     >>> result.to_dict()["per_query"]["mrr"]
     [0.5, 1.0, None]
     """
+
+    COMPARABLE: ClassVar[str] = "on the same data"  # how all models of a comparison must be evaluated
 
     mean: ByMetric[float]
     per_query: ByMetric[FloatArray]

@@ -170,13 +170,13 @@ def _evaluation(table: Any, header: dict[str, Any]) -> Evaluation:
     metrics, asked = header["metrics"], header["asked"]
     _require(_are_texts(metrics) and len(set(metrics)) == len(metrics) > 0, "its metrics are not a list of names")
     _require(isinstance(asked, dict) and set(asked.values()) <= set(metrics), "a requested name belongs to no metric")
-    lower_is_better = header.get("lower_is_better", [])  # absent in files of the first days
+    lower_is_better = header["lower_is_better"]
     _require(_are_texts(lower_is_better), "its directions of metrics are not a list of names")
     _require(header["unjudged"] in (None, *get_args(Unjudged)), "its treatment of unjudged documents is unknown")
     weight = _column(table, "weight", "f") if "weight" in table.column_names else None
     _require(weight is None or bool((np.isfinite(weight) & (weight >= 0)).all()), "a weight is negative or not finite")
     hashes = _column(table, "fingerprint", "u") if "fingerprint" in table.column_names else None
-    has_cluster = "cluster" in table.column_names and "cluster" not in metrics  # a name that older versions allowed
+    cluster = _column(table, "cluster", "iu").astype(np.intp) if "cluster" in table.column_names else None
     qid = _ids_from_column(table, header["qid_as_json"])
     positions_by_text(qid, "it")
     return Evaluation.of(
@@ -192,7 +192,7 @@ def _evaluation(table: Any, header: dict[str, Any]) -> Evaluation:
         },
         fingerprint=None if hashes is None else Fingerprint(lambda: hashes, header["unjudged"]),
         lower_is_better=frozenset(lower_is_better),
-        cluster=_column(table, "cluster", "iu").astype(np.intp) if has_cluster else None,
+        cluster=cluster,
     )
 
 

@@ -121,10 +121,13 @@ class Impression:
         if not isinstance(other, Impression):
             return NotImplemented
         ours, others = (
-            (one.rankings and list(one.rankings.items()), one.shown, one.clicks, one.length, one.query, one.method)
+            (
+                *(one.rankings and list(one.rankings.items()), one.shown, one.clicks),
+                *(one.length, one.query, one.method, one.user),
+            )
             for one in (self, other)
         )
-        return ours == others and self.user == other.user
+        return ours == others
 
     __hash__ = None  # type: ignore[assignment]
 

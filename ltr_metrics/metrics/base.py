@@ -45,7 +45,8 @@ class Metric:
         Whether the metric reads more than the grades of its first ranks: rows, scores, or documents
         below the cutoff. A metric with ``COLUMNS`` always may.
     higher_is_better : bool
-        The direction, by which trainings stop, searches choose, and gains are told from losses.
+        The direction. Trainings stop by it, searches choose by it, and it distinguishes gains from
+        losses.
     NAME : str
         The canonical name without parameters. Every metric class sets it.
 
@@ -343,7 +344,8 @@ def spell(value: Any) -> str:
         name = getattr(value, "__name__", "")
         if not name.isidentifier():
             raise LtrTypeError(
-                f"A function that is a metric, or a parameter of one, must have a name: got {value!r}. Use def."
+                f"A function that is a metric, or a parameter of one, must have a name: got {value!r}. Use def, or for "
+                "a metric as_metric(function, name=...)."
             )
         return name
     if isinstance(value, tuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.query_function import values_of_queries
 
 PARTS: tuple[PartOfFunction, ...] = get_args(PartOfFunction)
+CALLS: dict[PartOfFunction, tuple[str, ...]] = {"block": ("ranking",), "query": ("grades", "columns")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +90,28 @@ class FunctionMetric(Metric):
             )
         self._require_names_of_columns()
         str(self)  # refuses a function without a name here, and not in the first line of a log
+        self._require_arguments()
 
     def _require_names_of_columns(self) -> None:
         columns = self.columns
         if columns is not None and not (isinstance(columns, tuple) and all(isinstance(one, str) for one in columns)):
             raise LtrTypeError(f"columns must name columns, such as ('revenue',). Got {columns!r}.")
+
+    def _require_arguments(self) -> None:
+        """Refuse a function that cannot be called with what it gets, such as one of a query without per="query"."""
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):  # some functions in C have none
+            return
+        try:
+            signature.bind(*CALLS[self.per])
+        except TypeError as error:
+            other: PartOfFunction = "query" if self.per == "block" else "block"
+            raise LtrTypeError(
+                f"With per={self.per!r}, a metric's function is called as function({', '.join(CALLS[self.per])}), "
+                f"which {self.function!r} does not accept: {error}. Change its parameters, or pass "
+                f"as_metric(..., per={other!r}) for function({', '.join(CALLS[other])})."
+            ) from None
 
     @property
     def needed_columns(self) -> tuple[str, ...]:

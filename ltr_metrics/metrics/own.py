@@ -63,9 +63,9 @@ def as_metric(
     Raises
     ------
     LtrValueError, LtrTypeError
-        If the name is that of another metric, or there is none. On evaluation: if the function
-        raises an error, or returns NaN or no number. Also if it returns None for some orders of
-        tied documents only.
+        If the name is missing, or is that of another metric. On evaluation: if the function raises
+        an error, or returns NaN or no number. Also if it returns None for some orders of tied
+        documents only.
 
     See Also
     --------

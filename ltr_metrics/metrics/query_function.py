@@ -1,6 +1,6 @@
 """The values of a user's function of one query's documents, with its expectation under ties.
 
-This is a loop over queries in plain Python: simple, and slow beside metrics that process blocks.
+This is a loop over queries in plain Python: simple, and slower than metrics that process blocks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def values_of_queries(
 def _numbers(name: str, columns: Sequence[str] | None, queries: LabelledQueries) -> dict[str, FloatArray]:
     if columns is not None:
         return {column: queries.column(column) for column in columns}
-    with naming(f"The metric {name} gets all columns. Name those that it reads, as_metric(..., columns=[...])"):
+    remedy = "Name those that it reads, as_metric(..., columns=[...]), or none, columns=[]"
+    with naming(f"The metric {name} gets all columns. {remedy}"):
         return {column: queries.column(column) for column in queries.columns}
 
 

@@ -51,9 +51,9 @@ class BinaryMetric(Metric):
             other = grades[(grades != 0) & (grades != 1)]
             if other.size:
                 raise LtrValueError(
-                    f"{self.NAME}(rel=binary) must have labels 0 and 1, as XGBoost requires: got {other[0]:g} at "
-                    f"{queries.first_row_of_grade(other[0])}. Give the lowest relevant grade, for example "
-                    f"{replace(self, rel=1)}."
+                    f"{self.NAME}(rel=binary) must have labels 0 and 1, as in XGBoost and in tools that read lists of "
+                    f"ids: got {other[0]:g} at {queries.first_row_of_grade(other[0])}. Make the labels binary: "
+                    f"y >= 1. Or give the lowest relevant grade, for example {replace(self, rel=1)}."
                 )
 
     def relevant(self, queries: LabelledQueries) -> BoolArray:

@@ -33,7 +33,9 @@ def _curve(
     for name, column in scores.items():
         result = queries[name].evaluate_request(column, request)
         n_queries = result.n_queries - next(reversed(result.n_undefined.values()))
-        intervals = [mean_interval(values, result.weight, confidence) for values in result.per_query.values()]
+        intervals = [
+            mean_interval(values, result.weight, confidence, result.cluster) for values in result.per_query.values()
+        ]
         models[name] = {
             key: [none_if_nan(getattr(interval, key)) for interval in intervals] for key in ("mean", "low", "high")
         }

@@ -64,10 +64,11 @@ def queries_of(X: Any, routed: Any, column: str | int, caller: str) -> AnyArray:
     if routed is None and values is None:
         raise LtrTypeError(
             f"{caller} has no queries: no qid was passed, and X has no column {column!r}{_describe_columns(X, column)} "
-            "Keep the queries as a column of X (name it with qid=...), or pass fit(..., qid=qid). In a search or "
-            "cross-validation, fit(..., qid=qid) needs sklearn.set_config(enable_metadata_routing=True), because "
-            "otherwise scikit-learn does not pass qid to scorers. If there is a scaler before QueryRanker, put it "
-            "inside, QueryRanker(make_pipeline(StandardScaler(), ...)), or make it keep the names of the columns with "
+            "Keep the queries as a column of X (name it with qid=...), or pass fit(..., qid=qid) and "
+            "score(..., qid=qid). In a search or cross-validation, fit(..., qid=qid) needs "
+            "sklearn.set_config(enable_metadata_routing=True), because otherwise scikit-learn does not pass qid to "
+            "scorers. If there is a scaler before QueryRanker, put it inside, "
+            "QueryRanker(make_pipeline(StandardScaler(), ...)), or make it keep the names of the columns with "
             "set_output(transform='pandas')."
         )
     if routed is None:

@@ -303,10 +303,11 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
         detail = "as many documents and relevant ones, but other grades"
         if counts != expected_counts:
             detail = f"{counts}, and not {expected_counts}"
+        same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
             f"{_some(reference.qid[other].tolist())} (query {reference.plain_qid[query]!r}: {detail}). "
-            "Evaluate all models on the same data."
+            f"Evaluate all models {same}."
         )
 
 

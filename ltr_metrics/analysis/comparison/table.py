@@ -104,7 +104,7 @@ def _settings(comparison: dict[str, Any]) -> str:
 
 
 def lower_is_better(rows: list[dict[str, Any]]) -> str:
-    """Return a sentence that names the metrics of which lower is better; empty if there is none."""
+    """Return a sentence that names the metrics of which lower is better; empty if none is."""
     names = dict.fromkeys(row["metric"] for row in rows if not row["higher_is_better"])
     return f"Lower is better for {', '.join(names)}." if names else ""
 

@@ -133,6 +133,6 @@ def _from_arrays(arrays: dict[str, AnyArray]) -> Record:
         n_relevant=arrays["n_relevant"],
         weight=arrays.get("weight"),
         policy=Policy(**header["policy"]),
-        lower_is_better=frozenset(header.get("lower_is_better", ())),
+        lower_is_better=frozenset(header["lower_is_better"]),
     )
     return Record(header["parameters"], Split(*(header[name] for name in Split._fields)), evaluation)

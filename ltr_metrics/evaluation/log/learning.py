@@ -18,9 +18,10 @@ from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.errors import one_line
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.log.rounds import best_round
-from ltr_metrics.evaluation.means import counting, t_quantile
+from ltr_metrics.evaluation.means import counting, degrees_of_freedom, t_quantile
 
 MAX_NAMED = 3  # queries in the printed text
+PLAIN_FIELDS = ("metric", "data", "confidence", "n_queries", "best", "n_lasting_gains", "higher_is_better")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,15 +104,12 @@ class LearningCurve(Printed):
         """Return the curve that `to_dict` wrote; further entries are ignored."""
         mean, low, high = (np.array(content[name], dtype=np.float64) for name in ("mean", "low", "high"))
         return cls(
-            **{
-                name: content[name] for name in ("metric", "data", "confidence", "n_queries", "best", "n_lasting_gains")
-            },
+            **{name: content[name] for name in PLAIN_FIELDS},
             mean=mean,
             low=low,
             high=high,
             plateau=np.array(content["plateau"], dtype=np.intp),
             rounds=np.array(content["rounds"], dtype=np.intp),
-            higher_is_better=content.get("higher_is_better", True),
             overfit=np.array([query["qid"] for query in content["overfit"]], dtype=object),
             loss=np.array([query["loss"] for query in content["overfit"]], dtype=np.float64),
         )
@@ -157,8 +155,7 @@ def learning_curve(
     """
     options: dict[str, Any] = {"metric": metric, "confidence": confidence, "higher_is_better": higher_is_better}
     chosen = best_round(values, weight, rule="max", rounds=rounds, **options)
-    n_queries = [int(counting(of_round, weight).sum()) for of_round in values]
-    half = chosen.standard_error * [t_quantile(n, confidence) for n in n_queries]
+    half = chosen.standard_error * [t_quantile(degrees_of_freedom(of_round, weight), confidence) for of_round in values]
     counts = counting(values[chosen.best], weight)
     loss = np.where(counts, lasting_losses(gain_of(values, higher_is_better=higher_is_better), chosen.best), 0.0)
     by_loss = np.argsort(-loss, kind="stable")
@@ -170,7 +167,7 @@ def learning_curve(
         low=chosen.curve - half,
         high=chosen.curve + half,
         confidence=chosen.confidence,
-        n_queries=n_queries[chosen.best],
+        n_queries=int(counts.sum()),
         best=chosen.best,
         plateau=chosen.plateau,
         rounds=chosen.rounds,

@@ -127,7 +127,7 @@ class MetricOverKDisplay(LinesDisplay):
             One metric, by name or as an object. Its cutoff does not matter: ``"ndcg"``,
             ``"ndcg@10"``.
         confidence : float, default 0.95
-            Confidence level of the interval of each mean, by Student's t over queries.
+            Confidence level of the interval of each mean, by Student's t over queries or clusters.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class MetricOverKDisplay(LinesDisplay):
                     f"has {list(model_names)}. Evaluate them with the same metrics."
                 )
             weight, columns = evaluation.weight, [evaluation.per_query[name] for name in names.values()]
-            intervals = [mean_interval(values, weight, confidence) for values in columns]
+            intervals = [mean_interval(values, weight, confidence, evaluation.cluster) for values in columns]
             counts += [int(counting(values, weight).sum()) for values in columns]
             curves[model] = Curve(*np.array(intervals).T)
         return cls(
@@ -189,7 +189,7 @@ class MetricOverKDisplay(LinesDisplay):
         k : sequence of int, default 1 to 20
             Cutoffs.
         confidence : float, default 0.95
-            Confidence level of the interval of each mean, by Student's t over queries.
+            Confidence level of the interval of each mean, by Student's t over queries or clusters.
         **options
             Options of `ltr_metrics.Queries.evaluate`.
 

@@ -94,8 +94,8 @@ class SegmentsDisplay(ForestDisplay):
         metric : str or Metric
             One metric, by name or as an object.
         confidence : float, default 0.95
-            Confidence level of the interval of each mean, by Student's t over the queries of the
-            segment. A segment of one query has no interval.
+            Confidence level of the interval of each mean, by Student's t over the queries or
+            clusters of the segment. A segment of a single one has no interval.
 
         Returns
         -------
@@ -119,9 +119,11 @@ class SegmentsDisplay(ForestDisplay):
         name = first.per_query.canonical(metric)
         rows = []
         for label, part_results in parts.items():
-            values = {model: (part.per_query[name], part.weight) for model, part in part_results.items()}
-            counts = [int(counting(*columns).sum()) for columns in values.values()]
-            points = {model: Point(*mean_interval(*columns, confidence)) for model, columns in values.items()}
+            counts = [int(counting(part.per_query[name], part.weight).sum()) for part in part_results.values()]
+            points = {
+                model: Point(*mean_interval(part.per_query[name], part.weight, confidence, part.cluster))
+                for model, part in part_results.items()
+            }
             rows.append(Row(label, (min(counts), max(counts)), points))
         return cls(rows=rows, metric=name, confidence=confidence, weighted=first.weight is not None)
 
