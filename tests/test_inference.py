@@ -293,13 +293,14 @@ def test_drawn_randomization_against_a_loop(weighted: bool, clustered: bool) -> 
     assert p == pytest.approx(reference, abs=4 * (p * (1 - p) * (1 / 10_000 + 1 / 20_000)) ** 0.5)
 
 
-def test_ties_of_many_units_count_as_equal() -> None:
-    """Thirty queries of +-0.1: the sum is a binomial variable, half of whose mass a strict
-    comparison would lose to rounding.
+@pytest.mark.parametrize(("n_wins", "n"), [(18, 30), (1100, 2130)])
+def test_ties_of_many_units_count_as_equal(n_wins: int, n: int) -> None:
+    """All queries have +-0.1: the sum is a binomial variable, much of whose mass a strict comparison
+    would lose to rounding.
     """
-    d = 0.1 * np.array([1] * 18 + [-1] * 12) + 0.0
-    d += np.random.default_rng(0).choice([0, 2e-17], 30)
-    expected = stats.binomtest(18, 30).pvalue
+    d = 0.1 * np.array([1] * n_wins + [-1] * (n - n_wins)) + 0.0
+    d += np.random.default_rng(0).choice([0, 2e-17], n)
+    expected = stats.binomtest(n_wins, n).pvalue
     assert only(p_values(Sample.of(column(d))))[0] == pytest.approx(
         expected, abs=4 * (expected * (1 - expected) / 10_000) ** 0.5
     )
@@ -313,7 +314,7 @@ def test_random_signs_are_fixed() -> None:
     """The bits are PCG64's own, which NumPy promises to keep, so that a p can be had again anywhere."""
     d = column(np.arange(40) % 7 - 2.5)
     sample = Sample.of(d)
-    assert [only(p_values(sample, seed=seed))[0] for seed in (0, [1, 2])] == [2543 / 10_001, 2517 / 10_001]
+    assert [only(p_values(sample, seed=seed))[0] for seed in (0, [1, 2])] == [2655 / 10_001, 2609 / 10_001]
 
 
 # --- the other tests -------------------------------------------------------------------------------------------------
@@ -464,9 +465,10 @@ def test_intervals_of_weighted_means_are_those_of_scipy(method: str, clustered: 
         method=method.replace("bca", "BCa"),
         random_state=1,
     ).confidence_interval
-    ends = np.ravel(intervals(sample, method, n_resamples=40_000))
-    noise = monte_carlo_error(0.95, 40_000) * float(sample.standard_error[0])
-    assert ends == pytest.approx(list(reference), abs=noise)
+    ends = np.array([np.ravel(intervals(sample, method, n_resamples=40_000, seed=seed)) for seed in range(8)])
+    noise = 5 * ends.std(axis=0, ddof=1)  # the means are too skew for `monte_carlo_error`
+    assert (np.abs(ends.mean(axis=0) - reference) <= noise).all()
+    assert (noise < 0.4 * sample.standard_error).all()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -578,11 +580,12 @@ def test_students_interval_of_two_units_is_finite(weight: list[float] | None) ->
 # --- what a result may depend on -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("n", [217, 1300])  # one block of units, and two
 @pytest.mark.parametrize("kind", ["plain", "weights", "clusters"])
-def test_a_column_does_not_depend_on_its_neighbours(kind: str) -> None:
-    d = differences(217, 7)
+def test_a_column_does_not_depend_on_its_neighbours(kind: str, n: int) -> None:
+    d = differences(n, 7)
     rng = np.random.default_rng(0)
-    extra = {"plain": {}, "weights": {"weight": rng.random(217)}, "clusters": {"cluster": rng.integers(0, 90, 217)}}[
+    extra = {"plain": {}, "weights": {"weight": rng.random(n)}, "clusters": {"cluster": rng.integers(0, n // 2, n)}}[
         kind
     ]
     functions: list[Callable[[Sample], Any]] = [
@@ -601,6 +604,7 @@ def test_a_column_does_not_depend_on_its_neighbours(kind: str) -> None:
 def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = Sample.of(differences(3000, 2))
     results = []
+    monkeypatch.setattr(resampling, "CHUNK", 2**17)  # four chunks
     for n_threads in (1, 2, 5):
         monkeypatch.setattr(resampling, "n_threads_for", lambda n_rows, asked, n_threads=n_threads: n_threads)
         results.append((*p_values(sample, n_resamples=500), *intervals(sample, n_resamples=500)))

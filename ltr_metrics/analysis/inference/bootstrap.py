@@ -15,12 +15,12 @@ import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, require_confidence, require_option
 from ltr_metrics._engine.words import Bootstrap
+from ltr_metrics.analysis.inference.multinomial import resampled_sums
 from ltr_metrics.analysis.inference.resampling import (
     Seed,
     require_n_resamples,
     resample_in_chunks,
     rounding_tolerance,
-    sum_units,
 )
 from ltr_metrics.analysis.inference.sample import Sample
 from ltr_metrics.errors import LtrValueError
@@ -75,27 +75,16 @@ def resampled_means(values: FloatArray, weights: FloatArray, n_resamples: int, s
     Values and weights are (columns x units).
     """
     n_columns, n_units = values.shape
-    contributions = values * weights
-    means = np.empty((n_columns, n_resamples))
     keys = [weight.tobytes() for weight in weights]
-    distinct_weights = dict(zip(keys, weights, strict=True))  # most columns have the same weights
+    uneven = {key: weight for key, weight in zip(keys, weights, strict=True) if (weight != 1).any()}
+    columns = np.array([*(values * weights), *uneven.values()])  # most columns have the same weights
 
-    def resample(chunk: slice, bits: np.random.PCG64) -> None:
-        n = chunk.stop - chunk.start
-        drawn = np.random.Generator(bits).integers(n_units, size=(n, n_units))
-        drawn += n_units * np.arange(n)[:, np.newaxis]  # so that one call counts for all replicates
-        times = np.bincount(drawn.ravel(), minlength=n * n_units).reshape(n, n_units).astype(np.float64)
-        drawn_weight = {key: _sum_weights(times, weight) for key, weight in distinct_weights.items()}
-        for j, key in enumerate(keys):
-            means[j, chunk] = sum_units(times, contributions[j]) / drawn_weight[key]
+    def resample(chunk: slice, bits: np.random.PCG64) -> FloatArray:
+        return resampled_sums(columns, chunk.stop - chunk.start, bits)
 
-    resample_in_chunks(resample, n_resamples, n_units, seed, PURPOSE)
-    return means
-
-
-def _sum_weights(times: FloatArray, weight: FloatArray) -> FloatArray | float:
-    """Return the drawn weight of each replicate; units of weight 1 need no sum, because n are drawn."""
-    return float(len(weight)) if (weight == 1).all() else sum_units(times, weight)
+    sums = np.concatenate(resample_in_chunks(resample, n_resamples, n_units, seed, PURPOSE), axis=1)
+    drawn_weight = dict(zip(uneven, sums[n_columns:], strict=True))
+    return np.array([sums[j] / drawn_weight.get(key, n_units) for j, key in enumerate(keys)])
 
 
 def bca_levels(means: FloatArray, value: FloatArray, weight: FloatArray, tail: float) -> tuple[float, float]:

@@ -10,7 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
-from ltr_metrics.analysis.inference.resampling import Seed, resample_in_chunks, rounding_tolerance, sum_units
+from ltr_metrics.analysis.inference.resampling import (
+    Seed,
+    blocks_of_units,
+    random_bytes,
+    resample_in_chunks,
+    rounding_tolerance,
+    sum_units,
+)
 from ltr_metrics.analysis.inference.sample import Sample
 
 ALWAYS_EXACT = 13  # units; 2**13 sign vectors cost less than the usual number of random ones
@@ -53,15 +60,22 @@ def _count_as_extreme(columns: FloatArray, n_resamples: int, seed: Seed) -> IntA
     All columns have the same sign vectors.
     """
     n_units = columns.shape[1]
-    n_words = -(-n_units // 64)
-    limits = [abs(float(column.sum())) - rounding_tolerance(column) for column in columns]
+    totals = np.array([column.sum() for column in columns])
+    limits = np.abs(totals) - [rounding_tolerance(column) for column in columns]
 
     def count(chunk: slice, bits: np.random.PCG64) -> IntArray:
-        n = chunk.stop - chunk.start
-        words = bits.random_raw(n * n_words).astype("<u8", copy=False).view(np.uint8).reshape(n, -1)
-        plus = np.unpackbits(words, axis=1, count=n_units, bitorder="little").astype(np.float64)
-        distances = [np.abs(2 * sum_units(plus, column) - column.sum()) for column in columns]
-        return np.array([np.count_nonzero(d >= limit) for d, limit in zip(distances, limits, strict=True)], np.intp)
+        plus = np.zeros((len(columns), chunk.stop - chunk.start))  # sums of the numbers that keep their sign
+        for units in blocks_of_units(n_units):
+            plus += sum_units(_draw_signs(plus.shape[1], units.stop - units.start, bits), columns[:, units])
+        is_as_extreme = np.abs(2 * plus - totals[:, np.newaxis]) >= limits[:, np.newaxis]
+        return np.array([np.count_nonzero(row) for row in is_as_extreme], dtype=np.intp)
 
     counts: IntArray = np.sum(resample_in_chunks(count, n_resamples, n_units, seed, PURPOSE), axis=0)
     return counts
+
+
+def _draw_signs(n_replicates: int, n_units: int, bits: np.random.PCG64) -> FloatArray:
+    """Return 1 where a unit keeps its sign and 0 where not, (replicates x units)."""
+    n_words = -(-n_units // 64)
+    eights = random_bytes(n_replicates * n_words * 8, bits).reshape(n_replicates, -1)
+    return np.unpackbits(eights, axis=1, count=n_units, bitorder="little").astype(np.float64)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ltr_metrics._engine.checks import FloatArray, require_count
 from ltr_metrics._engine.rounding import SAME
@@ -14,9 +15,11 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 Seed: TypeAlias = "int | Sequence[int]"
 Result = TypeVar("Result")
+ByteArray = npt.NDArray[np.uint8]
 
 MIN_RESAMPLES = 100  # with fewer, a p-value has less than two digits
-CHUNK = 2**17  # numbers in a chunk's matrix: one megabyte, which fits in the cache of a core
+CHUNK = 2**19  # numbers in a block of a chunk: four megabytes; threads wait for each other at smaller ones
+BLOCK = 2**10  # units in a block: a dot product that every BLAS computes with one thread
 DRAWS_PER_ROW = 10  # random numbers drawn in about the time in which one row is evaluated
 
 
@@ -47,7 +50,7 @@ def resample_in_chunks(
     The size of a chunk depends on the number of units alone, and each chunk has its own random
     bits. So the result does not depend on the number of threads.
     """
-    size = max(1, CHUNK // n_units)
+    size = max(CHUNK // BLOCK, CHUNK // n_units)
     chunks = [slice(start, min(start + size, n_resamples)) for start in range(0, n_resamples, size)]
 
     def run(number: int) -> Result:
@@ -62,13 +65,28 @@ def resample_in_chunks(
         return list(pool.map(run, range(len(chunks))))
 
 
-def sum_units(replicates: FloatArray, column: FloatArray) -> FloatArray:
-    """Return the sum over units of each replicate, (replicates x units) times (units,).
+def blocks_of_units(n_units: int) -> Iterator[slice]:
+    """Yield the blocks of units for which random bits are drawn and sums are computed at a time."""
+    for start in range(0, n_units, BLOCK):
+        yield slice(start, min(start + BLOCK, n_units))
 
-    BLAS is not used: its order of summation depends on the number of columns and threads.
+
+def random_bytes(n: int, bits: np.random.PCG64) -> ByteArray:
+    """Return n random bytes, the same on every machine."""
+    words = bits.random_raw(-(-n // 8)).astype("<u8", copy=False)
+    drawn: ByteArray = words.view(np.uint8)[:n]
+    return drawn
+
+
+def sum_units(replicates: FloatArray, columns: FloatArray) -> FloatArray:
+    """Return the sums over a block's units, (columns x replicates).
+
+    The replicates are (replicates x units), and the columns are (columns x units). Each sum is a
+    dot product of two vectors. The order of summation of a matrix product would depend on the
+    numbers of columns and threads.
     """
-    total: FloatArray = np.einsum("ru,u->r", replicates, column)
-    return total
+    sums: FloatArray = np.matmul(replicates[:, None, None, :], columns[None, :, :, None])
+    return sums[:, :, 0, 0].T
 
 
 def rounding_tolerance(column: FloatArray) -> float:

@@ -1,0 +1,135 @@
+"""The draws of the bootstrap: exact probabilities, and a slow version that draws indices."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ltr_metrics.analysis.inference import multinomial, resampling
+from ltr_metrics.analysis.inference.bootstrap import resampled_means
+from ltr_metrics.analysis.inference.multinomial import CountLaw, mean_count, resampled_sums
+from ltr_metrics.analysis.inference.resampling import random_bits
+
+MEANS = [0.157, 0.5, 0.742, 0.9, 0.99, 0.9999]
+
+
+def counts_of_draws(n_units: int, n_resamples: int, seed: int = 0) -> np.ndarray:
+    """Return how often each unit is drawn, (resamples x units): the sums of columns that are 1 in one unit each."""
+    return resampled_sums(np.eye(n_units), n_resamples, random_bits(seed)).T
+
+
+def assert_same_law(observed: Iterable[float], expected: Iterable[float]) -> None:
+    """Compare frequencies by a chi-square test, with the rare outcomes as one."""
+    observed, expected = np.array([*observed], dtype=float), np.array([*expected])
+    is_rare = expected < 5
+    if is_rare.any():
+        observed = np.append(observed[~is_rare], observed[is_rare].sum())
+        expected = np.append(expected[~is_rare], expected[is_rare].sum())
+    assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 0.001
+
+
+# --- Poisson counts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mean", MEANS)
+def test_probabilities_are_those_of_a_poisson_count(mean: float) -> None:
+    law = CountLaw.of(mean)
+    reached = (np.arange(256)[:, np.newaxis] >= law.thresholds).sum(axis=1)
+    of_byte = np.bincount(reached, minlength=21) / 256
+    n_marked = 0.0
+    for k in range(21):  # the highest mark decides, and a unit without marks has its byte's count
+        higher = law.marks[k + 1 :].sum()
+        marked = math.exp(-higher) * -math.expm1(-law.marks[k])
+        n_marked += marked
+        p = marked + math.exp(-law.marks.sum()) * of_byte[k]
+        assert p == pytest.approx(stats.poisson.pmf(k, mean), rel=1e-9, abs=1e-15)
+    assert 0 < n_marked < 0.025  # marks are slow
+
+
+@pytest.mark.parametrize("mean", [0.157, 0.9, 0.99])
+def test_drawn_counts_are_poisson(mean: float) -> None:
+    counts = CountLaw.of(mean).draw(1_000_000, random_bits(1))
+    pmf = stats.poisson.pmf(np.arange(21), mean)
+    assert_same_law(np.bincount(counts, minlength=21), 1_000_000 * pmf)
+    pairs = np.minimum(counts[:-1:2], 4) * 5 + np.minimum(counts[1::2], 4)
+    capped = np.append(pmf[:4], pmf[4:].sum())
+    assert_same_law(np.bincount(pairs, minlength=25), 500_000 * np.outer(capped, capped).ravel())
+
+
+@pytest.mark.parametrize("n_units", [2, 3, 100, 156_000])
+def test_three_standard_deviations_remain(n_units: int) -> None:
+    mean = n_units * mean_count(n_units)
+    assert mean + 3 * mean**0.5 == pytest.approx(n_units, rel=1e-12)
+
+
+# --- n draws from n units --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_units", [2, 3, 5])
+@pytest.mark.parametrize("margin", [0.2, 3.0, 6.0])  # with 0.2, many resamples are drawn again
+def test_all_counts_have_the_multinomial_probability(
+    n_units: int, margin: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multinomial, "MARGIN", margin)
+    monkeypatch.setattr(resampling, "BLOCK", 2)
+    outcomes = [c for c in itertools.product(range(n_units + 1), repeat=n_units) if sum(c) == n_units]
+    drawn = counts_of_draws(n_units, 20_000)
+    assert (drawn.sum(axis=1) == n_units).all()
+    number = {outcome: i for i, outcome in enumerate(outcomes)}
+    observed = np.bincount([number[tuple(row)] for row in drawn.astype(int).tolist()], minlength=len(outcomes))
+    law = stats.multinomial(n_units, np.full(n_units, 1 / n_units))
+    assert_same_law(observed, 20_000 * law.pmf(outcomes))
+
+
+def test_counts_of_a_hundred_units() -> None:
+    n, n_resamples = 100, 10_000
+    drawn = counts_of_draws(n, n_resamples)
+    assert (drawn.sum(axis=1) == n).all()
+    assert drawn.mean(axis=0) == pytest.approx(np.ones(n), abs=4.5 * n_resamples**-0.5)
+    covariance = np.cov(drawn.T)
+    assert np.diag(covariance).mean() == pytest.approx(1 - 1 / n, abs=0.007)
+    assert covariance[~np.eye(n, dtype=bool)].mean() == pytest.approx(-1 / n, abs=0.00015)
+    of_one = np.bincount(drawn[:, 7].astype(int), minlength=n + 1)
+    assert_same_law(of_one, n_resamples * stats.binom.pmf(np.arange(n + 1), n, 1 / n))
+    of_half = np.bincount(drawn[:, ::2].sum(axis=1).astype(int), minlength=n + 1)
+    assert_same_law(of_half, n_resamples * stats.binom.pmf(np.arange(n + 1), n, 0.5))
+
+
+@pytest.mark.parametrize(("n_units", "n_resamples"), [(1023, 4000), (1025, 4000), (5000, 4000), (156_000, 1000)])
+def test_moments_of_resampled_means(n_units: int, n_resamples: int) -> None:
+    """The mean of n draws has the mean of the values, and a variance and a skewness in proportion."""
+    values = np.random.default_rng(n_units).gamma(0.1, size=n_units)
+    means = resampled_means(values[np.newaxis], np.ones((1, n_units)), n_resamples, seed=3)[0]
+    z = (means - values.mean()) / (values.std() / n_units**0.5)
+    assert stats.kstest(z, "norm").pvalue > 0.001 or n_units < 5000  # skew where there are few
+    assert z.mean() == pytest.approx(0, abs=4 * n_resamples**-0.5)
+    assert z.var() == pytest.approx(1, abs=4.5 * (2 / n_resamples) ** 0.5)
+    assert stats.skew(z) == pytest.approx(stats.skew(values) / n_units**0.5, abs=4.5 * (6 / n_resamples) ** 0.5)
+
+
+@pytest.mark.parametrize("n_units", [2, 3, 30, 100, 1500])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_resampled_means_are_those_of_drawn_indices(n_units: int, weighted: bool) -> None:
+    rng = np.random.default_rng(n_units)
+    values = np.round(rng.gamma(0.5, size=n_units), 2)
+    weights = rng.lognormal(size=n_units) if weighted else np.ones(n_units)
+    means = resampled_means(values[np.newaxis], weights[np.newaxis], 10_000, seed=1)[0]
+    drawn = rng.integers(n_units, size=(10_000, n_units))
+    reference = (values * weights)[drawn].sum(axis=1) / weights[drawn].sum(axis=1)
+    assert stats.ks_2samp(np.round(means, 9), np.round(reference, 9)).pvalue > 0.001
+    assert means.mean() == pytest.approx(reference.mean(), abs=4 * reference.std() * (2 / 10_000) ** 0.5)
+    assert means.std() == pytest.approx(reference.std(), rel=0.06)
+
+
+def test_columns_share_their_draws() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=2500)
+    weights = np.array([np.ones(2500), np.ones(2500), rng.random(2500) + 0.5])
+    means = resampled_means(np.array([values, 3 - 2 * values, np.full(2500, 0.7)]), weights, 600, seed=0)
+    assert means[1] == pytest.approx(3 - 2 * means[0], abs=1e-12)
+    assert means[2] == pytest.approx(np.full(600, 0.7), rel=1e-12)  # values and weights have the same draws
