@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,27 +11,18 @@ from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, first_ranks, rank
 from ltr_metrics._engine.sorting import NaNScoreError
-from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.base import Metric, RankMetric
-
-FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
-
-
-class Family(NamedTuple):
-    """Metrics that differ only in the cutoff, and their positions among all metrics."""
-
-    metrics: list[Metric]
-    cutoffs: list[int | None]
-    positions: list[int]
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.requests import Family, Request
 
 
 def compute_values(
-    queries: LabelledQueries, scores: AnyArray, metrics: Sequence[Metric], ties: TiePolicy, n_threads: int
+    queries: LabelledQueries, scores: AnyArray, request: Request, n_threads: int
 ) -> dict[str, FloatArray]:
     """Return one value per query for each metric, NaN if undefined, from one sort of the scores."""
     scores = np.ascontiguousarray(scores)
-    whole, shallow, depth = _families(metrics)
+    metrics, ties = request.metrics, request.policy.ties
+    whole, shallow, depth = request.families
     values = np.empty((len(metrics), queries.n_queries))
 
     def evaluate_batch(batch: Batch) -> None:
@@ -59,26 +49,6 @@ def compute_values(
         raise
     _refuse_infinite(values, metrics, queries)
     return dict(zip(map(str, metrics), values, strict=True))
-
-
-def _families(metrics: Sequence[Metric]) -> tuple[list[Family], list[Family], int]:
-    """Return the families that need whole rankings, and those that need only the first ranks.
-
-    The third value is the number of ranks that the latter need.
-    """
-    whole: dict[object, Family] = {}
-    shallow: dict[object, Family] = {}
-    depth = 0
-    for position, metric in enumerate(metrics):
-        k = metric.k if isinstance(metric, RankMetric) else None
-        reads_rows = metric.READS_ROWS or metric.needed_columns
-        is_shallow = k is not None and k <= FIRST_RANKS and not reads_rows
-        family = (shallow if is_shallow else whole).setdefault(metric.family, Family([], [], []))
-        family.metrics.append(metric)
-        family.cutoffs.append(k)
-        family.positions.append(position)
-        depth = max(depth, k) if k is not None and is_shallow else depth
-    return list(whole.values()), list(shallow.values()), depth
 
 
 def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:

@@ -166,7 +166,7 @@ class Queries(LabelledQueries):
                     ) from None
                 raise
         threads = n_threads_for(self.n_rows, n_threads)
-        per_query = compute_values(self, scores, request.metrics, request.policy.ties, threads)
+        per_query = compute_values(self, scores, request, threads)
         _apply_no_relevant(self, per_query, request.policy)
         return _evaluation(self, per_query, request)
 

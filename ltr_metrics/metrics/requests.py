@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.ranking import Ranking
@@ -15,11 +15,12 @@ from ltr_metrics._engine.words import (
     TiePolicy,
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.conventions import ALLOWED_IN_ALL_CONVENTIONS, TIES, Convention, checked_no_relevant
 from ltr_metrics.metrics.names import metric, parse
 from ltr_metrics.metrics.systems import CONVENTIONS, convention_of
 
+FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
 OneMetric = str | Metric | Callable[[Ranking], Any]
 Metrics = OneMetric | Iterable[OneMetric]
@@ -40,6 +41,22 @@ class Policy:
         return self.no_relevant_of.get(metric, self.no_relevant)
 
 
+class Family(NamedTuple):
+    """Metrics that differ only in the cutoff, and their positions among all metrics."""
+
+    metrics: list[Metric]
+    cutoffs: list[int | None]
+    positions: list[int]
+
+
+class Families(NamedTuple):
+    """The families that need whole rankings, and those that need only the first ranks."""
+
+    whole: list[Family]
+    shallow: list[Family]
+    depth: int  # the number of ranks that the shallow ones need
+
+
 @dataclass(frozen=True)
 class Request:
     """What to compute: complete metrics, the names that they were asked for by, and one policy."""
@@ -54,6 +71,23 @@ class Request:
         """Canonical names of the metrics of which lower is better."""
         return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
 
+    @cached_property
+    def families(self) -> Families:
+        """The metrics by family."""
+        whole: dict[object, Family] = {}
+        shallow: dict[object, Family] = {}
+        depth = 0
+        for position, one in enumerate(self.metrics):
+            k = one.k if isinstance(one, RankMetric) else None
+            reads_rows = one.READS_ROWS or one.needed_columns
+            is_shallow = k is not None and k <= FIRST_RANKS and not reads_rows
+            family = (shallow if is_shallow else whole).setdefault(one.family, Family([], [], []))
+            family.metrics.append(one)
+            family.cutoffs.append(k)
+            family.positions.append(position)
+            depth = max(depth, k) if k is not None and is_shallow else depth
+        return Families(list(whole.values()), list(shallow.values()), depth)
+
     @property
     def needed_columns(self) -> tuple[str, ...]:
         """Names of the columns that the metrics read, each once."""
@@ -67,15 +101,38 @@ def resolve(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
 ) -> Request:
-    """Complete names and options: by explicit values, then the convention, then the default."""
+    """Complete names and options: by explicit values, then the convention, then the default.
+
+    Requests of names are kept, because training loops make the same one in each round.
+    """
+    asked = None if metrics is None else tuple(listed(metrics))
+    is_named = asked is None or all(isinstance(one, str) for one in asked)
+    options = (ties, no_relevant, convention)
+    return _known(asked, *options) if is_named and _have_hashes(options) else _resolve(asked, *options)
+
+
+def _have_hashes(options: tuple[object, ...]) -> bool:
+    try:
+        hash(options)
+    except TypeError:  # for example a convention whose gain is a list
+        return False
+    return True
+
+
+def _resolve(
+    metrics: tuple[OneMetric, ...] | None,
+    ties: TiePolicy | None,
+    no_relevant: NoRelevant | float | None,
+    convention: ConventionName | Convention | None,
+) -> Request:
     chosen = CONVENTIONS["default"] if convention is None else convention_of(convention)
     by_default = metrics is None
     if metrics is None:
-        metrics = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
+        metrics = tuple(name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls))
     complete: dict[str, Metric] = {}
     asked: dict[str, str] = {}
-    for item in listed(metrics):
-        complete_metric = _completed(item, chosen) if isinstance(item, str) else metric(item)
+    for item in metrics:
+        complete_metric = _complete(item, chosen) if isinstance(item, str) else metric(item)
         if complete.setdefault(str(complete_metric), complete_metric) != complete_metric:
             raise LtrValueError(
                 f"Two different metrics are both named {str(complete_metric)!r}: give their functions different names."
@@ -149,14 +206,6 @@ def _has(convention: Convention, cls: type[Metric]) -> bool:
     return convention.metrics is None or cls.NAME in convention.metrics or cls in ALLOWED_IN_ALL_CONVENTIONS
 
 
-def _completed(name: str, convention: Convention) -> Metric:
-    """Complete a name; results are kept, because training loops ask for the same names."""
-    try:
-        return _known_complete(name, convention)
-    except TypeError:  # a convention whose gain is a list has no hash
-        return _complete(name, convention)
-
-
 def _complete(name: str, convention: Convention) -> Metric:
     parsed = parse(name)
     if convention.metrics is not None and not _has(convention, parsed.cls):
@@ -176,4 +225,4 @@ def _complete(name: str, convention: Convention) -> Metric:
     return parsed.make(name, convention.completing(parsed.cls))
 
 
-_known_complete = lru_cache(maxsize=1_000)(_complete)
+_known = lru_cache(maxsize=100, typed=True)(_resolve)  # 0 and False are not the same no_relevant
