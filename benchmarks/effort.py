@@ -26,6 +26,8 @@ class Effort:
         Of the MSLR shape, for growth and memory.
     documents_of_one_query, tiny_queries : int
         The other two shapes of growth.
+    compared_queries : tuple of int
+        Of comparisons with resamples.
     training_queries : int
         Evaluated in each round of a training.
     threads, training_threads : tuple of int
@@ -40,6 +42,7 @@ class Effort:
     rows: tuple[float, ...]
     documents_of_one_query: int
     tiny_queries: int
+    compared_queries: tuple[int, ...]
     training_queries: int
     threads: tuple[int, ...]
     training_threads: tuple[int, ...]
@@ -54,6 +57,7 @@ FULL = Effort(
     rows=(1e5, 1e6, 1e7),
     documents_of_one_query=10**6,
     tiny_queries=10**6,
+    compared_queries=(20_000, 156_000),
     training_queries=2_000,
     threads=(1, 2),
     training_threads=(1, 2),
@@ -67,6 +71,7 @@ QUICK = Effort(
     rows=(1e5, 1e6),
     documents_of_one_query=10**6,
     tiny_queries=10**5,
+    compared_queries=(2_000, 10_000),
     training_queries=500,
     threads=(1, 2),
     training_threads=(1,),

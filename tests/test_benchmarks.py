@@ -39,6 +39,7 @@ TINY = Effort(
     rows=(1e3, 2e3),
     documents_of_one_query=1000,
     tiny_queries=100,
+    compared_queries=(30,),
     training_queries=60,
     threads=(1, 10**6),
     training_threads=(1, 10**6),
