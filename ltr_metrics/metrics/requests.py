@@ -107,7 +107,8 @@ def resolve(
     """
     asked = None if metrics is None else tuple(listed(metrics))
     is_named = asked is None or all(isinstance(one, str) for one in asked)
-    options = (ties, no_relevant, convention)
+    chosen = CONVENTIONS["default"] if convention is None else convention_of(convention)
+    options = (chosen, ties, no_relevant)
     return _known(asked, *options) if is_named and _have_hashes(options) else _resolve(asked, *options)
 
 
@@ -121,11 +122,10 @@ def _have_hashes(options: tuple[object, ...]) -> bool:
 
 def _resolve(
     metrics: tuple[OneMetric, ...] | None,
+    chosen: Convention,
     ties: TiePolicy | None,
     no_relevant: NoRelevant | float | None,
-    convention: ConventionName | Convention | None,
 ) -> Request:
-    chosen = CONVENTIONS["default"] if convention is None else convention_of(convention)
     by_default = metrics is None
     if metrics is None:
         metrics = tuple(name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls))
