@@ -309,7 +309,7 @@ def _exponential(metric: ERR | PFound, queries: LabelledQueries, *, of_labels: E
     if highest > max_grade:
         remedy = "Such a label is not a grade of a scale."
         if highest <= HIGHEST_GRADE:
-            remedy = f"Give the scale's highest grade, for example {replace(metric, max_grade=highest)}."
+            remedy = f"Give the scale's highest grade, max_grade={highest:g}."  # a name may leave 4 to a convention
         raise LtrValueError(
             f"{name} must have no label above max_grade={max_grade:g}: got {highest:g} at "
             f"{queries.first_row_of_grade(highest)}. {remedy}"
