@@ -59,7 +59,8 @@ def _draw_bars(axis: Axes, rows: list[Row]) -> None:
         axis.barh(place, value - 1, left=1, height=0.7, zorder=1, **_look(row.met is True))
         axis.plot([low, high], [place, place], color=MARK, linewidth=1.2)
         axis.plot([target, target], [place - 0.42, place + 0.42], color=MARK, linewidth=3)
-        axis.annotate(shown(row.result), (max(high, target), place), (5, 0), textcoords="offset points", va="center")
+        right = max(high, target, 1)  # of the bar and its marks
+        axis.annotate(shown(row.result), (right, place), (5, 0), textcoords="offset points", va="center")
     axis.set_yticks(range(len(rows)), [_label(row) for row in rows])
     axis.invert_yaxis()
     axis.axvline(1, color=MARK, linewidth=0.8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -47,4 +48,6 @@ def imports(effort: Effort) -> Iterator[Row]:
 
 
 def _python(code: str) -> Callable[[], object]:
-    return lambda: subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    # Otherwise each start would compile the modules again, which are not in site-packages.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return lambda: subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
