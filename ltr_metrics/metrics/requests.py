@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -103,8 +104,19 @@ def resolve(
 ) -> Request:
     """Complete names and options: by explicit values, then the convention, then the default.
 
-    Requests of names are kept, because training loops make the same one in each round.
+    Each call returns another object, by which a log distinguishes two metric functions.
     """
+    return copy(resolve_once(metrics, ties=ties, no_relevant=no_relevant, convention=convention))
+
+
+def resolve_once(
+    metrics: Metrics | None = None,
+    *,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
+) -> Request:
+    """Return the same as `resolve`; requests of names are kept, because loops make them again and again."""
     asked = None if metrics is None else tuple(listed(metrics))
     is_named = asked is None or all(isinstance(one, str) for one in asked)
     chosen = CONVENTIONS["default"] if convention is None else convention_of(convention)
