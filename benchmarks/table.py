@@ -48,14 +48,14 @@ class Situation(NamedTuple):
 
 
 IN_THE_README = (
-    Situation("120 documents a query", "LightGBM", "all five"),
-    Situation("1 to 10 documents a query", "short", "all five", "queries of 1-10"),
+    Situation("lists of 120", "LightGBM", "all five"),
+    Situation("lists of 1 to 10", "short", "all five", "queries of 1-10"),
     Situation("few rows, many ties", "MQ2008", "all five; LightGBM", "MQ2008"),
     Situation("50 rounds of training", "lgb.train", "feval(all five)"),
-    Situation("120 documents a query", "XGBoost", "all five"),
-    Situation("120 documents a query", "CatBoost", "all five"),
-    Situation("120 documents a query", "pytrec_eval", "all five"),
-    Situation("120 documents a query", "scikit-learn", "all five"),
+    Situation("lists of 120", "XGBoost", "all five"),
+    Situation("lists of 120", "CatBoost", "all five"),
+    Situation("lists of 120", "pytrec_eval", "all five"),
+    Situation("lists of 120", "scikit-learn", "all five"),
 )
 MOST_COLUMNS = 100  # of a line of prose in Markdown
 UNITS = {"s/row": (1e9, " ns"), "B/row": (1.0, " B"), "x": (1.0, "x")}
