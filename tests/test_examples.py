@@ -133,8 +133,11 @@ def test_from_data_to_the_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("own_files", [False, True])
-@pytest.mark.parametrize("name", FURTHER)
+@pytest.mark.parametrize(
+    ("name", "own_files"),
+    # All of them read files in example_data.py, and Spark's takes half a minute.
+    [(name, own_files) for name in FURTHER for own_files in (False, True) if not (own_files and "spark" in name)],
+)
 def test_further_examples(name: str, own_files: bool, tmp_path: Path) -> None:
     module, options, expected = FURTHER[name]
     pytest.importorskip(module, reason=f"{module} is not installed")
