@@ -139,7 +139,7 @@ def test_every_type_is_compared_with_the_program() -> None:
     elsewhere = {"TiesOfSpark", "PartOfSearch", "OutcomeBy"}  # of which the next tests and other files know
     assert LITERALS.keys() == LISTS.keys() | REFUSED.keys() | elsewhere
     assert {*get_args(words.TiesOfSpark), "stable"} == {*get_args(words.TiePolicy)}
-    assert set(importlib.import_module("ltr_metrics.analysis.tie_audit").POLICIES) < set(get_args(words.TiePolicy))
+    assert set(importlib.import_module("ltr_metrics.analysis.audit").POLICIES) < set(get_args(words.TiePolicy))
     assert {*html.CORRECTIONS, "none"} == {*get_args(words.Correction)}
 
 

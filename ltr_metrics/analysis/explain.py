@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ltr_metrics._engine.plain import to_dataframe
-from ltr_metrics._engine.printed import Printed, Table
+from ltr_metrics._engine.results import Part, Result, Table
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics.analysis.tie_audit import tied_queries
+from ltr_metrics.analysis.audit import tied_queries
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, spell
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     import pandas
 
 
+AS_ONE = "weighs_undefined_as_one"  # a choice that weights alone make
+
+
 @dataclass(frozen=True, repr=False)
-class Explanation(Printed):
+class Explanation(Result):
     """The difference between a metric's values under two conventions, by the fields that differ.
 
     Attributes
@@ -106,17 +109,7 @@ class Explanation(Printed):
         pandas.DataFrame
             The columns are field, a, b, toggle and part.
         """
-        rows = [
-            {
-                "field": name,
-                "a": format_choice(name, in_a),
-                "b": format_choice(name, in_b),
-                "toggle": self.toggles[name],
-                "part": self.parts[name],
-            }
-            for name, (in_a, in_b) in self.fields.items()
-        ]
-        return to_dataframe(rows, columns=["field", "a", "b", "toggle", "part"])
+        return to_dataframe(self._rows(), columns=["field", "a", "b", "toggle", "part"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings, ready for JSON.
@@ -126,25 +119,29 @@ class Explanation(Printed):
         dict
             The fields by name, with the difference.
         """
-        plain = {
-            name: getattr(self, name) for name in ("metric", "a", "b", "metric_a", "metric_b", "value_a", "value_b")
-        }
-        return plain | {
-            "difference": self.difference,
-            "fields": {name: [_plain(value) for value in values] for name, values in self.fields.items()},
-            "toggles": dict(self.toggles),
-            "parts": dict(self.parts),
-            "sentence": self.sentence,
-        }
+        fields = {name: [_plain(value) for value in values] for name, values in self.fields.items()}
+        return super().to_dict() | {"difference": self.difference, "fields": fields, "sentence": self.sentence}
 
-    def printed_parts(self) -> list[str | Table]:
+    def printed_parts(self) -> list[Part]:
         """Return the sentence and a small table."""
-        rows = []
-        for name, values in self.fields.items():
-            changes = (self.toggles[name], self.parts[name])
-            rows.append([name, *(format_choice(name, value) for value in values), *map(_format_change, changes)])
-        rows.append(["all", f"{self.value_a:.4f}", f"{self.value_b:.4f}", "", _format_change(self.difference)])
-        return [one_line(self.sentence), Table(("field", self.a, self.b, "toggle", "part"), rows, align="lllnn")]
+        rows = [row | {name: _format_change(row[name]) for name in ("toggle", "part")} for row in self._rows()]
+        values = {"a": f"{self.value_a:.4f}", "b": f"{self.value_b:.4f}"}
+        rows.append({"field": "all", **values, "toggle": "", "part": _format_change(self.difference)})
+        columns = {"field": "{field}", "a": "{a}", "b": "{b}", "toggle": "{toggle:}", "part": "{part:}"}
+        table = Table.of(columns, rows)._replace(header=["field", self.a, self.b, "toggle", "part"])
+        return [one_line(self.sentence), table]
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "field": n,
+                "a": format_choice(n, a),
+                "b": format_choice(n, b),
+                "toggle": self.toggles[n],
+                "part": self.parts[n],
+            }
+            for n, (a, b) in self.fields.items()
+        ]
 
 
 def explain_difference(
@@ -230,7 +227,7 @@ def explain_difference_of(
     if not isinstance(metric, (str, Metric)) and not callable(metric):
         raise LtrTypeError(f"explain_difference takes one metric, by name or as an object. Got {metric!r}.")
     requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
-    in_a, in_b = map(choices_of, requests)
+    in_a, in_b = (choices_of(request, queries) for request in requests)
     if queries.docid is None and "docid" in (in_a["ties"], in_b["ties"]):
         tied, _ = tied_queries(queries, queries.scores(y_score))
         if not tied.any():  # then the order needs no document ids
@@ -272,12 +269,13 @@ def _shapley(name: str, names: list[str], values: dict[tuple[str, ...], float]) 
     return share
 
 
-def choices_of(request: Request) -> dict[str, Any]:
+def choices_of(request: Request, queries: Queries) -> dict[str, Any]:
     """Return everything that the value depends on: the metric's parameters and the policy."""
     (metric,) = request.metrics
-    policy = request.policy
-    parameters = {field.name: getattr(metric, field.name) for field in fields(metric)}
-    return parameters | {"ties": policy.ties, "no_relevant": policy.no_relevant_for(str(metric))}
+    policy, name = request.policy, str(metric)
+    choices = {field.name: getattr(metric, field.name) for field in fields(metric)}
+    choices |= {"ties": policy.ties, "no_relevant": policy.no_relevant_for(name)}
+    return choices | ({} if queries.weight is None else {AS_ONE: name in policy.weighs_undefined_as_one})
 
 
 def _metric(cls: type[Metric], chosen: dict[str, Any]) -> Metric:
@@ -286,7 +284,8 @@ def _metric(cls: type[Metric], chosen: dict[str, Any]) -> Metric:
 
 def _value(queries: Queries, scores: Any, cls: type[Metric], chosen: dict[str, Any]) -> float:
     metric = _metric(cls, chosen)
-    policy = Policy(chosen["ties"], chosen["no_relevant"], "explained")
+    as_one = (str(metric),) if chosen.get(AS_ONE) else ()
+    policy = Policy(chosen["ties"], chosen["no_relevant"], "explained", weighs_undefined_as_one=as_one)
     value = queries.evaluate_request(scores, Request((metric,), {}, policy)).mean[str(metric)]
     if np.isnan(value):
         raise LtrValueError(

@@ -13,52 +13,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from ltr_metrics._engine.plain import to_dataframe
-from ltr_metrics._engine.printed import Note, Printed, Table
-from ltr_metrics._engine.words import (
-    Average,
-    Denominator,
-    Graded,
-    Ideal,
-    NamedDiscount,
-    NamedGain,
-    NamedMaxGrade,
-    ShortOfNDCG,
-    ShortOfPrecision,
-    StopOfERR,
-    StopOfPFound,
-    TiePolicy,
-)
-from ltr_metrics.analysis.explain import choices_of, format_choice
-from ltr_metrics.analysis.tie_audit import tied_queries
+from ltr_metrics._engine.results import Part, Result, Table
+from ltr_metrics._engine.words import TiePolicy
+from ltr_metrics.analysis.audit import tied_queries
+from ltr_metrics.analysis.explain import AS_ONE, choices_of, format_choice
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, LtrWarning
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, is_number
+from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
-from ltr_metrics.metrics.systems import CONVENTIONS
 
 if TYPE_CHECKING:
     import pandas
 
-# The values of a field that some system chooses; "metric.field" is for one metric.
-ALTERNATIVES: dict[str, Sequence[Any]] = {
-    "k": (1, 3, 5, 10, 20, 32, 50, 100, None),  # 32 is XGBoost's default
-    "gain": get_args(NamedGain),
-    "discount": get_args(NamedDiscount),
-    "ideal": get_args(Ideal),
-    "ndcg.short": get_args(ShortOfNDCG),
-    "precision.short": get_args(ShortOfPrecision),
-    "denominator": get_args(Denominator),
-    "err.p": get_args(StopOfERR),
-    "pfound.p_rel": get_args(StopOfPFound),
-    "rbp.p": (0.5, 0.8, 0.9, 0.95),
-    "tied": (0, 0.5),
-    "average": get_args(Average),
-    "rbp.graded": (None, *get_args(Graded)),
-    "max_grade": (1, 2, 3, 4, 5, 6, 10, 16, *get_args(NamedMaxGrade)),
-    "no_relevant": ("skip", "drop", 0.0, 0.5, 1.0),
-}
+NO_RELEVANT = ("skip", "drop", 0.0, 0.5, 1.0)
 MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade
 PRINTED_ROWS = 10
+TABLE = {
+    "convention": "{convention}",
+    "changed choice": "{change}",
+    "value": "{value:.6f}",
+    "distance": "{distance:.2g}",
+    "matches": "{matches}",
+}
 ROUNDING = 1e-12  # systems that sum in another order differ by less
 
 
@@ -91,7 +68,7 @@ class CandidateConvention:
 
 
 @dataclass(frozen=True, repr=False)
-class Identification(Printed):
+class Identification(Result):
     """The conventions and single changed choices, in the order of their distance to a given value.
 
     Attributes
@@ -157,7 +134,7 @@ class Identification(Printed):
         pandas.DataFrame
             The columns are convention, changed, to, metric, value, distance and matches.
         """
-        return to_dataframe(self._rows(), columns=list(COLUMNS))
+        return to_dataframe(self._rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings, ready for JSON.
@@ -167,44 +144,34 @@ class Identification(Printed):
         dict
             The fields by name, with the sentence.
         """
-        return {
-            "metric": self.metric,
-            "value": self.value,
-            "tolerance": self.tolerance,
-            "sentence": self.sentence,
-            "candidates": self._rows(),
-            "refused": dict(self.refused),
-        }
+        return super().to_dict() | {"sentence": self.sentence, "candidates": self._rows()}
 
     def _rows(self) -> list[dict[str, Any]]:
-        """Return the candidates as plain rows, by the names of `COLUMNS`."""
-        rows = []
-        for one in self.candidates:
-            to = None if one.changed is None else format_choice(one.changed, one.to)
-            matches = one.distance <= self.tolerance
-            cells = (", ".join(one.conventions), one.changed, to, one.metric, one.value, one.distance, matches)
-            rows.append(dict(zip(COLUMNS, cells, strict=True)))
-        return rows
+        return [
+            {
+                "convention": ", ".join(one.conventions),
+                "changed": one.changed,
+                "to": None if one.changed is None else format_choice(one.changed, one.to),
+                "metric": one.metric,
+                "value": one.value,
+                "distance": one.distance,
+                "matches": one.distance <= self.tolerance,
+            }
+            for one in self.candidates
+        ]
 
-    def printed_parts(self) -> list[str | Table | Note]:
+    def printed_parts(self) -> list[Part]:
         """Return the sentence, a table of the first candidates, and the refused conventions."""
-        n_printed = max(PRINTED_ROWS, len(self.matches))
-        rows = []
-        for one in self.candidates[:n_printed]:
-            change = "-" if one.changed is None else f"{one.changed}: {format_choice(one.changed, one.to)}"
-            mark = "yes" if one.distance <= self.tolerance else "no"
-            rows.append([", ".join(one.conventions), change, f"{one.value:.6f}", f"{one.distance:.2g}", mark])
+        rows = self._rows()[: max(PRINTED_ROWS, len(self.matches))]
+        for row in rows:
+            row["change"] = "-" if row["changed"] is None else f"{row['changed']}: {row['to']}"
+            row["matches"] = "yes" if row["matches"] else "no"
         n_more = len(self.candidates) - len(rows)
-        header = ("convention", "changed choice", "value", "distance", "matches")
-        table = Table(header, rows, align="llnnl", foot=f"{n_more} more are further away." if n_more else "")
         refused: dict[str, list[str]] = {}
         for name, reason in self.refused.items():
             refused.setdefault(reason, []).append(name)
-        notes = [Note(f"Not tried: {', '.join(names)}. {reason}") for reason, names in refused.items()]
-        return [self.sentence, table, *notes]
-
-
-COLUMNS = ("convention", "changed", "to", "metric", "value", "distance", "matches")
+        notes = [f"Not tried: {', '.join(names)}. {reason}" for reason, names in refused.items()]
+        return [self.sentence, Table.of(TABLE, rows, foot=f"{n_more} more are further away." if n_more else ""), *notes]
 
 
 def identify_convention(
@@ -323,6 +290,7 @@ class Reading(NamedTuple):
     metric: Metric
     ties: TiePolicy
     no_relevant: Any
+    weighs_undefined_as_one: bool = False
 
 
 class Origin(NamedTuple):
@@ -349,7 +317,8 @@ def _readings_of_conventions(
         ties = request.policy.ties if has_ties else "stable"  # without ties, all policies agree
         if ties == "docid" and queries.docid is None:
             refused[name] = "It breaks ties by document id, so it needs docid for these data."
-        readings[name] = Reading(request.metrics[0], ties, choices_of(request)["no_relevant"])
+        choices = choices_of(request, queries)
+        readings[name] = Reading(request.metrics[0], ties, choices["no_relevant"], choices.get(AS_ONE, False))
     return readings, refused
 
 
@@ -373,22 +342,19 @@ def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) 
 
 
 def _changes(reading: Reading, queries: Queries) -> Iterator[tuple[str, Any]]:
-    """Yield each single changed choice: its field, and the other value."""
-    fields = {field.name: getattr(reading.metric, field.name) for field in dataclasses.fields(reading.metric)}
-    for field, current in (fields | {"ties": reading.ties, "no_relevant": reading.no_relevant}).items():
-        for other in _alternatives(field, reading.metric, queries):
-            if other != current:
-                yield field, other
+    """Yield each single changed choice: its field, and the other value that some system has."""
+    ties = [ties for ties in get_args(TiePolicy) if ties != "docid" or queries.docid is not None]
+    grades = [_plain(grade) for grade in queries.grades[queries.grades > 0][:MOST_LIMITS].tolist()]
+    for field in dataclasses.fields(reading.metric):
+        for other in grades if field.name == "rel" else field.metadata.get("tried", ()):
+            if other != getattr(reading.metric, field.name):
+                yield field.name, other
+    yield from (("ties", other) for other in ties if other != reading.ties)
+    yield from (("no_relevant", other) for other in NO_RELEVANT if other != reading.no_relevant)
 
 
-def _alternatives(field: str, metric: Metric, queries: Queries) -> Sequence[Any]:
-    """Return the values that a field has in some system."""
-    if field == "rel":
-        grades = queries.grades[queries.grades > 0][:MOST_LIMITS].tolist()
-        return [int(grade) if grade.is_integer() else grade for grade in grades]
-    if field == "ties":
-        return [ties for ties in get_args(TiePolicy) if ties != "docid" or queries.docid is not None]
-    return ALTERNATIVES.get(f"{metric.NAME}.{field}", ALTERNATIVES.get(field, ()))
+def _plain(grade: float) -> float:
+    return int(grade) if grade.is_integer() else grade
 
 
 def _changed(reading: Reading, field: str, value: Any) -> Reading:
@@ -399,16 +365,17 @@ def _changed(reading: Reading, field: str, value: Any) -> Reading:
 
 def _means(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:
     """Return the mean of each reading that has one, with one evaluation for each policy."""
-    by_policy: dict[tuple[TiePolicy, Any, str], list[Metric]] = {}
+    by_policy: dict[tuple[Any, ...], list[Reading]] = {}
     for reading in readings:
         if reading.ties != "docid" or queries.docid is not None:
-            key = (reading.ties, reading.no_relevant, reading.metric.mean_over)
-            by_policy.setdefault(key, []).append(reading.metric)
+            key = (reading.ties, reading.no_relevant, reading.weighs_undefined_as_one, reading.metric.mean_over)
+            by_policy.setdefault(key, []).append(reading)
     means: dict[Reading, float] = {}
-    for (ties, no_relevant, _), metrics in by_policy.items():
-        request = Request(tuple(dict.fromkeys(metrics)), {}, Policy(ties, no_relevant, "tried"))
-        mean = queries.evaluate_request(scores, request).mean
-        means |= {Reading(metric, ties, no_relevant): mean[str(metric)] for metric in metrics}
+    for (ties, no_relevant, as_one, _), alike in by_policy.items():
+        metrics = tuple(dict.fromkeys(reading.metric for reading in alike))
+        policy = Policy(ties, no_relevant, "tried", weighs_undefined_as_one=tuple(map(str, metrics)) if as_one else ())
+        mean = queries.evaluate_request(scores, Request(metrics, {}, policy)).mean
+        means |= {reading: mean[str(reading.metric)] for reading in alike}
     return {reading: mean for reading, mean in means.items() if not math.isnan(mean)}
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block, ideal_rankings
 from ltr_metrics._engine.cache import cached_per
-from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, row_sums, values_of_grades
-from ltr_metrics._engine.words import Ideal, NamedDiscount, ShortOfNDCG
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.base import RankMetric, require_parameter
+from ltr_metrics.metrics.base import RankMetric, parameter, word
 from ltr_metrics.metrics.gains import GainMetric, overflows, refuse_falling, refuse_name_in_use, refuse_overflow
 
+NamedDiscount = Literal["log2", "jarvelin", "position"]
+Ideal = Literal["cutoff", "shown", "all", "slots"]
+ShortOfNDCG = Literal["pad", "zero"]
 DISCOUNTS: tuple[NamedDiscount, ...] = get_args(NamedDiscount)
 Discount = NamedDiscount | Callable[[FloatArray], FloatArray]
 MOST_SLOTS = 1_000_000  # of ideal="slots"; each has a discount
@@ -105,15 +107,14 @@ class DCG(GainMetric, RankMetric):
     """
 
     NAME: ClassVar[str] = "dcg"
-    CONVENTION_PREFIX: ClassVar[str] = "ndcg"  # a system's gain is the same for both
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"dcg_exp": {"gain": "exp"}, "dcg_lin": {"gain": "linear"}}
 
-    discount: Discount = "log2"
+    discount: Discount = parameter("log2", tried=DISCOUNTS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not callable(self.discount):
-            require_parameter(self, "discount", DISCOUNTS)
+            require_option(f"The parameter discount of {self.NAME}", self.discount, DISCOUNTS)
         refuse_name_in_use("discount", self.discount, DISCOUNTS)
         str(self)  # refuses a function without a name here, and not in the first line of a log
 
@@ -226,13 +227,11 @@ class NDCG(DCG):
     NAME: ClassVar[str] = "ndcg"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"ndcg_exp": {"gain": "exp"}, "ndcg_lin": {"gain": "linear"}}
 
-    ideal: Ideal = "cutoff"
-    short: ShortOfNDCG = "pad"
+    ideal: Ideal = word("cutoff", Ideal)
+    short: ShortOfNDCG = word("pad", ShortOfNDCG)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_parameter(self, "ideal", get_args(Ideal))
-        require_parameter(self, "short", get_args(ShortOfNDCG))
         if self.ideal == "slots" and self.k is None:
             raise LtrValueError(f"ndcg(ideal=slots) needs a cutoff. Write {replace(self, k=10)}.")
         if self.ideal == "slots" and self.k is not None and self.k > MOST_SLOTS:

@@ -13,7 +13,7 @@ from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.words import NamedGain
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.base import Metric, parameter
 from ltr_metrics.metrics.tables import as_table, of_table
 
 GAINS: tuple[NamedGain, ...] = get_args(NamedGain)
@@ -30,7 +30,7 @@ class GainMetric(Metric):
         As for `DCG`.
     """
 
-    gain: Gain = "exp"
+    gain: Gain = parameter("exp", tried=GAINS)
 
     def __post_init__(self) -> None:
         super().__post_init__()

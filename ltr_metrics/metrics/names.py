@@ -1,4 +1,4 @@
-"""The register of metrics, and the parser of their names.
+"""The parser of metric names.
 
 ``metric("map(rel=2)@10") == MAP(k=10, rel=2)``, and ``str`` of this metric is the name.
 """
@@ -13,47 +13,11 @@ from typing import Any
 
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.metrics.arp import ARP
-from ltr_metrics.metrics.average_precision import MAP
+from ltr_metrics.metrics.all_metrics import METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric
-from ltr_metrics.metrics.bpref import Bpref
-from ltr_metrics.metrics.cascade import ERR, PFound
-from ltr_metrics.metrics.counts import F1, Precision, Recall, RPrec
-from ltr_metrics.metrics.dcg import CG, DCG, NDCG
-from ltr_metrics.metrics.first import MRR, Hit
 from ltr_metrics.metrics.function import FunctionMetric
-from ltr_metrics.metrics.interpolated_precision import InterpolatedPrecision
-from ltr_metrics.metrics.order import Kendall, PairAccuracy, Spearman
 from ltr_metrics.metrics.other_names import other_name_hint
-from ltr_metrics.metrics.q_measure import QMeasure
-from ltr_metrics.metrics.rbp import RBP
-from ltr_metrics.metrics.shown import Judged, MeanOf, SumOf
 
-METRICS: tuple[type[Metric], ...] = (
-    CG,
-    DCG,
-    NDCG,
-    Precision,
-    Recall,
-    F1,
-    Hit,
-    RPrec,
-    MAP,
-    InterpolatedPrecision,
-    Bpref,
-    QMeasure,
-    MRR,
-    ERR,
-    RBP,
-    PFound,
-    ARP,
-    Judged,
-    MeanOf,
-    SumOf,
-    PairAccuracy,
-    Kendall,
-    Spearman,
-)
 _BY_NAME: dict[str, tuple[type[Metric], dict[str, Any]]] = {
     name: (cls, fixed) for cls in METRICS for name, fixed in {cls.NAME: {}, **cls.ALIASES}.items()
 }

@@ -6,7 +6,7 @@ They treat equal scores by their own definitions, so the option ``ties`` does no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics._engine.words import Average
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.base import Metric, is_number, require_parameter
+from ltr_metrics.metrics.base import Metric, number, word
+
+Average = Literal["macro", "micro"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +64,10 @@ class PairAccuracy(Metric):
     """
 
     NAME: ClassVar[str] = "pair_accuracy"
-    CONVENTION_PREFIX: ClassVar[str] = "pairs"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"auc": {}}
 
-    tied: float = 0.5
-    average: Average = "macro"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_parameter(self, "average", get_args(Average))
-        if not (is_number(self.tied) and 0 <= self.tied <= 1):
-            raise LtrValueError(f"The parameter tied of pair_accuracy must be a number from 0 to 1. Got {self.tied!r}.")
+    tied: float = number(0.5, "from 0 to 1", lambda tied: 0 <= tied <= 1, tried=(0, 0.5))
+    average: Average = word("macro", Average)
 
     @property
     def mean_over(self) -> str:

@@ -12,12 +12,11 @@ from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.base import RankMetric, is_number
-from ltr_metrics.metrics.gains import Gain, GainMetric, refuse_falling
+from ltr_metrics.metrics.base import RankMetric, number, parameter
+from ltr_metrics.metrics.gains import GAINS, Gain, GainMetric, refuse_falling
 from ltr_metrics.metrics.ideal import ideal_by_rank
+from ltr_metrics.metrics.open_ties import relevant_cumulative_gain
 from ltr_metrics.metrics.relevance import BinaryMetric
-from ltr_metrics.metrics.tie_expectation import relevant_cumulative_gain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +68,8 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     NAME: ClassVar[str] = "q"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"q_measure": {}}
 
-    gain: Gain = "linear"
-    beta: float = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (is_number(self.beta) and self.beta >= 0):
-            raise LtrValueError(f"The parameter beta of q must be a number of at least 0. Got {self.beta!r}.")
+    gain: Gain = parameter("linear", tried=GAINS)
+    beta: float = number(1, "of at least 0", lambda beta: beta >= 0, tried=(0, 1, 10))
 
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ltr_metrics._engine.checks import require_option
@@ -17,9 +16,15 @@ from ltr_metrics._engine.words import (
 )
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
-from ltr_metrics.metrics.conventions import ALLOWED_IN_ALL_CONVENTIONS, TIES, Convention, checked_no_relevant
+from ltr_metrics.metrics.conventions import (
+    ALLOWED_IN_ALL_CONVENTIONS,
+    TIES,
+    Convention,
+    checked_no_relevant,
+    convention_of,
+)
+from ltr_metrics.metrics.dcg import DCG
 from ltr_metrics.metrics.names import metric, parse
-from ltr_metrics.metrics.systems import CONVENTIONS, convention_of
 
 FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
@@ -36,6 +41,7 @@ class Policy:
     convention: str  # its name; explicit options win over it
     no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # exceptions
     mean_over: str = "queries"  # or "pairs": what the means are over
+    weighs_undefined_as_one: tuple[str, ...] = ()  # as in LightGBM's NDCG
 
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
         """Return the value, or the rule, for undefined values of a metric."""
@@ -106,30 +112,8 @@ def resolve(
 
     Each call returns another object, by which a log distinguishes two metric functions.
     """
-    return copy(resolve_once(metrics, ties=ties, no_relevant=no_relevant, convention=convention))
-
-
-def resolve_once(
-    metrics: Metrics | None = None,
-    *,
-    ties: TiePolicy | None = None,
-    no_relevant: NoRelevant | float | None = None,
-    convention: ConventionName | Convention | None = None,
-) -> Request:
-    """Return the same as `resolve`; requests of names are kept, because loops make them again and again."""
     asked = None if metrics is None else tuple(listed(metrics))
-    is_named = asked is None or all(isinstance(one, str) for one in asked)
-    chosen = CONVENTIONS["default"] if convention is None else convention_of(convention)
-    options = (chosen, ties, no_relevant)
-    return _known(asked, *options) if is_named and _have_hashes(options) else _resolve(asked, *options)
-
-
-def _have_hashes(options: tuple[object, ...]) -> bool:
-    try:
-        hash(options)
-    except TypeError:  # for example a convention whose gain is a list
-        return False
-    return True
+    return _resolve(asked, convention_of(convention), ties, no_relevant)
 
 
 def _resolve(
@@ -165,12 +149,13 @@ def listed(metrics: Metrics) -> list[OneMetric]:
     return list(metrics)
 
 
-def leaves_gain_open(metric: OneMetric) -> bool:
-    """Whether a metric is a name that leaves the gain to the convention, as ``"ndcg@10"`` does."""
-    if not isinstance(metric, str):
+def leaves_gain_open(metric: OneMetric, convention: Convention) -> bool:
+    """Whether a metric is a name that leaves the gain to the host of a convention, as ``"ndcg@10"`` does."""
+    if not isinstance(metric, str) or convention.host is None:
         return False
     parsed = parse(metric)
-    return "gain" in CONVENTIONS["default"].completing(parsed.cls) and "gain" not in parsed.parameters
+    given = convention.completing(parsed.cls) | parsed.parameters
+    return issubclass(parsed.cls, DCG) and "gain" not in given
 
 
 def name_of(metric: object) -> str:
@@ -191,11 +176,12 @@ def _policy(
     exceptions = {  # a convention's 0 and 1 are the worst and the best value of metrics of which higher is better
         name: "skip"
         if isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS) or not metric.higher_is_better
-        else getattr(convention, f"{metric.NAME}_no_relevant", None)
+        else convention.metrics.get(metric.NAME, {}).get("no_relevant")
         for name, metric in metrics.items()
     }
     by_metric = {n: _as_float(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
-    return Policy(ties, _as_float(convention.no_relevant), convention.name, by_metric, mean_over)
+    as_one = tuple(name for name, metric in metrics.items() if metric.NAME in convention.weighs_undefined_as_one)
+    return Policy(ties, _as_float(convention.no_relevant), convention.name, by_metric, mean_over, as_one)
 
 
 def _mean_over(metrics: Iterable[Metric]) -> str:
@@ -215,12 +201,12 @@ def _as_float(value: Any) -> NoRelevant | float:
 
 
 def _has(convention: Convention, cls: type[Metric]) -> bool:
-    return convention.metrics is None or cls.NAME in convention.metrics or cls in ALLOWED_IN_ALL_CONVENTIONS
+    return cls.NAME in convention.metrics or cls in ALLOWED_IN_ALL_CONVENTIONS
 
 
 def _complete(name: str, convention: Convention) -> Metric:
     parsed = parse(name)
-    if convention.metrics is not None and not _has(convention, parsed.cls):
+    if not _has(convention, parsed.cls):
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, which has {', '.join(sorted(convention.metrics))} "
             "alone, so that "
@@ -228,13 +214,10 @@ def _complete(name: str, convention: Convention) -> Metric:
             "or set ties and "
             "no_relevant instead of the convention."
         )
-    if parsed.cls.NAME in convention.uncut and "k" in parsed.parameters:
+    if convention.has_no_cutoff(parsed.cls) and "k" in parsed.parameters:
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write "
             f"{parsed.cls.NAME!r}, or pass "
             f"the metric as an object (ltr_metrics.metric({name!r}))."
         )
     return parsed.make(name, convention.completing(parsed.cls))
-
-
-_known = lru_cache(maxsize=100, typed=True)(_resolve)  # 0 and False are not the same no_relevant
