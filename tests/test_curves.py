@@ -71,7 +71,7 @@ def assert_same(found: ltr.PerQueryLog, log: ltr.PerQueryLog, metrics: list[str]
 def test_lightgbm_repeats_the_log_of_its_training(
     parameters: dict[str, Any], trees_in_one_call: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ltr_metrics.curves.lightgbm.CELLS", trees_in_one_call * len(X_VALID))
+    monkeypatch.setattr("ltr_metrics.lightgbm.lightgbm_rounds.CELLS", trees_in_one_call * len(X_VALID))
 
     def nonnegative(table: Any) -> Any:
         return abs(table) if "categorical_feature" in parameters else table
@@ -109,7 +109,7 @@ def test_lightgbm_predicts_frames_with_categories_and_sparse_matrices() -> None:
 
 def test_no_call_returns_rounds_times_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     booster, log = train_lightgbm()
-    monkeypatch.setattr("ltr_metrics.curves.lightgbm.CELLS", 10)
+    monkeypatch.setattr("ltr_metrics.lightgbm.lightgbm_rounds.CELLS", 10)
     sizes, predict = [], lgb.Booster.predict
 
     def spy(*arguments: Any, **options: Any) -> Any:

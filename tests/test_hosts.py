@@ -323,7 +323,7 @@ def logs_of_one_model(train: Data, valid: Data) -> dict[str, dict[str, float]]:
     logs["lgb.train"] = {name: values[0] for name, values in history["valid_0"].items()}
     logs["scorer"] = make_scorer(METRICS)(model, valid.X, valid.y, qid=valid.qid)
     report = summarize(ltr.Queries(valid.y, qid=valid.qid), {"model": margins}, METRICS)
-    logs["report"] = {name: line["mean"] for name, line in report.summary["models"]["model"].items()}
+    logs["report"] = {row["metric"]: row["mean"] for row in report.means()}
     return logs
 
 

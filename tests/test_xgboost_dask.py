@@ -28,16 +28,14 @@ dd = pytest.importorskip("dask.dataframe", reason="dask has no data frames: pyar
 from xgboost import dask as xgb_dask  # noqa: E402
 from xgboost.tracker import RabitTracker  # noqa: E402
 
-import ltr_metrics.xgboost.workers as workers  # noqa: E402
-from ltr_metrics.evaluation.parts import Totals  # noqa: E402
-from ltr_metrics.metrics.requests import resolve  # noqa: E402
+from ltr_metrics._hosts.host_metrics import HostMetrics  # noqa: E402
+from ltr_metrics._hosts.workers import Part, mean_over_workers  # noqa: E402
 from ltr_metrics.xgboost import (  # noqa: E402
     Monitor,
     custom_metric,
     early_stopping,
 )
 from ltr_metrics.xgboost.custom_metric import MatrixMetrics  # noqa: E402
-from ltr_metrics.xgboost.workers import Part, totals_of_all  # noqa: E402
 
 METRICS = ["ndcg@10", "err@10", "map", "mrr"]
 PARAMS = {"objective": "rank:ndcg", "eta": 0.3, "disable_default_eval_metric": True, "seed": 0}
@@ -427,149 +425,69 @@ def test_weights_and_another_launcher(client: Any, valid: Rows, cut: int) -> Non
 # -- without a cluster -----------------------------------------------------------------------------
 
 
-class Together:
-    """Stands for xgboost.collective among threads: whoever is left waiting breaks the barrier."""
-
-    Op = xgb.collective.Op
+class Threads:
+    """Workers that are threads: whoever is left waiting breaks the barrier."""
 
     def __init__(self, n_workers: int) -> None:
-        self.n_workers, self.barrier = n_workers, threading.Barrier(n_workers, timeout=SECONDS)
+        self.n_workers, self.barrier = n_workers, threading.Barrier(n_workers, timeout=60)
         self.own, self.sent = threading.local(), [None] * n_workers
-        self.n_reduced = 0
 
-    def get_world_size(self) -> int:
-        return self.n_workers
+    rank = property(lambda self: self.own.rank)
 
-    def get_rank(self) -> int:
-        return self.own.rank
-
-    def _exchange(self, thing: Any) -> list[Any]:
-        self.sent[self.own.rank] = thing
+    def _all(self, value: Any) -> list[Any]:
+        self.sent[self.rank] = value
         self.barrier.wait()
-        everything = list(self.sent)
+        sent = list(self.sent)
         self.barrier.wait()
-        return everything
+        return sent
 
-    def allreduce(self, data: np.ndarray, op: Any) -> np.ndarray:
-        assert op == self.Op.SUM
-        self.n_reduced += self.own.rank == 0
-        return np.sum(self._exchange(data.ravel().copy()), axis=0)
+    def sum(self, numbers: Any) -> Any:
+        return np.sum(self._all(numbers), axis=0)
 
-    def broadcast(self, data: Any, root: int) -> Any:
-        assert data is not None or root != self.own.rank
-        return self._exchange(data)[root]
+    def broadcast(self, value: Any, rank: int) -> Any:
+        return self._all(value)[rank]
 
 
-def together(monkeypatch: pytest.MonkeyPatch, evaluate: list[Callable[[], Part]], metrics: Any = "mrr") -> Any:
-    """What each worker returns or raises, and how many all-reduces that took."""
-    collective, outcome = Together(len(evaluate)), [None] * len(evaluate)
-    monkeypatch.setattr(workers, "collective", collective)
+def together(*parts: Any) -> list[Any]:
+    """Return what each worker gets: its means, or its error."""
+    workers, outcome = Threads(len(parts)), [None] * len(parts)
+    plan = HostMetrics(METRICS, host="xgboost").plan()
 
     def work(rank: int) -> None:
-        collective.own.rank = rank
+        workers.own.rank = rank
         try:
-            outcome[rank] = totals_of_all(evaluate[rank], resolve(metrics))
+            outcome[rank] = mean_over_workers(workers, plan, None, parts[rank])
         except Exception as error:
             outcome[rank] = error
 
-    threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(len(evaluate))]
+    threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(len(parts))]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
-    return outcome, collective.n_reduced
+        thread.join(60)
+    return outcome
 
 
-def some(metrics: tuple[str, ...], size: int, seed: int) -> Totals:
-    rng = np.random.default_rng(seed)
-    values = {name: np.where(rng.random(size) < 0.2, np.nan, rng.random(size)) for name in metrics}
-    return Totals.of(values, rng.random(size) * 10.0 ** rng.integers(-9, 9, size))
+def part_of(y: Any, scores: Any, qid: Any) -> Any:
+    return lambda: Part(ltr.Queries(y, qid=qid), scores, True, lambda: np.unique(qid))
 
 
-def of_labels(y: list[float], ids: Any = None) -> Callable[[], Part]:
-    queries = ltr.Queries(y, group=[len(y)])
-    return lambda: Part(some(("mrr",), 1, 0), queries, True, lambda: None if ids is None else np.asarray(ids))
+class TestThreads:
+    @pytest.mark.parametrize("n_workers", [1, 2, 3])
+    def test_all_get_the_mean_over_all(self, n_workers: int) -> None:
+        X, y, qid = ltr.make_ranking(n_queries=20, random_state=0)
+        shares = [qid % n_workers == rank for rank in range(n_workers)]
+        outcome = together(*(part_of(y[rows], X[rows, 0], qid[rows]) for rows in shares), Part)
+        whole = ltr.evaluate(y, X[:, 0], qid=qid, metrics=METRICS).mean
+        assert all(one == outcome[0] for one in outcome)
+        assert sorted(outcome[0].values()) == pytest.approx(sorted(whole.values()), abs=1e-15)
 
+    def test_a_query_on_two_workers_and_an_error_on_one_reach_all(self) -> None:
+        X, y, qid = ltr.make_ranking(n_queries=4, random_state=0)
+        cut = together(*(part_of(y[rows], X[rows, 0], qid[rows]) for rows in (slice(0, 10), slice(10, None))))
+        assert all("has rows here and on worker" in str(error) for error in cut)
+        odd = together(part_of(y, X[:, 0], qid), part_of(y, X[1:, 0], qid + 9))
+        assert all(isinstance(error, ltr.LtrError) and "Worker 1" in str(error) for error in odd)
 
-class TestTogether:
-    @pytest.mark.parametrize("n_workers", [1, 2, 3, 7])
-    def test_all_get_the_totals_of_all(self, monkeypatch: pytest.MonkeyPatch, n_workers: int) -> None:
-        metrics = ("mrr", "map", "err@10")
-        sizes = [0 if n_workers > 2 and rank == 1 else 5 + 40 * rank for rank in range(n_workers)]
-        parts = [some(metrics, size, rank) if size else Totals.nothing(metrics) for rank, size in enumerate(sizes)]
-        outcome, n_reduced = together(monkeypatch, [lambda part=part: Part(part) for part in parts], list(metrics))
-        expected = reduce(add, parts)
-        assert n_reduced == 1
-        for totals in outcome:
-            assert totals.mean == expected.mean
-            assert totals.n_queries == sum(sizes)
-            np.testing.assert_array_equal(totals.value, expected.value)
-            np.testing.assert_array_equal(totals.weight, expected.weight)
-            np.testing.assert_array_equal(totals.n_undefined, expected.n_undefined)
-
-    @pytest.mark.parametrize("failing", [{1}, {0, 2}, {0, 1, 2}])
-    def test_an_error_is_everyones(self, monkeypatch: pytest.MonkeyPatch, failing: set[int]) -> None:
-        def evaluate(rank: int) -> Part:
-            if rank in failing:
-                raise ltr.LtrTypeError(f"{rank} is ill.")
-            return Part(some(("mrr",), 3, 0))
-
-        outcome, _ = together(monkeypatch, [lambda rank=rank: evaluate(rank) for rank in range(3)])
-        for rank, error in enumerate(outcome):
-            ill = rank if rank in failing else min(failing)
-            assert str(error) == f"Worker {ill} (of 0 to 2): {ill} is ill."
-            assert type(error) is (ltr.LtrTypeError if rank in failing else ltr.LtrValueError)
-
-    def test_a_foreign_error_keeps_its_type(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def ill() -> Part:
-            raise ZeroDivisionError("by zero")
-
-        (one, other), _ = together(monkeypatch, [lambda: Part(some(("mrr",), 3, 0)), ill])
-        assert str(one) == "Worker 1 (of 0 to 1): ZeroDivisionError: by zero"
-        assert isinstance(other, ZeroDivisionError)
-        (only,), _ = together(monkeypatch, [ill])
-        assert isinstance(only, ZeroDivisionError)
-
-    def test_nothing_anywhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        outcome, _ = together(monkeypatch, [lambda: Part(Totals.nothing(["mrr"]))] * 2)
-        assert all("no rows with labels on any worker" in str(error) for error in outcome)
-
-    def test_a_cut_query(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Also where the workers that share it are not the first, and where one has been seen before."""
-        evaluate = [
-            of_labels([1, 0], [5]),
-            of_labels([1, 0], [7]),
-            of_labels([1, 0], [7]),
-            lambda: Part(some(("mrr",), 1, 0)),
-        ]
-        outcome, _ = together(monkeypatch, evaluate)
-        assert [str(error).split(":")[0] for error in outcome] == [f"Worker {i} (of 0 to 3)" for i in (1, 1, 2, 1)]
-        assert "Query 7 has rows here and on worker 2" in str(outcome[0])
-        assert "Query 7 has rows here and on worker 1" in str(outcome[2])
-        outcome, n_reduced = together(monkeypatch, [of_labels([1, 0], [rank]) for rank in range(3)])
-        assert [totals.n_queries for totals in outcome] == [3] * 3
-        assert n_reduced == 2
-
-    def test_queries_that_a_matrix_takes_for_two(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        outcome, _ = together(monkeypatch, [of_labels([1, 0], [5, 6]), of_labels([1, 0], [7])])
-        assert all("has 1 queries, and its rows have 2 different ids" in str(error) for error in outcome)
-
-    def test_labels_are_checked_together(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The highest grade on any worker is the scale's; one warning, not one a worker."""
-        both = [of_labels([4, 0]), of_labels([1, 0])]
-        low = [of_labels([2, 0]), of_labels([1, 0])]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            together(monkeypatch, both, "err")
-            assert not caught
-            outcome, _ = together(monkeypatch, low, "err")
-        assert [warning.category for warning in caught] == [ltr.LtrWarning]
-        assert "the highest label is 2" in str(caught[0].message)
-        assert all(isinstance(totals, Totals) for totals in outcome)
-
-    def test_ids_are_known_on_dask_alone(self) -> None:
-        assert workers.ids_on_dask(object()) is None
-
-    def test_ids_from_a_graphics_card(self) -> None:
-        on_card = SimpleNamespace(__cuda_array_interface__={}, get=lambda: np.array([3, 3, 1]))
-        assert workers._distinct([on_card, pd.Series([2, 3])]).tolist() == [1, 2, 3]
+    def test_no_rows_anywhere(self) -> None:
+        assert all("no rows with labels on any worker" in str(error) for error in together(Part, Part))

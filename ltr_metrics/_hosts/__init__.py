@@ -6,7 +6,7 @@ In each call an adapter does the following.
 
 1. It checks that it got what its host passes, and raises `wrong_host` otherwise.
 2. It asks for the plan of the training: `HostMetrics.plan`. If `HostMetrics.follows_gain`, it reads
-   the host's own gain first and passes it. `find_host_call` reads what a host does not pass.
+   the host's own gain first and passes it. `find_call` reads what a host does not pass.
 3. It finds the queries. If the host passes a data set, the adapter reads its labels, weights and
    query boundaries in each round, and `QueriesCache` lays them out once. If the host passes no
    queries, the adapter takes the data in its own constructor, as ``xgboost.Monitor`` and
@@ -16,5 +16,5 @@ In each call an adapter does the following.
    undefined mean, and records the values per query in the user's log.
 6. It returns the means in the form of the host, with their `Plan.directions`.
 
-`facts` has what messages need to know about each host without importing it.
+`known_hosts` has what messages need to know about each host without importing it.
 """

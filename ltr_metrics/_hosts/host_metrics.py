@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, HostOfGain, NoRelevant, TiePolicy
-from ltr_metrics._hosts.facts import HOSTS, not_for_catboost
-from ltr_metrics._hosts.host_call import Gain
+from ltr_metrics._hosts.known_hosts import Gain, not_for_catboost
 from ltr_metrics._hosts.log_names import Names, names_in_log
-from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.log import PerQueryLog
-from ltr_metrics.evaluation.parts import Totals
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.metrics.conventions import Convention
+from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
-from ltr_metrics.metrics.systems import convention_of
 
 
 class UndefinedMeanError(LtrValueError):
@@ -102,10 +100,8 @@ class HostMetrics:
     @property
     def names_with_open_gain(self) -> list[str]:
         """Names that leave the gain to the convention, and so to a host with a gain of its own."""
-        if self.convention.host is None or self.convention.ndcg_gain != "exp":
-            return []
         asked = DEFAULT_METRICS if self._asked is None else self._asked
-        return [str(metric) for metric in asked if leaves_gain_open(metric)]
+        return [str(metric) for metric in asked if leaves_gain_open(metric, self.convention)]
 
     @cached_property
     def follows_gain(self) -> bool:
@@ -119,7 +115,7 @@ class HostMetrics:
         """
         key = None if gain == "exp" or not self.follows_gain else gain
         if key not in self._plans:
-            convention = self.convention if key is None else replace(self.convention, ndcg_gain=key)
+            convention = self.convention if key is None else self.convention.with_gain(key)
             request = resolve(self._asked, convention=convention, **self._policy)
             logged = names_in_log(request, self._names)
             if self._check_names is not None:
@@ -141,15 +137,6 @@ class HostMetrics:
         if self.log is not None:
             self.log.record(data, result, plan.request, name=name, training=training)
         return plan.named(result.mean)
-
-    def warn_of_unknown_gain(self) -> None:
-        """Warn that the host's own gain cannot be read."""
-        setting = HOSTS[str(self._host)].gain_setting
-        warn(
-            f'convention="{self.convention.name}" follows {setting}, which cannot be read here, so '
-            f"{', '.join(self.names_with_open_gain)} has the exponential gain. Write the gain into the name "
-            "(ndcg_exp@10, ndcg_lin@10, ndcg(gain=[0,1,3])@10) to be independent of the host."
-        )
 
 
 class MetricFunction:

@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import NameStyle
-from ltr_metrics._hosts.facts import HOSTS
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.requests import Request, name_of
 
@@ -32,7 +31,7 @@ def names_in_log(request: Request, names: Names) -> dict[str, str]:
     return logged
 
 
-def refuse_names_in_use(names: Iterable[str], in_use: Iterable[str], data: str, host: str) -> None:
+def refuse_names_in_use(names: Iterable[str], in_use: Iterable[str], data: str, remedy: str) -> None:
     """Raise an error if one of our names is in a host's log already.
 
     Parameters
@@ -41,18 +40,16 @@ def refuse_names_in_use(names: Iterable[str], in_use: Iterable[str], data: str, 
         Our names, and those that the log has for this data set from other metrics.
     data : str
         The data set, as the message calls it.
-    host : str
-        A key of `HOSTS`.
+    remedy : str
+        How to keep the host's own metric of that name out of its log.
     """
     taken = set(in_use)
     shared = [name for name in names if name in taken]
     if shared:
-        facts = HOSTS[host]
         raise LtrValueError(
-            f"{', '.join(map(repr, shared))} of {data} is in the log already, from {facts.other_writers}. The log "
-            f"keeps one history per name, so it would mix the values of both. {facts.remedy} Or rename our metric in "
-            f'the log: names={{"{shared[0]}": "my_{shared[0]}"}}. For map@10, convention="{host}" does so: it logs '
-            f"{facts.map_at_10}. If two metric functions log the same name, rename one of them or leave one out."
+            f"{', '.join(map(repr, shared))} of {data} is in the log already, from another metric of that name. The "
+            f"log keeps one history per name, so it would mix the values of both. {remedy} Or rename our metric in the "
+            f'log: names={{"{shared[0]}": "my_{shared[0]}"}}.'
         )
 
 

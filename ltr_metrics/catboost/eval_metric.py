@@ -10,13 +10,13 @@ import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.columns import require_columns
-from ltr_metrics._hosts.facts import wrong_host
 from ltr_metrics._hosts.host_metrics import HostMetrics
+from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names
 from ltr_metrics.catboost.training import Training, refuse_gpu, training_call
 from ltr_metrics.catboost.validation_set import ValidationSet
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 

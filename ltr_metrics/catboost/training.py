@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ltr_metrics._engine.checks import AnyArray
-from ltr_metrics._hosts.host_call import HostCall, find_host_call
+from ltr_metrics._hosts.frames import HostCall, find_call, is_called_by
 from ltr_metrics.catboost.validation_set import ValidationSet
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
@@ -13,9 +13,9 @@ from ltr_metrics.evaluation.evaluate import Queries
 EVALUATE_LATER = "ltr_metrics.learning_curve evaluates any data set after the training."
 
 
-def training_call() -> HostCall:
+def training_call() -> HostCall | None:
     """Return the call of the training that is running."""
-    return find_host_call("catboost", "_train")
+    return find_call("catboost", "_train", is_required=False)
 
 
 class Training:
@@ -27,20 +27,20 @@ class Training:
         If its evaluation sets do not allow it.
     """
 
-    def __init__(self, valid: ValidationSet, call: HostCall) -> None:
+    def __init__(self, valid: ValidationSet, call: HostCall | None) -> None:
         self._valid, self._params = valid, _params_of(call)
         self._queries: Queries | None = None
         self._address: int | None = None  # of the labels: CatBoost keeps each set at its own place
-        if call.frame is not None:
-            refuse_unusable_sets(valid, call.frame.f_locals["test_pool"])
-        elif call.in_host:
+        if call is not None:
+            refuse_unusable_sets(valid, call.local("test_pool"))
+        elif is_called_by("catboost"):
             raise LtrValueError(
                 "EvalMetric works in fit of CatBoost's estimators and in catboost.train, which have one validation "
                 "set. catboost.cv and CatBoost's searches make validation sets of their own. Use "
                 "ltr_metrics.sklearn.QueryRanker with scikit-learn's cross-validation and searches instead."
             )
 
-    def is_of(self, call: HostCall) -> bool:
+    def is_of(self, call: HostCall | None) -> bool:
         """Whether a call belongs to this training."""
         return _params_of(call) is self._params
 
@@ -60,9 +60,9 @@ class Training:
         return self._queries
 
 
-def _params_of(call: HostCall) -> Any:
+def _params_of(call: HostCall | None) -> Any:
     """Return the parameters of a training, which CatBoost copies for each training."""
-    return None if call.frame is None else call.frame.f_locals["params"]
+    return None if call is None else call.local("params")
 
 
 def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
@@ -101,9 +101,9 @@ def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
 
 def refuse_gpu() -> None:
     """Raise an error if CatBoost prepares a training on a graphics card."""
-    call = find_host_call("catboost", "_prepare_train_params")
+    call = find_call("catboost", "_prepare_train_params", is_required=False)
     # get_params() would copy the metric, which brings us here again.
-    params = {} if call.frame is None else vars(call.frame.f_locals["self"]).get("_init_params", {})
+    params = {} if call is None else vars(call.local("self")).get("_init_params", {})
     if str(params.get("task_type")).upper() == "GPU":
         raise LtrValueError(
             'CatBoost evaluates EvalMetric on the CPU alone. Train with task_type="CPU", or use one of CatBoost\'s own '

@@ -13,7 +13,7 @@ from ltr_metrics.curves.progress import with_progress
 from ltr_metrics.curves.rounds import evaluate_rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics, resolve
 

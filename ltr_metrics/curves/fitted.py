@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, as_array
+from ltr_metrics._hosts.known_hosts import host_of, module_of
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io.models import Model, load_model
 
-HOSTS = ("lightgbm", "xgboost", "catboost")
 Rounds = Callable[[Sequence[int], FloatArray | None], Iterator[AnyArray]]
 
 
@@ -59,7 +59,7 @@ def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
 
 def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
     """Return the estimator within searches, pipelines and QueryRankers, with its data."""
-    while _host_of(model) is None:
+    while host_of(model) is None:
         if hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "steps") and hasattr(model, "named_steps"):
@@ -80,22 +80,11 @@ def _is_query_ranker(model: Any) -> bool:
 
 
 def _rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
-    host = _host_of(model)
-    if host == "lightgbm":
-        from ltr_metrics.curves.lightgbm import rounds_of
-    elif host == "xgboost":
-        from ltr_metrics.curves.xgboost import rounds_of
-    elif host == "catboost":
-        from ltr_metrics.curves.catboost import rounds_of
-    else:
+    host = host_of(model)
+    if host is None:
         raise LtrTypeError(
             "learning_curve needs a fitted model of LightGBM, XGBoost or CatBoost, which predicts by rounds, or the "
             f"path of a model file. Got {type(model).__module__}.{type(model).__qualname__}."
         )
-    return rounds_of(model, X)
-
-
-def _host_of(model: Any) -> str | None:
-    """Return the library that a model's class, or one of its base classes, comes from."""
-    packages = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
-    return next((host for host in HOSTS if host in packages), None)
+    found: tuple[int, int, Rounds] = module_of(host, "rounds").rounds_of(model, X)
+    return found

@@ -8,7 +8,7 @@ from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics.curves.fitted import Fitted
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request
 
 

@@ -12,19 +12,19 @@ import xgboost
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.columns import ColumnsByData
-from ltr_metrics._hosts.facts import wrong_host
-from ltr_metrics._hosts.host_call import find_host_call
+from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
+from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics._hosts.queries_cache import QueriesCache, queries_of_boundaries
+from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.log import PerQueryLog
-from ltr_metrics.evaluation.parts import Totals
+from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.xgboost.training import plan_of_training
-from ltr_metrics.xgboost.workers import Part, ids_on_dask, mean_over_workers, totals_of_part
+from ltr_metrics.xgboost.training import REMEDY, plan_of_training
+from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers, ids_on_dask
 
 Pairs = list[tuple[str, float]]
 WHERE_NOT = (
@@ -171,30 +171,28 @@ class MatrixMetrics(MetricFunction):
             )
         plan = self._plan_of_call()
         if xgboost.collective.is_distributed():
-            mean = mean_over_workers(plan, self.metrics.log, lambda: self._part(plan, preds, dmatrix))
+            mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(preds, dmatrix))
         else:
             mean = self.metrics.evaluate_round(plan, self._queries(dmatrix), preds, dmatrix)
         return list(mean.items())
 
     def _plan_of_call(self) -> Plan:
         """Return the plan of this call, to which XGBoost passes neither the model nor any name."""
-        call = find_host_call("xgboost", "eval_set")
-        if call.frame is None:
-            if call.in_host and self.metrics.follows_gain:
-                self.metrics.warn_of_unknown_gain()
+        call = find_call("xgboost", "eval_set")
+        if call is None:
             return self.metrics.plan()
-        plan = plan_of_training(self.metrics, call.frame.f_locals["self"])
+        plan = plan_of_training(self.metrics, call.local("self"))
         if call.is_direct:
-            _refuse_unusable_text(plan, call.frame.f_locals)
+            _refuse_unusable_text(plan, call)
         return plan
 
-    def _part(self, plan: Plan, preds: Any, dmatrix: xgboost.DMatrix) -> Part:
+    def _part(self, preds: Any, dmatrix: xgboost.DMatrix) -> Part:
         """Evaluate the rows of this worker, of which there may be none."""
         if dmatrix.num_row() == 0:
-            return Part(Totals.nothing(map(str, plan.request.metrics)))
+            return Part()
         queries = self._queries(dmatrix)
         is_new = next(_round_counter(queries)) == 0
-        return Part(totals_of_part(plan, queries, preds), queries, is_new, lambda: ids_on_dask(dmatrix))
+        return Part(queries, preds, is_new, lambda: ids_on_dask(dmatrix))
 
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
         label, weight = dmatrix.get_label(), dmatrix.get_weight()
@@ -220,13 +218,13 @@ def _round_counter(_: Queries) -> Iterator[int]:
     return itertools.count()
 
 
-def _refuse_unusable_text(plan: Plan, eval_set_locals: Mapping[str, Any]) -> None:
+def _refuse_unusable_text(plan: Plan, call: HostCall) -> None:
     """Raise an error for names that break the text of the round, or that are in it already."""
-    data, text = eval_set_locals.get("evname", ""), eval_set_locals.get("res", "")
+    data, text = call.local("evname"), call.local("res")
     _refuse_what_breaks_text(data, f"Rename the data set {data!r} in evals.")
     keys = [item.rpartition(":")[0] for item in text.split()]
     in_use = [key.removeprefix(f"{data}-") for key in keys if key.startswith(f"{data}-")]
-    refuse_names_in_use(plan.logged.values(), in_use, repr(data), "xgboost")
+    refuse_names_in_use(plan.logged.values(), in_use, repr(data), REMEDY)
 
 
 def _refuse_names_that_break_text(names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import xgboost
 
 from ltr_metrics._engine.checks import require_count
 from ltr_metrics._engine.words import ConventionName
-from ltr_metrics._hosts.host_call import find_host_call
+from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
 from ltr_metrics._hosts.log_names import refuse_names_in_use
 from ltr_metrics.errors import LtrTypeError, LtrValueError
@@ -17,7 +17,7 @@ from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.xgboost.custom_metric import MatrixMetrics
 from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
-from ltr_metrics.xgboost.training import plan_of_training
+from ltr_metrics.xgboost.training import REMEDY, plan_of_training
 
 
 def early_stopping(
@@ -129,7 +129,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
             self._refuse_missing_metric(model, evals_log)
         self.metric_name = names[self.data]
         if len(evals_log[self.data][self.metric_name]) > self._rounds_seen:
-            refuse_names_in_use([self.metric_name], [self.metric_name], repr(self.data), "xgboost")
+            refuse_names_in_use([self.metric_name], [self.metric_name], repr(self.data), REMEDY)
         stop: bool = super().after_iteration(model, epoch, evals_log)
         return stop
 
@@ -174,7 +174,6 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
 
 def _plan_of_custom_metric(model: Any) -> list[Plan]:
     """Return the plan of our custom_metric, if any. XGBoost does not pass it to callbacks."""
-    call = find_host_call("xgboost", "after_iteration")
-    container = None if call.frame is None else call.frame.f_locals.get("self")
-    function = getattr(container, "metric", None)
+    call = find_call("xgboost", "after_iteration")
+    function = None if call is None else call.local("self").metric
     return [plan_of_training(function.metrics, model)] if isinstance(function, MatrixMetrics) else []

@@ -12,16 +12,17 @@ import xgboost
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.columns import require_columns
-from ltr_metrics._hosts.facts import not_for_catboost, wrong_host
 from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
+from ltr_metrics._hosts.known_hosts import not_for_catboost, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
+from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.evaluation.log import PerQueryLog
+from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.xgboost.monitored_data import MonitoredData
-from ltr_metrics.xgboost.training import plan_of_training
-from ltr_metrics.xgboost.workers import Part, mean_over_workers, totals_of_part
+from ltr_metrics.xgboost.training import REMEDY, plan_of_training
+from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers
 
 
 class Monitor(xgboost.callback.TrainingCallback):
@@ -193,9 +194,9 @@ class Monitor(xgboost.callback.TrainingCallback):
             return
         plan = self._plan_of_training(model)
         in_use = [metric for metric, values in history.items() if len(values) != self._rounds]
-        refuse_names_in_use(plan.logged.values(), in_use, repr(self.name), "xgboost")
+        refuse_names_in_use(plan.logged.values(), in_use, repr(self.name), REMEDY)
         if xgboost.collective.is_distributed():
-            mean = mean_over_workers(plan, self.metrics.log, lambda: self._part(plan, model))
+            mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(model))
         else:
             mean = self.metrics.evaluate_round(plan, self.queries, self._predict(model), self, name=self.name)
         for metric, value in mean.items():
@@ -217,9 +218,9 @@ class Monitor(xgboost.callback.TrainingCallback):
             )
         return plan
 
-    def _part(self, plan: Plan, model: xgboost.Booster) -> Part:
+    def _part(self, model: xgboost.Booster) -> Part:
         """Evaluate on one of several workers. On Dask all of them have the same rows."""
-        return Part(totals_of_part(plan, self.queries, self._predict(model)), self.queries, self._rounds == 0)
+        return Part(self.queries, self._predict(model), self._rounds == 0)
 
     def _predict(self, model: xgboost.Booster) -> Any:
         if self._rounds == 0:

@@ -7,8 +7,13 @@ from typing import Any
 
 import xgboost
 
-from ltr_metrics._hosts.host_call import Gain, gain_of_setting
 from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
+from ltr_metrics._hosts.known_hosts import Gain, gain_of_setting
+
+REMEDY = (
+    "Remove it from eval_metric (or pass disable_default_eval_metric=True), or give the Monitor or the data set "
+    "another name."
+)
 
 
 def plan_of_training(metrics: HostMetrics, model: Any) -> Plan:

@@ -1,0 +1,147 @@
+"""Evaluation on several workers of a training: each evaluates its queries, and all get the mean over all.
+
+A host calls metrics in step on all workers. If one worker finds an error, all raise an error,
+because the others would wait for it. How the workers reach each other is up to the host: `Workers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
+from ltr_metrics._hosts.host_metrics import Plan, refuse_undefined_means
+from ltr_metrics.errors import LtrError, LtrValueError, naming
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.parts import check_labels, check_without_warnings
+from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.metrics.requests import Request
+
+HOW_TO_KEEP_QUERIES_WHOLE = (
+    "Move the rows of each query to one partition before the training, with ltr_metrics.dask.whole_queries(frame, qid)."
+)
+
+
+class Workers(Protocol):
+    """How the workers of a training reach each other. They make the same calls in the same order."""
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def n_workers(self) -> int: ...
+
+    def sum(self, numbers: FloatArray) -> FloatArray:
+        """Return the sum of the numbers of all workers."""
+
+    def broadcast(self, value: Any, rank: int) -> Any:
+        """Return the value that the worker of this rank has passed."""
+
+
+@dataclass
+class Part:
+    """What one worker evaluates; without queries on a worker that has no rows."""
+
+    queries: Queries | None = None
+    scores: Any = None
+    is_new: bool = False  # whether the other workers have not seen these queries in an earlier round
+    qid: Callable[[], AnyArray | None] = lambda: None  # the distinct ids, None if they are unknown
+
+
+def mean_over_workers(
+    workers: Workers, plan: Plan, log: PerQueryLog | None, part_of_worker: Callable[[], Part]
+) -> dict[str, float]:
+    """Return the means over the queries of all workers, by their names in the log."""
+    if log is not None:
+        raise LtrValueError(
+            "log= keeps what one process evaluates, and the data of this training are spread over workers. Leave it "
+            "out. After the training, ltr_metrics.evaluate has the values per query of any round."
+        )
+    totals = _totals_of_all(workers, plan, part_of_worker)
+    refuse_undefined_means(totals)
+    return plan.named(totals.mean)
+
+
+def _totals_of_all(workers: Workers, plan: Plan, part_of_worker: Callable[[], Part]) -> Totals:
+    """Evaluate this worker's part, and return the totals of all workers, which are the same everywhere."""
+    names = tuple(map(str, plan.request.metrics))
+    part, own, error = Part(), Totals.nothing(names), None
+    try:
+        part = part_of_worker()
+        if part.queries is not None:
+            check_without_warnings(part.queries, plan.request)
+            result = plan.evaluate(part.queries, part.scores)
+            own = Totals.of(result.per_query, result.weight)
+    except Exception as caught:  # of any kind: the other workers wait
+        error = caught
+    messages = _gather(workers, np.array([error is not None, part.is_new, *own.to_array()], dtype=np.float64))
+    _raise_on_all(workers, messages[:, 0] > 0, error)
+    if messages[:, 1].any():
+        _check_all_queries(workers, part, plan.request)
+    total = Totals.nothing(names)
+    for numbers in messages[:, 2:]:  # in the order of ranks, so all workers get the same digits
+        total += Totals.from_array(names, numbers)
+    if not total.n_queries:
+        raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")
+    return total
+
+
+def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
+    """Check what no worker can check alone: the grades of all labels, and that no query is cut."""
+    mine, error = None, None
+    try:
+        if part.queries is not None:
+            mine = part.queries.grades, int(part.queries.sizes.max()), part.qid()
+            _refuse_other_queries(part.queries, mine[2])
+    except Exception as caught:
+        error = caught
+    of_all = [workers.broadcast(mine, other) for other in range(workers.n_workers)]
+    present = {other: message for other, message in enumerate(of_all) if message is not None}
+    try:
+        for other, (_, _, qid) in present.items():
+            if mine is not None and mine[2] is not None and qid is not None and other != workers.rank:
+                _refuse_cut_queries(other, np.intersect1d(mine[2], qid))
+        if workers.rank == 0 and present:  # one warning for all workers
+            longest = max(longest for _, longest, _ in present.values())
+            check_labels([grades for grades, _, _ in present.values()], longest, request)
+    except Exception as caught:
+        error = error or caught
+    _raise_on_all(workers, _gather(workers, np.array([error is not None], dtype=np.float64))[:, 0] > 0, error)
+
+
+def _refuse_other_queries(queries: Queries, qid: AnyArray | None) -> None:
+    if qid is not None and len(qid) != queries.n_queries:
+        raise LtrValueError(
+            f"The data set has {queries.n_queries} queries, and its rows have {len(qid)} different ids, so the host "
+            f"has cut or merged some. {HOW_TO_KEEP_QUERIES_WHOLE}"
+        )
+
+
+def _refuse_cut_queries(other: int, ids: AnyArray) -> None:
+    if len(ids):
+        raise LtrValueError(
+            f"Query {ids[0]} has rows here and on worker {other}, as have {len(ids)} queries in total. Each worker "
+            f"would rank its rows alone. {HOW_TO_KEEP_QUERIES_WHOLE}"
+        )
+
+
+def _gather(workers: Workers, message: FloatArray) -> FloatArray:
+    """Return the messages of all workers, one a row: each adds its row to zeros, so the sum is exact."""
+    rows = np.zeros((workers.n_workers, len(message)))
+    rows[workers.rank] = message
+    return workers.sum(rows).reshape(rows.shape)
+
+
+def _raise_on_all(workers: Workers, failed: BoolArray, error: Exception | None) -> None:
+    """Raise this worker's error, or that of the first worker with one."""
+    if not failed.any():
+        return
+    first = int(failed.argmax())
+    text = str(error) if isinstance(error, LtrError) else f"{type(error).__name__}: {error}"
+    text_of_first = workers.broadcast(text, first)
+    with naming(f"Worker {first if error is None else workers.rank} (of 0 to {workers.n_workers - 1})"):
+        raise LtrValueError(text_of_first) if error is None else error

@@ -1,0 +1,100 @@
+"""Early stopping of CatBoost's estimators, rankers and regressors alike."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from catboost import CatBoostError, Pool
+
+from ltr_metrics._hosts.host_metrics import HostMetrics
+from ltr_metrics.catboost import EvalMetric
+from ltr_metrics.catboost.validation_set import ValidationSet
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.sklearn.early_stopping import Conflicts
+from ltr_metrics.sklearn.training import Training, query_numbers
+
+# Names of columns in fit, and in Pool.
+KINDS_OF_FEATURES = ("cat_features", "text_features", "embedding_features")  # that are not numbers
+ROWS_OF_POOL = {"sample_weight": "weight", "group_weight": "group_weight", "baseline": "baseline"}
+
+CONFLICTS = Conflicts(
+    own_stopping=("early_stopping_rounds", "od_type", "od_wait", "od_pval"),
+    callback=None,
+    booster=(),
+    refused=(),
+    reason="",
+    remedy="",
+)
+
+
+def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:
+    """Train on the rest, stop by the held-out queries, and return the best number of rounds."""
+    metric = HeldOutMetric(metrics.request.metrics[0], held_out)
+    estimator.set_params(eval_metric=metric)  # CatBoost stops by this one
+    try:
+        rest.fit(
+            estimator,
+            eval_set=[_pool_of(estimator, held_out)],
+            early_stopping_rounds=rounds,
+            use_best_model=True,
+        )
+    except CatBoostError:
+        if metric.error is not None:  # CatBoost keeps the text of an error alone
+            raise metric.error from None
+        raise
+    finally:
+        metric.release()
+    return int(estimator.best_iteration_) + 1
+
+
+class HeldOutMetric(EvalMetric):
+    """An `EvalMetric` of the held-out queries, for one training.
+
+    The fitted estimator keeps it, because CatBoost does not change parameters after the training.
+
+    Attributes
+    ----------
+    error : Exception or None
+        The error that ended the training.
+    """
+
+    def __init__(self, metric: Any, held_out: Training) -> None:
+        y, weight = held_out.rows["y"], held_out.rows.get("sample_weight", held_out.rows.get("group_weight"))
+        # The weights are passed here in full precision.
+        super().__init__(metric, ValidationSet((y, held_out.qid), weight, held_out.columns))
+        self.error: Exception | None = None
+        self._is_released = False
+
+    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+        try:
+            if self._is_released:
+                raise LtrValueError(
+                    "This metric belongs to a training of QueryRanker that has ended. Set the eval_metric of the "
+                    "estimator before you fit it again."
+                )
+            return super().evaluate(approxes, target, weight)
+        except Exception as error:
+            self.error = error
+            raise
+
+    def release(self) -> None:
+        """Drop the data. Otherwise the fitted estimator would keep them."""
+        self._is_released, self._training, self.error = True, None, None
+        del self.valid
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} on held-out queries"
+
+
+def _pool_of(estimator: Any, data: Training) -> Pool:
+    columns = {name: data.rows[given] for given, name in ROWS_OF_POOL.items() if given in data.rows}
+    settings = estimator.get_params() | data.others
+    has_queries = "group_id" in inspect.signature(estimator.fit).parameters
+    return Pool(
+        data.rows["X"],
+        data.rows["y"],
+        group_id=query_numbers(data.sizes) if has_queries else None,
+        **columns,
+        **{name: settings.get(name) for name in KINDS_OF_FEATURES},
+    )
