@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, QueryScorer, make_scorer
-from ltr_metrics.sklearn.guard import side_of
+from ltr_metrics.sklearn.guard import part_of
 
 pytestmark = pytest.mark.integration
 
@@ -118,5 +118,5 @@ def test_which_side_of_a_split_is_scored(rows: Rows, fitted: QueryRanker) -> Non
     sides = {"train": part, "test": ~part, None: np.isin(qid, names[10:30])}
     for expected, chosen in sides.items():
         queries = ltr.Queries(y[chosen], qid=qid[chosen])
-        assert side_of(made, X[chosen], queries, labels[chosen]) == (expected, made.queries_)
-    assert side_of(LinearRegression(), X, ltr.Queries(y, qid=qid), labels) == (None, None)
+        assert part_of(made, X[chosen], queries, labels[chosen]) == expected
+    assert part_of(LinearRegression(), X, ltr.Queries(y, qid=qid), labels) is None

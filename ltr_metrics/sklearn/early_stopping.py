@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,10 @@ from sklearn.utils import check_random_state
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, require_count, require_fraction
 from ltr_metrics._hosts.host_metrics import HostMetrics, UndefinedMeanError
+from ltr_metrics._hosts.known_hosts import host_of, module_of
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.sklearn.steps import Steps
-from ltr_metrics.sklearn.training import Training, describes_evaluation_sets
+from ltr_metrics.sklearn.training import Training
 
 
 class Conflicts(NamedTuple):
@@ -26,35 +27,6 @@ class Conflicts(NamedTuple):
     refused: tuple[str, ...]  # boosters that cannot be stopped
     reason: str
     remedy: str  # a booster that can
-
-
-# Each host has a module stop_HOST.py, whose function train does the training.
-STOPPING_HOSTS = {
-    "lightgbm": Conflicts(
-        own_stopping=("early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change"),
-        callback="_EarlyStoppingCallback",
-        booster=("boosting_type", "boosting", "boost"),
-        refused=("dart",),
-        reason="LightGBM does not stop it early",
-        remedy="gbdt",
-    ),
-    "xgboost": Conflicts(
-        own_stopping=("early_stopping_rounds",),
-        callback="EarlyStopping",
-        booster=("booster",),
-        refused=("dart", "gblinear"),
-        reason="if it is cut back to its best round, it is not the model that was evaluated in that round",
-        remedy="gbtree",
-    ),
-    "catboost": Conflicts(
-        own_stopping=("early_stopping_rounds", "od_type", "od_wait", "od_pval"),
-        callback=None,
-        booster=(),
-        refused=(),
-        reason="",
-        remedy="",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -76,16 +48,14 @@ class StopEarly:
         Return the number of rounds that its predictions use, and the held-out queries.
         """
         estimator = steps.last
-        host = _host_of(estimator)
+        of_host = _stopping_of(estimator)
         callbacks = [*(estimator.get_params().get("callbacks") or ()), *(training.others.get("callbacks") or ())]
-        _refuse_conflicts(estimator, training.others, STOPPING_HOSTS[host], callbacks)
-        _refuse_evaluation_sets(training.others | training.rows)
+        _refuse_conflicts(estimator, training.others, of_host.CONFLICTS, callbacks)
         is_held_out = self._draw_held_out(len(training.ids))
-        train = import_module(f"ltr_metrics.sklearn.stop_{host}").train
         rest = steps.fit_transform(training.of_queries(~is_held_out))
         held_out = steps.transform_training(training.of_queries(is_held_out))
         try:
-            return train(estimator, rest, held_out, self.metrics, int(self.rounds)), held_out.ids
+            return of_host.train(estimator, rest, held_out, self.metrics, int(self.rounds)), held_out.ids
         except UndefinedMeanError as error:  # on data that the user did not choose
             raise UndefinedMeanError(
                 f"On the {len(held_out.ids)} of {len(training.ids)} queries that are held out for early stopping: "
@@ -103,17 +73,16 @@ class StopEarly:
         return is_held_out
 
 
-def _host_of(estimator: Any) -> str:
-    """Return the host of an estimator, or of a class that it inherits from."""
-    packages = {kind.__module__.partition(".")[0] for kind in type(estimator).__mro__}
-    for host in STOPPING_HOSTS:
-        if host in packages:
-            return host
-    raise LtrTypeError(
-        "early_stopping_rounds is for estimators of LightGBM, XGBoost and CatBoost, whose training can be watched "
-        f"round by round. Got a {type(estimator).__name__}. Set early_stopping_rounds=None, and search for its number "
-        "of rounds with estimator__... instead."
-    )
+def _stopping_of(estimator: Any) -> ModuleType:
+    """Return the module of an estimator's host that stops it early."""
+    host = host_of(estimator)
+    if host is None:
+        raise LtrTypeError(
+            "early_stopping_rounds is for estimators of LightGBM, XGBoost and CatBoost, whose training can be watched "
+            f"round by round. Got a {type(estimator).__name__}. Set early_stopping_rounds=None, and search for its "
+            "number of rounds with estimator__... instead."
+        )
+    return module_of(host, "stopping")
 
 
 def _refuse_conflicts(
@@ -134,12 +103,3 @@ def _refuse_conflicts(
                 f"early_stopping_rounds does not work with {name}={parameters[name]!r}: {conflicts.reason}. Use "
                 f"{conflicts.remedy!r}, or early_stopping_rounds=None and a search over estimator__n_estimators."
             )
-
-
-def _refuse_evaluation_sets(fit_params: dict[str, Any]) -> None:
-    names = sorted(filter(describes_evaluation_sets, fit_params))
-    if names:
-        raise LtrTypeError(
-            "With early_stopping_rounds, QueryRanker evaluates the queries that it holds out: do not pass "
-            f"{', '.join(names)}, or set early_stopping_rounds=None."
-        )

@@ -6,7 +6,7 @@ The ranker keeps the size of each query that it was fitted on, and the scorer co
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from ltr_metrics._engine.checks import AnyArray
 from ltr_metrics._engine.grouping import Grouping, group_by_ids
@@ -36,27 +36,18 @@ class Extents(dict[Any, Extent]):
         return cls(grouping.ids, grouping.sizes, sums, from_X=from_X)
 
 
-class Side(NamedTuple):
-    """On which side of a split a ranker is scored."""
+def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartOfSearch | None:
+    """Return "train" for queries that the ranker was fitted on, "test" for others, None for both or unknown ones.
 
-    part: PartOfSearch | None = None  # "train": queries it was fitted on, "test": others, None: both or unknown
-    fitted: Extents | None = None  # queries it was fitted on, if their ids are those of the scored queries
-
-
-def side_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> Side:
-    """Return what is known of a split. A split that cuts queries is an error: it inflates scores.
-
-    Whole queries that the ranker was fitted on may be scored: searches do so for training scores.
+    A split that cuts queries is an error, because it inflates scores.
     """
     steps = Steps(estimator)
     fitted = getattr(steps.last, "queries_", None)
     if not isinstance(fitted, Extents):
-        return Side()
+        return None
     scored = Extents(queries.qid, queries.sizes, queries.sum_by_query(labels))
-    renamed = False
     if fitted.from_X and steps.pipelines:
-        after_steps = _extents_after_steps(steps, X, labels, queries.n_queries)
-        scored, renamed = after_steps, after_steps.keys() != scored.keys()
+        scored = _extents_after_steps(steps, X, labels, queries.n_queries)
     known = [name for name in scored if name in fitted]
     cut = [name for name in known if not _same_extent(fitted[name], scored[name])]
     if cut:
@@ -66,8 +57,7 @@ def side_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> Side:
             "query across folds leaks information and inflates scores: split with cv=GroupKFold() and groups=qid. (If "
             "these are other queries, give them other ids.)"
         )
-    part: PartOfSearch | None = "test" if not known else "train" if len(known) == len(scored) else None
-    return Side(part, None if renamed else fitted)
+    return "test" if not known else "train" if len(known) == len(scored) else None
 
 
 def warn_of_ids_as_a_feature(estimator: Any, X: Any, column: str | int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ltr_metrics._engine.checks import AnyArray, as_numbers, refuse_different_indexes
 from ltr_metrics._engine.grouping import group_by_ids
-from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import (
     as_labels,
@@ -23,12 +22,11 @@ from ltr_metrics.sklearn.columns import (
     without_columns,
 )
 from ltr_metrics.sklearn.early_stopping import StopEarly
-from ltr_metrics.sklearn.evaluation_sets import FitInput, evaluation_sets, host_parameters
 from ltr_metrics.sklearn.fitted import fitted_attribute
 from ltr_metrics.sklearn.guard import Extents
 from ltr_metrics.sklearn.scorer import QueryScorer, refuse_classifier
 from ltr_metrics.sklearn.steps import Steps
-from ltr_metrics.sklearn.training import Training, clone_sharing_callbacks
+from ltr_metrics.sklearn.training import Training, clone_sharing_callbacks, refuse_evaluation_sets
 
 try:
     from sklearn.utils.validation import validate_data as _validate_data
@@ -191,12 +189,6 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             split if queries are held out. A pipeline's last step gets them, with its name as a
             prefix or without.
 
-            Evaluation sets (``eval_set``, or ``eval_X`` and ``eval_y``) lose their column of
-            queries, as X does, and are transformed by the steps of a pipeline. A ranker needs the
-            queries of each set. They come from this column, or from ``eval_qid``, a list with one
-            array of ids for each set. Pass one weight a row for evaluation sets: XGBoost's rankers
-            get the mean weight of each query.
-
         Returns
         -------
         QueryRanker
@@ -211,7 +203,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         fit_params = Steps(self.estimator).parameters_of_last(_without_none(sample_weight=sample_weight) | fit_params)
         sample_weight = fit_params.pop("sample_weight", None)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        fit_input, X, y = (X, y), as_table(X), as_labels(y)
+        refuse_evaluation_sets(fit_params)
+        X, y = as_table(X), as_labels(y)
         ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_columns(X, self._hidden_columns())
         self._check_features(features, reset=True)
         weights = None if sample_weight is None else as_weights(sample_weight)
@@ -221,33 +214,23 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.early_stopping_rounds is not None:  # otherwise no metric is evaluated
             columns = read_columns(X, self._scorer().columns, "The metric of QueryRanker")
         training = Training.of(rows, fit_params, grouping, columns)
-        self._fit_clone(training, FitInput(*fit_input, self.qid, grouping, self._hidden_columns()))
+        self._fit_clone(training)
         self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
         return self
 
-    def _fit_clone(self, training: Training, fit_input: FitInput) -> None:
+    def _fit_clone(self, training: Training) -> None:
         estimator = clone_sharing_callbacks(self.estimator)
         steps = Steps(estimator)
         for attribute in ("n_rounds_", "validation_qid_"):
             self.__dict__.pop(attribute, None)
         if self.early_stopping_rounds is None:
-            self._fit_on_all(steps, training, fit_input)
+            steps.fit_transform(training).fit(steps.last)
         else:
             stop = StopEarly(
                 self.early_stopping_rounds, self.validation_fraction, self._scorer().metrics, self.random_state
             )
             self.n_rounds_, self.validation_qid_ = stop.fit(steps, training)
         self.estimator_ = estimator
-
-    def _fit_on_all(self, steps: Steps, training: Training, fit_input: FitInput) -> None:
-        sets = evaluation_sets(training.others, fit_input)
-        for data in sets:
-            if not (data.is_training or data.is_ready):
-                with naming(data.name):
-                    self._check_features(data.X, reset=False)
-        training = steps.fit_transform(training)
-        training = replace(training, others=host_parameters(sets, training.others, steps, training))
-        training.fit(steps.last)
 
     feature_importances_ = fitted_attribute("feature_importances_", per_column=True)
     coef_ = fitted_attribute("coef_", per_column=True)

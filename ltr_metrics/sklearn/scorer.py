@@ -8,20 +8,19 @@ from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from ltr_metrics._engine.checks import as_numbers, refuse_different_indexes
-from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts.facts import HOSTS, wrong_host
-from ltr_metrics._hosts.host_call import gain_of_setting
+from ltr_metrics._engine.words import ConventionName, NoRelevant, PartOfSearch, TiePolicy
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, refuse_undefined_means
+from ltr_metrics._hosts.known_hosts import GAIN_SETTINGS, gain_of_setting, wrong_host
 from ltr_metrics._hosts.log_names import Names
 from ltr_metrics.errors import LtrTypeError, warn
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.log import PerQueryLog
 from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.search_log import SearchLog
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import as_labels, as_table, columns_by_name, queries_of, read_columns
-from ltr_metrics.sklearn.guard import Side, side_of, warn_of_ids_as_a_feature
+from ltr_metrics.sklearn.guard import part_of, warn_of_ids_as_a_feature
 
 
 def make_scorer(
@@ -31,7 +30,7 @@ def make_scorer(
     ties: TiePolicy | None = None,
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
-    log: PerQueryLog | None = None,
+    log: SearchLog | None = None,
     names: Names = "canonical",
     columns: Any = None,
 ) -> QueryScorer:
@@ -64,9 +63,8 @@ def make_scorer(
         A scorer does not follow the gain of the estimator's host (``label_gain``,
         ``ndcg_exp_gain``), since a search compares all candidates by one metric. It warns if the
         gains differ.
-    log : PerQueryLog, optional
-        Records the values per query of every candidate and fold. It needs a folder:
-        ``PerQueryLog(folder=...)``.
+    log : SearchLog, optional
+        Records the values per query of every candidate and fold, in a folder.
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
         Names in ``cv_results_``, and for ``refit=``. ``"canonical"`` is ``str(metric)``,
         ``"asked"`` is the name as you typed it, and ``"slug"`` is ``metric.slug``, which experiment
@@ -100,7 +98,7 @@ def make_scorer(
     See Also
     --------
     QueryRanker : A ranker that searches and cross-validation can split.
-    ltr_metrics.PerQueryLog : Keep the values per query of every candidate.
+    ltr_metrics.SearchLog : Keep the values per query of every candidate.
 
     Examples
     --------
@@ -163,15 +161,24 @@ class QueryScorer(MetricFunction):
     {'qid': True, 'sample_weight': True}
     """
 
-    def __init__(self, metrics: Metrics, qid: str | int = "qid", *, columns: Any = None, **options: Any) -> None:
+    def __init__(
+        self,
+        metrics: Metrics,
+        qid: str | int = "qid",
+        *,
+        columns: Any = None,
+        log: SearchLog | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(HostMetrics(metrics, **options))
         self.columns: dict[str, str | int] = {name: name for name in self.metrics.request.needed_columns}
         self.columns |= columns_by_name(columns)
-        if self.metrics.log is not None:
-            self.metrics.log.require_folder()
+        if log is not None and not isinstance(log, SearchLog):
+            raise LtrTypeError(f"The log of a scorer must be a SearchLog. Got {log!r}.")
+        self.log = log
         self.qid = qid
         self.is_single = isinstance(metrics, (str, Metric)) or callable(metrics)
-        options |= {"columns": columns}
+        options |= {"columns": columns, "log": log}
         without_defaults = {key: value for key, value in options.items() if value not in (None, "canonical")}
         self._options = {"qid": qid} | without_defaults
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
@@ -185,10 +192,9 @@ class QueryScorer(MetricFunction):
         """
         if not hasattr(estimator, "predict"):
             raise wrong_host("A scorer is for scikit-learn, which passes an estimator, X and y.", estimator, X, *y)
-        result, side = self._score(estimator, X, *y, **routed)
-        log = self.metrics.log
-        if log is not None:
-            log.record_score(estimator.get_params(), result, side.part, fitted=side.fitted)
+        result, part = self._score(estimator, X, *y, **routed)
+        if self.log is not None:
+            self.log.record(estimator.get_params(), result, part)
         refuse_undefined_means(result)  # after the record: a fold without a mean is a fold
         scores = self._scores(result)
         return next(iter(scores.values())) if self.is_single else scores
@@ -201,7 +207,7 @@ class QueryScorer(MetricFunction):
 
     def _score(
         self, estimator: Any, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
-    ) -> tuple[Evaluation, Side]:
+    ) -> tuple[Evaluation, PartOfSearch | None]:
         refuse_classifier(estimator)
         self._warn_of_another_gain(estimator)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
@@ -209,15 +215,15 @@ class QueryScorer(MetricFunction):
         ids, labels = queries_of(table, qid, self.qid, "the scorer"), as_labels(y)
         columns = read_columns(table, self.columns, "The scorer")
         queries = Queries(labels, qid=ids, sample_weight=sample_weight, columns=columns)
-        side = side_of(estimator, X, queries, as_numbers(labels, "y"))
+        part = part_of(estimator, X, queries, as_numbers(labels, "y"))
         warn_of_ids_as_a_feature(estimator, table, self.qid)
-        return self.metrics.plan().evaluate(queries, estimator.predict(X)), side
+        return self.metrics.plan().evaluate(queries, estimator.predict(X)), part
 
     def _warn_of_another_gain(self, estimator: Any) -> None:
         convention, names = self.metrics.convention, self.metrics.names_with_open_gain
         if not names or not hasattr(estimator, "get_params"):
             return
-        setting = HOSTS[str(convention.host)].gain_setting
+        setting = GAIN_SETTINGS[str(convention.host)]
         for name, value in estimator.get_params().items():
             if name.rpartition("__")[2] == setting and gain_of_setting(setting, value) != "exp":
                 warn(

@@ -18,9 +18,15 @@ QUERY_PARAMETERS = {"qid", "group", "group_id"}  # of a host's fit
 PER_FEATURE = {"feature_name", "feature_weights", "categorical_feature"}  # may have as many entries as rows by chance
 
 
-def describes_evaluation_sets(name: str) -> bool:
-    """Whether a fit parameter describes evaluation sets, whose rows are not those of X."""
-    return name.startswith("eval_") or name.endswith("_eval_set")
+def refuse_evaluation_sets(fit_params: dict[str, Any]) -> None:
+    """Refuse evaluation sets of the host, which would need queries and the steps of a pipeline too."""
+    names = sorted(name for name in fit_params if name.startswith("eval_") or name.endswith("_eval_set"))
+    if names and names != ["eval_metric"]:
+        raise LtrTypeError(
+            f"QueryRanker takes no evaluation sets: do not pass {', '.join(names)}. To stop early, set "
+            "early_stopping_rounds. To watch a set of your own, fit the estimator itself with ltr_metrics' metric "
+            "function of its library."
+        )
 
 
 def query_numbers(sizes: IntArray) -> IntArray:
@@ -60,7 +66,7 @@ class Training:
         if refused:
             raise LtrTypeError(f"QueryRanker makes {refused[0]} for the estimator from qid: do not pass it.")
         for name, value in fit_params.items():
-            if name not in PER_FEATURE and not describes_evaluation_sets(name) and n_entries(value) == n_rows:
+            if name not in PER_FEATURE and n_entries(value) == n_rows:
                 rows = rows | {name: value}
         others = {name: value for name, value in fit_params.items() if name not in rows}
         if grouping.order is not None:

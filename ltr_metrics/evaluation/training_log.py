@@ -1,4 +1,4 @@
-"""The half of `PerQueryLog` that keeps the rounds of a training, by data set and query."""
+"""`PerQueryLog`: the values per query of all rounds of a training, by data set."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, same_arrays
 from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.evaluation.best_round import BestRound, best_round, change, segment_curves
 from ltr_metrics.evaluation.by_metric import ByMetric
 from ltr_metrics.evaluation.change import Change
-from ltr_metrics.evaluation.log.learning import LearningCurve, learning_curve
-from ltr_metrics.evaluation.log.rounds import BestRound, best_round, change, segment_curves
+from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Request
@@ -46,18 +46,65 @@ class Curves:
         return np.array(self.numbers or range(n), dtype=np.intp)
 
 
-class TrainingLog:
-    """The half of `PerQueryLog` that keeps rounds."""
+class PerQueryLog:
+    """Keep the values per query of all rounds of a training.
 
-    def __init__(self, names: Sequence[str] | None) -> None:
+    Pass the log to a host's metric function, then call `values`, `changes`,
+    `segments` and `best_round`. Hosts do not pass the user's names of data sets to a metric. So you
+    select a data set by the object that the host evaluates (LightGBM's Dataset, XGBoost's DMatrix)
+    or by a name. The name is the one in ``names``, if you pass them. Otherwise it is the name that
+    the host knows (``"training"`` for LightGBM's training Dataset, the name of an XGBoost
+    ``Monitor``). Otherwise it is ``"valid_0"`` for the only data set besides ``"training"``, and
+    ``"data_0"``, ``"data_1"``, ... if there are several.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Names of a training's data sets in the order in which the host evaluates them. LightGBM
+        evaluates the training data first if it evaluates them at all, then the others in the order
+        of ``valid_sets`` or ``eval_set``.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If ``names`` is not a sequence of different names.
+
+    See Also
+    --------
+    ltr_metrics.lightgbm.feval : A metric function that takes a log, for LightGBM.
+    ltr_metrics.xgboost.custom_metric : A metric function that takes a log, for XGBoost.
+    ltr_metrics.SearchLog : The same for the candidates of a search.
+    ltr_metrics.report.LearningCurveDisplay : A picture of a training.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, ltr_metrics as ltr
+    >>> from ltr_metrics.lightgbm import feval
+    >>> X, y, qid = ltr.make_ranking(n_queries=50, random_state=0)
+    >>> train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid), free_raw_data=False)
+    >>> log = ltr.PerQueryLog()
+    >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
+    >>> booster = lgb.train(params, train, 5, valid_sets=[train], feval=feval("ndcg@10", log=log))
+    >>> log.names, log.values(train, "ndcg@10").shape, log.qid("training").shape
+    (('training',), (5, 50), (50,))
+    >>> log.rounds("training")
+    array([0, 1, 2, 3, 4])
+    >>> len(log.changes("training", "ndcg@10").improved) > len(log.changes("training", "ndcg@10").worsened)
+    True
+    >>> sorted(log.segments("training", "ndcg@10", by=["de", "fr"] * 25))
+    ['de', 'fr']
+    """
+
+    def __init__(self, names: Sequence[str] | None = None) -> None:
         if isinstance(names, str):
-            raise LtrTypeError(
-                f"names must be several names, such as [{names!r}]; a path goes into folder=. Got {names!r}."
-            )
+            raise LtrTypeError(f"names must be several names, such as [{names!r}]. Got {names!r}.")
         self._user_names = None if names is None else tuple(names)
         if self._user_names is not None and len(set(self._user_names)) < len(self._user_names):
             raise LtrValueError(f"names must differ, since each selects a data set. Got {', '.join(self._user_names)}.")
         self._curves: list[Curves] = []
+
+    def __repr__(self) -> str:
+        return f"PerQueryLog({', '.join(self.names)})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -444,7 +491,7 @@ class TrainingLog:
             )
         return curves
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> TrainingLog:
+    def __deepcopy__(self, memo: dict[int, Any]) -> PerQueryLog:
         return self  # LGBMRanker.fit copies its metric deeply, and the copy must write here
 
     def __getstate__(self) -> dict[str, Any]:

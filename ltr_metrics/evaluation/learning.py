@@ -13,11 +13,11 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._engine.plain import none_if_nan, plain_ids
-from ltr_metrics._engine.printed import Printed
+from ltr_metrics._engine.results import Result
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.errors import one_line
+from ltr_metrics.evaluation.best_round import best_round
 from ltr_metrics.evaluation.change import gain_of
-from ltr_metrics.evaluation.log.rounds import best_round
 from ltr_metrics.evaluation.means import counting, degrees_of_freedom, t_quantile
 
 MAX_NAMED = 3  # queries in the printed text
@@ -25,7 +25,7 @@ PLAIN_FIELDS = ("metric", "data", "confidence", "n_queries", "best", "n_lasting_
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LearningCurve(Printed):
+class LearningCurve(Result):
     """The mean of one data set's queries in each round of a training, with its interval.
 
     `PerQueryLog.learning_curve` returns it.

@@ -14,7 +14,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_confidence, require_option
 from ltr_metrics._engine.grouping import label_codes
-from ltr_metrics._engine.printed import Printed
+from ltr_metrics._engine.results import Result
 from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.change import Change, change_of
@@ -48,7 +48,7 @@ def curve(values: FloatArray, weight: FloatArray | None) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BestRound(Printed):
+class BestRound(Result):
     """The round to keep, and the rounds that do not differ significantly from the best one.
 
     `PerQueryLog.best_round` returns it.

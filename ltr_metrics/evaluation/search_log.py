@@ -1,0 +1,219 @@
+"""`SearchLog`: the values per query of every candidate and fold of a search.
+
+Each score is a file of its own, because worker processes write at once. A file is what
+`Evaluation.save` writes, with the candidate's parameters in its header. scikit-learn does not tell a
+scorer which candidate and fold it scores. So the log says what it knows, parameters, queries and
+part, and leaves the rest to the reader.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from ltr_metrics._engine.plain import order_of_id
+from ltr_metrics._engine.words import PartOfSearch
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
+from ltr_metrics.evaluation import saved
+from ltr_metrics.evaluation.parts import concat_evaluations
+from ltr_metrics.evaluation.result import Evaluation
+
+if TYPE_CHECKING:
+    import pandas
+
+ONE_SEARCH = "Give each search a folder of its own, and score other data with another scorer. to_pandas has all scores."
+
+
+class Score(NamedTuple):
+    """One score: of one candidate, on the queries of ``evaluation``."""
+
+    parameters: dict[str, Any]  # all of the estimator's, as JSON values
+    part: PartOfSearch | None  # None if the scorer could not know it
+    evaluation: Evaluation
+
+
+class SearchLog:
+    """Keep the values per query of every candidate and fold of a search.
+
+    Pass the log to ``make_scorer``. All worker processes write into its folder. Read it then, or
+    later on another machine, with `candidates` and `to_pandas`. Use a new folder for each search.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder for the scores; created with the first score.
+
+    See Also
+    --------
+    ltr_metrics.sklearn.make_scorer : A scorer that takes a log.
+    ltr_metrics.compare : Compare the candidates query by query.
+    ltr_metrics.PerQueryLog : The same for the rounds of a training.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import lightgbm as lgb, ltr_metrics as ltr
+    >>> from sklearn.model_selection import GridSearchCV, GroupKFold
+    >>> from ltr_metrics.sklearn import QueryRanker, make_scorer
+    >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
+    >>> log = ltr.SearchLog(tempfile.mkdtemp())
+    >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1), qid=20)
+    >>> search = GridSearchCV(
+    ...     ranker, {"estimator__num_leaves": [3, 7]}, scoring=make_scorer("mrr", qid=20, log=log), cv=GroupKFold(3)
+    ... ).fit(np.column_stack([X, qid]), y, groups=qid)
+    >>> {name: result.n_queries for name, result in log.candidates().items()}
+    {'estimator__num_leaves=3': 30, 'estimator__num_leaves=7': 30}
+    >>> table = log.to_pandas()
+    >>> len(table), table.groupby("param_estimator__num_leaves")["mrr"].mean().shape
+    (60, (2,))
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if not isinstance(folder, (str, os.PathLike)):
+            raise LtrTypeError(f"folder must be a path. Got {folder!r}.")
+        self.folder = Path(folder).absolute()  # a worker process may have another working directory
+
+    def __repr__(self) -> str:
+        return f"SearchLog({str(self.folder)!r})"
+
+    def record(self, parameters: Mapping[str, Any], result: Evaluation, part: PartOfSearch | None) -> None:
+        """Write one score; the scorer calls this."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        about = {"parameters": json.loads(json.dumps(dict(parameters), default=_plain)), "part": part}
+        saved.save(self.folder / f"{uuid4().hex}.parquet", result, about)
+
+    def scores(self) -> list[Score]:
+        """Return all scores, sorted by parameters, part and smallest query id.
+
+        Returns
+        -------
+        list of Score
+            Each has ``parameters`` (all of the estimator), ``part`` ("test", "train", or None if
+            the scorer could not know it), and ``evaluation``.
+
+        Raises
+        ------
+        LtrKeyError
+            If the folder has no scores.
+        """
+        found = [saved.load(path) for path in self.folder.glob("*.parquet")]
+        if not found:
+            raise LtrKeyError(f"There are no scores in {self.folder}: no scorer has written to this log yet.")
+        return sorted((Score(**about, evaluation=result) for result, about in found), key=_order)
+
+    def candidates(self, part: PartOfSearch | None = "test") -> dict[str, Evaluation]:
+        """Return one evaluation of each candidate, over the queries of all its folds.
+
+        Parameters
+        ----------
+        part : {"test", "train"} or None, default "test"
+            Part of the splits; None for scores whose part the scorer could not know. It knows the
+            part of a `ltr_metrics.sklearn.QueryRanker`, which remembers its training queries.
+
+        Returns
+        -------
+        dict of str to Evaluation
+            By the parameters that vary, ready for `ltr_metrics.compare`.
+
+        Raises
+        ------
+        LtrKeyError
+            If there are no scores of this part.
+        LtrValueError
+            If a candidate was scored twice on a query, or the candidates on different queries:
+            there was more than one search or repetition, a fit has failed, or other data were
+            scored.
+        """
+        of_part = [score for score in self.scores() if score.part == part]
+        if not of_part:
+            raise LtrKeyError(f"There are no scores of part {part!r} in {self.folder}.")
+        by_label: dict[str, list[Evaluation]] = {}
+        for label, score in zip(_labels(of_part), of_part, strict=True):
+            by_label.setdefault(label, []).append(score.evaluation)
+        joined = {label: _joined(label, parts) for label, parts in by_label.items()}
+        first, *others = joined
+        for label in others:
+            odd = set(joined[first].plain_qid) ^ set(joined[label].plain_qid)
+            if odd:
+                query = min(odd, key=order_of_id)
+                raise LtrValueError(
+                    f"Query {query!r} was scored for one of the candidates {first!r} and {label!r} alone. Either a fit "
+                    f"has failed, which error_score='raise' shows, or other data were scored too. {ONE_SEARCH}"
+                )
+        return joined
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return all scores as a table with one row per score and query.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are part, fold, qid, documents, relevant, the metrics, the weight if there
+            are weights, and the parameters that vary, named ``param_...`` as in ``cv_results_``. A
+            fold is a set of scored queries, numbered by the smallest id.
+        """
+        import pandas as pd
+
+        scores = self.scores()
+        sets = [frozenset(score.evaluation.plain_qid) for score in scores]
+        folds = {queries: i for i, queries in enumerate(sorted(set(sets), key=_smallest_first))}
+        tables = []
+        for score, queries in zip(scores, sets, strict=True):
+            table = score.evaluation.to_pandas()
+            table.insert(0, "part", score.part)
+            table.insert(1, "fold", folds[queries])
+            if score.evaluation.weight is not None:
+                table["weight"] = score.evaluation.weight
+            for name in _varying(scores):
+                value = score.parameters.get(name)
+                table[f"param_{name}"] = json.dumps(value) if isinstance(value, (list, dict)) else value
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as a JSON value. A memory address would be another one in each process."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    has_own_parameters, text = hasattr(value, "get_params"), str(value)
+    return getattr(value, "__qualname__", type(value).__qualname__) if has_own_parameters or " at 0x" in text else text
+
+
+def _varying(scores: Sequence[Score]) -> list[str]:
+    """Return the names of the parameters that differ between scores, or that some lack."""
+    names = sorted({name for score in scores for name in score.parameters})
+    return [name for name in names if len({_text(score.parameters, name) for score in scores}) > 1]
+
+
+def _text(parameters: Mapping[str, Any], name: str) -> str | None:
+    return json.dumps(parameters[name], sort_keys=True) if name in parameters else None
+
+
+def _labels(scores: Sequence[Score]) -> list[str]:
+    names = _varying(scores)
+    return [", ".join(f"{name}={score.parameters.get(name)}" for name in names) or "all" for score in scores]
+
+
+def _order(score: Score) -> tuple[Any, ...]:
+    values = [(isinstance(v, str), v if isinstance(v, (int, float)) else 0, str(v)) for v in score.parameters.values()]
+    return values, str(score.part), _smallest_first(score.evaluation.plain_qid)
+
+
+def _smallest_first(queries: Any) -> list[Any]:
+    return sorted(map(order_of_id, queries))
+
+
+def _joined(label: str, parts: Sequence[Evaluation]) -> Evaluation:
+    """Return the evaluation of all queries of a candidate, each scored once by the same metrics."""
+    if len({(tuple(part), str(part.policy)) for part in parts}) > 1:
+        raise LtrValueError(f"The candidate {label!r} was scored by other metrics or options too. {ONE_SEARCH}")
+    ids = [qid for part in parts for qid in part.plain_qid]
+    if len(set(ids)) < len(ids):
+        raise LtrValueError(f"The candidate {label!r} was scored twice on a query. {ONE_SEARCH}")
+    return concat_evaluations(parts)
