@@ -15,7 +15,7 @@ import numpy as np
 from ltr_metrics._engine.checks import BoolArray, require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.io.qrels import from_qrels
+from ltr_metrics.io.trec import from_qrels
 
 __all__ = ["RelevanceEvaluator", "supported_measures"]
 

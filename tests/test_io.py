@@ -23,10 +23,11 @@ from pyarrow import feather, ipc
 from systems import needs_posix
 
 import ltr_metrics as ltr
-from ltr_metrics.io import compressed, read_letor, read_scores, read_table, write_whole
-from ltr_metrics.io import table as tables
+from ltr_metrics.io import files as compressed
+from ltr_metrics.io import read_letor, read_scores, read_table, write_whole
+from ltr_metrics.io import tables
 from ltr_metrics.io import write as writing
-from ltr_metrics.io.table import is_table, require_columns
+from ltr_metrics.io.tables import is_table
 
 GOOD = "2 qid:7 1:0.5 3:-1e-3 # docid = GX1 inc = 1\n0 qid:7 2:.25 #docid = GX2\n1.5 qid:10 1:1 2:2 3:3 # docid = GX3\n"
 

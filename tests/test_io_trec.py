@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.io import TrecData, compressed, read_trec
+from ltr_metrics.io import TrecData, read_trec
+from ltr_metrics.io import files as compressed
 
 QRELS = "7 0 A 1\n7 0 B 2\n7 0 C 0\n007 0 A 3\n9 0 A 1\n9 0 D 0.5\n"
 RUN = "007 Q0 Z 1 3.5 tag\n7 Q0 C 1 -1e-3 tag\n8 Q0 A 1 1 tag\n7 Q0 D 2 2 tag\n7 Q0 A 3 .5 tag\n"

@@ -19,7 +19,8 @@ import xgboost as xgb
 from lightgbm_fit import validation_sets
 
 import ltr_metrics as ltr
-from ltr_metrics.io.models import base, load_model, predict
+from ltr_metrics.io import models as base
+from ltr_metrics.io.models import load_model, predict
 
 pytestmark = pytest.mark.integration
 

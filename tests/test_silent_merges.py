@@ -15,7 +15,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.inference.sample import Sample
-from ltr_metrics.evaluation.parts import Totals
+from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.interleaving import read_impressions
 from ltr_metrics.io import read_letor, read_scores, read_table, read_trec
 
