@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray
+from ltr_metrics._engine.checks import BoolArray, FloatArray
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.threads import n_threads_for
@@ -18,7 +18,7 @@ from ltr_metrics.evaluation.compute import compute_values
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Metrics, Policy, Request, resolve_once
+from ltr_metrics.metrics.requests import Metrics, Policy, Request, resolve
 
 
 class Queries(LabelledQueries):
@@ -144,7 +144,7 @@ class Queries(LabelledQueries):
             For NaN scores, a wrong number of scores, unknown metrics, and labels that a metric is
             not defined on.
         """
-        request = resolve_once(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+        request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
         return self.evaluate_request(y_score, request, n_threads)
 
     def evaluate_request(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:
@@ -371,3 +371,17 @@ def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray
             )
         elif not isinstance(no_relevant, str):
             values[undefined] = no_relevant
+            if name in policy.weighs_undefined_as_one and queries.weight is not None:
+                values[undefined] /= _weights_above_0(queries, undefined, name)
+
+
+def _weights_above_0(queries: LabelledQueries, undefined: BoolArray, name: str) -> FloatArray:
+    """Return the weights of undefined queries, by which LightGBM's NDCG does not multiply their 1."""
+    weight: FloatArray = queries.weight[undefined]  # type: ignore[index]
+    if not weight.all():
+        query = queries.qid[np.flatnonzero(undefined)[weight.argmin()]]
+        raise LtrValueError(
+            f"LightGBM's {name} counts query {query}, which has no relevant document, although its weight is 0. No "
+            "value of this query does that: leave the query out, or pass no_relevant=1 for the weighted mean."
+        )
+    return weight

@@ -14,8 +14,7 @@ from mlflow.tracking.artifact_utils import get_artifact_uri
 
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
-from ltr_metrics.report import Report, as_html, as_per_query_csv, spreadsheet_safe
-from ltr_metrics.report.csv import in_csv
+from ltr_metrics.report import Report, as_html, as_per_query_csv
 
 if TYPE_CHECKING:
     import pandas
@@ -38,8 +37,8 @@ def log_artifacts(run_id: str, prefix: str, report: Report, logged: Mapping[str,
     """
     (result,) = report.evaluations.values()
     files: list[tuple[str, type[Any], Callable[[Path], object]]] = [
-        ("means.csv", CsvEvaluationArtifact, _writer(spreadsheet_safe(in_csv(table_of_means(result, logged))))),
-        ("per_query.csv", CsvEvaluationArtifact, _writer(spreadsheet_safe(as_per_query_csv(report)))),
+        ("means.csv", CsvEvaluationArtifact, _writer(table_of_means(result, logged).to_csv(index=False))),
+        ("per_query.csv", CsvEvaluationArtifact, _writer(as_per_query_csv(report))),
         ("evaluation.parquet", SavedEvaluation, result.save),
         ("report.html", TextEvaluationArtifact, _writer(as_html(report))),
     ]
