@@ -19,7 +19,7 @@ from systems import needs_posix
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.bins import bins
-from ltr_metrics.analysis.gating import gate
+from ltr_metrics.analysis.gate import gate
 from ltr_metrics.io import read_trec
 from ltr_metrics.io.models import predict
 

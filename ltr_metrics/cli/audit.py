@@ -8,13 +8,10 @@ from typing import Any
 
 import click
 
-from ltr_metrics.analysis.data_audit import Audit, audit_of
+from ltr_metrics.analysis.audit import Audit, audit_of
 from ltr_metrics.cli import options
-from ltr_metrics.cli.inputs import input_files, parse_models
-from ltr_metrics.cli.output import Output, require_targets
-from ltr_metrics.cli.own_metrics import requested_metrics
-from ltr_metrics.cli.progress import run_step
-from ltr_metrics.cli.sources import Source, read_source
+from ltr_metrics.cli.data import Source, read_source, requested_metrics
+from ltr_metrics.cli.output import Output
 from ltr_metrics.errors import one_line
 from ltr_metrics.metrics.requests import Request, resolve
 
@@ -30,9 +27,9 @@ def _as_json(audits: list[Audit]) -> str:
     plain = audits[0].to_dict()
     if len(audits) > 1:
         models = {
-            name: {"data": audit.data.to_dict()} | model.to_dict()
+            name: {"data": audit.data.to_dict()} | model
             for audit in audits
-            for name, model in audit.models.items()
+            for name, model in audit.to_dict()["models"].items()
         }
         plain |= {"data": None, "models": models}
     return json.dumps(plain, indent=2, allow_nan=False) + "\n"
@@ -60,12 +57,10 @@ def audit(**arguments: Any) -> None:
           -m ndcg@10,map --output audit.json
       ltr-metrics audit --qrels qrels.txt --run bm25=run.txt -k 20
     """  # noqa: D301
-    output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
-    require_targets(input_files(arguments, specs), output)
+    output = Output.of(arguments, RENDERERS)
     request = resolve(requested_metrics(arguments), **options.policy(arguments))
-    source = read_source(arguments, specs, can_repeat_documents=True)
-    audits = run_step("Auditing", lambda: _audit(source, request, arguments["k"]))
-    output.write(RENDERERS[output.format](audits))
+    source = read_source(arguments, can_repeat_documents=True)
+    output.write(RENDERERS[output.form](_audit(source, request, arguments["k"])))
 
 
 def _audit(source: Source, request: Request, k: int) -> list[Audit]:

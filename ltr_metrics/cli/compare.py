@@ -9,28 +9,19 @@ from typing import Any
 
 import click
 
+from ltr_metrics._engine.results import as_latex, as_markdown
+from ltr_metrics.analysis.alignment import metrics_of
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.comparison import compare as compare_models
-from ltr_metrics.analysis.comparison.models import metrics_of
-from ltr_metrics.analysis.gating import GateResult, gate, read_rules
+from ltr_metrics.analysis.gate import GateResult, gate
+from ltr_metrics.analysis.rules import read_rules
 from ltr_metrics.cli import options
-from ltr_metrics.cli.inputs import (
-    ModelSpecs,
-    input_files,
-    parse_models,
-)
-from ltr_metrics.cli.output import Output, gate_status, require_targets
-from ltr_metrics.cli.own_metrics import requested_metrics
-from ltr_metrics.cli.progress import progress, run_step
-from ltr_metrics.cli.sources import Source, read_source, segments_by_count
-from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
+from ltr_metrics.cli.data import Source, read_source, requested_metrics, segments_by_count
+from ltr_metrics.cli.output import Output, gate_status
+from ltr_metrics.errors import LtrKeyError, LtrValueError, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.metrics.requests import Request, resolve
-from ltr_metrics.report.csv import in_csv
-from ltr_metrics.report.tables import in_latex, in_markdown, tables_of_comparison
-
-DATA_OPTIONS = ("docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based")
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
@@ -44,24 +35,24 @@ def _as_csv(comparison: Comparison) -> str:
 
     parts = [(None, None, comparison), *comparison.segments()]
     if len(parts) == 1:
-        return in_csv(comparison.to_pandas())
+        return str(comparison.to_pandas().to_csv(index=False))
     tables = [part.to_pandas() for _, _, part in parts]
     for (name, label, _), table in zip(parts, tables, strict=True):
         table.insert(0, "segment", "" if label is None else str(label))
         table.insert(0, "segmentation", name or "")
-    return in_csv(pd.concat(tables, ignore_index=True))
+    return str(pd.concat(tables, ignore_index=True).to_csv(index=False))
 
 
 def _as_tables(comparison: Comparison, render: Callable[[Any], str]) -> str:
-    return "\n\n".join(map(render, tables_of_comparison(comparison.to_dict()))) + "\n"
+    return "\n\n".join(map(render, comparison.printed_parts())) + "\n"
 
 
 RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None], str]] = {
     "text": lambda comparison, _origins, _gate: f"{comparison}\n",
     "json": _as_json,
     "csv": lambda comparison, _origins, _gate: _as_csv(comparison),
-    "markdown": lambda comparison, _origins, _gate: _as_tables(comparison, in_markdown),
-    "latex": lambda comparison, _origins, _gate: _as_tables(comparison, in_latex),
+    "markdown": lambda comparison, _origins, _gate: _as_tables(comparison, as_markdown),
+    "latex": lambda comparison, _origins, _gate: _as_tables(comparison, as_latex),
 }
 
 
@@ -72,7 +63,6 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
     options.DATA,
     options.METRICS,
     options.COMPARISON,
-    options.COMMON_QUERIES,
     options.GATE,
     options.output_options(*RENDERERS),
 )
@@ -97,94 +87,63 @@ def compare(rules: tuple[str, ...], gate_each_segment: bool, **arguments: Any) -
       ltr-metrics compare --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --format markdown
     """  # noqa: D301
-    output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
-    require_targets(input_files(arguments, specs), output)
-    if len(specs.names) < 2:
+    output = Output.of(arguments, RENDERERS)
+    baseline = options.choose_baseline(arguments)
+    if baseline is None:
         raise LtrValueError("A comparison needs two models or more: --model, --scores, --run or --result.")
-    baseline = choose_baseline(arguments, specs)
-    check_rules(rules, arguments, specs, baseline, each_segment=gate_each_segment)
-    comparison, origins = _compare(arguments, specs, baseline)
-    for _, _, part in progress("Comparing in segments", comparison.segments()):
-        _ = part.rows
+    check_rules(rules, baseline, needs_segments=gate_each_segment and not (arguments["by"] or arguments["results"]))
+    comparison, origins = _compare(arguments, baseline)
     result = gate(comparison, rules, each_segment=gate_each_segment) if rules else None
-    output.write(RENDERERS[output.format](comparison, origins, result))
+    output.write(RENDERERS[output.form](comparison, origins, result))
     return gate_status(result)
 
 
-def choose_baseline(arguments: Mapping[str, Any], specs: ModelSpecs) -> str | None:
-    """Return the model of ``--baseline``, or the first one; None if there is one model."""
-    baseline: str | None = arguments["baseline"]
-    if baseline is not None and baseline not in specs.names:
-        raise LtrKeyError(
-            f"The baseline {baseline!r} is not one of the models.{did_you_mean(baseline, specs.names)} The models are "
-            f"{', '.join(map(repr, specs.names))}."
-        )
-    if len(specs.names) < 2:
-        return None
-    return specs.names[0] if baseline is None else baseline
-
-
-def check_rules(
-    rules: Sequence[str], arguments: Mapping[str, Any], specs: ModelSpecs, baseline: str | None, *, each_segment: bool
-) -> None:
+def check_rules(rules: Sequence[str], baseline: str | None, *, needs_segments: bool) -> None:
     """Refuse rules that cannot be read, or that have nothing to check, before any work is done."""
-    if each_segment and not rules:
-        raise LtrValueError("--gate-each-segment needs a rule: --gate.")
-    if each_segment and not arguments["by"] and not specs.results:
+    if needs_segments:
         raise LtrValueError("--gate-each-segment needs segments: --segment.")
-    if rules and len(specs.names) < 2:
+    if rules and baseline is None:
         raise LtrValueError("--gate needs two models or more, one of which is the baseline.")
     if rules:
-        read_rules(rules, [name for name in specs.names if name != baseline])
+        read_rules(rules, [name for name in options.model_names() if name != baseline])
 
 
-def _compare(
-    arguments: Mapping[str, Any], specs: ModelSpecs, baseline: str | None
-) -> tuple[Comparison, dict[str, str]]:
+def _compare(arguments: Mapping[str, Any], baseline: str) -> tuple[Comparison, dict[str, str]]:
     """Read, evaluate and compare; return the comparison and the origin of each model."""
-    settings = options.comparison_settings(arguments)
+    settings = options.comparison_settings(arguments) | {"baseline": baseline}
     metrics, policy = requested_metrics(arguments), options.policy(arguments)
-    saved = {name: load_result(file) for name, file in progress("Reading results", specs.results.items())}
-    origins = {name: f"result {file}" for name, file in specs.results.items()}
-    if specs.are_all_results:
+    saved = {name: load_result(file) for name, file in arguments["results"].items()}
+    origins = {name: f"result {file}" for name, file in arguments["results"].items()}
+    if len(saved) == len(options.model_names()):
+        if arguments["data"] or arguments["qrels"]:
+            raise LtrValueError("All models are saved results, so DATA are not used. Leave them out.")
         first = next(iter(saved))
-        saved[first] = _with_segments(saved[first], arguments)
-        settings |= policy | {"metrics": metrics}
-        return run_step("Comparing", lambda: compare_models(saved, baseline=baseline, **settings)), origins
-    source = read_source(arguments, specs)
+        saved[first] = _with_segments(saved[first], arguments["by"])
+        return compare_models(saved, metrics=metrics, **settings, **policy), origins
+    source = read_source(arguments)
     request = resolve(metrics_of(list(saved.values())) if metrics is None and saved else metrics, **policy)
     results = _evaluate(source, request)
     if request.policy.mean_over == "queries":  # other results bring the weights along
         settings["query_weight"] = next(iter(results.values())).weight
-    comparison = run_step("Comparing", lambda: compare_models(results | saved, baseline=baseline, **settings))
-    return comparison, source.origins | origins
+    ordered = {name: (results | saved)[name] for name in options.model_names()}
+    return compare_models(ordered, **settings), source.origins | origins
 
 
 def _evaluate(source: Source, request: Request) -> dict[str, Evaluation]:
     results = {}
-    for name, scores in progress("Evaluating", source.scores.items()):
+    for name, scores in source.scores.items():
         with naming(name):
             results[name] = source.queries[name].evaluate_request(scores, request)
     return results
 
 
-def _with_segments(result: Evaluation, arguments: Mapping[str, Any]) -> Evaluation:
-    """Return a saved result in the segments of ``--segment``."""
-    if arguments["data"]:
-        raise LtrValueError(
-            "All models are saved results, so DATA are not used. Leave them out, or name scores or models."
-        )
-    unused = [f"--{name.replace('_', '-')}" for name in DATA_OPTIONS if arguments[name]]
-    if unused:
-        raise LtrValueError(f"{unused[0]} applies to DATA, but all models are saved results. Leave it out.")
-    if not arguments["by"]:
-        return result
+def _with_segments(result: Evaluation, by: Sequence[str]) -> Evaluation:
+    """Return a saved result with the segments of ``--segment``, from those that it has."""
     segments = segments_by_count(result.n_documents, result.n_relevant) | result.segments
-    absent = [name for name in arguments["by"] if name not in segments]
-    if absent:
-        names = list(map(str, segments))
+    absent = next((name for name in by if name not in segments), None)
+    if absent is not None:
+        names = ", ".join(map(str, segments))
         raise LtrKeyError(
-            f"The saved result has no segments {absent[0]!r}.{did_you_mean(absent[0], names)} It has "
-            f"{', '.join(names)}. To save others, use evaluate --segment ... --save."
+            f"The saved result has no segments {absent!r}. It has {names}. Evaluate with --segment --save."
         )
-    return replace(result, segments={name: segments[name] for name in arguments["by"]})
+    return replace(result, segments={name: segments[name] for name in by}) if by else result

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from tqdm import tqdm
 
-from ltr_metrics._engine.checks import require_confidence
+from ltr_metrics._engine.results import Table, as_markdown, as_text
 from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.cli import options
-from ltr_metrics.cli.inputs import ModelSpecs, input_files, parse_models
-from ltr_metrics.cli.output import Output, require_targets, write_file
-from ltr_metrics.cli.own_metrics import requested_metrics
-from ltr_metrics.cli.progress import progress
-from ltr_metrics.cli.sources import Rows, read_rows
+from ltr_metrics.cli.data import read_rows, requested_metrics
+from ltr_metrics.cli.output import Output
 from ltr_metrics.curves.fitted import read_model
 from ltr_metrics.curves.rounds import evaluate_rounds
 from ltr_metrics.errors import LtrValueError, naming
+from ltr_metrics.evaluation.best_round import BestRound
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.log import PerQueryLog
-from ltr_metrics.evaluation.log.learning import LearningCurve
-from ltr_metrics.evaluation.log.rounds import BestRound
+from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.saved import versions
+from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.io import write_whole
 from ltr_metrics.metrics.requests import Request, resolve
-from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.plots.panels import Format, panels_of_curves
-from ltr_metrics.report.tables import Table, in_markdown, in_text
 
 FIGURES: dict[str, Format] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
@@ -39,31 +36,25 @@ FIGURES: dict[str, Format] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 class Result:
     """What the subcommand has computed; the curves by model, then by metric."""
 
-    rows: Rows
-    specs: ModelSpecs
+    source: str
+    queries: Queries
+    models: dict[str, str]
     request: Request
     curves: dict[str, dict[str, LearningCurve]]
     chosen: dict[str, dict[str, BestRound]]
 
 
 def log_rounds(
-    specs: ModelSpecs, features: Any, queries: Queries, request: Request, every: int, data: str | None = None
+    models: Mapping[str, str], features: Any, queries: Queries, request: Request, every: int, data: str | None = None
 ) -> dict[str, PerQueryLog]:
-    """Return the log of each model file.
-
-    ``data`` is the name of the data set in the logs, by default that of the model.
-    """
+    """Return the log of each model file. ``data`` names the data set in the logs, by default as the model."""
     logs = {}
-    for name, file in specs.models.items():
+    for name, file in models.items():
         with naming(name):
             fitted = read_model(file, features, None, None)
-            show = _shown_as(f"Evaluating {name}")
+            show = partial(tqdm, desc=f"Evaluating {name}", disable=None, leave=False)
             logs[name] = evaluate_rounds(fitted, queries, request, every=every, name=data or name, show=show)
     return logs
-
-
-def _shown_as(label: str) -> Callable[[Sequence[int]], Any]:
-    return lambda stops: progress(label, stops)
 
 
 # -- formats ----------------------------------------------------------------------------------------------------------
@@ -82,24 +73,24 @@ def _tables(result: Result) -> list[Table]:
             for i, number in enumerate(first.rounds.tolist())
         ]
         foot = "\n".join(map(str, result.chosen[name].values()))
-        tables.append(Table(f"{name}: {result.specs.models[name]}", ["rounds", *curves], rows, foot, n_words=0))
+        tables.append(Table(["rounds", *curves], rows, "r", f"{name}: {result.models[name]}", foot))
     return tables
 
 
 def _as_text(result: Result) -> str:
-    return "\n\n".join(map(in_text, _tables(result))) + "\n"
+    return "\n\n".join(map(as_text, _tables(result))) + "\n"
 
 
 def _as_markdown(result: Result) -> str:
-    return "\n\n".join(map(in_markdown, _tables(result))) + "\n"
+    return "\n\n".join(map(as_markdown, _tables(result))) + "\n"
 
 
 def _as_json(result: Result) -> str:
-    policy, queries = result.request.policy, result.rows.queries
+    policy, queries = result.request.policy, result.queries
     plain = {
-        "data": {"source": result.rows.description, "rows": queries.n_rows, "queries": queries.n_queries},
+        "data": {"source": result.source, "rows": queries.n_rows, "queries": queries.n_queries},
         "options": {"ties": policy.ties, "no_relevant": policy.no_relevant, "convention": policy.convention},
-        "origins": result.specs.models,
+        "origins": result.models,
         "curves": [
             {"model": name} | curve.to_dict() | {"rule": chosen.rule, "keep_n_rounds": chosen.n_rounds}
             for name, curves in result.curves.items()
@@ -128,7 +119,7 @@ def _as_csv(result: Result) -> str:
         for metric, curve in curves.items()
         for i, number in enumerate(curve.rounds.tolist())
     ]
-    return in_csv(pd.DataFrame(rows))
+    return str(pd.DataFrame(rows).to_csv(index=False))
 
 
 RENDERERS: dict[str, Callable[[Result], str]] = {
@@ -143,7 +134,14 @@ RENDERERS: dict[str, Callable[[Result], str]] = {
 
 
 @click.command(cls=options.Command, short_help="Evaluate the rounds of model files.")
-@options.add_options(options.MODEL_FILES, options.ROWS, options.CURVE, options.output_options(*RENDERERS), options.PLOT)
+@options.add_options(
+    options.MODEL_FILES,
+    options.ROWS,
+    options.CURVE,
+    options.CONFIDENCE,
+    options.output_options(*RENDERERS),
+    options.PLOT,
+)
 def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: float, **arguments: Any) -> None:
     """Evaluate model files on labelled data after each of their rounds.
 
@@ -161,17 +159,17 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
       ltr-metrics curve valid.txt --model model.txt --rule one_se \\
           --output curve.csv
     """  # noqa: D301
-    output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
-    _require_inputs(arguments, specs, plot)
-    require_confidence(confidence)
-    require_targets(input_files(arguments, specs), output, *([] if plot is None else [plot]))
+    if plot is not None and plot.suffix.lower() not in FIGURES:
+        raise LtrValueError(f"--plot {plot} must end in one of {', '.join(FIGURES)}.")
+    output = Output.of(arguments, RENDERERS, *([] if plot is None else [plot]))
     request = resolve(requested_metrics(arguments), **options.policy(arguments))
-    rows = read_rows(arguments, specs)
-    logs = log_rounds(specs, rows.features, rows.queries, request, every)
+    queries, _, features = read_rows(arguments)
+    logs = log_rounds(arguments["models"], features, queries, request, every)
     names = list(map(str, request.metrics))
     result = Result(
-        rows,
-        specs,
+        ", ".join(map(str, arguments["data"])),
+        queries,
+        arguments["models"],
         request,
         {one: {name: log.learning_curve(one, name, confidence) for name in names} for one, log in logs.items()},
         {
@@ -179,21 +177,9 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
             for one, log in logs.items()
         },
     )
-    text = RENDERERS[output.format](result)
     if plot is not None:
-        drawn = _drawn(result.curves, plot)
-        write_file(plot, lambda path: write_whole(path, drawn))
-    output.write(text)
-
-
-def _require_inputs(arguments: Mapping[str, Any], specs: ModelSpecs, plot: Path | None) -> None:
-    """Refuse a command line without data or models, and a figure of an unknown format."""
-    if not arguments["data"]:
-        raise LtrValueError("Name the DATA: LETOR files or tables.")
-    if not specs.models:
-        raise LtrValueError("Name at least one model file: --model NAME=FILE.")
-    if plot is not None and plot.suffix.lower() not in FIGURES:
-        raise LtrValueError(f"--plot {plot} must end in one of {', '.join(FIGURES)}.")
+        write_whole(plot, _drawn(result.curves, plot))
+    output.write(RENDERERS[output.form](result))
 
 
 def _drawn(curves: Mapping[str, Mapping[str, LearningCurve]], path: Path) -> bytes:

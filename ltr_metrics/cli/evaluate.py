@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ltr_metrics.cli import evaluate_sorted, options
-from ltr_metrics.cli.evaluate_engine import evaluate_with_engine
-from ltr_metrics.cli.inputs import input_files, parse_models
-from ltr_metrics.cli.output import Output, require_targets, write_file
-from ltr_metrics.cli.own_metrics import requested_metrics
-from ltr_metrics.cli.progress import run_step
-from ltr_metrics.cli.sources import read_source
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.report import as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
+from ltr_metrics.analysis.intervals import intervals
+from ltr_metrics.cli import options
+from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics
+from ltr_metrics.cli.output import Output, print_message
+from ltr_metrics.errors import LtrValueError, one_line
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
 
 RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdown": as_markdown, "latex": as_latex}
 
@@ -28,12 +26,11 @@ RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdow
     options.DATA,
     options.BATCHES,
     options.METRICS,
-    options.ENGINE,
     options.INTERVALS_OF_MEANS,
     options.output_options(*RENDERERS),
     options.SAVE,
 )
-def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle: bool, **arguments: Any) -> None:
+def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
     """Evaluate models on labelled data.
 
     The result has the mean and the quantiles of each metric, and the number of queries that its
@@ -41,8 +38,8 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle
     values of each query.
 
     DATA are LETOR files, or tables with the columns qid and label (.parquet, .arrow, .feather,
-    .csv, .tsv, .npz). They can be compressed. Query sizes of a LETOR file can be in FILE.query. A
-    hyphen (-) reads a CSV table from standard input. Use --qrels and --run for TREC files.
+    .csv, .tsv). They can be compressed. Query sizes of a LETOR file can be in FILE.query. Use
+    --qrels and --run for TREC files.
 
     \b
     Examples:
@@ -51,57 +48,44 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, engine: str | None, shuffle
           -m ndcg@10,map --segment device
       ltr-metrics evaluate test.parquet --model new=model.txt \\
           --save production.parquet
-      ltr-metrics evaluate test.parquet --scores new=s1 --confidence 0.95 \\
-          --cluster user
-      ltr-metrics evaluate part-*.parquet --scores new=s1 --engine dask
+      ltr-metrics evaluate part-*.parquet --scores new=s1 --sorted
       ltr-metrics evaluate --qrels qrels.txt --run bm25=run.txt \\
           --convention trec_eval -m map,p@10
     """  # noqa: D301  (click needs the escape character itself)
-    if is_sorted and engine is not None:
-        raise LtrValueError("--sorted and --engine cannot be combined. Use one of them.")
-    if shuffle and engine is None:
-        raise LtrValueError("--shuffle needs --engine. Without an engine, the rows of a query can be anywhere.")
-    if engine == "spark" and arguments["metrics_module"] is not None:
-        raise LtrValueError(
-            "--metrics-module does not work with --engine spark, whose processes cannot import the file. Use --engine "
-            "dask, or ltr_metrics.spark.evaluate in a program."
-        )
-    is_whole = not is_sorted and engine is None
-    renderers: Any = RENDERERS if is_whole else evaluate_sorted.RENDERERS
-    output, specs = Output.from_arguments(arguments, renderers), parse_models(arguments)
-    files = _files_to_save(save, specs.names)
-    require_targets(input_files(arguments, specs), output, *files.values())
+    files = _files_to_save(save, options.model_names())
+    output = Output.of(arguments, RENDERERS, *files.values())
     metrics, policy = requested_metrics(arguments), options.policy(arguments)
     settings = options.interval_settings(arguments)
-    if arguments["cluster"] is not None and settings is None and not save:
-        raise LtrValueError("--cluster needs --confidence, whose intervals use it, or --save, which keeps it.")
-    if not is_whole and arguments["cluster"] is not None:
-        raise LtrValueError(
-            "--cluster cannot be combined with --sorted or --engine, which do not read clusters. Leave them out, or "
-            "save the result and pass clusters to ltr_metrics.intervals in Python."
-        )
-    with ExitStack() as stack:
-        evaluated: Any
-        if engine is not None:
-            results = stack.enter_context(
-                evaluate_with_engine(engine, arguments, specs, metrics, policy, shuffle=shuffle)
-            )
-            evaluated = evaluate_sorted.Estimated.of(results, settings)
-        elif is_sorted:
-            results = evaluate_sorted.evaluate_batches(arguments, specs, metrics, policy)
-            evaluated = evaluate_sorted.Estimated.of(results, settings)
-        else:
-            source = read_source(arguments, specs)
-            details: dict[str, Any] = {"source": source.description, "origins": source.origins}
-            details["intervals_of_means"] = settings
-            evaluated = run_step(
-                "Evaluating", lambda: summarize(source.queries, source.scores, metrics, **details, **policy)
-            )
-            results = evaluated.evaluations
-        text = renderers[output.format](evaluated)
-        for name, file in files.items():
-            write_file(file, results[name].save)
+    if is_sorted:
+        results = evaluate_sorted(arguments, metrics, policy)
+        text = _of_results(results, output.form, settings)
+    else:
+        source = read_source(arguments)
+        details: dict[str, Any] = {"source": source.description, "origins": source.origins}
+        report = summarize(source.queries, source.scores, metrics, intervals_of_means=settings, **details, **policy)
+        results, text = report.evaluations, RENDERERS[output.form](report)
+    for name, file in files.items():
+        results[name].save(file)
+        print_message(f"Wrote {file}.")
     output.write(text)
+
+
+def _of_results(results: dict[str, Evaluation], form: str, settings: dict[str, Any] | None) -> str:
+    """Return results without their rows, which a report would need."""
+    if form == "csv":
+        return as_per_query_csv(Report(evaluations=results))
+    estimates = {} if settings is None else {name: intervals(result, **settings) for name, result in results.items()}
+    if form == "json":
+        plain = {
+            name: {"n_queries": result.n_queries, **result.means_to_dict(), "segments": result.segments_to_dicts()}
+            | ({"intervals": estimates[name].to_dict()} if estimates else {})
+            for name, result in results.items()
+        }
+        return json.dumps({"models": plain}, indent=2, allow_nan=False) + "\n"
+    if form != "text":
+        raise LtrValueError(f"--format {form} is not available with --sorted. Use text, json or csv.")
+    texts = [f"{one_line(name)}\n{result}" for name, result in results.items()]
+    return "\n\n".join([*texts, *map(str, estimates.values())]) + "\n"
 
 
 def _files_to_save(items: Iterable[str], models: list[str]) -> dict[str, Path]:
@@ -111,12 +95,10 @@ def _files_to_save(items: Iterable[str], models: list[str]) -> dict[str, Path]:
         name, equals, file = item.partition("=")
         if not equals and len(models) == 1:
             name, file = models[0], item
-        if name not in models or not file:
+        if name not in models or not file or name in files:
             raise LtrValueError(
-                f"--save must have the form NAME=FILE, where NAME is one of {', '.join(models) or 'the models'}. "
-                f"FILE alone needs a single model. Got {item!r}."
+                f"--save must have the form NAME=FILE, once for each NAME of {', '.join(models) or 'the models'}. FILE "
+                f"alone needs a single model. Got {item!r}."
             )
-        if name in files:
-            raise LtrValueError(f"--save is given twice for {name!r}. Use it once for each model.")
         files[name] = Path(file)
     return files

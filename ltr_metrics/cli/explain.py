@@ -11,11 +11,9 @@ import click
 from ltr_metrics.analysis.explain import explain_difference_of
 from ltr_metrics.analysis.identify import identify_convention_of
 from ltr_metrics.cli import options
-from ltr_metrics.cli.inputs import input_files, parse_models
-from ltr_metrics.cli.output import Output, require_targets
-from ltr_metrics.cli.sources import read_source
+from ltr_metrics.cli.data import read_source
+from ltr_metrics.cli.output import Output
 from ltr_metrics.errors import naming, one_line
-from ltr_metrics.report.csv import in_csv
 
 
 def _as_text(explanations: Mapping[str, Any]) -> str:
@@ -31,7 +29,7 @@ def _as_csv(explanations: Mapping[str, Any]) -> str:
     tables = [explanation.to_pandas() for explanation in explanations.values()]
     for name, table in zip(explanations, tables, strict=True):
         table.insert(0, "model", name)
-    return "".join(in_csv(table, header=i == 0) for i, table in enumerate(tables))
+    return "".join(table.to_csv(index=False, header=i == 0) for i, table in enumerate(tables))
 
 
 RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "json": _as_json, "csv": _as_csv}
@@ -60,10 +58,9 @@ def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) ->
       ltr-metrics explain test.csv --scores new=score --metric map \\
           --from default --to sklearn --format json
     """  # noqa: D301
-    output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
+    output = Output.of(arguments, RENDERERS)
     _require_one_question(a, b, value, arguments)
-    require_targets(input_files(arguments, specs), output)
-    source, policy = read_source(arguments, specs), options.policy(arguments)
+    source, policy = read_source(arguments), options.policy(arguments)
     explanations: dict[str, Any] = {}
     for name, scores in source.scores.items():
         queries = source.queries[name]
@@ -72,17 +69,12 @@ def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) ->
                 explanations[name] = explain_difference_of(queries, scores, metric=metric, a=a, b=b, **policy)
             else:
                 explanations[name] = identify_convention_of(queries, scores, metric=metric, value=value)
-    output.write(RENDERERS[output.format](explanations))
+    output.write(RENDERERS[output.form](explanations))
 
 
 def _require_one_question(a: Any, b: Any, value: str | None, arguments: Mapping[str, Any]) -> None:
     """Raise an error unless there are either two conventions or a value."""
-    if value is None:
-        for option, convention in (("--from", a), ("--to", b)):
-            if convention is None:
-                raise click.UsageError(f"Missing option '{option}'. Give --from and --to, or --value.")
-        return
-    given = {"--from": a, "--to": b, "--ties": arguments["ties"], "--no-relevant": arguments["no_relevant"]}
-    for option, chosen in given.items():
-        if chosen is not None:
-            raise click.UsageError(f"--value tries all conventions and choices, so it does not go with {option}.")
+    if value is None and (a is None or b is None):
+        raise click.UsageError("Give --from and --to, or --value.")
+    if value is not None and any(one is not None for one in (a, b, arguments["ties"], arguments["no_relevant"])):
+        raise click.UsageError("--value tries all conventions: leave out --from, --to, --ties and --no-relevant.")

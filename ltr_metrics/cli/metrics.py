@@ -4,46 +4,28 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
 import click
 
-from ltr_metrics._engine.printed import Table, as_text
+from ltr_metrics._engine.results import Table, as_text
 from ltr_metrics.cli import options
-from ltr_metrics.cli.output import Output, require_targets
+from ltr_metrics.cli.output import Output
 from ltr_metrics.metrics.base import spell
-from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.names import METRICS, MetricInfo, available_metrics
-from ltr_metrics.metrics.systems import ALIASES, CONVENTIONS
+from ltr_metrics.metrics.conventions import ALIASES, CLASSES, CONVENTIONS, Convention
+from ltr_metrics.metrics.names import MetricInfo, available_metrics
 
 WIDTH = 80
 IN_A_TABLE = 7  # conventions
 USAGE = "Write name@10 for the cutoff k=10, and name(parameter=value) for other parameters."
-CHOICES = {  # the fields of a convention except its name and its metrics
+CHOICES = {  # of all metrics of a convention
     "ties": "The order of documents with equal scores.",
     "no_relevant": "The value, or the handling, of a query for which a metric is undefined.",
-    "ndcg_no_relevant": "The same for NDCG, if it differs.",
-    "recall_no_relevant": "The same for recall, if it differs.",
     "cutoff": "The cutoff of a metric that is named without @k.",
     "rel": "The grade from which on a document is relevant, if it is not 1.",
-    "ndcg_gain": "The gain of NDCG and DCG.",
-    "ndcg_discount": "The discount of NDCG and DCG.",
-    "ndcg_ideal": "The documents of the ideal ranking of NDCG.",
-    "ndcg_short": "NDCG of a query with fewer than k documents.",
-    "map_denominator": "The denominator of average precision.",
-    "precision_short": "Precision of a query with fewer than k documents.",
-    "iprec_rounding": "The rounding of a level of recall to relevant documents, for iprec.",
-    "err_max_grade": "The highest grade of the scale for ERR.",
-    "err_p": "The stop probability of ERR.",
-    "rbp_graded": "How RBP uses grades; a dash is relevance of 0 or 1.",
-    "pfound_p_break": "The probability that the user of PFound gives up after a document.",
-    "pfound_p_rel": "The probability of PFound that a document is relevant to the user.",
-    "pfound_max_grade": "The highest grade of the scale for PFound with p_rel=exp.",
-    "pairs_tied": "What a pair with equal scores counts in pair accuracy.",
-    "pairs_average": "Whether the mean of pair accuracy is over queries (macro) or over pairs (micro).",
-    "host": "The training library whose own gain replaces ndcg_gain in its trainings.",
+    "host": "The training library whose own gain replaces that of NDCG and DCG in its trainings.",
 }
 
 
@@ -58,7 +40,7 @@ def _as_text() -> str:
         Table(("convention", "metrics"), scopes, "l"),
         Table(("choice", "meaning"), meanings, "l"),
     )
-    return as_text(tables) + "\n"
+    return "\n\n".join(map(as_text, tables)) + "\n"
 
 
 def choice_tables() -> list[Table]:
@@ -67,7 +49,7 @@ def choice_tables() -> list[Table]:
     tables = []
     for start in range(0, len(names), IN_A_TABLE):
         some = names[start : start + IN_A_TABLE]
-        rows = [(choice, *(choice_text(CONVENTIONS[name], choice) for name in some)) for choice in CHOICES]
+        rows = [(choice, *(choice_text(CONVENTIONS[name], choice) for name in some)) for choice in rows_of_choices()]
         title = "" if start else "What each convention chooses (-: nothing):"
         tables.append(Table(("choice", *some), rows, "l", title=title))
     return tables
@@ -75,7 +57,7 @@ def choice_tables() -> list[Table]:
 
 def _wrap(name: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
     """Return the table rows of a name and of its wrapped description."""
-    width = WIDTH - max(map(len, CHOICES)) - 2
+    width = WIDTH - max(map(len, rows_of_choices())) - 2
     lines = [line for sentence in sentences for line in textwrap.wrap(sentence, width, subsequent_indent="  ")]
     return list(zip([name, *[""] * (len(lines) - 1)], lines, strict=True))
 
@@ -93,21 +75,35 @@ def parameters_text(info: MetricInfo) -> str:
     )
 
 
-def choice_text(convention: Convention, field: str) -> str:
-    """Return a choice as text; a dash if it is open, or affects no metric of the convention."""
-    value, prefix = getattr(convention, field), field.partition("_")[0]
-    prefix_of = {cls.NAME: cls.CONVENTION_PREFIX or cls.NAME for cls in METRICS}
-    available = {prefix_of[name] for name in (prefix_of if convention.metrics is None else convention.metrics)}
-    is_unused = prefix in prefix_of.values() and prefix not in available
-    return "-" if value is None or is_unused else spell(value)
+def rows_of_choices() -> list[str]:
+    """Return the choices of all conventions: for all metrics, then those of single metrics, such as map.denominator."""
+    of_metrics = [
+        f"{name}.{parameter}"
+        for name in CLASSES
+        for parameter in dict.fromkeys(p for c in CONVENTIONS.values() for p in c.metrics.get(name, {}) if p != "k")
+    ]
+    return [*CHOICES, *of_metrics]
+
+
+def choice_text(convention: Convention, choice: str) -> str:
+    """Return a choice as text; a dash if it is open, or the system does not have the metric."""
+    if choice in CHOICES:
+        value = getattr(convention, choice)
+        return "-" if value is None else spell(value)
+    name, _, parameter = choice.partition(".")
+    if name not in convention.metrics:
+        return "-"
+    default = None if parameter == "no_relevant" else {f.name: f.default for f in fields(CLASSES[name])}[parameter]
+    value = convention.metrics[name].get(parameter, default)
+    return "-" if value is None else spell(value)
 
 
 def scope_text(convention: Convention) -> str:
     """Return the names of the metrics that a convention has, and its further names."""
-    if convention.metrics is None:
+    if convention.metrics.keys() == CLASSES.keys():
         return "all metrics"
     metrics = ", ".join(
-        f"{name} (without a cutoff)" if name in convention.uncut else name for name in sorted(convention.metrics)
+        f"{name} (without a cutoff)" if "k" in convention.metrics[name] else name for name in sorted(convention.metrics)
     )
     aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)
     return f"{metrics}; also called {aliases}" if aliases else metrics
@@ -132,7 +128,7 @@ def _as_json() -> str:
 
 
 def _plain(value: Any) -> Any:
-    return sorted(value) if isinstance(value, frozenset) else value
+    return {name: dict(settings) for name, settings in value.items()} if isinstance(value, Mapping) else value
 
 
 RENDERERS: dict[str, Callable[[], str]] = {"text": _as_text, "json": _as_json}
@@ -152,6 +148,5 @@ def metrics(**arguments: Any) -> None:
       ltr-metrics metrics --format json
       ltr-metrics metrics --output metrics.json
     """  # noqa: D301
-    output = Output.from_arguments(arguments, RENDERERS)
-    require_targets([], output)
-    output.write(RENDERERS[output.format]())
+    output = Output.of(arguments, RENDERERS)
+    output.write(RENDERERS[output.form]())

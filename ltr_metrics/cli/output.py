@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ltr_metrics.analysis.gating import GateResult
-from ltr_metrics.cli.standard_streams import lost_output, require_standard_output
+from ltr_metrics.analysis.gate import GateResult
 from ltr_metrics.errors import LtrValueError, printable
-from ltr_metrics.io import write_whole
-from ltr_metrics.io.compressed import STANDARD_INPUT
-from ltr_metrics.io.write import find_target
-from ltr_metrics.report import spreadsheet_safe
+from ltr_metrics.io.write import require_folder, write_whole
 
-FORMAT_OF_ENDING = {
+FORMATS = {
     ".txt": "text",
     ".json": "json",
     ".csv": "csv",
@@ -32,107 +26,57 @@ FORMAT_OF_ENDING = {
 }
 DATA_FORMATS = ("json", "csv", "html")  # these quote control characters themselves
 GATE_FAILED = 1
-STANDARD_OUTPUT = Path("-")
 
 
 @dataclass(frozen=True)
 class Output:
     """The format of the result, and the file that it is written to; None is standard output."""
 
-    format: str
+    form: str
     path: Path | None
-    is_spreadsheet_safe: bool = False
 
     @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any], formats: Iterable[str]) -> Output:
-        """Return the output that ``--format`` and ``--output`` choose."""
-        path = None if arguments["output"] == STANDARD_OUTPUT else arguments["output"]
-        is_safe = arguments.get("spreadsheet_safe", False)
-        chosen = _chosen_format(arguments["format"], path, formats)
-        if is_safe and chosen != "csv":
-            raise LtrValueError(f"--spreadsheet-safe needs --format csv. The format is {chosen}.")
-        return cls(chosen, path, is_safe)
+    def of(cls, arguments: Mapping[str, Any], formats: Iterable[str], *others: Path) -> Output:
+        """Return the output of the command line; refuse one that cannot be written, before any work is done."""
+        path: Path | None = arguments["output"]
+        form: str = arguments["form"] or ("text" if path is None else FORMATS.get(path.suffix.lower(), ""))
+        if form not in formats:
+            endings = ", ".join(ending for ending, name in FORMATS.items() if name in formats)
+            raise LtrValueError(f"--output {path} must end in one of {endings}. Or choose the format with --format.")
+        if form == "html" and path is None:
+            raise LtrValueError("HTML must be written to a file: --output report.html.")
+        targets = [require_folder(one) for one in (path, *others) if one is not None]
+        inputs = _input_files(arguments)
+        for i, target in enumerate(targets):
+            if target in targets[:i] or target in inputs:
+                raise LtrValueError(f"{target} is a file that the command reads, or writes twice. Name another file.")
+        return cls(form, path)
 
     def write(self, text: str) -> None:
         """Write the result; control characters are escaped in text, but not in data."""
-        if self.format not in DATA_FORMATS:
-            text = printable(text)
-        elif self.is_spreadsheet_safe:
-            text = spreadsheet_safe(text)
+        text = text if self.form in DATA_FORMATS else printable(text)
         if self.path is not None:
-            write_file(self.path, lambda path: write_whole(path, text))
+            write_whole(self.path, text)
+            print_message(f"Wrote {self.path}.")
             return
         try:
             # Without color, click removes escape sequences from data that are piped.
             click.echo(text, nl=False, color=True)
-        except BrokenPipeError:
-            pass  # the reader, such as head, needs no more; the exit status does not change
-        except OSError as error:
-            raise lost_output(error) from error
+        except BrokenPipeError:  # the reader, such as head, needs no more, which is not a failed gate
+            sys.stdout = Path(os.devnull).open("w")
 
 
-def _chosen_format(requested: str | None, path: Path | None, formats: Iterable[str]) -> str:
-    if requested is not None:
-        if requested not in formats:
-            raise LtrValueError(f"--format {requested} is not available here. Use one of {', '.join(formats)}.")
-        return requested
-    if path is None:
-        return "text"
-    inferred = FORMAT_OF_ENDING.get(path.suffix.lower())
-    if inferred is None or inferred not in formats:
-        endings = ", ".join(ending for ending, name in FORMAT_OF_ENDING.items() if name in formats)
-        raise LtrValueError(f"--output {path} must end in one of {endings}. Or choose the format with --format.")
-    return inferred
-
-
-def require_targets(inputs: Iterable[Path], output: Output, *saved: Path) -> None:
-    """Refuse outputs that cannot be written, or that are inputs, before any work is done."""
-    targets = [*([] if output.path is None else [output.path]), *saved]
-    resolved = [find_target(path) for path in targets]
-    repeated = next((path for i, path in enumerate(resolved) if path in resolved[:i]), None)
-    if repeated is not None:
-        raise LtrValueError(f"{repeated} would be written twice. Name different files.")
-    statuses = {str(path): path.stat() for path in targets if path.exists()}
-    if output.path is None and (status := require_standard_output()) is not None:
-        statuses["standard output"] = status
-    _refuse_inputs(inputs, statuses)
-
-
-def _refuse_inputs(inputs: Iterable[Path], outputs: Mapping[str, os.stat_result]) -> None:
-    """Refuse an output that is an input under any of its names, also through links."""
-    input_of = {_identity(status): path for path in inputs if (status := _status_of_input(path)) is not None}
-    for name, status in outputs.items():
-        source = input_of.get(_identity(status))
-        if source is not None:
-            raise LtrValueError(
-                f"The output {name} must not be a file that the command reads: it is the input {source}. "
-                "Name another file for the result."
-            )
-
-
-def _status_of_input(path: Path) -> os.stat_result | None:
-    """Return the status of a regular file; None for pipes and devices."""
-    try:
-        status = os.fstat(sys.stdin.fileno()) if path == STANDARD_INPUT else path.stat()
-    except OSError:  # absent, which its reader reports, or a program has replaced standard input
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
+def _input_files(arguments: Mapping[str, Any]) -> list[Path]:
+    """Return all files that the command line names as inputs."""
+    named = [arguments.get(name) or {} for name in ("models", "scores", "runs", "results")]
+    single = [arguments.get(name) for name in ("qrels", "metrics_module")]
+    files = [*arguments.get("data", ()), *(one for one in single if one is not None)]
+    return [Path(file).resolve() for file in (*files, *(file for of_kind in named for file in of_kind.values()))]
 
 
 def print_message(message: str) -> None:
-    """Write to standard error with control characters escaped, and ignore failures."""
-    with suppress(OSError):
-        click.echo(printable(message), err=True)
-
-
-def write_file(path: Path, writer: Callable[[Path], None]) -> None:
-    """Write a file, and report it on standard error."""
-    writer(path)
-    print_message(f"Wrote {path}.")
+    """Write to standard error with control characters escaped."""
+    click.echo(printable(message), err=True)
 
 
 def gate_status(gate: GateResult | None) -> int:

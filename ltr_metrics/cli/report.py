@@ -7,20 +7,15 @@ from typing import Any
 import click
 
 from ltr_metrics.cli import options
-from ltr_metrics.cli.compare import check_rules, choose_baseline
+from ltr_metrics.cli.compare import check_rules
 from ltr_metrics.cli.curve import log_rounds
+from ltr_metrics.cli.data import Source, read_source, requested_metrics
 from ltr_metrics.cli.evaluate import RENDERERS as EVALUATION_RENDERERS
-from ltr_metrics.cli.inputs import ModelSpecs, input_files, parse_models
-from ltr_metrics.cli.output import Output, gate_status, require_targets
-from ltr_metrics.cli.own_metrics import requested_metrics
-from ltr_metrics.cli.progress import run_step
-from ltr_metrics.cli.simulated_users import simulation_settings
-from ltr_metrics.cli.sources import Source, read_source
+from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.log.learning import LearningCurve
+from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.metrics.requests import OneMetric, resolve
-from ltr_metrics.report import summarize
-from ltr_metrics.report.html import as_html
+from ltr_metrics.report import as_html, summarize
 
 RENDERERS = EVALUATION_RENDERERS | {"html": as_html}
 
@@ -33,7 +28,6 @@ RENDERERS = EVALUATION_RENDERERS | {"html": as_html}
     options.METRICS,
     options.COMPARISON,
     options.GATE,
-    options.INTERLEAVING,
     options.output_options(*RENDERERS),
 )
 def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int | None, **arguments: Any) -> int:
@@ -41,10 +35,9 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
 
     The report has means and quantiles, the metrics by cutoff and by segment, and an audit of ties
     and judgments. With two models or more, it also has the comparison with the baseline, the
-    queries that gain and lose most, and the changes of the rankings. With --interleave and
-    --clicks, it predicts which model users prefer. With --learning-curve, it has the learning
-    curves of the model files. The other formats have the tables, and csv has the values of each
-    query.
+    queries that gain and lose most, and the changes of the rankings. With --learning-curve, it has
+    the learning curves of the model files. The other formats have the tables, and csv has the
+    values of each query.
 
     DATA are described in 'ltr-metrics evaluate --help'.
 
@@ -56,60 +49,41 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
           --segment device --segment n_relevant --output report.html
       ltr-metrics report --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --output report.md
-      ltr-metrics report test.txt --model base=old.txt --model new=model.txt \\
-          --interleave ppm --clicks informational:3 --output report.html
     """  # noqa: D301
-    output, specs = Output.from_arguments(arguments, RENDERERS), parse_models(arguments)
-    if output.format == "html" and output.path is None:
-        raise LtrValueError("HTML must be written to a file: --output report.html.")
-    require_targets(input_files(arguments, specs), output)
-    baseline = choose_baseline(arguments, specs)
-    check_rules(rules, arguments, specs, baseline, each_segment=gate_each_segment)
-    if learning_curve is not None and not specs.models:
+    output = Output.of(arguments, RENDERERS)
+    baseline = options.choose_baseline(arguments)
+    check_rules(rules, baseline, needs_segments=gate_each_segment and not arguments["by"])
+    if learning_curve is not None and not arguments["models"]:
         raise LtrValueError("--learning-curve needs a model file: --model NAME=FILE.")
     metrics, settings = requested_metrics(arguments), options.comparison_settings(arguments)
-    simulation = simulation_settings(arguments, specs, output.format)
-    source = read_source(arguments, specs)
-    learning = {} if learning_curve is None else _learning(arguments, metrics, specs, source, learning_curve)
-    summary = run_step(
-        "Evaluating and comparing",
-        lambda: summarize(
-            source.queries,
-            source.scores,
-            metrics,
-            baseline=baseline,
-            comparing=settings,
-            intervals_of_means=_interval_settings(settings, source),
-            rules=rules,
-            each_segment=gate_each_segment,
-            complete=True,
-            learning=learning,
-            online=simulation,
-            source=source.description,
-            origins=source.origins,
-            **options.policy(arguments),
-        ),
+    source = read_source(arguments)
+    is_one_query = any(queries.n_queries < 2 for queries in source.queries.values())
+    summary = summarize(
+        source.queries,
+        source.scores,
+        metrics,
+        baseline=baseline,
+        comparing=settings,
+        intervals_of_means=None if is_one_query else options.interval_settings(arguments),
+        rules=rules,
+        each_segment=gate_each_segment,
+        complete=True,
+        learning={} if learning_curve is None else _learning(arguments, metrics, source, learning_curve),
+        source=source.description,
+        origins=source.origins,
+        **options.policy(arguments),
     )
-    output.write(run_step("Rendering", lambda: RENDERERS[output.format](summary)))
+    output.write(RENDERERS[output.form](summary))
     return gate_status(summary.gate)
 
 
 def _learning(
-    arguments: dict[str, Any], metrics: list[OneMetric] | None, specs: ModelSpecs, source: Source, every: int
+    arguments: dict[str, Any], metrics: list[OneMetric] | None, source: Source, every: int
 ) -> dict[str, list[LearningCurve]]:
     """Return the learning curves of the model files, one per metric."""
     request = resolve(metrics, **options.policy(arguments))
-    queries = source.queries[next(iter(specs.models))]
-    logs = log_rounds(specs, source.features, queries, request, every, data="data")
-    confidence = arguments["confidence"]
+    logs = log_rounds(arguments["models"], source.features, next(iter(source.queries.values())), request, every, "data")
     return {
-        name: [log.learning_curve("data", str(metric), confidence) for metric in request.metrics]
+        name: [log.learning_curve("data", str(metric), arguments["confidence"]) for metric in request.metrics]
         for name, log in logs.items()
     }
-
-
-def _interval_settings(settings: dict[str, Any], source: Source) -> dict[str, Any] | None:
-    """Return the settings of the intervals of means, which are those of the differences; None for one query."""
-    if any(queries.n_queries < 2 for queries in source.queries.values()):
-        return None
-    return {name: settings[name] for name in ("interval", "confidence", "n_resamples", "random_state")}
