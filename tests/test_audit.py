@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from strategies import Data, data, random_data
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.data_audit import audit
+from ltr_metrics.analysis.audit import audit
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io import read_letor
 from ltr_metrics.report import summarize

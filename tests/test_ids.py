@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.ids import id_text, id_texts, is_whole_number, order_of_ids, order_of_text, spelling_hint
-from ltr_metrics.evaluation.streaming import evaluate_sorted
 from ltr_metrics.io import read_letor, read_table, read_trec
 from ltr_metrics.report import summarize
 from ltr_metrics.report.query_table import query_table

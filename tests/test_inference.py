@@ -19,19 +19,19 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
 from ltr_metrics.analysis.inference import (
-    CORRECTIONS,
-    INTERVALS,
-    TESTS,
     Sample,
     correct,
-    effect_size,
+    effect_sizes as effect_size,
     intervals,
     minimum_detectable_effects,
     p_values,
     resampling,
 )
-from ltr_metrics.analysis.inference.bootstrap import BOOTSTRAPS, acceleration, bca_levels, resampled_means
-from ltr_metrics.analysis.inference.power import noncentrality
+from ltr_metrics.analysis.inference.limits import acceleration, bca_levels, resampled_means
+from ltr_metrics.analysis.inference.sample import noncentrality
+from ltr_metrics.analysis.settings import INTERVALS, TESTS
+CORRECTIONS = ("holm", "bonferroni", "bh", "none")
+BOOTSTRAPS = ("bca",)
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation.means import standard_error
 

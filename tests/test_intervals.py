@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import ltr_metrics as ltr
 from benchmarks import intervals as coverage
-from ltr_metrics.analysis.inference import INTERVALS
+from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.evaluation.streaming import evaluate_sorted
 
 VALUES = np.array([0.2, 0.9, 0.4, 0.4, 1.0, 0.0, 0.7, 0.3])

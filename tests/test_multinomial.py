@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_metrics.analysis.inference import multinomial, resampling
-from ltr_metrics.analysis.inference.bootstrap import resampled_means
-from ltr_metrics.analysis.inference.multinomial import CountLaw, mean_count, resampled_sums
+from ltr_metrics.analysis.inference import resampling
+from ltr_metrics.analysis.inference import resampling as multinomial
+from ltr_metrics.analysis.inference.limits import resampled_means
+from ltr_metrics.analysis.inference.resampling import CountLaw, mean_count, resampled_sums
 from ltr_metrics.analysis.inference.resampling import random_bits
 
 MEANS = [0.157, 0.5, 0.742, 0.9, 0.99, 0.9999]

@@ -15,16 +15,15 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics._engine.printed import Note, Printed, Table, as_html, as_text
+from ltr_metrics._engine.results import Result, Table, as_html, as_text
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
 from ltr_metrics.evaluation.distributed import DistributedEvaluation
 from ltr_metrics.evaluation.log.candidates import Candidate
 from ltr_metrics.evaluation.log.learning import learning_curve
 from ltr_metrics.evaluation.log.rounds import best_round
-from ltr_metrics.evaluation.parts import Totals
+from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.interleaving.tally import Tally
 from ltr_metrics.metrics.requests import resolve
 
 SCRIPT = '<script>alert("1")</script> & </td>'
@@ -33,7 +32,8 @@ NO_RESULTS = {
     "Metric": "its name",
     "HostMetrics": "the names of its metrics",
     "Limit": "a part of a rule's text",
-    "Printed": "what results inherit",
+    "Result": "what results inherit",
+    "Online": "a section of a report",
 }
 
 
@@ -122,20 +122,18 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "DataAudit": lambda: audited().data,
     "Churn": churned,
     "RankChanges": changed,
-    "RankMatrix": lambda: changed().matrix(),
     "BestRound": lambda: best_round(rounds(), None, metric="map", rule="one_se", confidence=0.9),
     "LearningCurve": lambda: learning_curve(
         rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
     ),
     "Candidate": lambda: Candidate("map", 0, {"a": SCRIPT}, {}, np.ones(3), ["a", "b"], np.array([0.2, 0.4]), None),
     "Outcome": lambda: Outcome(
-        [SCRIPT, "other"], "team_draft", Tally.from_credit(np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]]), ends=[1, 2, 3, 4])
+        [SCRIPT, "other"], "team_draft", np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]])
     ),
     "Propensities": lambda: Propensities([1, 0.5], standard_error=[0, 0.1], method=SCRIPT),
     "ClickEvaluation": lambda: evaluate_clicks(
         [1, 0] * 200, [1, 2] * 200, group=[2] * 200, propensity=[1, 0.5] * 200, by=[SCRIPT, "other"] * 100
     ),
-    "Bins": lambda: ltr.bins([1, 2, 3, 12, 1000], edges=[1, 10]),
 }
 EACH = pytest.mark.parametrize("name", RESULTS)
 
@@ -241,21 +239,10 @@ def test_what_is_not_computed_yet_is_not_computed_to_be_shown() -> None:
 
 
 def test_a_table_as_text() -> None:
-    table = Table(
-        ("name", "n", "left"), [("a", "1", "x"), ("bb", "1,000", "")], align="lrn", min_widths=(0, 4), foot="end"
-    )
-    assert as_text([table]) == "name      n  left\na         1  x\nbb    1,000\nend"
-    assert as_text([Table((), [("a", "1")], title="above"), "below"]) == "above\na  1\n\nbelow"
-    assert as_text([Table(("a", "b"), [], title="nothing")]) == "nothing\na  b"
-    assert as_text([Note("word " * 30 + "\n  indented " + "word " * 30)]).count("\n") == 3
-
-
-def test_a_table_as_html() -> None:
-    html = as_html([Table(("", "n"), [("a<b", " 1")], foot="one\n  two"), "three\nfour"])
-    page = shown_in(html)
-    assert [cell.tag for cell in page.iter() if cell.tag in ("th", "td")] == ["td", "th", "th", "td"]
-    assert [p.text for p in page.iter("p")] == ["one", "two", "three", "four"]
-    assert "a&lt;b" in html
+    table = Table(("name", "n", "left"), [("a", "1", "x"), ("bb", "1,000", "")], "lrl", foot="end")
+    assert as_text(table) == "name      n  left\na         1  x\nbb    1,000\nend"
+    columns = {"a": "{a}", "b": "[{b:+.1f}, {c:.1f}]", "p": "{p:p}"}
+    assert as_text(Table.of(columns, [{"a": "x", "b": 1, "c": float("nan"), "p": 1e-9}])) == "a          b       p\nx  [+1.0, -]  <.0001"
 
 
 def test_short_names_of_metrics_stand_under_their_header() -> None:
@@ -265,7 +252,7 @@ def test_short_names_of_metrics_stand_under_their_header() -> None:
 
 
 def test_a_result_that_says_nothing_of_itself_is_an_error() -> None:
-    class Silent(Printed):
+    class Silent(Result):
         pass
 
     with pytest.raises(NotImplementedError):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from numbers import Integral
 from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ltr_metrics._engine.foreign import offers_dlpack_alone, unreadable
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 W = TypeVar("W", bound=str)
@@ -31,15 +28,9 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     """Return ``values`` as a one-dimensional array of any dtype, with ``n_rows`` entries if that is given."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise LtrValueError(f"{name} must have no masked entries; drop them or fill them with a value first.")
-    is_sequence = (
-        hasattr(values, "__len__") or hasattr(values, "__cuda_array_interface__") or hasattr(values, "__dlpack__")
-    )
-    if values is None or isinstance(values, (str, bytes, Mapping, AbstractSet)) or not is_sequence:
+    if isinstance(values, (str, bytes, Mapping, AbstractSet)) or not hasattr(values, "__len__"):
         raise LtrTypeError(f"{name} must be a sequence with one entry a row, got {_kind(values)}.")
-    try:
-        array = as_array(values, name)
-    except ValueError as error:  # rows of different lengths
-        raise LtrTypeError(f"{name} must be a flat sequence with one entry a row: {error}") from None
+    array = as_array(values, name)
     if array.ndim != 1:
         raise LtrValueError(
             f"{name} must be one-dimensional with one entry a row, got shape {array.shape}. Pass one column of it, "
@@ -53,113 +44,40 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
 
 
 def as_array(values: Any, name: str) -> AnyArray:
-    """Return the values as an array, without a copy if they are one already.
-
-    An object that offers nothing but DLPack is read through it. For an array that NumPy cannot
-    read, such as one on a graphics card, the error has the remedy.
-    """
+    """Return the values as an array, without a copy if they are one already."""
     try:
-        return np.from_dlpack(values) if offers_dlpack_alone(values) else np.asarray(values)
-    except (TypeError, RuntimeError, BufferError) as error:  # cupy and torch; torch with a gradient; DLPack
-        raise unreadable(values, name, error) from error
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:  # cupy and torch; rows of different lengths
+        raise LtrTypeError(
+            f"{name} must be an array that NumPy can read. Its library says: {error} Copy an array of a graphics card "
+            "or with a gradient first, for example by .detach().cpu().numpy() or .get()."
+        ) from error
 
 
 def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray[np.floating[Any]]:
     """Return a one-dimensional float array: float32 and float64 as they are, everything else as float64."""
     array = as_vector(values, name, n_rows)
     if array.dtype in (np.float32, np.float64):
-        if isinstance(values, (list, tuple)):
-            _refuse_inexact_among_floats(values, array, name)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype.kind not in "biufO" or array.dtype.itemsize > 8:
-        is_plain = array.dtype.kind in "fV" and array.dtype.names is None  # also those of other libraries
-        remedy = " Convert them first, by .astype('float64')." if is_plain else ""
-        raise LtrTypeError(f"{name} must be numbers (integers, float32 or float64), got dtype {array.dtype}.{remedy}")
-    if array.dtype == object:
-        return _numbers_of_objects(array, name)
-    if array.dtype.kind in "iu" and array.size:
-        for row in (int(array.argmin()), int(array.argmax())):
-            if abs(int(array[row])) > LARGEST_EXACT_INTEGER:
-                _refuse_inexact(int(array[row]), name, row)
-    return array.astype(np.float64)
-
-
-def _refuse_inexact_among_floats(values: Sequence[Any], array: AnyArray, name: str) -> None:
-    """Refuse integers that NumPy has rounded, since a list has floats as well."""
-    for row in np.flatnonzero(np.isfinite(array) & (np.abs(array) >= LARGEST_EXACT_INTEGER)).tolist():
-        if isinstance(values[row], Integral):
-            _refuse_inexact(int(values[row]), name, row)
-
-
-def _numbers_of_objects(array: AnyArray, name: str) -> FloatArray:
-    """Convert entry by entry: text is no number, and a missing value has no rank."""
-    listed = array.tolist()
-    numbers = np.empty(len(array))
-    for row, value in enumerate(listed):
+    if array.dtype == object and not any(isinstance(value, (str, bytes)) for value in array.tolist()):
         try:
-            if isinstance(value, (str, bytes)):
-                raise TypeError
-            numbers[row] = value
-        except (TypeError, ValueError, OverflowError):
-            raise LtrTypeError(
-                f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the "
-                "column, or drop the rows."
-            ) from None
-        if isinstance(value, Integral):
-            _refuse_inexact(int(value), name, row)
-    if not set(map(type, listed)) <= EXACT:
-        _refuse_merged(listed, numbers, name)
-    return numbers
-
-
-EXACT = {
-    int,
-    float,
-    bool,
-    np.float64,
-    np.float32,
-    np.bool_,
-}  # types of which float64 keeps all values apart, as checked
-
-
-def _refuse_merged(values: list[Any], numbers: FloatArray, name: str) -> None:
-    """Refuse numbers that differ and are one in float64, as those of `decimal.Decimal` may be."""
-    first: dict[float, int] = {}
-    for row, number in enumerate(numbers.tolist()):
-        at = first.setdefault(number, row)
-        if at != row and values[at] != values[row]:
-            raise LtrValueError(
-                f"{name} must not hold numbers that float64 cannot keep apart: got {values[at]!r} at row {at} and "
-                f"{values[row]!r} at row {row}. Round them, or pass their ranks instead."
-            )
-        if math.isinf(number) and values[row] != number:
-            raise LtrValueError(
-                f"{name} must not hold numbers beyond float64: got {values[row]!r} at row {row}. Pass their "
-                "ranks instead."
-            )
-
-
-def _refuse_inexact(value: int, name: str, row: int) -> None:
-    if abs(value) > LARGEST_EXACT_INTEGER:
-        raise LtrValueError(
-            f"{name} must not hold integers beyond 2**53, which float64 cannot keep apart: got {value} at row "
-            f"{row}. Pass their "
-            "ranks instead."
-        )
+            return np.array([np.nan if str(value) == "<NA>" else value for value in array.tolist()], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise LtrTypeError(f"{name} must be numbers: {error}.") from None
+    if array.dtype.kind not in "biuf":
+        raise LtrTypeError(f"{name} must be numbers, got dtype {array.dtype}.")
+    return array.astype(np.float64)
 
 
 def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
     """Return a boolean array; 0 and 1 are accepted, anything else is not."""
     array = as_vector(values, name, n_rows)
-    if array.dtype != np.bool_:
-        if array.dtype.kind in "US":
-            raise LtrTypeError(f"{name} must be True or False for each row: got {array[0]!r} at row 0.")
-        numbers = as_numbers(array, name)
-        bad = (numbers != 0) & (numbers != 1)
-        if bad.any():
-            row = int(bad.argmax())
-            raise LtrTypeError(f"{name} must be True or False for each row: got {numbers[row]:g} at row {row}.")
-        array = numbers
+    if array.dtype == np.bool_:
+        return array
+    bad = ~np.isin(array, (0, 1))
+    if bad.any():
+        row = int(bad.argmax())
+        raise LtrTypeError(f"{name} must be True or False for each row: got {array[row]!r} at row {row}.")
     return array.astype(np.bool_)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable
-from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from ltr_metrics._engine.checks import (
     refuse_different_indexes,
     refuse_other_index,
 )
-from ltr_metrics._engine.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
+from ltr_metrics._engine.ids import id_texts, positions_by_text, refuse_ids_of_one_text
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line
 
 
@@ -44,42 +43,17 @@ class Grouping(NamedTuple):
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     """Return one id a row as an array that keeps different ids apart."""
-    if isinstance(values, (list, tuple)) and not _is_plain_text(values) and not _is_int64(values):
-        # np.asarray would turn 1 and "1" into one text, and tuples into a matrix.
-        ids = np.empty(len(values), dtype=object)
+    if isinstance(values, (list, tuple)) and set(map(type, values)) not in ({int}, {str}, {float}):
+        ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, and tuples into rows
         ids[:] = list(values)
         values = ids
     ids = as_vector(values, name, n_rows)
-    if ids.dtype.kind == "f":
-        _refuse_inexact_floats(ids, name)
     return ids.astype(object) if ids.dtype.kind == "T" else ids
-
-
-def _is_plain_text(values: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether all values are text that a NumPy array keeps: it drops NUL characters at the end."""
-    return set(map(type, values)) <= {str} and "\0" not in "".join(values)
-
-
-def _is_int64(values: list[Any] | tuple[Any, ...]) -> bool:
-    return set(map(type, values)) <= {int} and -(2**63) <= min(values, default=0) <= max(values, default=0) < 2**63
-
-
-def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
-    limit = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
-    is_inexact = np.abs(ids) >= limit
-    if is_inexact.any():
-        row = int(is_inexact.argmax())
-        raise LtrValueError(
-            f"{name} must not hold {ids.dtype} ids from {limit:.0f} on, because neighbouring ids are then stored as "
-            f"one number: got {ids[row]:.0f} at row {row}. Keep ids as integers or text."
-        )
 
 
 def group_by_ids(ids: AnyArray) -> Grouping:
     """Group rows by id, in any order."""
     is_object = ids.dtype == object
-    if is_object:
-        _refuse_booleans_among_numbers(ids, "qid")
     # Find the runs of equal ids first: sorted input then costs one comparison a row, and the rest
     # works on one entry a run.
     changes = _object_changes(ids) if is_object else ids[1:] != ids[:-1]
@@ -126,34 +100,6 @@ def _refuse_missing(
         raise LtrValueError(f"{name} must have {what} in every {unit}: it is missing at {unit} {row}.")
 
 
-def _refuse_booleans_among_numbers(ids: AnyArray, name: str) -> None:
-    """Refuse an object array with True and 1, or False and 0: two ids that are equal in Python."""
-    listed = ids.tolist()
-    if not (set(map(type, listed)) & {bool, np.bool_}):
-        return
-    first_row: dict[tuple[bool, Any], int] = {}
-    for row, value in enumerate(listed):
-        if isinstance(value, (bool, np.bool_, Number)):
-            first_row.setdefault((isinstance(value, (bool, np.bool_)), value), row)
-    for (is_boolean, value), row in first_row.items():
-        other = first_row.get((False, value)) if is_boolean else None
-        if other is not None:
-            raise LtrValueError(
-                f"{name} must not hold both {bool(value)} and {listed[other]!r}, which are equal in Python: got them "
-                f"at row {row} and row {other}. Give all values one type."
-            )
-
-
-def _refuse_nul_at_the_end(ids: AnyArray, name: str) -> None:
-    """Refuse text that NumPy arrays of text would change, such as arrays of document ids."""
-    for value in ids.tolist():
-        if isinstance(value, (str, bytes)) and value[-1:] in ("\0", b"\0"):
-            raise LtrValueError(
-                f"{name} must not end with a NUL character, which NumPy drops from text: got {value!r}. Remove the "
-                "character."
-            )
-
-
 def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
     """Return the distinct labels and, for each entry, the position of its label among them.
 
@@ -162,8 +108,6 @@ def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None)
     """
     labels = as_ids(values, name)
     _refuse_missing(labels, name, what="a label", unit="entry")
-    if labels.dtype == object:
-        _refuse_booleans_among_numbers(labels, name)
     distinct, code = _codes_by_first_appearance(labels, name)
     ascending = ordered_categories(values) if ascending is None else ascending
     if ascending is None:
@@ -188,7 +132,6 @@ def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntA
             raise LtrTypeError(f"{name} must be hashable: {error}.") from None
         distinct = np.empty(len(code), dtype=object)
         distinct[:] = list(code)
-        _refuse_nul_at_the_end(distinct, name)
         return distinct, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))
     distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
@@ -228,7 +171,6 @@ def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     ids = as_ids(values, "docid", n_rows)
     _refuse_missing(ids, "docid")
     if ids.dtype == object:
-        _refuse_nul_at_the_end(ids, "docid")
         return np.array(list(map(str, ids.tolist())))
     if ids.dtype.kind != "S":
         return ids.astype(str)
@@ -397,26 +339,8 @@ class GroupedRows(Cache):
         missing = next((at for at, text in enumerate(texts) if text not in position), None)
         if missing is not None:
             qid = self.qid[missing : missing + 1].tolist()[0]
-            hint = spelling_hint([qid], keys)
-            raise LtrValueError(f"{name} has no entry for query {qid!r}. Every query needs an entry.{hint}")
-        self._refuse_row_labels(name, pandas_index(values))
+            raise LtrValueError(f"{name} has no entry for query {qid!r}. Ids are compared as text.")
         return [entries[position[text]] for text in texts]
-
-    def _refuse_row_labels(self, name: str, index: Any) -> None:
-        """Refuse a Series of one row a query whose row labels are ids of other queries as well."""
-        if index is None or self._shared_index is None or len(index) != self.n_queries or index.name is not None:
-            return  # an index with a name, as groupby makes it, holds query ids
-        row_labels = self._shared_index[1]
-        rows = row_labels.get_indexer(index) if row_labels.is_unique else np.array([-1])
-        if (rows < 0).any():
-            return
-        queries = self.query_of_rows()[rows]
-        if len(np.unique(queries)) == self.n_queries and id_texts(self.qid[queries]) != id_texts(index):
-            raise LtrValueError(
-                f"{name} may be by query id or by row: its index has the label of one row of each query, and these "
-                "labels are ids of other queries as well. Pass a dict for values by id, or .to_numpy() for values in "
-                "order of first appearance."
-            )
 
     def refuse_other_index(self, name: str, column: Any) -> None:
         """Refuse a pandas object whose index differs from that of the other columns."""

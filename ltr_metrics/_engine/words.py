@@ -23,25 +23,13 @@ Topics = Literal["both", "qrels"]
 # -- parameters of metrics
 PartOfFunction = Literal["block", "query"]
 NamedGain = Literal["exp", "linear"]
-NamedDiscount = Literal["log2", "jarvelin", "position"]
-Ideal = Literal["cutoff", "shown", "all", "slots"]
-ShortOfNDCG = Literal["pad", "zero"]
-ShortOfPrecision = Literal["pad", "cut"]
-Denominator = Literal["min", "relevant", "cutoff", "hits"]
-StopOfERR = Literal["exp", "label"]
-StopOfPFound = Literal["label", "yandex", "exp"]
-RoundingOfIPrec = Literal["up", "nearest", "truncated"]
-Graded = Literal["max", "label"]
-NamedMaxGrade = Literal["query"]
-Average = Literal["macro", "micro"]
 
 # -- comparison
-Test = Literal["randomization", "t", "wilcoxon", "sign"]
+Test = Literal["randomization", "t"]
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 CorrectionOver = Literal["models", "all"]
 QueriesOfComparison = Literal["same", "common"]
-Interval = Literal["wider", "bca", "percentile", "t"]
-Bootstrap = Literal["bca", "percentile"]
+Interval = Literal["wider", "bca", "t"]
 
 # -- trainings and searches
 NameStyle = Literal["canonical", "asked", "slug"]

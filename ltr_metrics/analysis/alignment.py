@@ -1,0 +1,354 @@
+"""Models as a caller passes them, to evaluations of the same queries in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from ltr_metrics._engine.checks import (
+    FloatArray,
+    IntArray,
+    has_named_columns,
+    named_columns,
+    require_option,
+    same_arrays,
+)
+from ltr_metrics._engine.grouping import GroupedRows
+from ltr_metrics._engine.ids import positions_by_text, spelling_hint
+from ltr_metrics._engine.per_query import segmentations, weights
+from ltr_metrics._engine.positions import Positions
+from ltr_metrics._engine.words import QueriesOfComparison
+from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.fingerprint import differing
+from ltr_metrics.evaluation.result import Evaluation, take_queries
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.conventions import CONVENTIONS
+from ltr_metrics.metrics.names import metric, refuse_several
+from ltr_metrics.metrics.requests import Metrics, resolve
+
+MAX_NAMED_QUERIES = 3  # in one message
+OPTIONS_OF_RESULTS = ("query_weight", "by")  # the options for the data that results take
+OWN_OPTIONS = (
+    *("metrics", "baseline", "test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples"),
+    *("cluster", "random_state", "ties", "no_relevant", "convention", "n_threads", "queries"),
+)
+
+
+class Model(NamedTuple):
+    """The evaluation of a model, averaged over its seeds, and the mean of each seed by metric."""
+
+    evaluation: Evaluation
+    seeds: dict[str, FloatArray]  # empty for a model without seeds
+
+
+class Models(NamedTuple):
+    """The models of a comparison.
+
+    Attributes
+    ----------
+    by_name : dict of str to Model
+    rows : GroupedRows
+        The queries before the others were left out, for further labels of them.
+    kept : ndarray of int
+        Positions of the compared queries among these.
+    n_left_out : dict of str to int
+        Number of queries of each model that were left out; empty with ``queries="same"``.
+    """
+
+    by_name: dict[str, Model]
+    rows: GroupedRows
+    kept: IntArray
+    n_left_out: dict[str, int]
+
+
+def models_from(
+    models: Mapping[str, Any],
+    y_true: Any,
+    data: dict[str, Any],
+    metrics: Metrics | None,
+    options: dict[str, Any],
+    n_threads: int | None,
+    which: QueriesOfComparison,
+) -> Models:
+    """Return the models by name, all with the same queries in the same order.
+
+    Scores are evaluated. Results that cannot be compared with the rest are refused. If all models
+    are results, each query is one row.
+    """
+    require_option("queries", which, get_args(QueriesOfComparison))
+    runs = _runs_by_name(models)
+    results = [run for of_model in runs.values() for run in of_model if isinstance(run, Evaluation)]
+    rows: GroupedRows
+    if len(results) == sum(map(len, runs.values())):
+        _refuse_unused(y_true, data | options)
+        reference, rows = _with_options(results[0], data)
+        names = names_in(reference, metrics)
+        is_reweighted = data.get("query_weight") is not None
+    else:
+        if y_true is None:
+            raise LtrTypeError("y_true is needed with scores. Leave it out only if all models are results of evaluate.")
+        rows = queries = _queries(y_true, data)
+        request = resolve(metrics_of(results) if metrics is None else metrics, **options)
+        names = list(map(str, request.metrics))
+        for name, of_model in runs.items():
+            with naming(name):
+                runs[name] = [
+                    run if isinstance(run, Evaluation) else queries.evaluate_request(run, request, n_threads)
+                    for run in of_model
+                ]
+        reference = next(run for of_model in runs.values() for run in of_model if run.qid is queries.qid)
+        is_reweighted = queries.weight is not None
+    kept, n_left_out = np.arange(reference.n_queries), {}
+    if which == "common":
+        kept = _common_queries(runs, reference)
+        n_left_out = {name: max(run.n_queries for run in of_model) - len(kept) for name, of_model in runs.items()}
+        qids = reference.qid[kept]
+        reference = reference.subset(qids)
+        runs = {name: [run.subset(qids) for run in of_model] for name, of_model in runs.items()}
+    by_name = {}
+    for name, of_model in runs.items():
+        aligned = []
+        for run in of_model:
+            ordered = _aligned(f"The result of {name!r}", run, reference, names, is_reweighted)
+            if reference.fingerprint is None:  # as results from a search; the first run that has one replaces it
+                reference = reference.with_fields(fingerprint=ordered.fingerprint)
+            values = {one: ordered.per_query[one] for one in names}
+            aligned.append(reference.with_fields(cluster=ordered.cluster).with_values(values))
+        by_name[name] = _averaged(aligned, names)
+    return Models(by_name, rows, kept, n_left_out)
+
+
+# -- what was passed --------------------------------------------------------------------------------------------------
+
+
+def _runs_by_name(models: Any) -> dict[str, list[Any]]:
+    """Return the runs of each model, of which there are several if it has seeds."""
+    if not isinstance(models, Mapping) and has_named_columns(models):
+        models = named_columns(models, "models")  # a table of scores
+    if not isinstance(models, Mapping) or isinstance(models, Evaluation) or len(models) < 2:
+        raise LtrTypeError(
+            'compare needs two models or more by name, {"base": ..., "new": ...}. '
+            f"Got {len(models) if isinstance(models, dict) else f'a {type(models).__name__}'}."
+        )
+    runs = {str(name): _runs(str(name), model) for name, model in models.items()}
+    if len(runs) < len(models):
+        raise LtrValueError(f"Two models have the same name as text: {', '.join(map(repr, models))}. Rename one.")
+    return runs
+
+
+def _runs(name: str, model: Any) -> list[Any]:
+    """Return the runs of a model: one, or one for each seed."""
+    if isinstance(model, (list, tuple)) and not model:
+        raise LtrValueError(f"{name} is an empty list. Pass scores, one a row, or a list of seeds.")
+    if isinstance(model, (list, tuple)) and (isinstance(model[0], (Evaluation, Positions)) or np.ndim(model[0]) > 0):
+        return list(model)
+    return list(model) if isinstance(model, np.ndarray) and model.ndim == 2 else [model]
+
+
+def _queries(y_true: Any, data: dict[str, Any]) -> Queries:
+    """Return the queries of the scores, as they are passed or made of labels and options."""
+    if not isinstance(y_true, Queries):
+        return queries_from(y_true, data, "compare", own=OWN_OPTIONS)
+    unused = next((name for name, value in data.items() if value is not None), None)
+    if unused is not None:
+        raise LtrTypeError(
+            f"{unused} is not used, because y_true is a Queries, which has all options for the data. Pass {unused} to "
+            "Queries instead."
+        )
+    return y_true
+
+
+def metrics_of(results: Sequence[Evaluation]) -> list[Metric] | None:
+    """Return the metrics of the first result as objects, which no convention changes, or None."""
+    if not results:
+        return None
+    try:
+        return [metric(name) for name in results[0].per_query]
+    except LtrValueError as error:
+        raise LtrValueError(
+            f"The default is the metrics of the result, and one of them cannot be computed from its name: {error} "
+            "Name the metrics to compare: metrics=."
+        ) from None
+
+
+def names_in(result: Evaluation, metrics: Metrics | None) -> list[str]:
+    """Return the canonical names of the requested metrics, by default all of a result."""
+    keys = list(result.per_query) if metrics is None else [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    if not isinstance(keys, Iterable) or not (keys := list(keys)):
+        raise LtrTypeError(f"metrics must be a name, a metric, or several of them. Got {metrics!r}.")
+    return list(dict.fromkeys(name_in(result, key) for key in keys))
+
+
+def name_in(result: Evaluation, key: Any) -> str:
+    """Return the canonical name of a metric that was evaluated.
+
+    A saved result may hold canonical names only. A shorter name is completed by the convention of
+    the result.
+    """
+    evaluated = result.per_query
+    if key in evaluated:
+        return evaluated.canonical(key)
+    refuse_several(str(key))
+    try:
+        name = str(resolve(key, convention=CONVENTIONS.get(result.policy.convention)).metrics[0])
+    except LtrValueError:
+        name = str(key)
+    if name in evaluated:
+        return name
+    known = ", ".join(evaluated)
+    raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), evaluated)} Evaluated: {known}.")
+
+
+def _refuse_unused(y_true: Any, options: dict[str, Any]) -> None:
+    if y_true is not None:
+        raise LtrTypeError("y_true is not used, because all models are results of evaluate: leave it out.")
+    unused = [name for name, value in options.items() if value is not None and name not in OPTIONS_OF_RESULTS]
+    if unused:
+        raise LtrTypeError(
+            f"{unused[0]} is not used in a comparison of results of evaluate: leave it out, or pass scores."
+        )
+
+
+def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, GroupedRows]:
+    """Return a result with this call's weights and segments, and its queries."""
+    rows = GroupedRows.of_queries(first.qid)
+    if data.get("query_weight") is not None:
+        if first.policy.mean_over != "queries":
+            raise LtrValueError(
+                f"query_weight cannot be used with results whose means are over {first.policy.mean_over}: it would "
+                "replace their weights. Leave it out, or pass scores."
+            )
+        first = first.with_fields(weight=weights(rows, data["query_weight"], None))
+    if data.get("by") is not None:
+        first = first.with_fields(segments=segmentations(rows, data["by"]))
+    return first, rows
+
+
+# -- the same queries -------------------------------------------------------------------------------------------------
+
+
+def _common_queries(runs: Mapping[str, list[Evaluation]], reference: Evaluation) -> IntArray:
+    """Return the positions in the reference of the queries that all runs have, whatever type their ids have."""
+    expected = positions_by_text(reference.qid, "A model")
+    in_all = set(expected)
+    for name, of_model in runs.items():
+        for run in of_model:
+            in_all &= positions_by_text(run.qid, f"The result of {name!r}").keys()
+    if not in_all:
+        raise LtrValueError(
+            "The models have no query in common, so there is nothing to compare. Evaluate them on the same queries."
+        )
+    return np.array([at for text, at in expected.items() if text in in_all], dtype=np.intp)
+
+
+def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str], is_reweighted: bool) -> Evaluation:
+    """Return a run in the order of the reference; refuse other data, options and weights."""
+    for name in names:
+        if name not in run.per_query:
+            raise LtrValueError(
+                f"{who} lacks {name}; it has {', '.join(run.per_query)}. Name metrics that all results have: metrics=."
+            )
+        for option, value, expected in (
+            ("ties", run.policy.ties, reference.policy.ties),
+            ("no_relevant", run.policy.no_relevant_for(name), reference.policy.no_relevant_for(name)),
+            ("higher_is_better", name not in run.lower_is_better, name not in reference.lower_is_better),
+        ):
+            _require_same(who, option, value, expected, f"in {name}")
+    if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
+        run = take_queries(run, _positions(who, run, reference))
+    _refuse_other_data(who, run, reference)
+    if not is_reweighted and not same_arrays(run.weight, reference.weight):
+        raise LtrValueError(
+            f"{who} has different query weights from the other models, which have "
+            f"{'none' if reference.weight is None else 'their own'}. Pass weights for all models: query_weight=."
+        )
+    for name in names:
+        if np.isinf(run.per_query[name]).any():
+            raise LtrValueError(f"{who} has an infinite value in {name}, so there is no difference. Evaluate again.")
+    return run
+
+
+def _require_same(who: str, option: str, value: object, expected: object, note: str) -> None:
+    if value != expected:
+        raise LtrValueError(
+            f"{who} was evaluated with {option}={value!r}, the other models with {option}={expected!r} ({note}): these "
+            "numbers are not comparable. Evaluate all models with the same options."
+        )
+
+
+def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
+    """Return the positions in a run of the reference's queries, whatever type their ids have."""
+    positions, expected = positions_by_text(run.qid, who), positions_by_text(reference.qid, "Another model")
+    missing = [reference.qid.tolist()[at] for text, at in expected.items() if text not in positions]
+    extra = [run.qid.tolist()[at] for text, at in positions.items() if text not in expected]
+    if missing or extra:
+        parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
+        common = "" if len(missing) == len(expected) else ', or compare those that all have: queries="common"'
+        raise LtrValueError(
+            f"{who} has different queries from the other models: of {reference.n_queries:,} it {' and '.join(parts)}."
+            f"{spelling_hint(extra, missing) or f' Evaluate all models on the same queries{common}.'}"
+        )
+    return np.array([positions[text] for text in expected], dtype=np.intp)
+
+
+def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None:
+    is_same_size = run.n_documents == reference.n_documents
+    if run.fingerprint is not None and reference.fingerprint is not None:
+        unjudged, expected = run.fingerprint.unjudged, reference.fingerprint.unjudged
+        if None not in (unjudged, expected) or not is_same_size.all():  # None: judged was not given
+            _require_same(who, "unjudged", unjudged, expected, "None: judged was not given")
+        is_other = differing(run.fingerprint, reference.fingerprint)
+    else:  # results from a search's log keep counts only
+        is_other = ~is_same_size | (run.n_relevant != reference.n_relevant)
+    if is_other.any():
+        at = int(is_other.argmax())
+        counts, expected_counts = (
+            f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
+        )
+        same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
+        raise LtrValueError(
+            f"{who} has different data from the other models: the judged documents or their grades differ in "
+            f"{_some(reference.qid[is_other].tolist())} (query {reference.plain_qid[at]!r}: {counts}, and "
+            f"{expected_counts} there). Evaluate all models {same}."
+        )
+
+
+def _some(qids: list[Any]) -> str:
+    first = ", ".join(map(repr, qids[:MAX_NAMED_QUERIES]))
+    noun = "query" if len(qids) == 1 else f"{len(qids):,} queries:"
+    return f"{noun} {first}" + (", ..." if len(qids) > MAX_NAMED_QUERIES else "")
+
+
+def _averaged(runs: list[Evaluation], names: list[str]) -> Model:
+    if len(runs) == 1:
+        return Model(runs[0], {})
+    values = {name: np.mean([run.per_query[name] for run in runs], axis=0) for name in names}
+    return Model(runs[0].with_values(values), {name: np.array([run.mean[name] for run in runs]) for name in names})
+
+
+# -- clusters ---------------------------------------------------------------------------------------------------------
+
+
+def require_clusters(codes: IntArray, what: str) -> None:
+    """Refuse queries of a single cluster, which says nothing about how clusters vary."""
+    if len(codes) and (codes == codes[0]).all():
+        raise LtrValueError(
+            f"All {len(codes):,} queries are of one cluster, and {what} needs two or more to estimate how they vary. "
+            "Pass other labels as cluster=, or evaluate more clusters."
+        )
+
+
+def common_clusters(results: Iterable[Evaluation]) -> IntArray | None:
+    """Return the clusters of results of the same queries in the same order; None if none has clusters."""
+    clusters = [result.cluster for result in results if result.cluster is not None]
+    for other in clusters[1:]:
+        n_pairs = len(np.unique(np.column_stack([clusters[0], other]), axis=0))
+        if not n_pairs == len(np.unique(clusters[0])) == len(np.unique(other)):
+            raise LtrValueError(
+                "The results have different clusters: two queries are of one cluster in one result, and of two in "
+                "another. Evaluate all models with the same clusters, or pass labels to the comparison: cluster=."
+            )
+    return clusters[0] if clusters else None
