@@ -23,7 +23,7 @@ from selenium.webdriver.support.select import Select
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel
 from ltr_metrics.report import Report, summarize
-from ltr_metrics.report.html import as_html
+from ltr_metrics.report import as_html
 
 pytestmark = pytest.mark.slow
 

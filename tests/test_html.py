@@ -18,7 +18,7 @@ import pytest
 from made_report import EVIL, METRICS, MODELS, SCRIPT, made_report, small_report
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.comparison.table import p_shown, shown, signed
+from ltr_metrics.analysis.old_table import p_shown, shown, signed
 from ltr_metrics.io import write_whole
 from ltr_metrics.report import Report, as_text, html, summarize
 from ltr_metrics.report.html import MAX_SEGMENTS, as_html

@@ -8,10 +8,6 @@
   const LONG = 60; // text of more characters may be cut off; it is shown whole where the mouse rests
   const all = data.columns;
   const texts = all.filter((column) => column.kind === "text");
-  const labelOf = (column, row) => {
-    const code = column.code === null ? row : column.code[row];
-    return code < 0 ? null : column.labels[code];
-  };
   const collator = new Intl.Collator("en", { numeric: true });
   const inOrder = () => Array.from({ length: data.n_rows }, (_, row) => row);
   const state = { sorted: null, sign: 1, order: inOrder(), chosen: [], page: 0 };
@@ -22,21 +18,10 @@
     if (column.kind !== "text") {
       column.keys = Float64Array.from(column.values, (value) => (value === null ? NaN : value));
     } else {
-      const compare = column.numeric
-        ? (a, b) => Number(column.labels[a]) - Number(column.labels[b])
-        : (a, b) => collator.compare(column.labels[a], column.labels[b]);
-      const ranks = new Float64Array(column.labels.length);
-      let rank = 0;
-      let before = null;
-      for (const place of column.labels.map((_, i) => i).sort(compare)) {
-        if (before !== null && compare(before, place) !== 0) rank += 1;
-        ranks[place] = rank;
-        before = place;
-      }
-      column.keys = Float64Array.from({ length: data.n_rows }, (_, row) => {
-        const code = column.code === null ? row : column.code[row];
-        return code < 0 ? NaN : ranks[code];
-      });
+      const compare = column.numeric ? (a, b) => Number(a) - Number(b) : (a, b) => collator.compare(a, b);
+      const distinct = [...new Set(column.values)].filter((text) => text !== null).sort(compare);
+      const ranks = new Map(distinct.map((text, rank) => [text, rank]));
+      column.keys = Float64Array.from(column.values, (text) => ranks.get(text) ?? NaN);
     }
     return column.keys;
   };
@@ -57,12 +42,12 @@
     return column.kind === "difference" && value >= 0 ? `+${text}` : text;
   };
   const shown = (column, row) => {
-    if (column.kind === "text") return labelOf(column, row) ?? "–";
+    if (column.kind === "text") return column.values[row] ?? "–";
     return shownNumber(column, column.values[row]);
   };
 
   /* What is chosen */
-  const contains = (row, words) => texts.some((column) => (labelOf(column, row) ?? "").toLowerCase().includes(words));
+  const contains = (row, words) => texts.some((column) => (column.values[row] ?? "").toLowerCase().includes(words));
   const conditions = {
     ">=": (a, b) => a >= b,
     ">": (a, b) => a > b,

@@ -3,9 +3,7 @@
 from ltr_metrics.report.plots.comparison import ComparisonDisplay
 from ltr_metrics.report.plots.differences import DifferencesDisplay
 from ltr_metrics.report.plots.learning import LearningCurveDisplay
-from ltr_metrics.report.plots.online import OnlineErrorDisplay
 from ltr_metrics.report.plots.over_k import MetricOverKDisplay
-from ltr_metrics.report.plots.propensities import PropensitiesDisplay
 from ltr_metrics.report.plots.segments import SegmentsDisplay
 
 __all__ = [
@@ -13,7 +11,5 @@ __all__ = [
     "DifferencesDisplay",
     "LearningCurveDisplay",
     "MetricOverKDisplay",
-    "OnlineErrorDisplay",
-    "PropensitiesDisplay",
     "SegmentsDisplay",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ltr_metrics._engine.words import Interval
 from ltr_metrics.analysis.comparison import Comparison
-from ltr_metrics.analysis.comparison.table import INTERVALS
+from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import ForestDisplay

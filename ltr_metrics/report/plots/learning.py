@@ -9,8 +9,8 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.log import PerQueryLog
-from ltr_metrics.evaluation.log.learning import LearningCurve
+from ltr_metrics.evaluation.learning import LearningCurve
+from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import LinesDisplay
 from ltr_metrics.report.plots.style import (

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
-from ltr_metrics._engine.plain import none_if_nan
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.by_metric import ByMetric
@@ -100,8 +99,6 @@ class MetricOverKDisplay(LinesDisplay):
     >>> comparison = ltr.compare(scores, y, qid=qid, metrics=["ndcg@5", "ndcg@10"])
     >>> list(MetricOverKDisplay.from_comparison(comparison, "ndcg", difference=True).curves)
     ['second']
-    >>> MetricOverKDisplay.from_dict(display.to_dict()).metric
-    'ndcg_exp'
     >>> display.plot().figure_.savefig("over_k.svg")  # doctest: +SKIP
     """
 
@@ -254,55 +251,6 @@ class MetricOverKDisplay(LinesDisplay):
             confidence=confidence,
             baseline=comparison.baseline,
             weighted=comparison.weight is not None,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON; NaN is None.
-
-        Returns
-        -------
-        dict
-            The fields by name.
-        """
-        return {
-            "metric": self.metric,
-            "k": self.k.tolist(),
-            "n_queries": self.n_queries[1],
-            "n_queries_fewest": self.n_queries[0],
-            "confidence": self.confidence,
-            "baseline": self.baseline,
-            "weighted": self.weighted,
-            "models": {
-                model: {name: [none_if_nan(v) for v in values.tolist()] for name, values in curve._asdict().items()}
-                for model, curve in self.curves.items()
-            },
-        }
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> MetricOverKDisplay:
-        """Return the display that `to_dict` wrote.
-
-        Parameters
-        ----------
-        saved : mapping
-            The result of `to_dict`.
-
-        Returns
-        -------
-        MetricOverKDisplay
-            Ready to plot.
-        """
-        return cls(
-            metric=saved["metric"],
-            k=np.array(saved["k"], dtype=np.intp),
-            curves={
-                model: Curve(*(np.array(curve[name], dtype=np.float64) for name in Curve._fields))
-                for model, curve in saved["models"].items()
-            },
-            n_queries=(saved.get("n_queries_fewest", saved["n_queries"]), saved["n_queries"]),
-            confidence=saved["confidence"],
-            baseline=saved.get("baseline"),
-            weighted=saved.get("weighted", False),
         )
 
     def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None:

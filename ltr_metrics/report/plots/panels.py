@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import Any, Literal
 
 from ltr_metrics.errors import import_extra
-from ltr_metrics.evaluation.log.learning import LearningCurve
+from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.report.plots.learning import LearningCurveDisplay
 
 Format = Literal["svg", "png", "pdf"]

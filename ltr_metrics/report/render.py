@@ -1,0 +1,266 @@
+"""A report as text, Markdown, LaTeX, JSON, CSV and HTML."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._engine import results
+from ltr_metrics._engine.results import Part
+from ltr_metrics.errors import import_extra
+from ltr_metrics.report.query_table import query_table
+from ltr_metrics.report.report import Report
+from ltr_metrics.report.sections import sections_of
+
+
+def as_text(report: Report) -> str:
+    """Return a heading and the tables, for a terminal.
+
+    The table of means has a row per metric and model.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        Lines of text.
+
+    Raises
+    ------
+    MissingExtraError
+        If tabulate is not installed.
+
+    See Also
+    --------
+    as_markdown : The tables in Markdown.
+    as_html : The page with figures.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_text, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> "mrr" in as_text(report)
+    True
+    """
+    return _joined(report, results.as_text, "{}")
+
+
+def as_markdown(report: Report) -> str:
+    """Return the heading and the tables in Markdown.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        Lines of Markdown.
+
+    Raises
+    ------
+    MissingExtraError
+        If tabulate is not installed.
+
+    See Also
+    --------
+    as_text : The tables for a terminal.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_markdown, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> [line for line in as_markdown(report).splitlines() if "mrr" in line][0].startswith("|")
+    True
+    """
+    return _joined(report, results.as_markdown, "# {}")
+
+
+def as_latex(report: Report) -> str:
+    r"""Return the tables in LaTeX, for the package booktabs, with the heading as comments above.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        Lines of LaTeX.
+
+    Raises
+    ------
+    MissingExtraError
+        If tabulate is not installed.
+
+    See Also
+    --------
+    as_markdown : The tables in Markdown.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_latex, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> "\\toprule" in as_latex(report)
+    True
+    """
+    return _joined(report, results.as_latex, "% {}")
+
+
+def _joined(report: Report, render: Callable[[Part], str], heading: str) -> str:
+    sections = [
+        "\n\n".join([heading.format(section.title), *map(render, section.parts)]) for section in sections_of(report)
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def as_json(report: Report) -> str:
+    """Return the report as JSON, in which NaN is null.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        One JSON object.
+
+    See Also
+    --------
+    as_text : The tables for a terminal.
+
+    Examples
+    --------
+    >>> import json
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_json, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> json.loads(as_json(report))["means"][0]["mean"]
+    0.75
+    """
+    return json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n"
+
+
+def as_per_query_csv(report: Report) -> str:
+    """Return CSV with one row per model and query.
+
+    The columns are model, qid, documents, relevant, then the metrics. The cell of an undefined
+    metric is empty.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        CSV with commas and a header.
+
+    Raises
+    ------
+    MissingExtraError
+        If pandas is not installed.
+
+    See Also
+    --------
+    as_json : The report as JSON.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_per_query_csv, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], qid=[7, 7, 9, 9]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> print(as_per_query_csv(report))
+    model,qid,documents,relevant,mrr
+    base,7,2,1,0.5
+    base,9,2,1,1.0
+    <BLANKLINE>
+    """
+    pd = import_extra("pandas", "report")
+    frames = []
+    for model, result in report.evaluations.items():
+        frame = result.to_pandas()
+        columns: dict[str, Any] = {"model": model} | ({} if result.weight is None else {"weight": result.weight})
+        for name, (labels, code) in result.segments.items():
+            columns[name or "segment"] = np.array(labels, dtype=object)[code]
+        frames.append(pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1))
+    return str(pd.concat(frames, ignore_index=True).to_csv(index=False))
+
+
+def as_html(report: Report) -> str:
+    """Return an HTML page with verdict, figures, tables, and a table of all queries.
+
+    All text from outside (names of models, ids, labels, paths) is escaped. The page's policy
+    forbids every request.
+
+    Parameters
+    ----------
+    report : Report
+        The result of `summarize`.
+
+    Returns
+    -------
+    str
+        The page, which needs no other file.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 or Matplotlib is not installed.
+
+    See Also
+    --------
+    as_text : The tables for a terminal.
+    figures_of : The figures by themselves.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import as_html, summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> "<!doctype html>" in as_html(report)
+    True
+    """
+    jinja, markup = import_extra("jinja2", "report"), import_extra("markupsafe", "report").Markup
+    from ltr_metrics.report.figures import figures_of
+
+    loader = jinja.PackageLoader("ltr_metrics.report", "page")
+    page = jinja.Environment(loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True)
+    style, script = (loader.get_source(page, name)[0].replace("\r\n", "\n") for name in ("style.css", "table.js"))
+    queries = query_table(report)
+    data = json.dumps(queries, separators=(",", ":"), allow_nan=False)  # ASCII, so no U+2028 either
+    html = page.get_template("report.html.j2").render(
+        title=_title(report),
+        sections=sections_of(report),
+        figures=[(one, b64encode(one.svg.encode()).decode()) for one in figures_of(report)],
+        style=markup(style),
+        script=markup(script),
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+        query_table=markup(re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", data)),
+        n_rows=queries["n_rows"],
+        versions=report.to_dict()["versions"],
+    )
+    return str(html)
+
+
+def _title(report: Report) -> str:
+    if report.comparison is None:
+        return ", ".join(report.evaluations)
+    return f"{', '.join(report.comparison.models)} against {report.comparison.baseline}"

@@ -1,0 +1,346 @@
+"""The report: models evaluated on the same queries, and what describes how they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._engine.per_query import labels_of
+from ltr_metrics._engine.plain import plain
+from ltr_metrics.analysis.audit import Audit, DataAudit, audit_of
+from ltr_metrics.analysis.churn import Churn, churn_of
+from ltr_metrics.analysis.comparison import Comparison, compare
+from ltr_metrics.analysis.gate import GateResult, gate
+from ltr_metrics.analysis.intervals import Intervals, intervals
+from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes_of
+from ltr_metrics.errors import LtrValueError, naming
+from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.learning import LearningCurve
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.saved import versions
+from ltr_metrics.metrics.base import RankMetric
+from ltr_metrics.metrics.requests import Metrics, Request, resolve
+from ltr_metrics.report.online import Online
+from ltr_metrics.report.plots import MetricOverKDisplay
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+CONFIDENCE = 0.95  # of intervals in a report without a comparison
+MAX_CUTOFFS = 20  # on one curve; more cutoffs are spaced evenly on a logarithmic scale
+MAX_CHANGES = 10  # queries listed on each side
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Report:
+    """Results of some models on the same queries, for the renderers.
+
+    Attributes
+    ----------
+    evaluations : dict of str to Evaluation
+        The evaluation of each model, with the values per query.
+    data : DataAudit or None
+        Facts about the labels.
+    comparison : Comparison or None
+        The comparison with the baseline, if there is one.
+    gate : GateResult or None
+        The checks of the rules, if there are rules.
+    intervals : dict of str to Intervals
+        The intervals of each model's means, if they were requested.
+    online : Online or None
+        The outcome of the simulated users, if they were requested.
+    audit : Audit or None
+        Ties and judged shares; with the next three only in a complete report.
+    churn, rank_changes : dict of str to Churn and RankChanges
+        The changes of the rankings of each model against the baseline.
+    curves : list of MetricOverKDisplay
+        The metrics by cutoff.
+    learning : dict of str to list of LearningCurve
+        The learning curves of each model.
+    source : str
+        Description of the data.
+    origins : dict of str to str
+        Where each model comes from.
+
+    See Also
+    --------
+    summarize : Make one.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import summarize
+    >>> report = summarize(ltr.Queries([1, 0, 0, 2], group=[2, 2]), {"base": [0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> report.evaluations["base"]["mrr"], report.comparison is None
+    (0.75, True)
+    >>> report.to_dict()["means"][0]["n_undefined"]
+    0
+    """
+
+    evaluations: dict[str, Evaluation]
+    data: DataAudit | None = None
+    comparison: Comparison | None = None
+    gate: GateResult | None = None
+    intervals: dict[str, Intervals] = field(default_factory=dict)
+    online: Online | None = None
+    audit: Audit | None = None
+    churn: dict[str, Churn] = field(default_factory=dict)
+    rank_changes: dict[str, RankChanges] = field(default_factory=dict)
+    curves: list[MetricOverKDisplay] = field(default_factory=list)
+    learning: dict[str, list[LearningCurve]] = field(default_factory=dict)
+    source: str = ""
+    origins: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def first(self) -> Evaluation:
+        """The evaluation of the first model."""
+        return next(iter(self.evaluations.values()))
+
+    def means(self) -> list[dict[str, Any]]:
+        """Return a row for each metric and model: the mean, its interval and the quantiles over queries.
+
+        Returns
+        -------
+        list of dict
+            Quantiles are not weighted.
+        """
+        rows = []
+        for metric in self.first:
+            for model, result in self.evaluations.items():
+                values = result.per_query[metric][~np.isnan(result.per_query[metric])]
+                quantiles = np.quantile(values, QUANTILES) if len(values) else [np.nan] * len(QUANTILES)
+                row = {"metric": metric, "model": model, "mean": result.mean[metric]}
+                if model in self.intervals:
+                    one = self.intervals[model][metric]
+                    row |= {"standard_error": one.standard_error, "ci_low": one.ci_low, "ci_high": one.ci_high}
+                row |= {f"q{100 * level:g}": value for level, value in zip(QUANTILES, quantiles, strict=True)}
+                rows.append(row | {"n_queries": len(values), "n_undefined": result.n_undefined[metric]})
+        return rows
+
+    def changes(self) -> list[dict[str, Any]]:
+        """Return the queries that gain and lose most in the first metric, for each model.
+
+        Returns
+        -------
+        list of dict
+            The largest gain of each model first, the largest loss last.
+        """
+        rows: list[dict[str, Any]] = []
+        if self.comparison is None:
+            return rows
+        metric, base = self.comparison.metrics[0], self.comparison.evaluations[self.comparison.baseline]
+        at = {qid: i for i, qid in enumerate(base.qid.tolist())}
+        for model in self.comparison.models:
+            change = self.comparison.changes(metric, model)
+            queries = [*change.improved[:MAX_CHANGES].tolist(), *change.worsened[:MAX_CHANGES][::-1].tolist()]
+            for i in (at[qid] for qid in queries):
+                values = {"baseline": base.per_query[metric][i], "difference": change.difference[i]}
+                values["value"] = self.comparison.evaluations[model].per_query[metric][i]
+                counts = {"documents": base.n_documents[i], "relevant": base.n_relevant[i]}
+                rows.append({"metric": metric, "model": model, "qid": base.plain_qid[i], **counts, **values})
+        return rows
+
+    def rankings(self) -> list[dict[str, Any]]:
+        """Return a row for each model: how its rankings differ from the baseline's.
+
+        Returns
+        -------
+        list of dict
+            The means of `Churn`, and the moves of all relevant documents.
+        """
+        return [
+            {"model": model, "k": churn.k, **churn.mean, "n_tied_at_cutoff": churn.n_tied_at_cutoff}
+            | self.rank_changes[model].moves._asdict()
+            for model, churn in self.churn.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and text, ready for JSON; NaN is None.
+
+        Returns
+        -------
+        dict
+            Sections that were not requested are None or empty.
+        """
+        policy = self.first.policy
+        sections: dict[str, Any] = {
+            "source": self.source,
+            "origins": self.origins,
+            "data": self.data,
+            "options": {
+                **{name: getattr(policy, name) for name in ("ties", "no_relevant", "no_relevant_of", "convention")},
+                "weighted": self.first.is_weighted,
+                "lower_is_better": sorted(self.first.lower_is_better),
+            },
+            "intervals": next(iter(self.intervals.values())).settings if self.intervals else None,
+            "means": self.means(),
+            "segments": [
+                {"model": name, **part} for name, one in self.evaluations.items() for part in one.segments_to_dicts()
+            ],
+            "comparison": self.comparison,
+            "gate": self.gate,
+            "online": self.online,
+            "changes": self.changes(),
+            "rankings": self.rankings(),
+            "audit": self.audit,
+            "curves": self.curves,
+            "learning": [{"model": name, **plain(curve)} for name, of in self.learning.items() for curve in of],
+            "versions": versions(),
+        }
+        return {name: plain(section) for name, section in sections.items()}
+
+
+def summarize(
+    queries: Queries | Mapping[str, Queries],
+    scores: Mapping[str, Any],
+    metrics: Metrics | None = None,
+    *,
+    baseline: str | None = None,
+    comparing: Mapping[str, Any] | None = None,
+    rules: Iterable[str] = (),
+    each_segment: bool = False,
+    complete: bool = False,
+    learning: Mapping[str, Sequence[LearningCurve]] | None = None,
+    intervals_of_means: Mapping[str, Any] | None = None,
+    online: Mapping[str, Any] | None = None,
+    k: int = 10,
+    source: str = "",
+    origins: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Report:
+    """Evaluate models on the same queries, and describe how they differ.
+
+    Parameters
+    ----------
+    queries : Queries or mapping of str to Queries
+        The labels, for all models. One `ltr_metrics.Queries` per model if they ranked documents of
+        their own, like TREC runs.
+    scores : mapping of str to array-like
+        One score vector per model.
+    metrics : str, Metric, or several of them, optional
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is as for
+        `ltr_metrics.evaluate`.
+    baseline : str, optional
+        The model that the others are compared with, as by `ltr_metrics.compare`. Default: no
+        comparison.
+    comparing : mapping, optional
+        Options of `ltr_metrics.compare`: ``test``, ``correction``, ``confidence``, ``cluster``, ...
+    rules : iterable of str
+        Rules that the comparison is checked against, as for `ltr_metrics.gate`.
+    each_segment : bool, default False
+        Whether each rule must pass in each segment as well.
+    complete : bool, default False
+        Add the sections of a full report: the metrics at every cutoff, the queries that gain and
+        lose most, the rank changes of relevant documents, churn, and the audit.
+    learning : mapping of str to list of LearningCurve, optional
+        The learning curves of each model's training, from `ltr_metrics.PerQueryLog.learning_curve`.
+    intervals_of_means : mapping, optional
+        Add the standard error and the confidence interval of each mean. The mapping has options of
+        `ltr_metrics.intervals`, and may be empty. Clusters are those of ``queries``.
+    online : mapping, optional
+        Predict by simulation which model users prefer. The mapping has options of
+        `ltr_metrics.interleaving.simulate`, at least ``method`` and ``clicks``. ``ties`` defaults
+        to ``"random"``. This needs two or more models that rank the same rows.
+    k : int, default 10
+        Cutoff of churn, rank changes and the share of judged documents.
+    source : str, optional
+        Description of the data, for the heading.
+    origins : mapping of str to str, optional
+        Where each model comes from: a file or a column.
+    **options
+        ``ties``, ``no_relevant``, ``convention``. See `ltr_metrics.evaluate`.
+
+    Returns
+    -------
+    Report
+        Its results. Those that were not requested are None or empty.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError, LtrKeyError
+        If there is no model, if there are rules without a baseline, or as for
+        `ltr_metrics.evaluate`, `ltr_metrics.compare` and `ltr_metrics.gate`.
+
+    See Also
+    --------
+    as_html : The page with figures.
+    as_text : The tables for a terminal.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import summarize
+    >>> queries = ltr.Queries([1, 0, 0, 2, 0, 0], group=[2, 2, 2])
+    >>> report = summarize(queries, {"base": [0.1, 0.2, 0.1, 0.2, 0.1, 0.2]}, ["mrr"])
+    >>> report.evaluations["base"]["mrr"], report.evaluations["base"].n_undefined["mrr"]
+    (0.75, 1)
+    """
+    if not scores:
+        raise LtrValueError("A report needs at least one model or column of scores. Got none.")
+    rules = list(rules)
+    if rules and baseline is None:
+        raise LtrValueError(f"The rule {rules[0]!r} is about a difference, which needs a baseline: name the baseline.")
+    request = resolve(metrics, **options)
+    by_model = dict.fromkeys(scores, queries) if isinstance(queries, Queries) else queries
+    first = by_model[next(iter(scores))]
+    # The simulation goes first, since it can still reject its options and the grades.
+    simulated = None if online is None else Online.simulate(by_model, scores, online)
+    evaluations, estimates = {}, {}
+    for name, column in scores.items():
+        with naming(name):
+            evaluations[name] = by_model[name].evaluate_request(column, request)
+            if intervals_of_means is not None:
+                estimates[name] = intervals(evaluations[name], **intervals_of_means)
+    comparison = None if baseline is None else _compare(evaluations, baseline, comparing, first)
+    sections: dict[str, Any] = {}
+    if complete:
+        confidence = CONFIDENCE if comparison is None else comparison.settings.confidence
+        sections["audit"] = audit_of(by_model, scores, request, k)
+        sections["curves"] = _curves(by_model, scores, request, confidence)
+    if complete and comparison is not None:
+        same = [name for name in comparison.models if by_model[name] is by_model[comparison.baseline]]
+        pairs = {name: (by_model[name], scores[comparison.baseline], scores[name]) for name in same}
+        sections["churn"] = {name: churn_of(*pair, k=k) for name, pair in pairs.items()}
+        sections["rank_changes"] = {name: rank_changes_of(*pair, k=k) for name, pair in pairs.items()}
+    return Report(
+        evaluations=evaluations,
+        data=DataAudit.of(first),
+        comparison=comparison,
+        gate=gate(comparison, rules, each_segment=each_segment) if comparison is not None and rules else None,
+        intervals=estimates,
+        online=None if simulated is None else replace(simulated, evaluations=evaluations),
+        learning={name: list(of) for name, of in (learning or {}).items()},
+        source=source,
+        origins=dict(origins or {}),
+        **sections,
+    )
+
+
+def _compare(
+    evaluations: dict[str, Evaluation], baseline: str, options: Mapping[str, Any] | None, queries: Queries
+) -> Comparison:
+    settings = dict(options or {})
+    if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
+        settings["cluster"] = labels_of(queries, "cluster", settings["cluster"])[1]
+    return compare(evaluations, baseline=baseline, **settings)
+
+
+def _curves(
+    queries: Mapping[str, Queries], scores: Mapping[str, Any], request: Request, confidence: float
+) -> list[MetricOverKDisplay]:
+    """Evaluate each family of metrics with a cutoff at every cutoff up to its deepest one."""
+    deepest: dict[object, RankMetric] = {}
+    for metric in request.metrics:
+        if isinstance(metric, RankMetric) and (metric.k or 0) > 1:
+            deepest[metric.family] = max(deepest.get(metric.family, metric), metric, key=lambda one: one.k or 0)
+    curves = []
+    for metric in deepest.values():
+        k = metric.k or 1
+        cutoffs = range(1, k + 1) if k <= MAX_CUTOFFS else sorted({round(k) for k in np.geomspace(1, k, MAX_CUTOFFS)})
+        metrics = tuple(replace(metric, k=cutoff) for cutoff in cutoffs)
+        undefined = dict.fromkeys(map(str, metrics), request.policy.no_relevant_for(str(metric)))
+        at_cutoffs = Request(metrics, {}, replace(request.policy, no_relevant_of=undefined))
+        results = {name: queries[name].evaluate_request(column, at_cutoffs) for name, column in scores.items()}
+        curves.append(MetricOverKDisplay.from_result(results, metric, confidence=confidence))
+    return curves
