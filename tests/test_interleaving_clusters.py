@@ -10,10 +10,8 @@ import pytest
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.inference.randomization import ALWAYS_EXACT
+from ltr_metrics.analysis.inference.significance import ALWAYS_EXACT
 from ltr_metrics.interleaving import Impression, Outcome, Shown, score, write_impressions
-from ltr_metrics.interleaving.clusters import ClusterSums
-from ltr_metrics.interleaving.tally import Tally, checkpoints
 
 RANKINGS = {"old": ["a", "b"], "new": ["b", "a"]}
 
@@ -25,15 +23,7 @@ def impression(team: int | None, **fields: Any) -> Impression:
 
 def outcome_of(credit: np.ndarray, cluster: np.ndarray | None) -> Outcome:
     """Return the outcome of credits, (rankers x impressions), whose clusters are collected in blocks of 7."""
-    n = credit.shape[1]
-    clusters = None
-    if cluster is not None:
-        sums = ClusterSums()
-        for start in range(0, n, 7):
-            sums.add(credit[:, start : start + 7], cluster[start : start + 7].tolist())
-        clusters = sums.tally()
-    tally = Tally.from_credit(credit, checkpoints(n))
-    return Outcome(["old", "new"], "team_draft", tally, clusters=clusters)
+    return Outcome(["old", "new"], "team_draft", credit, cluster=cluster)
 
 
 def pair(outcome: Outcome, confidence: float = 0.95) -> dict[str, Any]:

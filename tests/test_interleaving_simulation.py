@@ -137,7 +137,7 @@ def test_the_outcome_depends_on_the_seed_alone(method: str) -> None:
 
     def wins(**options: Any) -> Any:
         options = {"random_state": 0, "impressions": 60_000} | options
-        return simulate(y, scores, qid=qid, method=method, clicks=INFORMATIONAL, **options).tally.wins
+        return simulate(y, scores, qid=qid, method=method, clicks=INFORMATIONAL, **options).wins
 
     alone = wins(n_threads=1)
     np.testing.assert_array_equal(wins(n_threads=4), alone)
@@ -345,7 +345,7 @@ def test_many_pairs_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch) ->
     y, qid, scores = made([40, 25], 3, 11)
 
     def credit() -> Any:
-        return simulate(y, scores, qid=qid, method="ppm", clicks=INFORMATIONAL, impressions=300, length=30).tally.credit
+        return simulate(y, scores, qid=qid, method="ppm", clicks=INFORMATIONAL, impressions=300, length=30).credit
 
     whole = credit()
     monkeypatch.setattr("ltr_metrics.interleaving.simulation.ppm.MAX_CELLS", 1)

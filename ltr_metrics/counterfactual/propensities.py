@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, as_numbers
-from ltr_metrics._engine.plain import none_if_nan, to_dataframe
-from ltr_metrics._engine.printed import Printed, Table
+from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.results import Result, Table
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Propensities(Printed):
+class Propensities(Result):
     """The probability that a user examines each position, relative to the first one.
 
     Only ratios of propensities are known from clicks, so the first position has the propensity 1.
@@ -161,39 +161,22 @@ class Propensities(Printed):
         pandas.DataFrame
             The columns are position, propensity and standard_error, which is NaN if unknown.
         """
-        return to_dataframe(
-            {"position": self.position, "propensity": self.propensity, "standard_error": self._errors()}
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and text, ready for JSON; NaN is None.
-
-        Returns
-        -------
-        dict
-            The fields by name.
-        """
-        return {
-            "method": self.method,
-            "position": self.position.tolist(),
-            "propensity": self.propensity.tolist(),
-            "standard_error": [none_if_nan(error) for error in self._errors().tolist()],
-        }
+        errors = np.full(len(self), np.nan) if self.standard_error is None else self.standard_error
+        return to_dataframe({"position": self.position, "propensity": self.propensity, "standard_error": errors})
 
     def printed_parts(self) -> list[Table]:
         """Return the table of positions."""
+        columns = {
+            "position": "{position:}",
+            "propensity": "{propensity:.4f}",
+            "standard error": "{standard_error:.4f}",
+        }
+        errors = [None] * len(self) if self.standard_error is None else self.standard_error
         rows = [
-            (str(position), f"{value:.4f}", "-" if np.isnan(error) else f"{error:.4f}")
-            for position, value, error in zip(self.position, self.propensity, self._errors(), strict=True)
+            dict(zip(("position", "propensity", "standard_error"), row, strict=True))
+            for row in zip(self.position, self.propensity, errors, strict=True)
         ]
-        title = f"Propensities ({self.method}), relative to position {self.position[0]}:"
-        return [Table(("position", "propensity", "standard error"), rows, "r", title=title)]
-
-    def _errors(self) -> FloatArray:
-        if self.standard_error is None:
-            return np.full(len(self), np.nan)
-        errors: FloatArray = self.standard_error
-        return errors
+        return [Table.of(columns, rows, f"Propensities ({self.method}), relative to position {self.position[0]}:")]
 
 
 def as_positions(values: Any, name: str, n_rows: int | None = None, *, lowest: int = 1) -> IntArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.printed import Note, Part, Table
+from ltr_metrics._engine.results import Part, Table
 from ltr_metrics._engine.words import EstimatorOfClicks, EstimatorOfSlates
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.means import mean
@@ -186,14 +186,24 @@ class ClickEvaluation(Evaluation):
         own = {"estimator": self.estimator, "clip": self.clip, "diagnostics": self.diagnostics.to_dict()}
         return super().to_dict() | own | {"standard_error": dict(self.standard_error)}
 
-    def printed_parts(self) -> list[Part]:  # type: ignore[override]
+    def printed_parts(self) -> list[Part]:
         """Return the table of estimates, the diagnostics and the warnings."""
-        rows = [
-            (name, f"{value:.6f}", f"{self.standard_error[name]:.6f}", f"{self.n_queries - self.n_undefined[name]:,}")
-            for name, value in self.mean.items()
-        ]
         clip = "" if self.clip is None else f", clip {self.clip:g}"
-        header = ("metric", f"estimate ({self.estimator}{clip})", "standard error", "queries")
+        columns = {
+            "metric": "{metric}",
+            f"estimate ({self.estimator}{clip})": "{mean:.6f}",
+            "standard error": "{error:.6f}",
+            "queries": "{queries:,}",
+        }
+        rows = [
+            {
+                "metric": name,
+                "mean": mean,
+                "error": self.standard_error[name],
+                "queries": self.n_queries - self.n_undefined[name],
+            }
+            for name, mean in self.mean.items()
+        ]
         d = self.diagnostics
         note = (
             f"{d.n_clicks:,} clicks, effective sample size {d.effective_sample_size:,.0f}, largest weight "
@@ -201,7 +211,7 @@ class ClickEvaluation(Evaluation):
             f"{100 * d.share_unseen:.3g} % of the documents unseen."
         )
         segments = super().printed_parts()[1:]
-        return [Table(header, rows, min_widths=(0, 13, 9, 9)), *segments, Note(note), *map(Note, d.warnings)]
+        return [Table.of(columns, rows), *segments, note, *d.warnings]
 
 
 def ratio_values(

@@ -22,7 +22,7 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.interleaving.method import Shown, as_teams, clicked_slots
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.interleaving.rankings import as_documents, is_sequence, short
-from ltr_metrics.io.compressed import blocks_of_lines
+from ltr_metrics.io.files import blocks_of_lines
 from ltr_metrics.io.write import write_whole
 
 KEYS = ("query", "method", "rankings", "shown", "teams", "clicks", "length", "user")

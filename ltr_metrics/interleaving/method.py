@@ -12,7 +12,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.words import RuleOfCredit
-from ltr_metrics.analysis.comparison.settings import seed_from
+from ltr_metrics.analysis.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.interleaving.rankings import Rankings, as_documents, is_sequence, short
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
+from array import array
 from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,15 +15,12 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.words import ClusterOfImpressions, InterleavingMethod, RuleOfCredit
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, naming
-from ltr_metrics.interleaving.clusters import ClusterSums
 from ltr_metrics.interleaving.impressions import Impression, as_models, locate, read_located, with_models
 from ltr_metrics.interleaving.method import RULES, Method, Shown
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.interleaving.tally import Tally, block_ends, checkpoints
 from ltr_metrics.interleaving.team_draft import TeamDraft
 
-BLOCK = 4096  # impressions whose credit is in memory at a time
 CLUSTERS: tuple[ClusterOfImpressions, ...] = get_args(ClusterOfImpressions)
 CACHE_SIZE = 256  # methods kept by rankings: queries recur, and some methods take long to prepare
 
@@ -111,19 +108,15 @@ def score(
         )
         for location, impression, model_names in with_models(located, names)
     )
-    tally, n, sums = None, 0, ClusterSums()
-    while block := list(islice(scored, BLOCK)):
-        credit = np.column_stack([credit for _, credit, _ in block])
-        if cluster is not None:
-            sums.add(credit, [label for _, _, label in block])
-        block_tally = Tally.from_credit(credit, block_ends(n, n + len(block)))
-        n += len(block)
-        tally = block_tally if tally is None else Tally.concat([tally, block_tally]).merge_parts(checkpoints(n))
-        names = block[0][0]
-    if tally is None or names is None:
+    all_credit, labels = array("d"), []
+    for model_names, credit, label in scored:
+        all_credit.extend(credit.tolist())
+        labels.append(label)
+        names = model_names
+    if names is None or not all_credit:
         raise LtrValueError("There is no impression to score: the log is empty.")
-    clusters = None if cluster is None else sums.tally()
-    return Outcome(models=names, method=method, tally=tally, clusters=clusters)
+    matrix = np.frombuffer(all_credit).reshape(-1, len(names)).T
+    return Outcome(names, method, matrix, cluster=None if cluster is None else labels)
 
 
 def _label(location: str, impression: Impression, cluster: ClusterOfImpressions | None) -> Hashable:

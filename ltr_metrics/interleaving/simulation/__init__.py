@@ -18,7 +18,7 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray, require_count, require_option
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import InterleavingMethod, RuleOfCredit, TiesOfRankings
-from ltr_metrics.analysis.comparison.settings import seed_from
+from ltr_metrics.analysis.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, import_extra, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
@@ -29,7 +29,6 @@ from ltr_metrics.interleaving.simulation.layout import RankingArrays, ShownLists
 from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
 from ltr_metrics.interleaving.simulation.ppm import VectorizedPPM
 from ltr_metrics.interleaving.simulation.team_draft import VectorizedTeamDraft
-from ltr_metrics.interleaving.tally import Tally, block_ends
 
 
 class Mixer(Protocol):
@@ -153,9 +152,9 @@ def simulate(
         seed=seed,
         n_impressions=int(impressions),
     )
-    tally = Tally.concat(list(simulation.run(n_threads, progress)))
+    credit = np.concatenate(list(simulation.run(n_threads, progress)), axis=1)
     simulation.mixer.warn()
-    return Outcome(list(scores), method, tally, _OfflineMeans(queries, rankings, list(scores)))
+    return Outcome(list(scores), method, credit, _OfflineMeans(queries, rankings, list(scores)))
 
 
 PARAMETERS = list(inspect.signature(simulate).parameters)[:-1]
@@ -170,24 +169,24 @@ class _Simulation:
     seed: int
     n_impressions: int
 
-    def run(self, n_threads: int | None, progress: bool) -> Iterator[Tally]:
-        """Yield the tallies of the blocks, in order."""
+    def run(self, n_threads: int | None, progress: bool) -> Iterator[FloatArray]:
+        """Yield the credit of the blocks, in order."""
         starts = range(0, self.n_impressions, BLOCK)
         n_threads = n_threads_for(self.n_impressions * ROWS_PER_IMPRESSION, n_threads)
         n_threads = n_threads if self.mixer.uses_threads else 1
         with _progress_bar(self.n_impressions, progress) as advance, ThreadPoolExecutor(n_threads) as pool:
-            for tally in map(self.run_block, starts) if n_threads == 1 else pool.map(self.run_block, starts):
-                advance(int(tally.n.sum()))
-                yield tally
+            for credit in map(self.run_block, starts) if n_threads == 1 else pool.map(self.run_block, starts):
+                advance(credit.shape[1])
+                yield credit
 
-    def run_block(self, start: int) -> Tally:
-        """Return the tally of the block that begins with impression ``start``."""
+    def run_block(self, start: int) -> FloatArray:
+        """Return the credit of the block that begins with impression ``start``, (rankers, impressions)."""
         stop = min(start + BLOCK, self.n_impressions)
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(IMPRESSIONS_STREAM, start // BLOCK)))
         query = self._draw_queries(stop - start, rng)
         shown = self.mixer.mix(query, rng)
         clicked = self.clicks.draw(self.mixer.grade.take(shown.documents), rng)
-        return Tally.from_credit(self.mixer.credit(query, shown, clicked), block_ends(start, stop))
+        return self.mixer.credit(query, shown, clicked)
 
     def _draw_queries(self, n: int, rng: np.random.Generator) -> IntArray:
         draws = rng.random(n)
