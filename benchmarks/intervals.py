@@ -18,7 +18,8 @@ import ltr_metrics as ltr
 from benchmarks.shapes import data_folder, mq2008
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.words import Interval
-from ltr_metrics.analysis.inference import INTERVALS, Sample, intervals
+from ltr_metrics.analysis.inference import Sample, intervals
+from ltr_metrics.analysis.settings import INTERVALS
 
 SIZES = (10, 30, 100, 300)
 N_RESAMPLES = 2_000

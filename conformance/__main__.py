@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from conformance.comparison import Line, compare
 from conformance.system import MissingSystemError, System
-from ltr_metrics._engine.printed import Note, Part, Table, as_text
+from ltr_metrics._engine.results import Part, Table, as_text
 
 GROUPS = {  # systems that live in one environment
     "rankings": (

@@ -10,122 +10,69 @@ from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueErro
 from ltr_metrics.evaluation.evaluate import Queries, evaluate
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics import (
-    ARP,
-    CG,
-    DCG,
-    ERR,
-    F1,
-    MAP,
-    MRR,
-    NDCG,
-    RBP,
-    Bpref,
     FunctionMetric,
-    Hit,
-    InterpolatedPrecision,
-    Judged,
-    Kendall,
-    MeanOf,
     Metric,
     MetricInfo,
-    PairAccuracy,
-    PFound,
-    Precision,
-    QMeasure,
     RankMetric,
-    Recall,
-    RPrec,
-    Spearman,
-    SumOf,
+    all_metrics,
     as_metric,
     available_metrics,
     metric,
 )
-from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.systems import CONVENTIONS
+from ltr_metrics.metrics.all_metrics import *  # noqa: F403
+from ltr_metrics.metrics.conventions import CONVENTIONS, Convention
 
 if typing.TYPE_CHECKING:
-    from ltr_metrics.analysis.bins import Bins, bins
+    from ltr_metrics.analysis.audit import Audit, TieAudit, TieRange, audit, tie_audit
     from ltr_metrics.analysis.churn import Churn, churn
     from ltr_metrics.analysis.comparison import Comparison, Difference, compare
-    from ltr_metrics.analysis.data_audit import Audit, audit
     from ltr_metrics.analysis.explain import Explanation, explain_difference
-    from ltr_metrics.analysis.gating import GateResult, gate
+    from ltr_metrics.analysis.gate import GateResult, gate
     from ltr_metrics.analysis.identify import Identification, identify_convention
     from ltr_metrics.analysis.intervals import Interval, Intervals, intervals
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
-    from ltr_metrics.analysis.tie_audit import TieAudit, TieRange, tie_audit
     from ltr_metrics.curves import learning_curve
-    from ltr_metrics.evaluation.log import PerQueryLog
+    from ltr_metrics.evaluation.batches import evaluate_batches
     from ltr_metrics.evaluation.saved import load_result
-    from ltr_metrics.evaluation.streaming import evaluate_sorted
+    from ltr_metrics.evaluation.search_log import SearchLog
+    from ltr_metrics.evaluation.training_log import PerQueryLog
     from ltr_metrics.io.datasets import make_ranking, train_test_split
-    from ltr_metrics.io.qrels import from_qrels
+    from ltr_metrics.io.trec import from_qrels
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "ARP",
-    "CG",
     "CONVENTIONS",
-    "DCG",
-    "ERR",
-    "F1",
-    "MAP",
-    "MRR",
-    "NDCG",
-    "RBP",
     "Audit",
-    "Bins",
-    "Bpref",
     "Churn",
     "Comparison",
     "Convention",
     "Difference",
     "Evaluation",
     "Explanation",
-    "FunctionMetric",
     "GateResult",
-    "Hit",
     "Identification",
-    "InterpolatedPrecision",
     "Interval",
     "Intervals",
-    "Judged",
-    "Kendall",
     "LtrError",
     "LtrKeyError",
     "LtrTypeError",
     "LtrValueError",
     "LtrWarning",
-    "MeanOf",
-    "Metric",
-    "MetricInfo",
     "MissingExtraError",
-    "PFound",
-    "PairAccuracy",
     "PerQueryLog",
     "Positions",
-    "Precision",
-    "QMeasure",
     "Queries",
-    "RPrec",
     "RankChanges",
-    "RankMetric",
     "Ranking",
-    "Recall",
-    "Spearman",
-    "SumOf",
+    "SearchLog",
     "TieAudit",
     "TieRange",
-    "as_metric",
     "audit",
-    "available_metrics",
-    "bins",
     "churn",
     "compare",
     "evaluate",
-    "evaluate_sorted",
+    "evaluate_batches",
     "explain_difference",
     "from_qrels",
     "gate",
@@ -135,27 +82,26 @@ __all__ = [
     "learning_curve",
     "load_result",
     "make_ranking",
-    "metric",
     "qid_to_group",
     "rank_changes",
     "tie_audit",
     "train_test_split",
 ]
+__all__ += ["FunctionMetric", "Metric", "MetricInfo", "RankMetric", "as_metric", "available_metrics", "metric"]
+__all__ += all_metrics.__all__
 
 # Imported when they are first asked for, so that `import ltr_metrics` costs little beside NumPy.
 _HOME = {
-    "TieAudit": "analysis.tie_audit",
-    "TieRange": "analysis.tie_audit",
-    "tie_audit": "analysis.tie_audit",
-    "GateResult": "analysis.gating",
-    "gate": "analysis.gating",
+    "TieAudit": "analysis.audit",
+    "TieRange": "analysis.audit",
+    "tie_audit": "analysis.audit",
+    "GateResult": "analysis.gate",
+    "gate": "analysis.gate",
     "learning_curve": "curves",
-    "evaluate_sorted": "evaluation.streaming",
+    "evaluate_batches": "evaluation.batches",
     "load_result": "evaluation.saved",
-    "Audit": "analysis.data_audit",
-    "audit": "analysis.data_audit",
-    "Bins": "analysis.bins",
-    "bins": "analysis.bins",
+    "Audit": "analysis.audit",
+    "audit": "analysis.audit",
     "Churn": "analysis.churn",
     "RankChanges": "analysis.rank_changes",
     "churn": "analysis.churn",
@@ -165,7 +111,7 @@ _HOME = {
     "compare": "analysis.comparison",
     "make_ranking": "io.datasets",
     "train_test_split": "io.datasets",
-    "from_qrels": "io.qrels",
+    "from_qrels": "io.trec",
     "Explanation": "analysis.explain",
     "explain_difference": "analysis.explain",
     "Identification": "analysis.identify",
@@ -173,7 +119,8 @@ _HOME = {
     "Interval": "analysis.intervals",
     "Intervals": "analysis.intervals",
     "intervals": "analysis.intervals",
-    "PerQueryLog": "evaluation.log",
+    "PerQueryLog": "evaluation.training_log",
+    "SearchLog": "evaluation.search_log",
 }
 
 if not typing.TYPE_CHECKING:

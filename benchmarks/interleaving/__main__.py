@@ -12,7 +12,6 @@ from benchmarks.interleaving.published import METHODS, METRIC, USERS, cell, fold
 from benchmarks.interleaving.speed import speeds
 from benchmarks.shapes import data_folder
 from ltr_metrics.interleaving import Outcome
-from ltr_metrics.report import OnlineErrorDisplay
 
 
 @click.command(help="Reproduce a published experiment on MQ2008, and measure microseconds an impression.")
@@ -46,8 +45,6 @@ def _published(runs: int, impressions: int, out: Path) -> None:
         for method, title in METHODS.items():
             found = of_method[title] = list(outcomes(data, user, method, runs, impressions))
             cells.append(cell(user, method, found))
-        display = OnlineErrorDisplay.from_outcomes(of_method, metric=METRIC).plot()
-        display.figure_.savefig(out / f"interleaving_{user}.png", dpi=150)
     rows = [
         (
             one.user,
