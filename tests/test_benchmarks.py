@@ -1,4 +1,4 @@
-"""benchmarks/: every measure runs, peers compute what ours compute, nothing missing is passed over. No time is asserted."""
+"""benchmarks/: every measure runs, peers compute what ours compute, what is missing is named. No time is asserted."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ def test_everything_is_measured(kind: str, monkeypatch: pytest.MonkeyPatch, tmp_
         assert {one.target.name for one in rows if one.target} == set(TARGETS) - left_out
         hosts = {"LightGBM", "XGBoost", "lgb.train", "xgb.train"}  # no machine has a million cores
         assert {what for what, _ in measured["missing"]} == {f"{host} with 1000000 threads" for host in hosts}
-        pytest.importorskip("benchmarks.picture", reason="matplotlib is not installed").draw(measured, tmp_path / "a.png")
+        pytest.importorskip("benchmarks.picture", reason="matplotlib is not installed").draw(
+            measured, tmp_path / "a.png"
+        )
         assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 

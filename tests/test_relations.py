@@ -31,7 +31,9 @@ SCORES: tuple[Callable[[np.random.Generator, int], np.ndarray], ...] = (
 METRICS = [  # labels are grades from 0 to 4, the mean is over queries, and ties may be large
     metric
     for entry in TABLE
-    if entry.scale == 1 and entry.highest >= 4 and entry.cls not in (ltr.Judged, ltr.MeanOf, ltr.SumOf, ltr.InterpolatedPrecision)
+    if entry.scale == 1
+    and entry.highest >= 4
+    and entry.cls not in (ltr.Judged, ltr.MeanOf, ltr.SumOf, ltr.InterpolatedPrecision)
     for metric in entry.metrics()
     if metric.mean_over == "queries"
 ]

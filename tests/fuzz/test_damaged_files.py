@@ -36,7 +36,9 @@ N_CASES, SECONDS = 60, 300
 X, y, qid = ltr.make_ranking(n_queries=6, documents=5, n_features=3, random_state=0)
 ROWS = pd.DataFrame({"qid": qid, "label": y, "s": X[:, 0], "device": np.where(qid % 2, "phone", "desk"), "w": 1.0})
 ROWS["doc"] = [f"D{i}" for i in range(len(y))]
-IMPRESSION = '{"query": "q1", "rankings": {"old": ["a", "b"], "new": ["b", "a"]}, "shown": ["a", "b"], "teams": ["old", "new"], "clicks": [0]}\n'
+IMPRESSION = """\
+{"query": "q1", "rankings": {"old": ["a", "b"], "new": ["b", "a"]}, "shown": ["a", "b"], "teams": [0, 1], "clicks": [0]}
+"""
 
 
 def lines(template: str) -> str:

@@ -156,7 +156,9 @@ def faults(system: System) -> list[str]:
             distance = np.abs(value - expected) / np.maximum(np.abs(expected), 1)  # of values above 1, a share
             distance[np.isnan(value) & np.isnan(expected)] = 0
             wrong = ~(distance <= system.tolerance_of.get(metric, system.tolerance))  # NaN: one leaves the query out
-            found += [f"{name}, {draw}, seed {seed}: {value[i]!r} there, {expected[i]!r} here" for i in wrong.nonzero()[0]]
+            found += [
+                f"{name}, {draw}, seed {seed}: {value[i]!r} there, {expected[i]!r} here" for i in wrong.nonzero()[0]
+            ]
     if system.difference is not None and not n_stated:
         found.append(f"The stated difference is no longer seen: {system.difference.sentence}")
     return found
