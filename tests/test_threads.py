@@ -79,22 +79,6 @@ def test_many_short_queries_score_as_few(n_scores: int) -> None:
             np.testing.assert_array_equal(values, together.per_query[name][part], err_msg=name)
 
 
-@pytest.mark.parametrize("rounded", [True, False], ids=["ties", "distinct"])
-@pytest.mark.parametrize("entry", TABLE, ids=str)
-def test_a_query_scores_the_same_alone(entry: Entry, rounded: bool) -> None:
-    data, score = rows(entry, rounded)
-    together = ltr.evaluate(y_score=score, metrics=entry.metrics(), **data)
-    for at, qid in enumerate(together.qid[:25]):
-        own = data["qid"] == qid
-        of_query = {name: values[own] for name, values in data.items() if name != "columns"}
-        columns = {"margin": data["columns"]["margin"][own]}
-        if not of_query["retrieved"].any():
-            continue
-        alone = ltr.evaluate(y_score=score[own], metrics=entry.metrics(), columns=columns, **of_query)
-        for name, values in alone.per_query.items():
-            np.testing.assert_array_equal(values[0], together.per_query[name][at], err_msg=name)
-
-
 @pytest.mark.usefixtures("eager")
 def test_errors_come_out_of_threads_as_they_are() -> None:
     X, y, qid = ltr.make_ranking(n_queries=80, random_state=0)

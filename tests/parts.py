@@ -1,0 +1,75 @@
+"""Rows with everything that an evaluation in parts may need, their evaluation in memory, and how results are compared."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from strategies import Data
+
+import ltr_metrics as ltr
+
+
+def frame_of(rows: Data, seed: int = 0) -> pd.DataFrame:
+    """Return rows with a column of each kind, query by query."""
+    rng, n = np.random.default_rng(seed), len(rows.y)
+    device = np.array(["phone", "desk", "tab"])[rng.integers(0, 3, len(rows.group))]
+    frame = pd.DataFrame({"qid": rows.qid * 7 + 1, "label": rows.y, "score": rows.score, "weight": rng.random(n)})
+    docid = [f"D{i}" for i in rng.permutation(n)]
+    return frame.assign(margin=rng.normal(size=n), docid=docid, device=device[rows.qid], month=rows.qid % 5, unused="x")
+
+
+def in_memory(
+    frame: pd.DataFrame,
+    metrics: Any,
+    score: str = "score",
+    *,
+    docid: str | None = None,
+    weight: str | None = None,
+    by: tuple[str, ...] = (),
+    **options: Any,
+) -> ltr.Evaluation:
+    """Evaluate the rows, whose columns are named as for the functions that evaluate parts."""
+    column = {name: frame[name].to_numpy() for name in frame}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ltr.LtrWarning)
+        return ltr.evaluate(
+            column["label"],
+            column[score],
+            qid=column["qid"],
+            docid=None if docid is None else column[docid],
+            sample_weight=None if weight is None else column[weight],
+            by={name: column[name] for name in by} or None,
+            columns={"margin": column["margin"]} if "margin" in column else None,
+            metrics=metrics,
+            **options,
+        )
+
+
+def same(found: ltr.Evaluation, expected: ltr.Evaluation, *, tolerance: float = 1e-12) -> None:
+    """Compare all that a result has, queries by id; a tolerance of 0 compares every bit and the order of queries."""
+    assert list(found.mean) == list(expected.mean)
+    np.testing.assert_allclose(list(found.mean.values()), list(expected.mean.values()), rtol=0, atol=tolerance)
+    assert found.n_undefined == expected.n_undefined
+    assert found.lower_is_better == expected.lower_is_better
+    assert found.policy == expected.policy
+    at = {str(one): i for i, one in enumerate(found.qid.tolist())}
+    order = [at[str(one)] for one in expected.qid.tolist()]
+    assert len(at) == found.n_queries == len(order)
+    assert tolerance or order == sorted(order)
+    for name, values in expected.per_query.items():
+        np.testing.assert_allclose(found.per_query[name][order], values, rtol=0, atol=tolerance, err_msg=name)
+    np.testing.assert_array_equal(found.n_documents[order], expected.n_documents)
+    np.testing.assert_array_equal(found.n_relevant[order], expected.n_relevant)
+    assert found.is_weighted == expected.is_weighted
+    if expected.weight is not None:
+        np.testing.assert_allclose(found.weight[order], expected.weight, rtol=tolerance / 100, atol=0)
+    np.testing.assert_array_equal(found.fingerprint.of_query[order], expected.fingerprint.of_query)
+    assert list(found.by) == list(expected.by)
+    for name, segments in expected.by.items():
+        assert set(found.by[name]) == set(segments)
+        for label, part in segments.items():
+            for metric, mean in part.mean.items():
+                np.testing.assert_allclose(found.by[name][label].mean[metric], mean, rtol=0, atol=tolerance)
