@@ -38,7 +38,6 @@ PartOfSearch = Literal["test", "train"]
 
 # -- interleaving
 InterleavingMethod = Literal["team_draft", "ppm", "balanced", "probabilistic", "optimized"]
-RuleOfCredit = Literal["own", "clicks"]
 ClusterOfImpressions = Literal["user", "query"]
 Pairs = Literal["joachims", "authors"]
 Credit = Literal["inverse", "negative"]
