@@ -47,6 +47,6 @@ TiesOfRankings = Literal["stable", "random"]
 # -- counterfactual evaluation
 EstimatorOfMetric = Literal["ips", "dr"]
 EstimatorOfClicks = Literal["ips", "snips", "dr"]
-EstimatorOfSlates = Literal["standard", "independent", "interaction"]
+EstimatorOfSlates = Literal["standard", "interaction"]
 MethodOfPropensities = Literal["randomized", "harvesting", "em"]
 TiesOfClicks = Literal["mean", "stable", "docid"]

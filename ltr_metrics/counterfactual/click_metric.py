@@ -119,13 +119,14 @@ class ClickMetric(RankMetric):
         object.__setattr__(self, "k", inner.cutoff)
         super().__post_init__()
         require_option("estimator", self.estimator, ESTIMATORS)
-        require_clip(self.clip)
-        if (self.position is None) != (self.propensities is None):
-            raise LtrTypeError("position names a column, and propensities has a number for each position: pass both.")
-        if self.propensities is not None and not isinstance(self.propensities, Propensities):
-            raise LtrTypeError(f"propensities must be Propensities([1, 0.5, ...]). Got {self.propensities!r}.")
+        if self.clip is not None and not (is_number(self.clip) and self.clip >= 1):
+            raise LtrValueError(
+                f"clip is the largest weight of a click, 1 / propensity, a number of at least 1. Got {self.clip!r}."
+            )
+        if isinstance(self.propensities, Propensities) != (self.position is not None):
+            raise LtrTypeError("position names a column, and propensities are Propensities([1, 0.5, ...]): pass both.")
         if (self.estimator == "dr") != (self.baseline is not None):
-            raise LtrTypeError('baseline names the column that estimator="dr" needs, and no other: pass both.')
+            raise LtrTypeError('estimator="dr" needs baseline, and no other estimator has it.')
         if self.examination is not None and self.estimator != "dr":
             raise LtrTypeError('examination is an option of estimator="dr" alone.')
 
@@ -168,7 +169,7 @@ class ClickMetric(RankMetric):
         if not np.isin(queries.grades, (0.0, 1.0)).all():
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
         baseline = _column(queries, str(self.baseline))
-        examined = self._row_propensities(queries)
+        examined = self.propensity_of_rows(queries)
         if self.examination is not None:
             examined = _column(queries, self.examination)
         estimate = baseline + weight * (clicked - examined * baseline)
@@ -177,7 +178,7 @@ class ClickMetric(RankMetric):
     @cached_per("clip", "propensity", "position", "propensities")
     def _weights(self, queries: LabelledQueries) -> FloatArray:
         """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
-        propensity = self._row_propensities(queries)
+        propensity = self.propensity_of_rows(queries)
         impossible = is_clicked(queries) & (propensity == 0)
         if queries.retrieved is not None:
             impossible &= queries.retrieved
@@ -191,7 +192,8 @@ class ClickMetric(RankMetric):
         weight = inverse(propensity)
         return weight if self.clip is None else np.minimum(weight, self.clip)
 
-    def _row_propensities(self, queries: LabelledQueries) -> FloatArray:
+    def propensity_of_rows(self, queries: LabelledQueries) -> FloatArray:
+        """Return the propensity of each row."""
         if self.propensities is None or self.position is None:
             return _column(queries, self.propensity)
         return self.propensities.of_rows(_column(queries, self.position, highest=None))
@@ -235,14 +237,6 @@ def inverse(propensity: FloatArray) -> FloatArray:
     """Return 1 / propensity, and 0 where the propensity is 0."""
     weight: FloatArray = np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
     return weight
-
-
-def require_clip(clip: Any) -> None:
-    """Raise an error unless a largest weight is None or at least 1."""
-    if clip is None or (is_number(clip) and clip >= 1):
-        return
-    inverse = f" For a lowest propensity of {clip:g}, pass {1 / clip:g}." if is_number(clip) and 0 < clip < 1 else ""
-    raise LtrValueError(f"clip is the largest weight of a click, a number of at least 1. Got {clip!r}.{inverse}")
 
 
 def _column(queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:
