@@ -169,7 +169,7 @@ class ClickMetric(RankMetric):
         if not np.isin(queries.grades, (0.0, 1.0)).all():
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
         baseline = _column(queries, str(self.baseline))
-        examined = self.propensity_of_rows(queries)
+        examined = self._row_propensities(queries)
         if self.examination is not None:
             examined = _column(queries, self.examination)
         estimate = baseline + weight * (clicked - examined * baseline)
@@ -178,7 +178,7 @@ class ClickMetric(RankMetric):
     @cached_per("clip", "propensity", "position", "propensities")
     def _weights(self, queries: LabelledQueries) -> FloatArray:
         """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
-        propensity = self.propensity_of_rows(queries)
+        propensity = self._row_propensities(queries)
         impossible = is_clicked(queries) & (propensity == 0)
         if queries.retrieved is not None:
             impossible &= queries.retrieved
@@ -192,8 +192,7 @@ class ClickMetric(RankMetric):
         weight = inverse(propensity)
         return weight if self.clip is None else np.minimum(weight, self.clip)
 
-    def propensity_of_rows(self, queries: LabelledQueries) -> FloatArray:
-        """Return the propensity of each row."""
+    def _row_propensities(self, queries: LabelledQueries) -> FloatArray:
         if self.propensities is None or self.position is None:
             return _column(queries, self.propensity)
         return self.propensities.of_rows(_column(queries, self.position, highest=None))

@@ -171,7 +171,8 @@ def evaluate(
         raise LtrValueError("clicks has no click, so there is nothing to estimate. Log more impressions.")
     scored = queries.evaluate_request(scores, replace(request, metrics=tuple(corrected)), n_threads)
     sums = {str(one.metric): scored.per_query[str(one)] for one in corrected}
-    raw = inverse(corrected[0].propensity_of_rows(queries))
+    by_row = propensity.of_rows(position) if is_table else as_numbers(propensity, "propensity").astype(np.float64)
+    raw = inverse(by_row)  # also of documents that the model does not return
     limit = np.inf if clip is None else clip
     weight = np.where(clicked, np.minimum(raw, limit), 0.0)
     divisor = np.asarray(queries.sum_by_query(weight), dtype=np.float64) if estimator == "snips" else None

@@ -15,7 +15,7 @@ from ltr_metrics.interleaving.rounds import TeamMethod, team_probabilities
 from ltr_metrics.metrics.base import is_number
 
 MAX_RANKERS_IN_ROUNDS = 16  # the exact sum has a term for each of the 2^16 sets of rankers
-MAX_TAU = 1000.0  # much smaller values already draw only the best document
+MAX_TAU = 1e6  # much smaller values already draw only the best document
 
 
 class Probabilistic(TeamMethod):
@@ -38,7 +38,7 @@ class Probabilistic(TeamMethod):
         Maximum number of documents in the list. The list is shorter if all rankings together have
         fewer documents. Default: the length of the longest ranking.
     tau : float
-        From 0 to 1000. With 0, a ranker draws its documents uniformly. With a high value, it almost
+        From 0 to 10^6. With 0, a ranker draws its documents uniformly. With a high value, it almost
         always draws the best one.
     replace : bool
         If True, the ranker of each slot is drawn uniformly, as in 2011. If False, there are rounds
