@@ -38,10 +38,10 @@ def test_the_published_errors_are_reproduced(user: str, method: str, mq2008: lis
     assert not of_user._replace(error=of_user.error + 0.03).agrees
 
 
-def test_the_command(data: Path, tmp_path: Path) -> None:
+def test_the_command(data: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.interleaving", "--runs", "2", "--impressions", "50", "--no-speed"]
     done = subprocess.run(
-        [*command, "--out", str(tmp_path)],
+        command,
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -50,7 +50,6 @@ def test_the_command(data: Path, tmp_path: Path) -> None:
     )
     assert "2 runs of 50 impressions" in done.stdout
     assert done.stdout.count("Team Draft") == done.stdout.count("PPM") == 3
-    assert {path.name for path in tmp_path.iterdir()} == {f"interleaving_{user}.png" for user in USERS}
 
 
 @pytest.fixture

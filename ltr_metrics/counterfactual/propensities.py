@@ -43,7 +43,7 @@ class Propensities(Result):
     See Also
     --------
     estimate_propensities : Estimate them from clicks.
-    ltr_metrics.report.PropensitiesDisplay : A picture of them.
+    ltr_metrics.counterfactual.evaluate : What they are for.
 
     Examples
     --------
