@@ -336,19 +336,6 @@ def test_a_better_ranker_gets_more_credit_under_ppm(seed: int) -> None:
         assert credit[0] > credit[1] + 1e-9, (rankings, n_relevant, chances)
 
 
-@examples(60)
-@given(compared(), st.integers(0, 2**32))
-def test_no_document_stands_above_its_best_rank(case: tuple[list[list[Any]], int | None], seed: int) -> None:
-    rankings, length = case
-    for make in METHODS:
-        method = make(rankings, length)
-        mixed = [tuple(method.mix(seed + i).documents) for i in range(10)]
-        orders = islice(permutations(set().union(*rankings), oracle.n_shown(rankings, length)), 200)
-        for documents in [*mixed, *(order for order in orders if method.probability(order) > 0)]:
-            for place, document in enumerate(documents, start=1):
-                assert oracle.best_rank(rankings, document) <= place
-
-
 @pytest.mark.parametrize("make", METHODS)
 @pytest.mark.parametrize("shared", [True, False])
 def test_lists_of_a_thousand_documents(make: Callable[..., Any], shared: bool) -> None:

@@ -183,12 +183,6 @@ def test_undefined_statistics_are_nan() -> None:
     assert not np.isnan(list(some.values())[2:]).any()
 
 
-@pytest.mark.parametrize("confidence", [0, 1, 95, "high"])
-def test_confidence_is_a_share(confidence: object) -> None:
-    with pytest.raises(LtrValueError, match="confidence must be a number between 0 and 1"):
-        outcome_of(known(5)).to_pandas(confidence)  # type: ignore[arg-type]
-
-
 @pytest.mark.slow
 def test_p_values_are_uniform_where_there_is_no_difference() -> None:
     rng = np.random.default_rng(7)

@@ -30,7 +30,9 @@ def _published(runs: int, impressions: int) -> None:
         raise click.UsageError(f"There is no mq2008 in {folder}: LTR_METRICS_DATA names the folder that has it.")
     data = folds(folder)
     cells = [
-        cell(user, method, list(outcomes(data, user, method, runs, impressions))) for user in USERS for method in METHODS
+        cell(user, method, list(outcomes(data, user, method, runs, impressions)))
+        for user in USERS
+        for method in METHODS
     ]
     rows = [
         (

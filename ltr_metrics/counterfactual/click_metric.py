@@ -123,7 +123,8 @@ class ClickMetric(RankMetric):
             raise LtrValueError(
                 f"clip is the largest weight of a click, 1 / propensity, a number of at least 1. Got {self.clip!r}."
             )
-        if isinstance(self.propensities, Propensities) != (self.position is not None):
+        is_table = isinstance(self.propensities, Propensities)
+        if is_table != (self.position is not None) or (self.propensities is not None and not is_table):
             raise LtrTypeError("position names a column, and propensities are Propensities([1, 0.5, ...]): pass both.")
         if (self.estimator == "dr") != (self.baseline is not None):
             raise LtrTypeError('estimator="dr" needs baseline, and no other estimator has it.')
