@@ -114,8 +114,8 @@ class ClickEvaluation(Evaluation):
     >>> result.estimator, result.clip, result.click_weight, result.sums
     ('ips', None, None, {})
     >>> print(result)
-    metric     estimate (ips)  standard error    queries
-    dcg_exp@2        0.657732        0.040883        400
+    metric     estimate (ips)  standard error  queries
+    dcg_exp@2        0.657732        0.040883      400
     <BLANKLINE>
     200 clicks, effective sample size 180, largest weight 2, 0 % of the clicks clipped, 0 % of the
     documents unseen.
@@ -189,13 +189,9 @@ class ClickEvaluation(Evaluation):
             "standard error": "{error:.6f}",
             "queries": "{queries:,}",
         }
+        n = {name: self.n_queries - undefined for name, undefined in self.n_undefined.items()}
         rows = [
-            {
-                "metric": name,
-                "mean": mean,
-                "error": self.standard_error[name],
-                "queries": self.n_queries - self.n_undefined[name],
-            }
+            {"metric": name, "mean": mean, "error": self.standard_error[name], "queries": n[name]}
             for name, mean in self.mean.items()
         ]
         d = self.diagnostics
