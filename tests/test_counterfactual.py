@@ -262,6 +262,8 @@ def test_snips_ignores_the_scale_of_propensities_and_is_a_ratio() -> None:
     ips = evaluate(**log, **table)
     total = evaluate(**log, **table, metrics="cg")
     snips = evaluate(**log, **table, estimator="snips", query_weight=np.ones(500))
+    with pytest.raises(ltr.LtrValueError, match="with the same propensities, estimator and clip"):
+        ltr.compare({"a": ips, "b": evaluate(**log, **table, estimator="snips")}, n_resamples=200)
     half = evaluate(**log, **table | {"propensity": Propensities(THETA / 2)}, estimator="snips")
     assert snips["dcg@10"] == pytest.approx(ips["dcg@10"] / total["cg"], rel=1e-12)
     assert half["dcg@10"] == pytest.approx(snips["dcg@10"], rel=1e-12)

@@ -133,6 +133,16 @@ def test_positions_that_are_not_compared_are_named() -> None:
         estimate_propensities(**log | {"clicks": unclicked}, method="em")
 
 
+def test_positions_are_compared_through_others() -> None:
+    rng = np.random.default_rng(0)
+    position, document = [1, 2] * 4_000 + [2, 3] * 4_000, ["a"] * 8_000 + ["b"] * 8_000
+    clicks = rng.random(16_000) < 0.9 * THETA[np.array(position) - 1]
+    table = estimate_propensities(
+        clicks, position, qid=[1] * 16_000, document=document, method="harvesting", cluster=np.arange(16_000) // 2
+    )
+    assert table.propensity == pytest.approx(THETA[:3], abs=0.03)
+
+
 ROWS: dict[str, Any] = {"clicks": [1, 0, 1, 1], "position": [1, 2, 1, 2], "qid": [1, 1, 2, 2], "method": "randomized"}
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown method": ({"method": "harvest"}, "Did you mean 'harvesting'"),
