@@ -145,17 +145,6 @@ def team_credit(n_rankers: int, teams: Teams, clicks: Collection[int]) -> list[F
     return [Fraction(sum(teams[place] == ranker for place in set(clicks))) for ranker in range(n_rankers)]
 
 
-def shared_click_credit(rankings: Rankings, documents: Documents, clicks: Collection[int]) -> list[Fraction]:
-    """One for each clicked document, in equal parts to the rankers that rank it best."""
-    credit = [Fraction(0)] * len(rankings)
-    for place in set(clicks):
-        best = best_rank(rankings, documents[place])
-        rankers = [i for i, ranking in enumerate(rankings) if rank_in(ranking, documents[place]) == best]
-        for i in rankers:
-            credit[i] += Fraction(1, len(rankers))
-    return credit
-
-
 # -- fidelity --------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from profiles import examples
 from scipy import stats
 
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError
 from ltr_metrics.interleaving import PairwisePreference, Shown, TeamDraft
 from ltr_metrics.interleaving.methods import METHODS as BY_NAME
 
@@ -58,7 +58,7 @@ def test_reference_values_of_ppm(reference_values: Path) -> None:
     for case in cases:
         rankings, length = case["lists"], case["length"]
         method, lists = PairwisePreference(rankings, length), oracle.ppm_lists(rankings, length)
-        everything = permutations(method._rankings.best_rank, length)
+        everything = permutations(method._best_rank, length)
         possible = {documents for documents in everything if method.probability(documents)}
         assert possible == set(lists)
         assert len(possible) == case["n_possible"]
@@ -131,21 +131,6 @@ def test_worked_examples_of_ppm(rankings: Any, shown: Any, clicks: list[int], cr
     assert close(method.credit(Shown(list(shown)), clicks), credit)
     exact = oracle.ppm_credit(lists, oracle.ppm_lists(lists, len(shown)), tuple(shown), clicks)
     assert exact == [Fraction(one) for one in credit]
-
-
-@pytest.mark.parametrize(
-    ("pair", "chance"),
-    [
-        (("001", "004"), Fraction(1)),
-        (("001", "006"), Fraction(1, 3)),
-        (("001", "002"), Fraction(1, 2)),
-        (("002", "006"), Fraction(2, 3)),
-    ],
-)
-def test_worked_examples_of_the_probability_of_a_pair(pair: tuple[str, str], chance: Fraction) -> None:
-    assert oracle.chance_allowed([A, B], oracle.ppm_lists([A, B], 3), *pair) == chance
-    r_bar = oracle.worse_best_rank([A, B], *pair)
-    assert credit_of_the_pair_alone([A, B], *pair, int(r_bar), chance)
 
 
 @pytest.mark.parametrize(
@@ -227,13 +212,9 @@ def test_ppm_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int | None]
         for pairs in ("joachims", "authors"):
             method = PairwisePreference(rankings, length, pairs=pairs)
             assert close(method.credit(documents, clicks), oracle.ppm_credit(rankings, lists, documents, clicks, pairs))
-        assert close(
-            method.credit(documents, clicks, rule="clicks"), oracle.shared_click_credit(rankings, documents, clicks)
-        )
     for documents in impossible[:3]:
-        for rule in ("own", "clicks"):
-            with pytest.raises(LtrValueError, match="could not have shown this list"):
-                method.credit(documents, [0], rule=rule)
+        with pytest.raises(LtrValueError, match="could not have shown this list"):
+            method.credit(documents, [0])
 
 
 @pytest.mark.slow
@@ -258,20 +239,12 @@ def test_team_draft_is_the_walk_of_all_courses(case: tuple[list[list[Any]], int 
         documents, teams = data.draw(st.sampled_from(list(lists)))
         clicks = some_clicks(data.draw, len(documents))
         shown = Shown(list(documents), list(teams))
-        for rule in ("own", "clicks"):
-            assert close(method.credit(shown, clicks, rule), oracle.team_credit(len(rankings), teams, clicks))
-        assert close(
-            method.credit(list(documents), clicks, rule="clicks"),
-            oracle.shared_click_credit(rankings, documents, clicks),
-        )
+        assert close(method.credit(shown, clicks), oracle.team_credit(len(rankings), teams, clicks))
         others = tuple(data.draw(st.permutations(teams)))
         if (documents, others) not in lists:
             assert method.probability(Shown(list(documents), list(others))) == 0
             with pytest.raises(LtrValueError, match="could not have shown this list"):
                 method.credit(Shown(list(documents), list(others)), clicks)
-    for documents in impossible[:3]:
-        with pytest.raises(LtrValueError, match="could not have shown this list"):
-            method.credit(documents, [0], rule="clicks")
 
 
 @examples(100)
@@ -363,48 +336,6 @@ def test_a_better_ranker_gets_more_credit_under_ppm(seed: int) -> None:
         assert credit[0] > credit[1] + 1e-9, (rankings, n_relevant, chances)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_better_ranker_gets_no_less_credit_where_lists_are_cut_short(seed: int) -> None:
-    """One relevant document moves up and all else keeps its order: what is shown may not tell, but
-    never tells the opposite.
-    """
-    rng = np.random.default_rng(seed)
-    told = 0
-    for _ in range(15):
-        worse = rng.permutation(5).tolist()
-        relevant = worse[int(rng.integers(1, 5))]
-        better = [relevant, *(document for document in worse if document != relevant)]
-        length = int(rng.integers(1, 4))
-        credit = expected_credit([better, worse], length, lambda one: Fraction(3 if one == relevant else 1, 4))  # noqa: B023
-        assert credit[0] >= credit[1] - 1e-12, (better, worse, length)
-        told += credit[0] > credit[1] + 1e-9
-    assert told > 5
-
-
-@examples(60)
-@given(compared(), st.integers(0, 2**32))
-def test_no_document_stands_above_its_best_rank(case: tuple[list[list[Any]], int | None], seed: int) -> None:
-    rankings, length = case
-    for make in METHODS:
-        method = make(rankings, length)
-        mixed = [tuple(method.mix(seed + i).documents) for i in range(10)]
-        orders = islice(permutations(set().union(*rankings), oracle.n_shown(rankings, length)), 200)
-        for documents in [*mixed, *(order for order in orders if method.probability(order) > 0)]:
-            for place, document in enumerate(documents, start=1):
-                assert oracle.best_rank(rankings, document) <= place
-
-
-@pytest.mark.parametrize("make", METHODS)
-def test_no_document_stands_above_its_best_rank_in_long_lists(make: Callable[..., Any]) -> None:
-    rng = np.random.default_rng(0)
-    rankings = [rng.permutation(60)[: rng.integers(5, 40)].tolist() for _ in range(5)]
-    method = make(rankings, 50)
-    for _ in range(200):
-        documents = method.mix(rng).documents
-        assert len(set(documents)) == oracle.n_shown(rankings, 50)
-        assert all(oracle.best_rank(rankings, one) <= place for place, one in enumerate(documents, start=1))
-
-
 @pytest.mark.parametrize("make", METHODS)
 @pytest.mark.parametrize("shared", [True, False])
 def test_lists_of_a_thousand_documents(make: Callable[..., Any], shared: bool) -> None:
@@ -417,7 +348,6 @@ def test_lists_of_a_thousand_documents(make: Callable[..., Any], shared: bool) -
     assert np.isfinite(credit).all()
     assert np.ptp(credit) > 0
     assert make is not TeamDraft or credit.sum() == 3
-    assert method.credit(shown, [0, 1, 999], rule="clicks").sum() == pytest.approx(3)
 
 
 @examples(60)
@@ -468,21 +398,15 @@ def test_rankings_of_other_kinds(make: Callable[..., Any], rankings: Any) -> Non
 
 
 @pytest.mark.parametrize("make", METHODS)
-def test_length(make: Callable[..., Any]) -> None:
+def test_lengths_and_ids_of_many_kinds(make: Callable[..., Any]) -> None:
     assert make(UNEQUAL).length == 4  # of the longest
-    assert make(UNEQUAL, np.int64(3)).length == 3
-    assert len(make(UNEQUAL, 3).mix(0).documents) == 3
+    assert len(make(UNEQUAL, np.int64(3)).mix(0).documents) == 3
     assert len(make(UNEQUAL, 100).mix(0).documents) == 6
-
-
-@pytest.mark.parametrize("make", METHODS)
-def test_ids_of_many_kinds(make: Callable[..., Any]) -> None:
-    rankings = [[1, "1", ("a", 1), 2.5], ["1", b"1", frozenset("a"), 1]]
-    method = make(rankings, 6)
+    method = make([[1, "1", ("a", 1), 2.5], ["1", b"1", frozenset("a"), 1]], 6)
     shown = method.mix(0)
     assert set(shown.documents) == {1, "1", ("a", 1), 2.5, b"1", frozenset("a")}
-    assert all(any(one is given for ranking in rankings for given in ranking) for one in shown.documents)
     assert method.credit(shown, [0]).shape == (2,)
+    assert repr(method) == f"{make.__name__}(2 rankings, length=6)"
 
 
 def test_a_number_is_not_the_text_of_it() -> None:
@@ -531,157 +455,64 @@ def test_random_state(make: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("make", METHODS)
 @pytest.mark.parametrize(
-    ("rankings", "error", "message"),
+    ("rankings", "message"),
     [
-        ([[1, 2], [3, 4, 3]], LtrValueError, r"rankings\[1\] has the document 3 twice, at indices 0 and 2"),
-        ([[1, 2]], LtrValueError, "rankings must be two or more.*Got 1"),
-        ([], LtrValueError, "rankings must be two or more.*Got 0"),
-        ([[1, 2], []], LtrValueError, r"rankings\[1\] is empty"),
-        ([[1, 2], "21"], LtrTypeError, r"rankings\[1\] must be a sequence of document ids.*'21'"),
-        ("12", LtrTypeError, "rankings must be a sequence of rankings.*'12'"),
-        ([[1, 2], b"21"], LtrTypeError, r"rankings\[1\] must be a sequence of document ids"),
-        ([[1, 2], 3], LtrTypeError, r"rankings\[1\] must be a sequence of document ids.*3"),
-        ([[1, 2], np.array(3)], LtrTypeError, r"rankings\[1\] must be a sequence of document ids.*3"),
-        ([[1, 2], {1: 0.5, 2: 0.1}], LtrTypeError, r"rankings\[1\] must be a sequence of document ids"),
-        ([[1, 2], {2, 1}], LtrTypeError, r"rankings\[1\] must be a sequence of document ids"),
-        ({"a": [1, 2], "b": [2, 1]}, LtrTypeError, "rankings must be a sequence of rankings"),
-        (frozenset({(1, 2), (2, 1)}), LtrTypeError, "rankings must be a sequence of rankings"),
-        (np.array(3), LtrTypeError, "rankings must be a sequence of rankings"),
-        (None, LtrTypeError, "rankings must be a sequence of rankings"),
-        ([[1, 2], [[1], [2]]], LtrTypeError, r"rankings\[1\] must hold hashable document ids"),
-        ([[1, 2], [1, None]], LtrValueError, r"rankings\[1\] must have an id for every document.*index 1"),
-        ([[math.nan, 2], [1, 2]], LtrValueError, r"rankings\[0\] must have an id for every document.*index 0"),
-        ([np.array([1, np.nan]), [1, 2]], LtrValueError, r"rankings\[0\] must have an id.*index 1"),
-        ([["a", pd.NaT], ["a"]], LtrValueError, r"rankings\[0\] must have an id.*index 1"),
-        ([["a", pd.NA], ["a"]], LtrValueError, r"rankings\[0\] must have an id.*index 1"),
+        ([[1, 2], [3, 4, 3]], r"rankings\[1\] must have different, hashable ids. Got 3 at index 2"),
+        ([[1, 2]], "two or more, none of them empty. Got 1 with 2"),
+        ([[1, 2], []], "none of them empty. Got 2 with 2, 0"),
+        ([[1, 2], "21"], r"rankings\[1\] must be a sequence of document ids.*'21'"),
+        ([[1, 2], np.array(3)], r"rankings\[1\] must be a sequence of document ids"),
+        ({"a": [1, 2], "b": [2, 1]}, "rankings must be a sequence of rankings"),
+        (None, "rankings must be a sequence of rankings"),
+        ([[1, 2], [[1], [2]]], r"hashable ids. Got \[1\] at index 0"),
+        ([np.array([1, np.nan]), [1, 2]], r"rankings\[0\] .*Got nan at index 1"),
+        ([["a", pd.NA], ["a"]], "Got <NA> at index 1"),
     ],
 )
-def test_bad_rankings(make: Callable[..., Any], rankings: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
+def test_bad_rankings(make: Callable[..., Any], rankings: Any, message: str) -> None:
+    with pytest.raises(LtrError, match=message):
         make(rankings)
 
 
 @pytest.mark.parametrize("make", METHODS)
-@pytest.mark.parametrize("length", [0, -1, 2.5, 2.0, True, "2", [2]])
-def test_bad_length(make: Callable[..., Any], length: Any) -> None:
-    with pytest.raises(LtrValueError, match=r"length must be a whole number.*Got"):
-        make([A, B], length)
+@pytest.mark.parametrize("clicks", [[-1], [0, 3], [True, False, True], np.array([True, False]), "02", [1.0], 1, None])
+def test_bad_clicks_lengths_and_seeds(make: Callable[..., Any], clicks: Any) -> None:
+    method = make([A, B], 3)
+    with pytest.raises(LtrError, match="clicks must be"):
+        method.credit(method.mix(0), clicks)
+    with pytest.raises(LtrValueError, match="length must be a whole number"):
+        make([A, B], 0)
+    with pytest.raises(LtrTypeError, match="random_state must be a whole number"):
+        method.mix("x")
 
 
 @pytest.mark.parametrize("make", METHODS)
 @pytest.mark.parametrize(
-    ("clicks", "error", "message"),
+    ("documents", "message"),
     [
-        ([-1], LtrValueError, "slots of the list, 0 to 2. Got -1"),
-        ([0, 3], LtrValueError, "slots of the list, 0 to 2. Got 3"),
-        ([True, False, True], LtrTypeError, "whole numbers from 0. Got True.*flatnonzero"),
-        (np.array([True, False, True]), LtrTypeError, "whole numbers from 0. Got .*True.*flatnonzero"),
-        ("02", LtrTypeError, "clicks must be a sequence of slots.*'02'"),
-        (["0"], LtrTypeError, "whole numbers from 0. Got '0'"),
-        ([1.0], LtrTypeError, "whole numbers from 0. Got 1.0"),
-        (np.array([1.0]), LtrTypeError, "whole numbers from 0. Got .*1.0"),
-        ([math.nan], LtrTypeError, "whole numbers from 0. Got nan"),
-        ([None], LtrTypeError, "whole numbers from 0. Got None"),
-        (1, LtrTypeError, "clicks must be a sequence of slots.*Got 1"),
-        (np.array(1), LtrTypeError, "clicks must be a sequence of slots"),
-        (None, LtrTypeError, "clicks must be a sequence of slots.*Got None"),
-        ({0: 1}, LtrTypeError, "clicks must be a sequence of slots"),
+        (["001", "004", "009"], "could not have shown.*document '009' at slot 2"),
+        (["001", "004"], "could not have shown.*it has 2 documents instead of 3"),
+        ([], "could not have shown.*it has 0 documents"),
+        (["001", "006", "004"], "could not have shown"),  # 006 above slot 3
+        (["001", "004", "001"], "shown must have different"),
+        ("001", "shown must be a sequence"),
+        ({"001", "004", "002"}, "shown must be a sequence"),
     ],
 )
-def test_bad_clicks(make: Callable[..., Any], clicks: Any, error: type[Exception], message: str) -> None:
+def test_bad_documents_shown(make: Callable[..., Any], documents: Any, message: str) -> None:
     method = make([A, B], 3)
-    for rule in ("own", "clicks"):
-        with pytest.raises(error, match=message):
-            method.credit(method.mix(0), clicks, rule)
-
-
-@pytest.mark.parametrize("make", METHODS)
-@pytest.mark.parametrize(
-    ("documents", "error", "message"),
-    [
-        (
-            ["001", "004", "009"],
-            LtrValueError,
-            "could not have shown.*document '009' at slot 2.*not in any of the rankings",
-        ),
-        (["001", "004"], LtrValueError, "could not have shown.*it has 2 documents instead of 3"),
-        (["001", "004", "002", "005"], LtrValueError, "could not have shown.*it has 4 documents instead of 3"),
-        ([], LtrValueError, "could not have shown.*it has 0 documents"),
-        (["001", "004", "001"], LtrValueError, "shown has the document '001' twice, at indices 0 and 2"),
-        (["001", "004", None], LtrValueError, "shown must have an id for every document.*index 2"),
-        (["001", "004", ["002"]], LtrTypeError, "shown must hold hashable document ids"),
-        (["001", "006", "004"], LtrValueError, "could not have shown"),  # 006 above place 3
-        ("001", LtrTypeError, "shown must be what mix returned"),
-        (7, LtrTypeError, "shown must be what mix returned"),
-        (None, LtrTypeError, "shown must be what mix returned"),
-        ({"001", "004", "002"}, LtrTypeError, "shown must be what mix returned"),
-        (np.array("001"), LtrTypeError, "shown must be what mix returned"),
-    ],
-)
-def test_bad_documents_shown(make: Callable[..., Any], documents: Any, error: type[Exception], message: str) -> None:
-    method = make([A, B], 3)
-    teams = [0] * (len(documents) if isinstance(documents, list) else 3)
-    with pytest.raises(error, match=message):
-        method.credit(Shown(documents, teams), [0])
-    with pytest.raises(error, match=message):
-        method.credit(documents, [0], rule="clicks")
-
-
-@pytest.mark.parametrize("make", METHODS)
-def test_lists_of_no_course_have_probability_zero(make: Callable[..., Any]) -> None:
-    method = make([A, B], 3)
-    for documents in (["001", "006", "004"], ["001", "004", "009"], ["001", "004"], [], [*A, *B]):
+    with pytest.raises(LtrError, match=message):
+        method.credit(Shown(documents, [0] * len(documents)), [0])
+    if "could not" in message:
         assert method.probability(documents) == 0
 
 
-@pytest.mark.parametrize(
-    ("teams", "error", "message"),
-    [
-        ([1, 0, 0], LtrValueError, "could not have shown"),  # each other's
-        ([0, 1, 1], LtrValueError, "could not have shown"),
-        ([0, 0, 0], LtrValueError, "could not have shown"),
-        ([0, 1], LtrValueError, "teams must have one ranker per document. Got 2 for 3"),
-        ([0, 1, 0, 1], LtrValueError, "teams must have one ranker per document. Got 4 for 3"),
-        ([0, 1, 2], LtrValueError, "whole numbers from 0 to 1. Got 2 at slot 2"),
-        ([0, -1, 0], LtrValueError, "whole numbers from 0 to 1. Got -1 at slot 1"),
-        ([0, 1, False], LtrValueError, "whole numbers from 0 to 1. Got False at slot 2"),
-        ([0, 1, 0.0], LtrValueError, "whole numbers from 0 to 1. Got 0.0 at slot 2"),
-        (["0", "1", "0"], LtrValueError, "whole numbers from 0 to 1. Got '0' at slot 0"),
-        (5, LtrTypeError, "teams must"),
-        (None, LtrTypeError, "TeamDraft needs teams.*Pass what mix returned"),
-    ],
-)
-def test_bad_teams(teams: Any, error: type[Exception], message: str) -> None:
+@pytest.mark.parametrize("teams", [[1, 0, 0], [0, 1, 1], [0, 1], [0, 1, 2], [0, -1, 0], [0, 1, False], 5, None])
+def test_bad_teams(teams: Any) -> None:
     method = TeamDraft([A, B], 3)
     assert method.credit(Shown(["001", "004", "002"], [0, 1, 0]), [0]).tolist() == [1, 0]
-    with pytest.raises(error, match=message):
+    with pytest.raises(LtrError, match=r"could not have shown|teams must have|needs teams"):
         method.credit(Shown(["001", "004", "002"], teams), [0])
-
-
-def test_documents_alone_have_no_teams() -> None:
-    with pytest.raises(LtrTypeError, match="TeamDraft needs teams"):
-        TeamDraft([A, B]).credit(["001", "004", "002"], [0])
-
-
-@pytest.mark.parametrize("make", METHODS)
-@pytest.mark.parametrize("rule", ["x", "", None, 1, ["own"]])
-def test_bad_rule(make: Callable[..., Any], rule: Any) -> None:
-    method = make([A, B])
-    with pytest.raises(LtrValueError, match="rule must be one of 'own', 'clicks'; got"):
-        method.credit(method.mix(0), [0], rule=rule)
-
-
-@pytest.mark.parametrize("pairs", ["x", "Joachims", None, 1])
-def test_bad_pairs(pairs: Any) -> None:
-    with pytest.raises(LtrValueError, match="pairs must be one of 'joachims', 'authors'; got"):
-        PairwisePreference([A, B], pairs=pairs)
-
-
-@pytest.mark.parametrize("make", METHODS)
-@pytest.mark.parametrize("random_state", ["x", True, -1, 1.5, [1]])
-def test_bad_random_state(make: Callable[..., Any], random_state: Any) -> None:
-    with pytest.raises(LtrTypeError, match="random_state must be a whole number"):
-        make([A, B]).mix(random_state)
 
 
 def test_rankers_that_agree_are_too_many_to_sum_over() -> None:
@@ -691,13 +522,6 @@ def test_rankers_that_agree_are_too_many_to_sum_over() -> None:
     shown = many.mix(random_state=0)
     assert many.credit(shown, [0]).sum() == 1
     assert many.probability(shown) > 0
-
-
-def test_what_is_given_back_is_a_copy() -> None:
-    method = PairwisePreference([[1, 2, 3], [3, 1, 2]])
-    method.rankings[0].reverse()
-    assert method.rankings[0] == [1, 2, 3]
-    assert repr(method) == "PairwisePreference(2 rankings, length=3)"
 
 
 def test_credit_beyond_all_numbers_is_refused() -> None:

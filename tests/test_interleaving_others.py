@@ -141,17 +141,10 @@ def test_balanced_shows_lists_of_two_lengths() -> None:
     method = Balanced([[1, 2], [2, 3]], length=3)
     assert {documents_of(method.mix(seed)) for seed in range(12)} == {(1, 2), (2, 1, 3)}
     assert method.probability([1, 2]) == method.probability([2, 1, 3]) == 0.5
-    assert method.credit([1, 2], [1], rule="clicks").tolist() == [0, 1]
-    assert method.credit([2, 1, 3], [0, 1, 2], rule="clicks").tolist() == [1, 2]
     for impossible, place in (([2, 1], 2), ([1, 2, 3], 2), ([2, 3, 1], 1), ([3, 2], 0), ([], 0), ([1, 9], 1)):
-        for rule in ("own", "clicks"):
-            with pytest.raises(LtrValueError, match=rf"at slot {place} \(from 0\)"):
-                method.credit(impossible, [], rule=rule)
+        with pytest.raises(LtrValueError, match=rf"at slot {place} \(from 0\)"):
+            method.credit(impossible, [])
         assert method.probability(impossible) == 0
-
-
-def test_balanced_counts_one_list_of_both_courses_once() -> None:
-    assert Balanced([[1, 2, 3], [1, 2]]).probability([1, 2]) == 1
 
 
 @pytest.mark.parametrize(
@@ -241,9 +234,8 @@ def test_probabilistic_is_exact(given_rankings: list[list[int]], length: int | N
     for documents in every_list(given_rankings, length):
         assert method.probability(documents) == pytest.approx(float(lists.get(documents, 0)), rel=1e-12, abs=0)
         if documents not in lists:
-            for rule in ("own", "clicks"):
-                with pytest.raises(LtrValueError, match="these rankings never give it"):
-                    method.credit(documents, [], rule=rule)
+            with pytest.raises(LtrValueError, match="these rankings never give it"):
+                method.credit(documents, [])
     for documents, chance in list(lists.items())[::3]:
         for clicks in click_sets(len(documents)):
             expected = [
@@ -268,14 +260,7 @@ def test_probabilistic_is_exact(given_rankings: list[list[int]], length: int | N
             assert method.probability(shown) == pytest.approx(float(both), rel=1e-12, abs=0)
             if both:
                 everything = range(len(documents))
-                assert (
-                    method.credit(shown, everything, rule="clicks").tolist()
-                    == np.bincount(teams, minlength=len(given_rankings)).tolist()
-                )
                 assert (method.credit(shown, everything) == method.credit(documents, everything)).all()
-            else:
-                with pytest.raises(LtrValueError, match="never give it"):
-                    method.credit(shown, [], rule="clicks")
 
 
 EXHAUSTED = [[1], [2, 1, 3], [1, 3, 4, 5]]
@@ -324,7 +309,7 @@ def test_probabilistic_examples_of_a_peer() -> None:
 
 
 @pytest.mark.parametrize("replace", [True, False])
-@pytest.mark.parametrize("tau", [0, 3, 200, 1e6, 1e308])
+@pytest.mark.parametrize("tau", [0, 3, 200, 1e6])
 def test_probabilistic_takes_long_lists_and_steep_weights(tau: float, replace: bool) -> None:
     """No float64 holds the probability of the list, nor the weights."""
     rng = np.random.default_rng(3)
@@ -335,7 +320,6 @@ def test_probabilistic_takes_long_lists_and_steep_weights(tau: float, replace: b
     assert (credit > 0).all()
     if not replace:
         np.testing.assert_allclose(credit, 100, rtol=1e-9)  # every round has each of them once
-    assert method.credit(shown, [0], rule="clicks").sum() == 1
     assert 0 <= method.probability(shown) <= method.probability(shown.documents) < 1e-20
 
 
@@ -350,7 +334,6 @@ def test_probabilistic_in_rounds_of_many_rankers() -> None:
     many = np.array([np.roll(np.arange(20), i) for i in range(17)])
     method = Probabilistic(many, 4, replace=False)
     shown = method.mix(0)
-    assert method.credit(shown, [1], rule="clicks").sum() == 1
     assert 0 < method.probability(shown) < 1e-3
     for exact in (lambda: method.credit(shown, [0]), lambda: method.probability(shown.documents)):
         with pytest.raises(LtrValueError, match="limited to 16 rankers. Got 17"):
@@ -359,16 +342,10 @@ def test_probabilistic_in_rounds_of_many_rankers() -> None:
     assert Probabilistic(many[:16], 2, replace=False).credit([0, 1], [0]).sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("tau", [-1, math.nan, math.inf, "3", None, True])
+@pytest.mark.parametrize("tau", [-1, math.nan, math.inf, 1e308, "3", True])
 def test_probabilistic_refuses_tau(tau: Any) -> None:
-    with pytest.raises(LtrValueError, match="tau must be a finite number of at least 0"):
+    with pytest.raises(LtrValueError, match="tau must be a number from 0"):
         Probabilistic([A, B], tau=tau)
-
-
-@pytest.mark.parametrize("replace", [None, 1, "yes"])
-def test_probabilistic_refuses_replace(replace: Any) -> None:
-    with pytest.raises(LtrTypeError, match="replace must be True"):
-        Probabilistic([A, B], replace=replace)
 
 
 # -- Optimized -------------------------------------------------------------------------------------
@@ -509,7 +486,6 @@ def test_optimized_mixes_with_its_probabilities() -> None:
     assert len(method.distribution) > 3
     assert as_drawn(method, method.distribution, documents_of) > 1e-4
     assert method.mix(0).teams is None
-    assert method.credit(method.mix(0), [0], rule="clicks").sum() == 1
 
 
 WITHOUT_UNBIASED = [[1, 2, 3], [2, 1, 3], [1, 3, 2]]
@@ -599,19 +575,11 @@ def test_optimized_needs_no_seed_where_all_lists_are_there() -> None:
     assert method.bias == 0
 
 
-def test_optimized_of_one_list() -> None:
-    method = Optimized([[1, 2, 3], [1, 2, 3]])
-    assert method.distribution == {(1, 2, 3): 1.0}
-    assert documents_of(method.mix()) == (1, 2, 3)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"credit": "binary"}, "credit must be one of 'inverse', 'negative'; got 'binary'"),
         ({"max_lists": 0}, "max_lists must be a whole number of at least 1. Got 0"),
-        ({"max_lists": 2.5}, "max_lists must be a whole number"),
-        ({"max_lists": True}, "max_lists must be a whole number"),
     ],
 )
 def test_optimized_refuses(options: dict[str, Any], message: str) -> None:
@@ -633,33 +601,15 @@ def test_a_number_repeats_the_list(made: Callable[[Any], Method]) -> None:
 
 
 @pytest.mark.parametrize("made", MADE)
-def test_what_is_shown_belongs_to_the_caller(made: Callable[[Any], Method]) -> None:
-    method = made([[1, 2], [1, 2]])
-    for _ in range(5):
-        shown = method.mix(0)
-        assert sorted(shown.documents) == [1, 2]  # type: ignore[type-var]
-        shown.documents.clear()
-
-
-@pytest.mark.parametrize("made", MADE)
-@pytest.mark.parametrize(
-    ("clicks", "error"), [([4], LtrValueError), ([-1], LtrValueError), ([0.5], LtrTypeError), (1, LtrTypeError)]
-)
-def test_clicks_are_places(made: Callable[[Any], Method], clicks: Any, error: type[Exception]) -> None:
-    method = made([A, B])
-    with pytest.raises(error, match="clicks must be"):
-        method.credit(method.mix(0), clicks)
-
-
-@pytest.mark.parametrize("made", MADE)
 def test_a_click_counts_once_in_any_order(made: Callable[[Any], Method]) -> None:
     method = made([A, B])
     shown = method.mix(0)
-    for rule in ("own", "clicks"):
-        credit = method.credit(shown, [2, 0, 2, 0], rule=rule)
-        assert credit.tolist() == method.credit(shown, np.array([0, 2]), rule=rule).tolist()
-        assert credit.sum() != 0
-        assert method.credit(shown, [], rule=rule).tolist() == [0, 0]
+    credit = method.credit(shown, [2, 0, 2, 0])
+    assert credit.tolist() == method.credit(shown, np.array([0, 2])).tolist()
+    assert credit.sum() != 0
+    assert method.credit(shown, []).tolist() == [0, 0]
+    with pytest.raises(LtrValueError, match="clicks must be"):
+        method.credit(shown, [4])
 
 
 @pytest.mark.parametrize("made", MADE)
@@ -667,17 +617,8 @@ def test_impossible_lists_are_refused(made: Callable[[Any], Method]) -> None:
     method = made([A, B])
     for impossible in ([1, 2, 3], [9, 1, 2, 3], [1, 2, 3, 4, 5], []):
         assert method.probability(impossible) == 0
-        for rule in ("own", "clicks"):
-            with pytest.raises(LtrValueError, match="could not have shown this list"):
-                method.credit(impossible, [], rule=rule)
-    with pytest.raises(LtrValueError, match="has the document 1 twice"):
-        method.credit([1, 1, 2, 3], [])
-
-
-@pytest.mark.parametrize("made", MADE)
-def test_two_rankings_at_least(made: Callable[[Any], Method]) -> None:
-    with pytest.raises(LtrValueError, match="rankings must be two or more"):
-        made([A])
+        with pytest.raises(LtrValueError, match="could not have shown this list"):
+            method.credit(impossible, [])
 
 
 def test_balanced_has_two() -> None:

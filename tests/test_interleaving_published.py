@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import types
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -38,10 +36,10 @@ def test_the_published_errors_are_reproduced(user: str, method: str, mq2008: lis
     assert not of_user._replace(error=of_user.error + 0.03).agrees
 
 
-def test_the_command(data: Path, tmp_path: Path) -> None:
+def test_the_command(data: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.interleaving", "--runs", "2", "--impressions", "50", "--no-speed"]
     done = subprocess.run(
-        [*command, "--out", str(tmp_path)],
+        command,
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -50,50 +48,12 @@ def test_the_command(data: Path, tmp_path: Path) -> None:
     )
     assert "2 runs of 50 impressions" in done.stdout
     assert done.stdout.count("Team Draft") == done.stdout.count("PPM") == 3
-    assert {path.name for path in tmp_path.iterdir()} == {f"interleaving_{user}.png" for user in USERS}
 
 
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"PACE": Pace(0, 2), "OURS": 50, "THEIRS": 4, "N_QUERIES": 2, "DOCUMENTS": (5, 20)}.items():
+def test_the_speed_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"PACE": Pace(0, 2), "OURS": 50, "N_QUERIES": 2, "DOCUMENTS": (5, 20)}.items():
         monkeypatch.setattr(speed, name, value)
-
-
-@pytest.mark.usefixtures("quick")
-def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for other in (None, types.ModuleType("interleaving")):  # nothing, and the other package of this name
-        monkeypatch.setitem(sys.modules, "interleaving", other)
-        missing, *found = speed.speeds(1)
-        assert isinstance(missing, Missing)
-        assert "github.com/mpkato/interleaving" in missing.why
-        assert all(isinstance(one, speed.Speed) and one.theirs is None and one.ours > 0 for one in found)
-        assert len(found) == 8
-
-
-@pytest.mark.usefixtures("quick")
-def test_the_peer_shows_clicks_and_scores_as_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-
-    class TheirMethod:
-        def __init__(self, lists: list[list[int]], max_length: int) -> None:
-            assert all(sorted(one) == list(range(len(one))) for one in lists)
-
-        def interleave(self) -> list[int]:
-            calls.append("mixed")
-            return [0, 1]
-
-        @staticmethod
-        def compute_scores(shown: list[int], clicks: list[int]) -> None:
-            assert clicks == [1]
-            calls.append("scored")
-
-    def user(click: list[float], stop: list[float]) -> Any:
-        return types.SimpleNamespace(examine=lambda shown, grades: [1])
-
-    peer = types.ModuleType("interleaving")
-    peer.__dict__.update(TeamDraft=TheirMethod, PairwisePreference=TheirMethod)
-    peer.simulation = types.SimpleNamespace(User=user)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "interleaving", peer)
-    found = speed.speeds(1)
-    assert all(isinstance(one, speed.Speed) and one.theirs is not None for one in found)
-    assert calls.count("mixed") == calls.count("scored") >= len(found) * 2 * 4
+    monkeypatch.setitem(sys.modules, "interleaving", None)
+    missing, *found = speed.speeds(1)
+    assert isinstance(missing, Missing)
+    assert [one.ours > 0 for one in found if isinstance(one, speed.Speed)] == [True] * 8

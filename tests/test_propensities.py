@@ -121,16 +121,26 @@ def test_the_standard_error_of_a_ratio_of_two_rates_is_the_usual_one() -> None:
 
 def test_positions_that_are_not_compared_are_named() -> None:
     log = log_of_rankers(5_000, 20, seed=0, rankers=1)  # one ranker: each document at one position
-    with pytest.raises(ltr.LtrValueError, match=r"positions 2, 3, 4, 5 cannot be estimated: no clicked document"):
+    with pytest.raises(ltr.LtrValueError, match="position 2, 3, 4, 5 cannot be estimated: no documents"):
         estimate_propensities(**log, method="harvesting")
     log = log_of_rankers(5_000, 20, seed=0)
     apart = np.where(log["position"] > 3, log["document"] + 100, log["document"])
     for method in ("harvesting", "em"):
-        with pytest.raises(ltr.LtrValueError, match="positions 4, 5 cannot be estimated"):
+        with pytest.raises(ltr.LtrValueError, match="position 4, 5 cannot be estimated"):
             estimate_propensities(**log | {"document": apart}, method=method)  # type: ignore[arg-type]
     unclicked = log["clicks"] & (log["position"] != 5)
-    with pytest.raises(ltr.LtrValueError, match="position 5 cannot be estimated: there is no click at it"):
+    with pytest.raises(ltr.LtrValueError, match="position 5 cannot be estimated"):
         estimate_propensities(**log | {"clicks": unclicked}, method="em")
+
+
+def test_positions_are_compared_through_others() -> None:
+    rng = np.random.default_rng(0)
+    position, document = [1, 2] * 4_000 + [2, 3] * 4_000, ["a"] * 8_000 + ["b"] * 8_000
+    clicks = rng.random(16_000) < 0.9 * THETA[np.array(position) - 1]
+    table = estimate_propensities(
+        clicks, position, qid=[1] * 16_000, document=document, method="harvesting", cluster=np.arange(16_000) // 2
+    )
+    assert table.propensity == pytest.approx(THETA[:3], abs=0.03)
 
 
 ROWS: dict[str, Any] = {"clicks": [1, 0, 1, 1], "position": [1, 2, 1, 2], "qid": [1, 1, 2, 2], "method": "randomized"}
@@ -139,12 +149,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no documents": ({"method": "em"}, "needs document"),
     "documents for nothing": ({"document": [1, 2, 3, 4]}, "does not use document"),
     "an experiment": ({"method": "em", "document": [1, 2, 3, 4], "experiment": [1] * 4}, "does not use experiment"),
-    "grades": ({"clicks": [2, 0, 1, 1]}, "clicks must be 0 or 1, one a displayed document: got 2 at row 0"),
-    "no rows": ({"clicks": []}, "got no rows"),
+    "grades": ({"clicks": [2, 0, 1, 1]}, "clicks must be True or False for each row: got .*2.* at row 0"),
+    "too few clicks": ({"clicks": []}, "clicks must have one entry a row"),
     "positions from 0": ({"position": [0, 1, 0, 1]}, "position must be whole numbers from 1: got 0 at row 0"),
     "one position": ({"position": [1, 1, 1, 1]}, "two positions to compare"),
     "too few ids": ({"qid": [1, 2]}, "qid must have one entry a row.*Got 2 for 4"),
-    "one cluster": ({"qid": [1, 1, 1, 1]}, "two independent clusters"),
+    "one cluster": ({"qid": [1, 1, 1, 1]}, "in one cluster"),
     "no limit": ({"max_iterations": 0}, "max_iterations must be a whole number"),
 }
 
@@ -186,28 +196,7 @@ def test_a_table_with_gaps() -> None:
     with pytest.raises(ltr.LtrValueError, match="no propensity for position 2, first at row 0"):
         table.of_rows([2])
     assert "-" in str(table)
-    assert table.to_dict()["standard_error"] == [None, None]
-
-
-@pytest.mark.integration
-def test_the_picture() -> None:
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from ltr_metrics.report import PropensitiesDisplay
-
-    tables = {"known": Propensities([1, 0.5]), "$em$": Propensities([1, 0.4, 0.3], standard_error=[0, 0.1, 0.2])}
-    display = PropensitiesDisplay.from_propensities(tables).plot()
-    assert display.lines_["$em$"].get_xydata().tolist() == [[1, 1], [2, 0.4], [3, 0.3]]
-    assert list(display.bands_) == ["$em$"]
-    assert [text.get_text() for text in display.legend_.get_texts()] == ["known", "$em$", "95 % interval"]
-    band = display.bands_["$em$"].get_paths()[0].vertices
-    assert band[:, 1].max() == pytest.approx(1)
-    assert band[:, 1].min() == pytest.approx(0.3 - 1.96 * 0.2)
-    display.figure_.canvas.draw()
-    for tables, message in (({}, "There are no propensities"), ([], "must map names"), ({"a": [1]}, "'a' has a list")):
-        with pytest.raises(ltr.LtrError, match=message):
-            PropensitiesDisplay.from_propensities(tables)  # type: ignore[arg-type]
+    assert table.to_dict() == {"propensity": [1, 0.5], "position": [1, 4], "standard_error": None, "method": "given"}
 
 
 @pytest.mark.integration

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 from tabulate import tabulate
 
@@ -11,40 +9,31 @@ from benchmarks.figures import Missing
 from benchmarks.interleaving.published import METHODS, METRIC, USERS, cell, folds, outcomes
 from benchmarks.interleaving.speed import speeds
 from benchmarks.shapes import data_folder
-from ltr_metrics.interleaving import Outcome
 
 
 @click.command(help="Reproduce a published experiment on MQ2008, and measure microseconds an impression.")
 @click.option("--runs", default=25, show_default=True, type=click.IntRange(min=2), help="Of each fold.")
 @click.option("--impressions", default=10_000, show_default=True, type=click.IntRange(min=1), help="Of each run.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("bench_output"),
-    show_default=True,
-    help="Folder for the pictures of the error against the number of impressions.",
-)
 @click.option("--published/--no-published", default=True, help="Whether to reproduce the experiment.")
 @click.option("--speed/--no-speed", default=True, help="Whether to measure speed.")
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1), help="Of ours, for speed.")
-def main(runs: int, impressions: int, out: Path, published: bool, speed: bool, threads: int) -> None:
+def main(runs: int, impressions: int, published: bool, speed: bool, threads: int) -> None:
     if published:
-        _published(runs, impressions, out)
+        _published(runs, impressions)
     if speed:
         _speed(threads)
 
 
-def _published(runs: int, impressions: int, out: Path) -> None:
+def _published(runs: int, impressions: int) -> None:
     folder = data_folder()
     if not (folder / "mq2008").is_dir():
         raise click.UsageError(f"There is no mq2008 in {folder}: LTR_METRICS_DATA names the folder that has it.")
-    data, cells = folds(folder), []
-    out.mkdir(parents=True, exist_ok=True)
-    for user in USERS:
-        of_method: dict[str, list[Outcome]] = {}
-        for method, title in METHODS.items():
-            found = of_method[title] = list(outcomes(data, user, method, runs, impressions))
-            cells.append(cell(user, method, found))
+    data = folds(folder)
+    cells = [
+        cell(user, method, list(outcomes(data, user, method, runs, impressions)))
+        for user in USERS
+        for method in METHODS
+    ]
     rows = [
         (
             one.user,

@@ -9,23 +9,35 @@ model.
 # %%
 # An interleaved list mixes documents of all models. Users who click reveal which model they prefer.
 # These users read from the top, click by grade, and stop after a good document.
+import matplotlib.pyplot as plt
+import numpy as np
+
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, simulate
-from ltr_metrics.report import OnlineErrorDisplay
 
 X, y, qid = ltr.make_ranking(n_queries=100, random_state=0)
 models = {"live": X[:, 0], "new": X[:, 0] + 0.1 * X[:, 1], "old": X[:, 2]}
 users = ClickModel.navigational(grades=5)
 print(simulate(y, models, qid=qid, method="team_draft", clicks=users, impressions=20_000))
 
+
 # %%
-# Repeat the simulation, and compare the preferences with the order by NDCG.
-# The curve is the share of model pairs that clicks order differently.
-runs = {
-    method: [
-        simulate(y, models, qid=qid, method=method, clicks=users, impressions=2000, random_state=seed)
+# Repeat the simulation with more and more impressions, and compare the preferences with the order by NDCG.
+# The error is the share of model pairs that clicks order differently.
+def errors(method, impressions):
+    runs = [
+        simulate(y, models, qid=qid, method=method, clicks=users, impressions=impressions, random_state=seed)
         for seed in range(10)
     ]
-    for method in ("team_draft", "ppm")
-}
-OnlineErrorDisplay.from_outcomes(runs, metric="ndcg_lin@10").plot()
+    return [run.error(metric="ndcg_lin@10") for run in runs]
+
+
+impressions = [10, 30, 100, 300, 1000, 3000]
+figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+for method in ("team_draft", "ppm"):
+    found = np.array([errors(method, n) for n in impressions])
+    spread = found.std(axis=1, ddof=1) / np.sqrt(found.shape[1])
+    axes.errorbar(impressions, found.mean(axis=1), yerr=spread, marker="o", label=method)
+axes.set(xscale="log", xlabel="impressions", ylabel="share of pairs in another order, mean of 10 runs")
+axes.set_ylim(bottom=0)
+axes.legend()

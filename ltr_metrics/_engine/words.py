@@ -38,7 +38,6 @@ PartOfSearch = Literal["test", "train"]
 
 # -- interleaving
 InterleavingMethod = Literal["team_draft", "ppm", "balanced", "probabilistic", "optimized"]
-RuleOfCredit = Literal["own", "clicks"]
 ClusterOfImpressions = Literal["user", "query"]
 Pairs = Literal["joachims", "authors"]
 Credit = Literal["inverse", "negative"]
@@ -48,6 +47,6 @@ TiesOfRankings = Literal["stable", "random"]
 # -- counterfactual evaluation
 EstimatorOfMetric = Literal["ips", "dr"]
 EstimatorOfClicks = Literal["ips", "snips", "dr"]
-EstimatorOfSlates = Literal["standard", "independent", "interaction"]
+EstimatorOfSlates = Literal["standard", "interaction"]
 MethodOfPropensities = Literal["randomized", "harvesting", "em"]
 TiesOfClicks = Literal["mean", "stable", "docid"]

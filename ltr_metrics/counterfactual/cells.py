@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,46 +66,23 @@ class Cells:
         """Return the cells of the strata that were clicked, and displayed at two positions or more."""
         impressions, clicks = self.by_stratum(self.impressions), self.by_stratum(self.clicks)
         kept = ((impressions > 0).sum(axis=1) > 1) & (clicks.sum(axis=1) > 0)
-        self._require_comparable(impressions[kept] > 0, clicks[kept].sum(axis=0))
+        self._require_comparable(impressions[kept] > 0, clicks[kept] > 0)
         code, chosen = np.cumsum(kept) - 1, kept[self.stratum]
         fields = (self.cluster, code[self.stratum], self.position, self.impressions, self.clicks)
         return Cells(self.positions, *(field[chosen] for field in fields))
 
-    def _require_comparable(self, is_displayed: BoolArray, clicks: FloatArray) -> None:
-        n = len(self.positions)
-        unclicked = self.positions[clicks == 0].tolist()
-        together = is_displayed.T.astype(np.float64) @ is_displayed
-        pairs = [(int(i), int(j)) for i, j in np.argwhere(together > 0)]
-        reached = connected_to_first(n, pairs)
-        separate = [int(p) for i, p in enumerate(self.positions) if i not in reached]
+    def _require_comparable(self, is_displayed: BoolArray, is_clicked: BoolArray) -> None:
+        """Raise an error unless clicks connect every position with the first, directly or through others."""
+        clicked_at_one = is_clicked.T.astype(np.float64) @ is_displayed > 0
+        is_compared = clicked_at_one & clicked_at_one.T
+        is_connected = np.arange(len(self.positions)) == 0
+        for _ in self.positions:
+            is_connected |= is_compared[is_connected].any(axis=0)
+        separate = self.positions[~is_connected].tolist()
         if separate:
             raise LtrValueError(
-                f"The propensity of {_named(separate)} cannot be estimated: no clicked document was displayed both "
-                f"there and at a position that is compared with position {self.positions[0]}, directly or through "
-                "others. Log more impressions whose order varies, or leave out the rows of these positions."
+                f"The propensity of position {', '.join(map(str, separate))} cannot be estimated: no documents that "
+                f"were displayed both there and at a position that is compared with position {self.positions[0]}, "
+                "directly or through others, were clicked at both. Log more impressions whose order varies, or leave "
+                "out the rows of these positions."
             )
-        if unclicked:
-            raise LtrValueError(
-                f"The propensity of {_named(unclicked)} cannot be estimated: there is no click at "
-                f"{'it' if len(unclicked) == 1 else 'them'} on a document that was displayed at two positions. Log "
-                "more impressions, or leave out these rows."
-            )
-
-
-def connected_to_first(n: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
-    """Return the nodes that pairs connect with node 0."""
-    neighbours: dict[int, set[int]] = {i: set() for i in range(n)}
-    for one, other in pairs:
-        neighbours[one].add(other)
-        neighbours[other].add(one)
-    reached, open_nodes = {0}, [0]
-    while open_nodes:
-        new = neighbours[open_nodes.pop()] - reached
-        reached |= new
-        open_nodes.extend(new)
-    return reached
-
-
-def _named(positions: list[int]) -> str:
-    listed = ", ".join(map(str, positions))
-    return f"position {listed}" if len(positions) == 1 else f"positions {listed}"

@@ -119,13 +119,15 @@ class ClickMetric(RankMetric):
         object.__setattr__(self, "k", inner.cutoff)
         super().__post_init__()
         require_option("estimator", self.estimator, ESTIMATORS)
-        require_clip(self.clip)
-        if (self.position is None) != (self.propensities is None):
-            raise LtrTypeError("position names a column, and propensities has a number for each position: pass both.")
-        if self.propensities is not None and not isinstance(self.propensities, Propensities):
-            raise LtrTypeError(f"propensities must be Propensities([1, 0.5, ...]). Got {self.propensities!r}.")
+        if self.clip is not None and not (is_number(self.clip) and self.clip >= 1):
+            raise LtrValueError(
+                f"clip is the largest weight of a click, 1 / propensity, a number of at least 1. Got {self.clip!r}."
+            )
+        is_table = isinstance(self.propensities, Propensities)
+        if is_table != (self.position is not None) or (self.propensities is not None and not is_table):
+            raise LtrTypeError("position names a column, and propensities are Propensities([1, 0.5, ...]): pass both.")
         if (self.estimator == "dr") != (self.baseline is not None):
-            raise LtrTypeError('baseline names the column that estimator="dr" needs, and no other: pass both.')
+            raise LtrTypeError('estimator="dr" needs baseline, and no other estimator has it.')
         if self.examination is not None and self.estimator != "dr":
             raise LtrTypeError('examination is an option of estimator="dr" alone.')
 
@@ -235,14 +237,6 @@ def inverse(propensity: FloatArray) -> FloatArray:
     """Return 1 / propensity, and 0 where the propensity is 0."""
     weight: FloatArray = np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
     return weight
-
-
-def require_clip(clip: Any) -> None:
-    """Raise an error unless a largest weight is None or at least 1."""
-    if clip is None or (is_number(clip) and clip >= 1):
-        return
-    inverse = f" For a lowest propensity of {clip:g}, pass {1 / clip:g}." if is_number(clip) and 0 < clip < 1 else ""
-    raise LtrValueError(f"clip is the largest weight of a click, a number of at least 1. Got {clip!r}.{inverse}")
 
 
 def _column(queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:

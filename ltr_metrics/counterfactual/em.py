@@ -13,7 +13,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.counterfactual.cells import Cells
-from ltr_metrics.counterfactual.pairs import Estimate, covariance_of
+from ltr_metrics.counterfactual.harvesting import Estimate, covariance_of
 from ltr_metrics.errors import LtrValueError
 
 CONVERGED = 1e-8  # change of a propensity relative to the first, in one step and as a share of its value

@@ -6,16 +6,15 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, as_numbers, refuse_different_indexes, require_count, require_option
+from ltr_metrics._engine.checks import as_flags, refuse_different_indexes, require_count, require_option
 from ltr_metrics._engine.grouping import label_codes
 from ltr_metrics._engine.words import MethodOfPropensities
 from ltr_metrics.counterfactual.cells import Cells
 from ltr_metrics.counterfactual.em import estimate_by_em
-from ltr_metrics.counterfactual.pairs import estimate_from_pairs
+from ltr_metrics.counterfactual.harvesting import estimate_by_harvesting
 from ltr_metrics.counterfactual.propensities import Propensities, as_positions
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 
-METHODS: tuple[MethodOfPropensities, ...] = get_args(MethodOfPropensities)
 FEW_IMPRESSIONS = 200  # of a document at a position: with fewer, maximum likelihood is biased by 2 to 5 %
 FEW_CLUSTERS = 40  # with fewer, standard errors are too small by 10 % or more
 
@@ -108,19 +107,18 @@ def estimate_propensities(
            2      0.5012          0.0083
            3      0.2505          0.0057
     """
-    require_option("method", method, METHODS)
+    require_option("method", method, get_args(MethodOfPropensities))
     _check_columns(method, document, experiment)
     refuse_different_indexes(
         clicks=clicks, position=position, qid=qid, document=document, experiment=experiment, cluster=cluster
     )
-    cells = _cells(clicks, position, qid, document, experiment, cluster)
     max_iterations = require_count("max_iterations", max_iterations)
-    _warn_of_few_clusters(cells)
+    cells = _cells(clicks, position, qid, document, experiment, cluster)
     if method == "em":
         _warn_of_few(cells)
         estimate = estimate_by_em(cells, max_iterations)
     else:
-        estimate = estimate_from_pairs(cells)
+        estimate = estimate_by_harvesting(cells)
     propensity = np.exp(np.append(0.0, estimate.log_propensity))
     errors = propensity * np.sqrt(np.append(0.0, np.diag(estimate.covariance)))
     return Propensities(propensity, cells.positions, errors, method)
@@ -136,9 +134,9 @@ def _check_columns(method: str, document: Any, experiment: Any) -> None:
 
 def _cells(clicks: Any, position: Any, qid: Any, document: Any, experiment: Any, cluster: Any) -> Cells:
     """Return the checked rows, counted; those alone that compare positions."""
-    clicked = _as_clicks(clicks)
-    n_rows = len(clicked)
-    positions = as_positions(position, "position", n_rows)
+    positions = as_positions(position, "position")
+    n_rows = len(positions)
+    clicked = as_flags(clicks, "clicks", n_rows).astype(np.float64)
     query = _codes(qid, "qid", n_rows)
     if document is not None:
         own = _codes(document, "document", n_rows)
@@ -146,25 +144,20 @@ def _cells(clicks: Any, position: Any, qid: Any, document: Any, experiment: Any,
     else:
         stratum = np.zeros(n_rows, dtype=np.intp) if experiment is None else _codes(experiment, "experiment", n_rows)
     unit = query if cluster is None else _codes(cluster, "cluster", n_rows)
-    if len(np.unique(positions)) < 2:
-        raise LtrValueError(f"There must be two positions to compare, but all rows have position {positions[0]}.")
+    n_positions = len(np.unique(positions))
+    if n_positions < 2:
+        raise LtrValueError(f"There must be two positions to compare. The {n_rows} rows have {n_positions}.")
     cells = Cells.of_rows(clicked, positions, stratum, unit).informative()
-    if len(np.unique(cells.cluster)) < 2:
-        raise LtrValueError(
-            "Standard errors need two independent clusters, but all rows that compare positions are in one. Pass "
-            "cluster=, such as users or sessions."
+    n_clusters = len(np.unique(cells.cluster))
+    remedy = "Pass smaller independent units as cluster=, such as users, sessions or impressions."
+    if n_clusters < 2:
+        raise LtrValueError(f"The rows that compare positions are in one cluster: no standard error. {remedy}")
+    if n_clusters < FEW_CLUSTERS:
+        warn(
+            f"The rows that compare positions are in {n_clusters} clusters. With fewer than {FEW_CLUSTERS}, the "
+            f"standard errors are too small. {remedy}"
         )
     return cells
-
-
-def _as_clicks(clicks: Any) -> FloatArray:
-    numbers = as_numbers(clicks, "clicks").astype(np.float64)
-    is_bad = (numbers != 0) & (numbers != 1)
-    if is_bad.any() or not len(numbers):
-        row = int(is_bad.argmax()) if len(numbers) else 0
-        got = f"got {numbers[row]:g} at row {row}" if len(numbers) else "got no rows"
-        raise LtrValueError(f"clicks must be 0 or 1, one a displayed document: {got}.")
-    return numbers
 
 
 def _codes(values: Any, name: str, n_rows: int) -> Any:
@@ -172,15 +165,6 @@ def _codes(values: Any, name: str, n_rows: int) -> Any:
     if len(codes) != n_rows:
         raise LtrValueError(f"{name} must have one entry a row, like clicks. Got {len(codes)} for {n_rows} rows.")
     return codes
-
-
-def _warn_of_few_clusters(cells: Cells) -> None:
-    n_clusters = len(np.unique(cells.cluster))
-    if n_clusters < FEW_CLUSTERS:
-        warn(
-            f"The rows that compare positions are in {n_clusters} clusters. With fewer than {FEW_CLUSTERS}, the "
-            "standard errors are too small. Pass smaller independent units as cluster=, such as users or impressions."
-        )
 
 
 def _warn_of_few(cells: Cells) -> None:

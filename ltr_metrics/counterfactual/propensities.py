@@ -43,7 +43,7 @@ class Propensities(Result):
     See Also
     --------
     estimate_propensities : Estimate them from clicks.
-    ltr_metrics.report.PropensitiesDisplay : A picture of them.
+    ltr_metrics.counterfactual.evaluate : What they are for.
 
     Examples
     --------
@@ -166,15 +166,11 @@ class Propensities(Result):
 
     def printed_parts(self) -> list[Table]:
         """Return the table of positions."""
-        columns = {
-            "position": "{position:}",
-            "propensity": "{propensity:.4f}",
-            "standard error": "{standard_error:.4f}",
-        }
+        columns = {"position": "{position:}", "propensity": "{propensity:.4f}", "standard error": "{error:.4f}"}
         errors = [None] * len(self) if self.standard_error is None else self.standard_error
         rows = [
-            dict(zip(("position", "propensity", "standard_error"), row, strict=True))
-            for row in zip(self.position, self.propensity, errors, strict=True)
+            {"position": position, "propensity": propensity, "error": error}
+            for position, propensity, error in zip(self.position, self.propensity, errors, strict=True)
         ]
         return [Table.of(columns, rows, f"Propensities ({self.method}), relative to position {self.position[0]}:")]
 

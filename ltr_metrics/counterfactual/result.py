@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.results import Part, Table
+import numpy as np
+
+from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.results import Part, Plain, Table
 from ltr_metrics._engine.words import EstimatorOfClicks, EstimatorOfSlates
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.means import mean
+from ltr_metrics.errors import LtrValueError, warn
+from ltr_metrics.evaluation.means import effective_number, mean
 from ltr_metrics.evaluation.result import Evaluation, query_positions, take_queries
+
+FEW_CLICKS = 100  # an effective sample size below this gives a warning
+LARGE_SHARE = 0.1  # of an estimate that one query, or one cluster, contributes
 
 
 @dataclass(frozen=True)
-class ClickDiagnostics:
+class ClickDiagnostics(Plain):
     r"""How many clicks carry an estimate.
 
     Attributes
@@ -57,17 +62,6 @@ class ClickDiagnostics:
     largest_share: Mapping[str, float]
     warnings: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, ready for JSON.
-
-        Returns
-        -------
-        dict
-            ``largest_share`` is a dict, and ``warnings`` a list.
-        """
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return plain | {"largest_share": dict(self.largest_share), "warnings": list(self.warnings)}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClickEvaluation(Evaluation):
@@ -87,7 +81,7 @@ class ClickEvaluation(Evaluation):
         Number of clicked documents of each query.
     fingerprint : Fingerprint
         A summary of clicks, weights and estimator.
-    estimator : {"ips", "snips", "dr", "standard", "independent", "interaction"}
+    estimator : {"ips", "snips", "dr", "standard", "interaction"}
         How clicks were corrected.
     clip : float or None
         Largest weight.
@@ -120,8 +114,8 @@ class ClickEvaluation(Evaluation):
     >>> result.estimator, result.clip, result.click_weight, result.sums
     ('ips', None, None, {})
     >>> print(result)
-    metric     estimate (ips)  standard error    queries
-    dcg_exp@2        0.657732        0.040883        400
+    metric     estimate (ips)  standard error  queries
+    dcg_exp@2        0.657732        0.040883      400
     <BLANKLINE>
     200 clicks, effective sample size 180, largest weight 2, 0 % of the clicks clipped, 0 % of the
     documents unseen.
@@ -195,13 +189,9 @@ class ClickEvaluation(Evaluation):
             "standard error": "{error:.6f}",
             "queries": "{queries:,}",
         }
+        n = {name: self.n_queries - undefined for name, undefined in self.n_undefined.items()}
         rows = [
-            {
-                "metric": name,
-                "mean": mean,
-                "error": self.standard_error[name],
-                "queries": self.n_queries - self.n_undefined[name],
-            }
+            {"metric": name, "mean": mean, "error": self.standard_error[name], "queries": n[name]}
             for name, mean in self.mean.items()
         ]
         d = self.diagnostics
@@ -233,3 +223,39 @@ def ratio_values(
 
 def _fields_of(result: Evaluation) -> dict[str, Any]:
     return {name: getattr(result, name) for name in ("mean", "per_query", "n_undefined")}
+
+
+def diagnose(
+    weight: FloatArray,
+    share_clipped: float,
+    share_unseen: float,
+    sums: dict[str, FloatArray],
+    query_weight: FloatArray | None,
+    cluster: IntArray | None,
+) -> ClickDiagnostics:
+    """Return the diagnostics of clicks with these weights, and of queries with these values, and give the warnings."""
+    effective = effective_number(weight)
+    shares = {name: _largest_share(values, query_weight, cluster) for name, values in sums.items()}
+    unit = "query" if cluster is None else "cluster"
+    few = (
+        f"The effective sample size is {effective:.3g} clicks, of {len(weight):,}. Below {FEW_CLICKS}, the estimate "
+        "and its standard error are unreliable. Log more impressions, or clip the weights (clip=)."
+    )
+    warnings = [few] * (effective < FEW_CLICKS)
+    warnings += [
+        f"One {unit} contributes {100 * share:.3g} % of the estimate of {name}. Its standard error is unreliable. "
+        "Log more impressions, or clip the weights (clip=)."
+        for name, share in shares.items()
+        if share > LARGE_SHARE
+    ]
+    for message in warnings:
+        warn(message)
+    largest = float(weight.max())
+    return ClickDiagnostics(len(weight), effective, largest, share_clipped, share_unseen, shares, tuple(warnings))
+
+
+def _largest_share(values: FloatArray, query_weight: FloatArray | None, cluster: IntArray | None) -> float:
+    """Return the largest share of a sum that one query or cluster has; 0 if the sum is 0."""
+    parts = values if query_weight is None else values * query_weight
+    parts = np.abs(parts if cluster is None else np.bincount(cluster, weights=parts))
+    return float(parts.max() / parts.sum()) if parts.any() else 0.0

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Hashable, Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
 from ltr_metrics._engine.words import EstimatorOfSlates
 from ltr_metrics.counterfactual.click_metric import additive
-from ltr_metrics.counterfactual.diagnostics import diagnose
-from ltr_metrics.counterfactual.result import ClickEvaluation
-from ltr_metrics.counterfactual.slate_probabilities import SlateProbabilities, require_sequential
-from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
+from ltr_metrics.counterfactual.result import ClickEvaluation, diagnose
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.interleaving.impressions import Impression, locate, read_located
+from ltr_metrics.interleaving.impressions import Impression, located
+from ltr_metrics.interleaving.method import Method
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.metrics import DCG, SumOf
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Metrics, resolve
 
-ESTIMATORS: tuple[EstimatorOfSlates, ...] = get_args(EstimatorOfSlates)
 UNSEEN_SHARE = 0.01  # of the slots: with more that cannot be displayed, the estimate is too low
 
 
@@ -44,18 +42,15 @@ def evaluate_slates(
     with the ranker's own. With the ranker's documents :math:`t`, the displayed ones :math:`d`, and
     the click :math:`c_x` at slot :math:`x`, a slot counts
 
-    .. math:: c_x \frac{[d_x = t_x]}{P(d_x)}, \quad
-        c_x \frac{[d_{1..x} = t_{1..x}]}{P(d_{1..x})}, \quad
-        c_x \frac{[d = t]}{P(d)}
+    .. math:: c_x \frac{[d_{1..x} = t_{1..x}]}{P(d_{1..x})}, \quad c_x \frac{[d = t]}{P(d)}
 
-    for "independent", "interaction" and "standard". The first assumes that a click depends on the
-    document and the slot alone, the second that it depends also on the documents above, and the
-    third assumes nothing. Each assumption lowers the variance.
+    for "interaction" and "standard". The first assumes that a click depends on the slot, its
+    document and the documents above, which lowers the variance. The second assumes nothing.
 
     Parameters
     ----------
     log : iterable of Impression, or path
-        Impressions with rankings, method and query, or a file for
+        Impressions with method and query, or a file for
         `ltr_metrics.interleaving.read_impressions`.
     ranker_scores : mapping
         For each query, the score of each document in the rankings of its impressions. Higher is
@@ -63,7 +58,7 @@ def evaluate_slates(
     metrics : str, Metric, or several of them, default "cg"
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Only CG, DCG and precision of
         clicks can be estimated. CG is the number of clicks per impression.
-    estimator : {"standard", "independent", "interaction"}, default "interaction"
+    estimator : {"standard", "interaction"}, default "interaction"
         What a click may depend on.
     normalize : bool, default False
         Divide each slot by its mean weight. That lowers the variance, for a small bias.
@@ -81,9 +76,8 @@ def evaluate_slates(
     Raises
     ------
     LtrValueError, LtrTypeError
-        If an impression has no rankings, method or query, if its list is impossible, or if a score
-        is missing or tied. Also if "independent" has too many lists to add up, or if no list agrees
-        with the ranker.
+        If an impression has no method or query, if its list is impossible, or if a score is missing
+        or tied. Also if no list agrees with the ranker.
 
     Warns
     -----
@@ -98,9 +92,8 @@ def evaluate_slates(
 
     References
     ----------
-    Li, Kim & Zitouni, Toward predicting the outcome of an A/B experiment for search relevance, WSDM
-    2015 ("independent"); McInerney et al., Counterfactual evaluation of slate recommendations with
-    sequential reward interactions, KDD 2020 ("interaction").
+    McInerney et al., Counterfactual evaluation of slate recommendations with sequential reward
+    interactions, KDD 2020 ("interaction").
 
     Examples
     --------
@@ -118,9 +111,9 @@ def evaluate_slates(
     >>> round(result["cg"], 3), round(result.standard_error["cg"], 3), result.diagnostics.share_unseen
     (0.608, 0.023, 0.0)
     """
-    require_option("estimator", estimator, ESTIMATORS)
-    if not isinstance(normalize, bool):
-        raise LtrTypeError(f"normalize must be True or False. Got {normalize!r}.")
+    require_option("estimator", estimator, get_args(EstimatorOfSlates))
+    if not isinstance(ranker_scores, Mapping):
+        raise LtrTypeError(f'ranker_scores must map queries to scores, {{"q": {{"doc": 1.5}}}}. Got {ranker_scores!r}.')
     request = resolve(metrics)
     slates = _Slates.read(log, ranker_scores, estimator, dict(method_options or {}))
     utility = {str(one): _utility_of_slots(additive(one), slates.clicks.shape[1]) for one in request.metrics}
@@ -129,13 +122,12 @@ def evaluate_slates(
     weight = slates.weight[slates.clicks * slates.weight > 0]
     if not len(weight):
         raise LtrValueError(
-            "No click is in a list that agrees with the ranker's own, so there is nothing to estimate. Use "
-            'estimator="independent", or log more impressions.'
+            "No click is in a list that agrees with the ranker's own, so there is nothing to estimate. Log more "
+            "impressions."
         )
     diagnostics = diagnose(weight, 0.0, slates.share_unseen, values, None, queries.cluster)
-    unseen = f"The method could not display {100 * slates.share_unseen:.3g} % of the ranker's slots. They count as 0."
-    for message in [*diagnostics.warnings, *[unseen] * (slates.share_unseen > UNSEEN_SHARE)]:
-        warn(message)
+    if slates.share_unseen > UNSEEN_SHARE:
+        warn(f"The method could not display {100 * slates.share_unseen:.3g} % of the ranker's slots. They count as 0.")
     return ClickEvaluation.of(  # type: ignore[return-value]
         values,
         request.asked,
@@ -160,87 +152,71 @@ class _Slates(NamedTuple):
     share_unseen: float
 
     @classmethod
-    def read(cls, log: Any, ranker_scores: Any, estimator: str, options: dict[str, Any]) -> _Slates:
-        reader = _Reader(ranker_scores, estimator, options)
-        rows = [reader.row(location, impression) for location, impression in _located(log)]
+    def read(cls, log: Any, scores: Mapping[Any, Any], estimator: str, options: dict[str, Any]) -> _Slates:
+        @cache
+        def mixed(method: str, rankings: tuple[tuple[Hashable, ...], ...], length: int) -> Method:
+            return method_named(method)(rankings, length, **options)
+
+        rows = []
+        for location, impression in located(log):
+            with naming(location):
+                probability, agrees = _target_slots(impression, scores, estimator, mixed)
+                rows.append((impression.clicks, probability, agrees))
         if not rows:
             raise LtrValueError("The log has no impressions.")
-        shape = len(rows), max(len(weights) for _, weights, _ in rows)
+        shape = len(rows), max(len(agrees) for *_, agrees in rows)
         clicks, weight, displayed = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        for i, (clicked, weights, _) in enumerate(rows):
-            clicks[i, clicked], weight[i, : len(weights)], displayed[i, : len(weights)] = 1, weights, 1
-        return cls(clicks, weight, displayed, float(sum(unseen for *_, unseen in rows) / displayed.sum()))
+        n_unseen = 0
+        for i, (clicked, probability, agrees) in enumerate(rows):
+            n = len(agrees)
+            clicks[i, clicked], displayed[i, :n] = 1, 1
+            weight[i, :n] = np.divide(1.0, probability, out=np.zeros(n), where=agrees & (probability > 0))
+            n_unseen += int((probability == 0).sum())
+        return cls(clicks, weight, displayed, n_unseen / float(displayed.sum()))
 
 
-class _Reader:
-    """Turns impressions into the weights of their slots, with one set of probabilities for equal rankings."""
+def _target_slots(
+    impression: Impression, scores: Mapping[Any, Any], estimator: str, mixed: Any
+) -> tuple[FloatArray, BoolArray]:
+    """Return, by slot, the probability of what must agree with the ranker's list, and whether it does.
 
-    def __init__(self, ranker_scores: Any, estimator: str, options: dict[str, Any]) -> None:
-        if not isinstance(ranker_scores, Mapping):
-            raise LtrTypeError(
-                f'ranker_scores must map queries to scores, {{"q": {{"doc": 1.5}}}}. Got {ranker_scores!r}.'
-            )
-        self._scores, self._estimator, self._options = ranker_scores, estimator, options
-        self._known: dict[Any, SlateProbabilities] = {}
-
-    def row(self, location: str, impression: Impression) -> tuple[list[int], list[float], int]:
-        """Return the clicks, the weight of each slot, and the number of slots that cannot agree."""
-        if impression.rankings is None or impression.method is None:
-            raise LtrValueError(f"{location}: the rankings and the method are needed for the probability of a list.")
-        documents = impression.shown.documents
-        slates = self._probabilities(impression, len(documents))
-        if not slates.of_list(documents) > 0:
-            raise LtrValueError(
-                f"{location}: {impression.method} cannot display this list. Log the list that was mixed, with its "
-                "rankings, length and method_options."
-            )
-        target = self._target(location, impression, len(documents))
-        weights, n_unseen = [], 0
-        for slot in range(len(documents)):
-            probability = self._probability(slates, target, slot)
-            n_unseen += probability == 0
-            agrees = self._part(documents, slot) == self._part(target, slot)
-            weights.append(1 / probability if agrees and probability > 0 else 0.0)
-        return impression.clicks, weights, n_unseen
-
-    def _part(self, documents: list[Hashable], slot: int) -> list[Hashable]:
-        parts = {"standard": documents, "interaction": documents[: slot + 1], "independent": documents[slot : slot + 1]}
-        return parts[self._estimator]
-
-    def _probability(self, slates: SlateProbabilities, target: list[Hashable], slot: int) -> float:
-        if self._estimator == "independent":
-            return slates.of_slot(slot, target[slot], len(target))
-        return slates.of_list(target) if self._estimator == "standard" else slates.of_prefix(target[: slot + 1])
-
-    def _probabilities(self, impression: Impression, n_shown: int) -> SlateProbabilities:
-        rankings = list((impression.rankings or {}).values())
-        length = impression.length or n_shown
-        key = (impression.method, length, *map(tuple, rankings))
-        if key not in self._known:
-            method = method_named(impression.method)
-            require_sequential(method, self._estimator)
-            self._known[key] = SlateProbabilities(method, rankings, length, self._options)
-        return self._known[key]
-
-    def _target(self, location: str, impression: Impression, n_shown: int) -> list[Hashable]:
-        """Return the list that the ranker would display of the same documents."""
-        if impression.query not in self._scores:
-            raise LtrValueError(f"{location}: ranker_scores has no query {impression.query!r}.")
-        scores = self._scores[impression.query]
-        documents = list(dict.fromkeys(d for ranking in (impression.rankings or {}).values() for d in ranking))
-        for document in documents:
-            if document not in scores or not np.isfinite(scores[document]):
-                raise LtrValueError(
-                    f"{location}: ranker_scores needs a finite score for each document of the rankings, but "
-                    f"{document!r} of query {impression.query!r} has {scores.get(document)!r}."
-                )
-        if len({scores[document] for document in documents}) < len(documents):
-            raise LtrValueError(f"{location}: scores of query {impression.query!r} are tied. Break the ties.")
-        return sorted(documents, key=lambda document: -scores[document])[:n_shown]
+    All methods but Optimized fill the slots one after the other. So the first slots of a list have
+    the distribution of a shorter list.
+    """
+    method, documents = impression.method, impression.shown.documents
+    if method is None:
+        raise LtrValueError("The method is needed for the probability of a list.")
+    if method == "optimized" and estimator != "standard":
+        raise LtrValueError(
+            "The method optimized chooses whole lists, so the probabilities of their parts are not those of shorter "
+            f'lists. Got estimator={estimator!r}: use "standard".'
+        )
+    n, length = len(documents), impression.length or len(documents)
+    rankings = tuple(map(tuple, impression.rankings.values()))
+    if not mixed(method, rankings, length).probability(documents) > 0:
+        raise LtrValueError(
+            f"{method} cannot display this list. Log the list that was mixed, with its rankings, length and "
+            "method_options."
+        )
+    target = _target(impression, scores)
+    if estimator == "standard":
+        probability = mixed(method, rankings, length).probability(target)
+        return np.full(n, probability), np.full(n, documents == target)
+    prefixes = [mixed(method, rankings, end).probability(target[:end]) for end in range(1, n + 1)]
+    return np.array(prefixes), np.array([documents[:end] == target[:end] for end in range(1, n + 1)])
 
 
-def _located(log: Any) -> Iterator[tuple[str, Impression]]:
-    return read_located(Path(log), None) if isinstance(log, (str, os.PathLike)) else locate(log)
+def _target(impression: Impression, scores: Mapping[Any, Any]) -> list[Hashable]:
+    """Return the list that the ranker would display of the same documents."""
+    of_query = scores.get(impression.query, {})
+    documents = list(dict.fromkeys(one for ranking in impression.rankings.values() for one in ranking))
+    known = {document: of_query.get(document, np.nan) for document in documents}
+    if not np.isfinite(list(known.values())).all() or len(set(known.values())) < len(known):
+        raise LtrValueError(
+            f"ranker_scores needs a finite score for each document of the rankings of query {impression.query!r}, "
+            f"without ties. Got {known}."
+        )
+    return sorted(documents, key=lambda document: -known[document])[: len(impression.shown.documents)]
 
 
 def _utility_of_slots(one: Metric, n_slots: int) -> FloatArray:

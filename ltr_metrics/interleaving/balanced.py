@@ -62,16 +62,16 @@ class Balanced(Method):
 
     def __init__(self, rankings: Any, length: int | None = None) -> None:
         super().__init__(rankings, length)
-        if len(self._rankings) != 2:
+        if len(self._lists) != 2:
             raise LtrValueError(
-                f"Balanced needs exactly two rankings. Got {len(self._rankings)}. Use TeamDraft or "
+                f"Balanced needs exactly two rankings. Got {len(self._lists)}. Use TeamDraft or "
                 "PairwisePreference for more."
             )
 
     @cached_property
     def _possible_lists(self) -> tuple[list[Hashable], list[Hashable]]:
         """The list that begins with the first ranking, and the one that begins with the second."""
-        a, b = self._rankings.lists
+        a, b = self._lists
         return _alternate(a, b, self.length), _alternate(b, a, self.length)
 
     def _mix(self, rng: np.random.Generator) -> Shown:
@@ -80,9 +80,9 @@ class Balanced(Method):
     def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
         if not slots:
             return np.zeros(2)
-        k = self._rankings.best_rank[documents[slots[-1]]]
+        k = self._best_rank[documents[slots[-1]]]
         clicked = [documents[slot] for slot in slots]
-        return np.array([sum(ranks.get(one, k + 1) <= k for one in clicked) for ranks in self._rankings.ranks], float)
+        return np.array([sum(ranks.get(one, k + 1) <= k for one in clicked) for ranks in self._ranks], float)
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
         return self._possible_lists.count(documents) / 2

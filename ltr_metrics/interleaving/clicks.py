@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, as_numbers, is_count, require_count
-from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
-from ltr_metrics.interleaving.fit import fit_probabilities
-from ltr_metrics.interleaving.method import clicked_slots, generator_of
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray, as_numbers, require_count
+from ltr_metrics.errors import LtrValueError, warn
+from ltr_metrics.interleaving.method import generator_of
 
 # Probabilities of a click and of stopping, by grade, for 2, 3 and 5 grades (Hofmann et al., TOIS 2013; Schuth et al.,
 # CIKM 2014).
@@ -29,7 +27,6 @@ STOP = {
     "almost_random": ((0.5, 0.5), (0.5, 0.5, 0.5), (0.5, 0.5, 0.5, 0.5, 0.5)),
 }
 PUBLISHED_GRADES = (2, 3, 5)
-PUBLISHED = (*CLICK, "random")
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,6 @@ class ClickModel:
             raise LtrValueError(
                 f"stop must have one probability per grade, like click. Got {len(stop)} for {len(click)} grades."
             )
-        if not isinstance(self.stop_only_after_click, (bool, np.bool_)):
-            raise LtrTypeError(f"stop_only_after_click must be True or False. Got {self.stop_only_after_click!r}.")
         examination = None if self.examination is None else _as_probabilities("examination", self.examination)
         for name, value in (("click", click), ("stop", stop), ("examination", examination)):
             object.__setattr__(self, name, value)
@@ -229,72 +224,13 @@ class ClickModel:
 
     @classmethod
     def _published(cls, name: str, grades: int, stop_only_after_click: bool) -> ClickModel:
-        if not is_count(grades) or grades not in PUBLISHED_GRADES:
+        if grades not in PUBLISHED_GRADES:
             raise LtrValueError(
                 f"ClickModel.{name} is published for 2, 3 and 5 grades (0 to 1, 0 to 2 and 0 to 4). Got "
                 f"grades={grades!r}. For other scales pass the probabilities: ClickModel(click=[...], stop=[...])."
             )
         index = PUBLISHED_GRADES.index(grades)
         return cls(CLICK[name][index], STOP[name][index], stop_only_after_click)
-
-    @classmethod
-    def fit(
-        cls,
-        grades: Iterable[Sequence[int]],
-        clicks: Iterable[Sequence[int]],
-        n_grades: int,
-        *,
-        stop_only_after_click: bool = False,
-    ) -> ClickModel:
-        """Return the maximum-likelihood click model of some impressions.
-
-        The estimate uses expectation-maximisation, since the clicks do not show whether a user
-        stopped after the last click or continued without clicking. A grade that was never clicked
-        has a click probability of 0.
-
-        Parameters
-        ----------
-        grades : iterable of sequences
-            The grades of the documents of each impression, from the top.
-        clicks : iterable of sequences
-            The clicked slots of each impression, from 0.
-        n_grades : int
-            Number of grades.
-        stop_only_after_click : bool, default False
-            The kind of user to estimate, which cannot be inferred from the clicks.
-
-        Returns
-        -------
-        ClickModel
-            The estimated model. Its users examine every slot that they reach.
-
-        Raises
-        ------
-        LtrValueError
-            If a grade never occurs at or above the last click of an impression: its probabilities
-            cannot be estimated.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from ltr_metrics.interleaving import ClickModel
-        >>> truth, rng = ClickModel.navigational(grades=2), np.random.default_rng(0)
-        >>> grades = rng.integers(0, 2, (20_000, 10))
-        >>> model = ClickModel.fit(grades, [truth.clicks_on(row, rng) for row in grades], n_grades=2)
-        >>> np.round(model.click, 2), np.round(model.stop, 1)
-        (array([0.05, 0.95]), array([0.2, 0.9]))
-        """
-        n = require_count("n_grades", n_grades)
-        impressions = [(_as_grades(row, n), slots) for row, slots in _pair_up(grades, clicks)]
-        if not impressions:
-            raise LtrValueError("There are no impressions to fit a click model to.")
-        grade = np.full((max(len(row) for row, _ in impressions), len(impressions)), -1)
-        clicked = np.zeros(grade.shape, dtype=np.bool_)
-        for i, (row, slots) in enumerate(impressions):
-            grade[: len(row), i] = row
-            clicked[clicked_slots(slots, len(row)), i] = True
-        click, stop = fit_probabilities(grade, clicked, n, stop_only_after_click)
-        return cls(click.tolist(), stop.tolist(), stop_only_after_click)
 
     # -- clicks -------------------------------------------------------------------------------------------------------
 
@@ -319,7 +255,7 @@ class ClickModel:
         LtrValueError
             If the model has no probability for a grade or for a slot.
         """
-        checked = _as_grades(grades, len(self.click))
+        checked = self.require_grades(grades)
         self.require_length(len(checked))
         return np.flatnonzero(self.draw(checked[:, np.newaxis], generator_of(random_state))).tolist()
 
@@ -372,15 +308,17 @@ class ClickModel:
                 f"{n_slots} slots."
             )
 
-    def require_grades(self, grades: FloatArray) -> None:
-        """Raise an error if the model has no probability for one of the grades."""
-        n = len(self.click)
-        for grade in grades.tolist():
-            if grade != int(grade) or not 0 <= grade < n:
-                raise LtrValueError(
-                    f"The click model has probabilities for the grades 0 to {n - 1}, but there is a document of grade "
-                    f"{grade:g}. Pass a model with one probability per grade: ClickModel(click=[...], stop=[...])."
-                )
+    def require_grades(self, grades: Any) -> IntArray:
+        """Return grades as integers, and raise an error if the model has no probability for one of them."""
+        numbers = as_numbers(grades, "grades")
+        is_bad = ~np.isin(numbers, np.arange(len(self.click)))
+        if is_bad.any():
+            raise LtrValueError(
+                f"The click model has probabilities for the grades 0 to {len(self.click) - 1}, but there is a document "
+                f"of grade {numbers[is_bad][0]:g}. Pass a model with one probability per grade: "
+                "ClickModel(click=[...], stop=[...])."
+            )
+        return numbers.astype(np.intp)
 
     def warn_of_grades(self, grades: FloatArray) -> None:
         """Warn if the model has higher grades than the data."""
@@ -395,33 +333,11 @@ class ClickModel:
 
 def _as_probabilities(name: str, values: Any) -> tuple[float, ...]:
     numbers = as_numbers(values, name)
-    if not len(numbers):
-        raise LtrValueError(f"{name} must have at least one probability. Got none.")
     is_bad = ~((numbers >= 0) & (numbers <= 1))
-    if is_bad.any():
-        index = int(is_bad.argmax())
-        raise LtrValueError(f"{name} must be probabilities, 0 to 1. Got {numbers[index]:g} at index {index} (from 0).")
+    if is_bad.any() or not len(numbers):
+        got = f"{numbers[is_bad][0]:g}" if len(numbers) else "none"
+        raise LtrValueError(f"{name} must be one or more probabilities, 0 to 1. Got {got}.")
     return tuple(numbers.tolist())
-
-
-def _as_grades(grades: Any, n_grades: int) -> AnyArray:
-    numbers = as_numbers(grades, "grades")
-    is_bad = ~((numbers >= 0) & (numbers < n_grades) & (numbers == np.floor(numbers)))
-    if is_bad.any():
-        slot = int(is_bad.argmax())
-        raise LtrValueError(
-            f"grades must be whole numbers from 0 to {n_grades - 1}. Got {numbers[slot]:g} at slot {slot} (from 0)."
-        )
-    return numbers.astype(np.intp)
-
-
-def _pair_up(grades: Iterable[Any], clicks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs, and raise an error if one of the iterables is shorter."""
-    end = object()
-    for pair in zip_longest(grades, clicks, fillvalue=end):
-        if any(one is end for one in pair):
-            raise LtrValueError("grades and clicks must have one entry per impression, but one of them has fewer.")
-        yield pair
 
 
 def _by_grade(probabilities: Sequence[float]) -> FloatArray:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, get_args
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, require_option
-from ltr_metrics._engine.words import RuleOfCredit
+from ltr_metrics._engine.checks import FloatArray, require_count
 from ltr_metrics.analysis.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.interleaving.rankings import Rankings, as_documents, is_sequence, short
-
-RULES: tuple[RuleOfCredit, ...] = get_args(RuleOfCredit)
 
 
 @dataclass(frozen=True)
@@ -85,20 +83,50 @@ class Method(ABC):
     has_teams = False
 
     def __init__(self, rankings: Any, length: int | None = None) -> None:
-        self._rankings = Rankings(rankings, length)
+        if not is_sequence(rankings):
+            raise LtrTypeError(f"rankings must be a sequence of rankings, such as a list. Got {short(rankings)}.")
+        self._lists = [as_documents(f"rankings[{i}]", ranking) for i, ranking in enumerate(rankings)]
+        if len(self._lists) < 2 or not all(self._lists):
+            raise LtrValueError(
+                f"rankings must be two or more, none of them empty. Got {len(self._lists)} with "
+                f"{', '.join(str(len(one)) for one in self._lists) or 'no'} documents."
+            )
+        longest = max(map(len, self._lists))
+        self._length = longest if length is None else require_count("length", length, note=", or None")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self._rankings)} rankings, length={self.length})"
+        return f"{type(self).__name__}({len(self._lists)} rankings, length={self.length})"
 
     @property
     def rankings(self) -> list[list[Hashable]]:
         """Copies of the rankings, one per ranker."""
-        return [ranking.copy() for ranking in self._rankings.lists]
+        return [ranking.copy() for ranking in self._lists]
 
     @property
     def length(self) -> int:
         """Maximum number of documents in the list."""
-        return self._rankings.length
+        return self._length
+
+    @cached_property
+    def _ranks(self) -> list[dict[Hashable, int]]:
+        """The rank of each document, from 1, by ranking. Documents that a ranking lacks have no key."""
+        return [{document: rank for rank, document in enumerate(ranking, start=1)} for ranking in self._lists]
+
+    @cached_property
+    def _best_rank(self) -> dict[Hashable, int]:
+        """The best rank of each document in any of the rankings."""
+        best: dict[Hashable, int] = {}
+        for ranks in self._ranks:
+            for document, rank in ranks.items():
+                best[document] = min(rank, best.get(document, rank))
+        return best
+
+    @cached_property
+    def _n_shown(self) -> int:
+        """Number of documents in a mixed list: `length`, or all documents if there are fewer."""
+        if self._length <= max(map(len, self._lists)):  # saves counting all documents
+            return self._length
+        return min(self._length, len(self._best_rank))
 
     def mix(self, random_state: Any = None) -> Shown:
         """Draw a list of documents to show.
@@ -116,20 +144,15 @@ class Method(ABC):
         """
         return self._mix(generator_of(random_state))
 
-    def credit(self, shown: Shown | Sequence[Hashable], clicks: Any, rule: RuleOfCredit = "own") -> FloatArray:
+    def credit(self, shown: Shown | Sequence[Hashable], clicks: Any) -> FloatArray:
         """Return the credit of each ranker for the clicks on a list.
 
         Parameters
         ----------
         shown : Shown or sequence
-            The result of `mix`, or the documents alone if the rule needs no teams.
+            The result of `mix`, or the documents alone if the method needs no teams.
         clicks : sequence of int
             The clicked slots, from 0, in any order. Repeated clicks on a slot count once.
-        rule : {"own", "clicks"}
-            "own" is the method's rule. "clicks" gives 1 for each clicked document: to the ranker
-            whose team has it or, without teams, to the ranker that ranks it best. Rankers that
-            share the best rank share the credit equally (the binary credit of Radlinski and
-            Craswell, WSDM 2013).
 
         Returns
         -------
@@ -145,11 +168,7 @@ class Method(ABC):
         fault = self._fault(documents)
         if fault:
             raise self._impossible(fault)
-        slots = clicked_slots(clicks, len(documents))
-        if require_option("rule", rule, RULES) == "clicks":
-            self._require_possible(documents, teams)
-            return self._credit_clicks(documents, teams, slots)
-        return self._credit(documents, teams, slots)
+        return self._credit(documents, teams, clicked_slots(clicks, len(documents)))
 
     def probability(self, shown: Shown | Sequence[Hashable]) -> float:
         """Return the exact probability that `mix` returns this list.
@@ -196,13 +215,9 @@ class Method(ABC):
 
     def _split(self, shown: Shown | Sequence[Hashable]) -> tuple[list[Hashable], list[int] | None]:
         """Return the documents and the teams, which are None for a method without teams."""
-        listed = shown.documents if isinstance(shown, Shown) else shown
-        if not is_sequence(listed):
-            raise LtrTypeError(f"shown must be what mix returned, or a sequence of document ids. Got {short(shown)}.")
-        documents = as_documents("shown", listed)
-        if not self.has_teams or not isinstance(shown, Shown) or shown.teams is None:
-            return documents, None
-        return documents, as_teams(shown.teams, len(documents), len(self._rankings))
+        teams = shown.teams if isinstance(shown, Shown) and self.has_teams else None
+        documents = as_documents("shown", shown.documents if isinstance(shown, Shown) else shown)
+        return documents, None if teams is None else as_teams(teams, len(documents), len(self._lists))
 
     def _require_possible(self, documents: list[Hashable], teams: list[int] | None) -> None:
         if not self._is_possible(documents, teams):
@@ -217,23 +232,11 @@ class Method(ABC):
     def _fault(self, documents: list[Hashable]) -> str:
         """Return why a list is impossible in any order, or an empty string."""
         for slot, document in enumerate(documents):
-            if document not in self._rankings.best_rank:
+            if document not in self._best_rank:
                 return f"document {document!r} at slot {slot} (from 0) is not in any of the rankings"
-        if len(documents) != self._rankings.n_shown:
-            return f"it has {len(documents)} documents instead of {self._rankings.n_shown}"
+        if len(documents) != self._n_shown:
+            return f"it has {len(documents)} documents instead of {self._n_shown}"
         return ""
-
-    def _credit_clicks(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
-        credit = np.zeros(len(self._rankings))
-        for slot in slots:
-            if teams is not None:
-                credit[teams[slot]] += 1
-                continue
-            document = documents[slot]
-            best = self._rankings.best_rank[document]
-            rankers = [i for i, ranks in enumerate(self._rankings.ranks) if ranks.get(document) == best]
-            credit[rankers] += 1 / len(rankers)
-        return credit
 
 
 def generator_of(random_state: Any) -> np.random.Generator:
@@ -242,34 +245,63 @@ def generator_of(random_state: Any) -> np.random.Generator:
     return random_state if is_generator else np.random.default_rng(seed_from(random_state))
 
 
+def as_documents(name: str, values: Any) -> list[Hashable]:
+    """Return the ids as a list, and raise an error if one is missing, repeated or not hashable."""
+    if not is_sequence(values):
+        raise LtrTypeError(f"{name} must be a sequence of document ids, best first. Got {short(values)}.")
+    documents = values.tolist() if hasattr(values, "tolist") else list(values)
+    seen: set[Hashable] = set()
+    for index, document in enumerate(documents):
+        try:
+            is_bad = document in seen or document is None or bool(document != document)
+        except TypeError:  # not hashable; pandas' NA is neither equal nor unequal
+            is_bad = True
+        if is_bad:
+            raise LtrValueError(
+                f"{name} must have different, hashable ids. Got {short(document)} at index {index} (from 0), which is "
+                "missing, not hashable, or there already: a document has one rank, the better one."
+            )
+        seen.add(document)
+    return documents
+
+
 def clicked_slots(clicks: Any, n_shown: int) -> list[int]:
     """Return the distinct clicked slots, from the top."""
     if not is_sequence(clicks) and not isinstance(clicks, AbstractSet):
         raise LtrTypeError(f"clicks must be a sequence of slots (from 0), such as [0, 2]. Got {short(clicks)}.")
     for slot in clicks:
-        if isinstance(slot, (bool, np.bool_)) or not isinstance(slot, (int, np.integer)):
-            raise LtrTypeError(
-                f"clicks must be slots, whole numbers from 0. Got {slot!r}. np.flatnonzero converts a mask to slots."
-            )
-        if not 0 <= slot < n_shown:
+        if not _is_index(slot, n_shown):
             raise LtrValueError(
-                f"clicks must be slots of the list, 0 to {n_shown - 1}. Got {slot}. The first document has slot 0."
+                f"clicks must be slots of the list, whole numbers from 0 to {n_shown - 1}. Got {slot!r}. "
+                "np.flatnonzero converts a mask to slots."
             )
     return sorted(set(map(int, clicks)))
 
 
-def as_teams(teams: Any, n_shown: int, n_rankers: int | None) -> list[int]:
-    """Return the ranker of each slot. Without ``n_rankers``, there is no upper limit."""
-    if not is_sequence(teams):
-        raise LtrTypeError(f"teams must be a sequence of rankers, one per document. Got {short(teams)}.")
-    listed = teams.tolist() if hasattr(teams, "tolist") else list(teams)
-    if len(listed) != n_shown:
-        raise LtrValueError(f"teams must have one ranker per document. Got {len(listed)} for {n_shown} documents.")
-    for slot, team in enumerate(listed):
-        is_number = isinstance(team, (int, np.integer)) and not isinstance(team, bool)
-        if not is_number or team < 0 or (n_rankers is not None and team >= n_rankers):
-            limit = "" if n_rankers is None else f" to {n_rankers - 1}"
-            raise LtrValueError(
-                f"teams must be numbers of rankers, whole numbers from 0{limit}. Got {team!r} at slot {slot} (from 0)."
-            )
+def as_teams(teams: Any, n_shown: int, n_rankers: int) -> list[int]:
+    """Return the ranker of each slot."""
+    listed = list(teams) if is_sequence(teams) else []
+    if len(listed) != n_shown or not all(_is_index(team, n_rankers) for team in listed):
+        raise LtrValueError(
+            f"teams must have the number of a ranker, from 0 to {n_rankers - 1}, for each of the {n_shown} documents. "
+            f"Got {short(teams)}."
+        )
     return list(map(int, listed))
+
+
+def is_sequence(values: Any) -> bool:
+    """Whether values have an order, and are not text, a mapping or a 0-d array."""
+    return (
+        hasattr(values, "__getitem__")
+        and not isinstance(values, (str, bytes, Mapping))
+        and getattr(values, "ndim", 1) > 0
+    )
+
+
+def short(value: object) -> str:
+    """Return the repr of a value for an error message, on one line and shortened in the middle."""
+    return " ".join(reprlib.repr(value).split())
+
+
+def _is_index(value: object, n: int) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(0 <= value < n)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, did_you_mean
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from ltr_metrics._engine.checks import require_option
+from ltr_metrics.errors import LtrTypeError, did_you_mean
 from ltr_metrics.interleaving.balanced import Balanced
 from ltr_metrics.interleaving.method import Method
 from ltr_metrics.interleaving.optimized import Optimized
@@ -19,20 +24,17 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
-def method_named(name: object) -> type[Method]:
-    """Return the class of the method with this name.
+def method_named(name: str) -> type[Method]:
+    """Return the class of the method with this name."""
+    return METHODS[require_option("method", name, tuple(METHODS))]
 
-    Examples
-    --------
-    >>> from ltr_metrics.interleaving.methods import method_named
-    >>> method_named("team_draft").__name__
-    'TeamDraft'
-    """
-    if isinstance(name, type) and name in METHODS.values():
-        known = next(known for known, method in METHODS.items() if method is name)
-        raise LtrTypeError(f"Pass the method by its name, {known!r}. Got the class {name!r}.")
-    if not isinstance(name, str) or name not in METHODS:
-        raise LtrKeyError(
-            f"There is no method {name!r}.{did_you_mean(str(name), METHODS)} Methods: {', '.join(METHODS)}."
-        )
-    return METHODS[name]
+
+def require_options(method: type[Method], options: Mapping[str, Any]) -> None:
+    """Raise an error if the method lacks one of the options."""
+    known = [p.name for p in inspect.signature(method).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for name in options:
+        if name not in known:
+            raise LtrTypeError(
+                f"{method.__name__} has no option {name!r}.{did_you_mean(str(name), known)} "
+                f"Options: {', '.join(known) or 'none'}."
+            )

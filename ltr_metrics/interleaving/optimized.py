@@ -112,11 +112,9 @@ class Optimized(Method):
         super().__init__(rankings, length)
         rule = require_option("credit", credit, CREDITS)
         max_lists = require_count("max_lists", max_lists)
-        best_rank = self._rankings.best_rank
+        best_rank = self._best_rank
         self._document_credit = {document: self._credit_by_ranker(document, rule) for document in best_rank}
-        lists, is_complete = _draw_lists(
-            self._rankings.lists, self._rankings.n_shown, max_lists, generator_of(random_state)
-        )
+        lists, is_complete = _draw_lists(self._lists, self._n_shown, max_lists, generator_of(random_state))
         if is_complete:  # sorted, so that the seed does not affect the result
             index = {document: i for i, document in enumerate(best_rank)}
             lists.sort(key=lambda documents: [index[document] for document in documents])
@@ -124,14 +122,14 @@ class Optimized(Method):
         probabilities = _probabilities(list_credit)
         self.bias = _bias(list_credit, probabilities)
         self.distribution = {tuple(lists[i]): float(probabilities[i]) for i in np.flatnonzero(probabilities)}
-        self._lists = list(self.distribution)
+        self._choices = list(self.distribution)
         self._cumulative_probability = np.cumsum(list(self.distribution.values()))
         if self.bias:
             self._warn_of_bias(len(lists), is_complete)
 
     def _credit_by_ranker(self, document: Hashable, rule: Credit) -> FloatArray:
         """Return each ranker's credit for a click on a document."""
-        pairs = zip(self._rankings.ranks, self._rankings.lists, strict=True)
+        pairs = zip(self._ranks, self._lists, strict=True)
         rank = np.array([ranks.get(document, len(ranking) + 1) for ranks, ranking in pairs], dtype=float)
         return 1 / rank if rule == "inverse" else -rank
 
@@ -150,19 +148,18 @@ class Optimized(Method):
     def _mix(self, rng: np.random.Generator) -> Shown:
         cumulative = self._cumulative_probability
         drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
-        return Shown(list(self._lists[drawn]))
+        return Shown(list(self._choices[drawn]))
 
     def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
         self._require_possible(documents, teams)
-        credit = np.zeros(len(self._rankings))
+        credit = np.zeros(len(self._lists))
         for slot in slots:
             credit += self._document_credit[documents[slot]]
         return credit
 
     def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
         """Whether this is a list to choose from, even if this sample or solution never shows it."""
-        lists = self._rankings.lists
-        return all(document in _next_documents(lists, documents[:slot]) for slot, document in enumerate(documents))
+        return all(d in _next_documents(self._lists, documents[:slot]) for slot, d in enumerate(documents))
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
         return self.distribution.get(tuple(documents), 0.0)

@@ -89,8 +89,8 @@ class PairwisePreference(Method):
     @cached_property
     def _documents_at_rank(self) -> list[list[Hashable]]:
         """The documents that the rankings have at rank x, for each slot x of the list."""
-        n_shown = self._rankings.n_shown
-        return [[ranking[i] for ranking in self._rankings.lists if i < len(ranking)] for i in range(n_shown)]
+        n_shown = self._n_shown
+        return [[ranking[i] for ranking in self._lists if i < len(ranking)] for i in range(n_shown)]
 
     @cached_property
     def _candidates(self) -> list[Hashable]:
@@ -117,7 +117,7 @@ class PairwisePreference(Method):
 
     def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
         self._require_possible(documents, teams)
-        best_rank, ranks = self._rankings.best_rank, self._rankings.ranks
+        best_rank, ranks = self._best_rank, self._ranks
         credit, n_pairs = [0.0] * len(ranks), 0
         absent = len(best_rank) + 1
         for preferred, other in self._preferences(slots, len(documents)):
@@ -164,4 +164,4 @@ class PairwisePreference(Method):
         return probability
 
     def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        return all(self._rankings.best_rank[document] <= rank for rank, document in enumerate(documents, start=1))
+        return all(self._best_rank[document] <= rank for rank, document in enumerate(documents, start=1))

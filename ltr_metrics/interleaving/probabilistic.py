@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from functools import cached_property
 from typing import Any
@@ -10,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
-from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.interleaving.method import Method, Shown
-from ltr_metrics.interleaving.rounds import team_probabilities
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.interleaving.method import Shown
+from ltr_metrics.interleaving.rounds import TeamMethod, team_probabilities
+from ltr_metrics.metrics.base import is_number
 
 MAX_RANKERS_IN_ROUNDS = 16  # the exact sum has a term for each of the 2^16 sets of rankers
-MAX_TAU = 1e300  # log weights overflow beyond it; much smaller values already draw only the best document
+MAX_TAU = 1e6  # much smaller values already draw only the best document
 
 
-class Probabilistic(Method):
+class Probabilistic(TeamMethod):
     r"""Probabilistic interleaving: for each slot a random ranker draws a document, by rank.
 
     A ranker draws the document d from D, its documents that are not in the list yet, with
@@ -38,7 +38,7 @@ class Probabilistic(Method):
         Maximum number of documents in the list. The list is shorter if all rankings together have
         fewer documents. Default: the length of the longest ranking.
     tau : float
-        0 or more. With 0, a ranker draws its documents uniformly. With a high value, it almost
+        From 0 to 10^6. With 0, a ranker draws its documents uniformly. With a high value, it almost
         always draws the best one.
     replace : bool
         If True, the ranker of each slot is drawn uniformly, as in 2011. If False, there are rounds
@@ -48,8 +48,8 @@ class Probabilistic(Method):
     Raises
     ------
     LtrValueError, LtrTypeError
-        As for `Method`, if ``tau`` is not a finite number of at least 0, or ``replace`` is not True
-        or False. On credit without teams: for more than 16 rankers with ``replace=False``.
+        As for `Method`, and if ``tau`` is out of range. On credit: for more than 16 rankers with
+        ``replace=False``.
 
     See Also
     --------
@@ -74,28 +74,20 @@ class Probabilistic(Method):
     0.0535
     """
 
-    has_teams = True
-
     def __init__(self, rankings: Any, length: int | None = None, *, tau: float = 3.0, replace: bool = True) -> None:
         super().__init__(rankings, length)
-        is_number = isinstance(tau, (int, float, np.integer, np.floating)) and not isinstance(tau, bool)
-        if not is_number or not 0 <= tau <= sys.float_info.max:
-            raise LtrValueError(f"tau must be a finite number of at least 0; 3 is usual. Got {tau!r}.")
-        if not isinstance(replace, (bool, np.bool_)):
-            raise LtrTypeError(
-                f"replace must be True (a ranker drawn for each slot) or False (rounds). Got {replace!r}."
-            )
+        if not is_number(tau) or not 0 <= tau <= MAX_TAU:
+            raise LtrValueError(f"tau must be a number from 0 to {MAX_TAU:g}; 3 is usual. Got {tau!r}.")
         self.tau, self.replace = float(tau), bool(replace)
 
     @cached_property
     def _log_weights(self) -> list[FloatArray]:
         """The log weights of each ranker by rank. The weights themselves underflow for a high tau."""
-        tau = min(self.tau, MAX_TAU)
-        return [-tau * np.log(np.arange(1, len(ranking) + 1)) for ranking in self._rankings.lists]
+        return [-self.tau * np.log(np.arange(1, len(ranking) + 1)) for ranking in self._lists]
 
     def _mix(self, rng: np.random.Generator) -> Shown:
-        remaining = [self._draw_order(ranker, rng) for ranker in range(len(self._rankings))]
-        turns = rng.random(self._rankings.n_shown).tolist()
+        remaining = [self._draw_order(ranker, rng) for ranker in range(len(self._lists))]
+        turns = rng.random(self._n_shown).tolist()
         documents: list[Hashable] = []
         teams: list[int] = []
         listed: set[Hashable] = set()
@@ -119,7 +111,7 @@ class Probabilistic(Method):
         Adding Gumbel noise to the log weights gives this order. Documents that other rankers draw are
         skipped, since the order of the rest does not depend on them.
         """
-        log_weights, ranking = self._log_weights[ranker], self._rankings.lists[ranker]
+        log_weights, ranking = self._log_weights[ranker], self._lists[ranker]
         order = np.argsort(log_weights + rng.gumbel(size=len(ranking)))
         return [ranking[index] for index in order.tolist()]
 
@@ -130,24 +122,17 @@ class Probabilistic(Method):
         credit: FloatArray = drawn_by[slots].sum(axis=0)
         return credit
 
-    def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        return self._team_probabilities(documents, teams)[0]
-
-    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        return not np.isnan(self._team_probabilities(documents, teams)[1]).any()
-
     def _team_probabilities(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
         """Return the probability of a list, and that of each ranker having drawn each document."""
-        n_rankers = len(self._rankings)
+        n_rankers = len(self._lists)
         if not self.replace and teams is None and n_rankers > MAX_RANKERS_IN_ROUNDS:
             raise LtrValueError(
                 f"With replace=False, the exact sum over the sets of rankers is limited to {MAX_RANKERS_IN_ROUNDS} "
-                f"rankers. Got {n_rankers}. Use replace=True, or pass what mix returned: with its teams, rule='clicks' "
-                "and probability do not need the sum."
+                f"rankers. Got {n_rankers}. Use replace=True."
             )
         draw_probabilities = np.zeros((len(documents), n_rankers))
         has_documents = [0] * len(documents)
-        for ranker, ranks in enumerate(self._rankings.ranks):
+        for ranker, ranks in enumerate(self._ranks):
             document_ranks = np.array([ranks.get(document, 0) for document in documents])
             draw_probabilities[:, ranker], has_left = self._draw_probabilities(ranker, document_ranks)
             for slot in np.flatnonzero(has_left).tolist():

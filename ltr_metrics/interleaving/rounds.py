@@ -1,4 +1,4 @@
-"""Which ranker drew each document of a list: exact probabilities by the forward-backward algorithm.
+"""Methods with teams. Which ranker drew each document: exact probabilities by the forward-backward algorithm.
 
 The state between two slots is the set of rankers that have drawn in the current round, stored as
 an integer with one bit per ranker.
@@ -6,16 +6,34 @@ an integer with one bit per ranker.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrValueError
+from ltr_metrics.interleaving.method import Method
 
 MAX_STATES = 100_000  # about twenty rankers with equal rankings have more
 
 Weights = dict[int, float]  # by state
+
+
+class TeamMethod(Method):
+    """A method in which a ranker draws each document for its team."""
+
+    has_teams = True
+
+    def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
+        return self._team_probabilities(documents, teams)[0]
+
+    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
+        return not np.isnan(self._team_probabilities(documents, teams)[1]).any()
+
+    @abstractmethod
+    def _team_probabilities(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
+        """Return the probability of a list, and that of each ranker having drawn each document."""
 
 
 def team_probabilities(

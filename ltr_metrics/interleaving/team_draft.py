@@ -8,11 +8,11 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrTypeError
-from ltr_metrics.interleaving.method import Method, Shown
-from ltr_metrics.interleaving.rounds import team_probabilities
+from ltr_metrics.interleaving.method import Shown
+from ltr_metrics.interleaving.rounds import TeamMethod, team_probabilities
 
 
-class TeamDraft(Method):
+class TeamDraft(TeamMethod):
     """Team Draft: in each round, all rankers draw in random order, each for its own team.
 
     A ranker draws its best document that is not in the list yet, and is skipped if it has none.
@@ -49,10 +49,8 @@ class TeamDraft(Method):
     (0.125, 0.25)
     """
 
-    has_teams = True
-
     def _mix(self, rng: np.random.Generator) -> Shown:
-        lists, n_shown = self._rankings.lists, self._rankings.n_shown
+        lists, n_shown = self._lists, self._n_shown
         documents: list[Hashable] = []
         teams: list[int] = []
         listed: set[Hashable] = set()
@@ -74,17 +72,12 @@ class TeamDraft(Method):
                 "Shown(documents, teams)."
             )
         self._require_possible(documents, teams)
-        return self._credit_clicks(documents, teams, slots)
-
-    def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        return self._team_probabilities(documents, teams)[0]
-
-    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        return not np.isnan(self._team_probabilities(documents, teams)[1]).any()
+        clicked = [teams[slot] for slot in slots]
+        return np.array([clicked.count(ranker) for ranker in range(len(self._lists))], dtype=np.float64)
 
     def _team_probabilities(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
         """Return the probability of a list, and that of each ranker having drawn each document."""
-        lists = self._rankings.lists
+        lists = self._lists
         draws_document = np.zeros((len(documents), len(lists)))
         has_documents = [0] * len(documents)
         next_index = [0] * len(lists)

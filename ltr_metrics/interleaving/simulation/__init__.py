@@ -11,41 +11,25 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray, require_count, require_option
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_count, require_option
 from ltr_metrics._engine.threads import n_threads_for
-from ltr_metrics._engine.words import InterleavingMethod, RuleOfCredit, TiesOfRankings
+from ltr_metrics._engine.words import InterleavingMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
-from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean, import_extra, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
-from ltr_metrics.interleaving.method import RULES
-from ltr_metrics.interleaving.methods import method_named
+from ltr_metrics.interleaving.methods import method_named, require_options
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.interleaving.simulation.layout import RankingArrays, ShownLists
+from ltr_metrics.interleaving.simulation.layout import Mixer, RankingArrays
 from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
 from ltr_metrics.interleaving.simulation.ppm import VectorizedPPM
 from ltr_metrics.interleaving.simulation.team_draft import VectorizedTeamDraft
 
-
-class Mixer(Protocol):
-    """Mixes lists for many queries, and gives credit for the clicks on them."""
-
-    uses_threads: bool  # whether threads make it faster
-    grade: AnyArray
-
-    def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists: ...
-
-    def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray: ...
-
-    def warn(self) -> None: ...
-
-
 VECTORIZED: dict[str, Callable[..., Mixer]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
-TIES: tuple[TiesOfRankings, ...] = get_args(TiesOfRankings)
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
 ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression takes to simulate
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
@@ -59,7 +43,6 @@ def simulate(
     clicks: ClickModel,
     impressions: int = 10_000,
     length: int = 10,
-    rule: RuleOfCredit = "own",
     method_options: Mapping[str, Any] | None = None,
     ties: TiesOfRankings = "stable",
     random_state: Any = 0,
@@ -88,8 +71,6 @@ def simulate(
         Number of impressions.
     length : int, default 10
         Maximum number of documents in a list.
-    rule : {"own", "clicks"}
-        The rule of credit, as for `Method.credit`.
     method_options : mapping, optional
         Further options of the method, such as ``{"pairs": "authors"}`` or ``{"tau": 1}``.
     ties : {"stable", "random"}
@@ -133,7 +114,9 @@ def simulate(
     >>> bool(outcome.preference[1, 0] > 0.5), outcome.error(metric="ndcg_lin@10")
     (True, 0.0)
     """
-    _check_options(impressions, length, clicks, progress, method_options)
+    n_impressions, length = require_count("impressions", impressions), require_count("length", length)
+    if not isinstance(clicks, ClickModel):
+        raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
     queries = y_true if isinstance(y_true, Queries) else queries_from(y_true, data, "simulate", PARAMETERS)
     if isinstance(y_true, Queries) and data:
         raise LtrTypeError(f"Queries already have their data: leave out {', '.join(data)}.")
@@ -145,12 +128,12 @@ def simulate(
     )
     clicks.require_length(int(rankings.n_shown.max()))
     simulation = _Simulation(
-        mixer=_build_mixer(rankings, method, require_option("rule", rule, RULES), dict(method_options or {})),
+        mixer=_build_mixer(rankings, method, dict(method_options or {})),
         clicks=clicks,
         n_queries=len(rankings.sizes),
         cumulative_weight=_cumulative_weight(queries),
         seed=seed,
-        n_impressions=int(impressions),
+        n_impressions=n_impressions,
     )
     credit = np.concatenate(list(simulation.run(n_threads, progress)), axis=1)
     simulation.mixer.warn()
@@ -196,17 +179,6 @@ class _Simulation:
         return query
 
 
-def _check_options(impressions: Any, length: Any, clicks: Any, progress: Any, method_options: Any) -> None:
-    for name, value in (("impressions", impressions), ("length", length)):
-        require_count(name, value)
-    if not isinstance(clicks, ClickModel):
-        raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
-    if not isinstance(progress, (bool, np.bool_)):
-        raise LtrTypeError(f"progress must be True or False. Got {progress!r}.")
-    if method_options is not None and not isinstance(method_options, Mapping):
-        raise LtrTypeError(f'method_options must map names to values, such as {{"tau": 1}}. Got {method_options!r}.')
-
-
 def _check_scores(queries: Queries, scores: Any) -> list[AnyArray]:
     if not isinstance(scores, Mapping):
         raise LtrTypeError(f'scores must map names to score vectors, as {{"bm25": ..., "new": ...}}. Got {scores!r}.')
@@ -227,22 +199,17 @@ def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
 
     It is the same for all models, so that models with equal scores have equal rankings.
     """
-    if require_option("ties", ties, TIES) == "stable":
+    if require_option("ties", ties, get_args(TiesOfRankings)) == "stable":
         return None
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(TIES_STREAM,))).permutation(queries.n_rows)
 
 
-def _build_mixer(rankings: RankingArrays, method: str, rule: RuleOfCredit, options: dict[str, Any]) -> Mixer:
+def _build_mixer(rankings: RankingArrays, method: str, options: dict[str, Any]) -> Mixer:
     method_class = method_named(method)
-    known = [p.name for p in inspect.signature(method_class).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for name in options:
-        if name not in known:
-            raise LtrTypeError(
-                f"{method} has no option {name!r}.{did_you_mean(str(name), known)} It has {', '.join(known) or 'none'}."
-            )
-    if method not in VECTORIZED:
-        return OneByOne(rankings, method_class, rule, options)
-    return VECTORIZED[method](rankings, rule=rule, **options)
+    require_options(method_class, options)
+    if method in VECTORIZED:
+        return VECTORIZED[method](rankings, **options)
+    return OneByOne(rankings, method_class, options)
 
 
 def _cumulative_weight(queries: Queries) -> FloatArray | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.words import RuleOfCredit
 from ltr_metrics.evaluation.evaluate import Queries
 
 
@@ -93,7 +93,31 @@ class ShownLists:
     teams: AnyArray | None = None
 
 
-class Candidates:
+class Mixer(ABC):
+    """Mixes lists for many queries, and gives credit for the clicks on them.
+
+    Attributes
+    ----------
+    grade : ndarray of int
+        The grade of each document, and -1 at the end for slots without a document.
+    """
+
+    uses_threads = True  # whether threads make it faster
+    grade: AnyArray
+
+    @abstractmethod
+    def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
+        """Draw a list for each of these queries."""
+
+    @abstractmethod
+    def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
+        """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
+
+    def warn(self) -> None:  # noqa: B027
+        """Give the warnings of all lists as one; most methods have none."""
+
+
+class Candidates(Mixer):
     """The documents that may be shown: those in the top ranks of any ranker.
 
     The candidates of a query are adjacent, in order of their best rank.
@@ -115,13 +139,7 @@ class Candidates:
         Maximum number of documents in a list, and of candidates of a query.
     """
 
-    uses_threads = True
-
-    def warn(self) -> None:
-        """Do nothing, since these methods have no warnings."""
-
-    def __init__(self, rankings: RankingArrays, rule: RuleOfCredit = "own") -> None:
-        self.rule = rule
+    def __init__(self, rankings: RankingArrays) -> None:
         n_queries = len(rankings.sizes)
         top = rankings.rank.min(axis=0)
         query = np.repeat(np.arange(n_queries), rankings.sizes)
@@ -157,26 +175,6 @@ class Candidates:
             n_shown = self.n_shown[query]
             for slot, slot_documents in enumerate(documents):
                 slot_documents[n_shown <= slot] = self.nothing
-
-    def credit_clicks(self, shown: ShownLists, clicked: BoolArray) -> FloatArray:
-        """Count clicks by team or, without teams, by the ranker that ranks the document best."""
-        credit = np.empty((self.n_rankers, clicked.shape[1]))
-        for ranker, ranker_credit in enumerate(credit):
-            if shown.teams is not None:
-                np.sum((shown.teams == ranker) & clicked, axis=0, out=ranker_credit, dtype=np.float64)
-            else:
-                np.sum(self.best_ranked[ranker].take(shown.documents) * clicked, axis=0, out=ranker_credit)
-        return credit
-
-    @cached_property
-    def best_ranked(self) -> FloatArray:
-        """Each ranker's share of a click, of shape (n_rankers, n_candidates + 1).
-
-        The rankers that rank the document best share the click equally.
-        """
-        is_best = self.top == self.rank.T
-        share: FloatArray = is_best / is_best.sum(axis=0)
-        return share
 
 
 class Draws:

@@ -9,27 +9,18 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.words import RuleOfCredit
 from ltr_metrics.errors import warn
 from ltr_metrics.interleaving.method import Method, Shown
-from ltr_metrics.interleaving.simulation.layout import RankingArrays, ShownLists
+from ltr_metrics.interleaving.simulation.layout import Mixer, RankingArrays, ShownLists
 
 
-class OneByOne:
-    """One method object per query, built when the query is first drawn.
-
-    Attributes
-    ----------
-    grade : ndarray of int
-        The grade of each document, and -1 at the end for slots without a document.
-    """
+class OneByOne(Mixer):
+    """One method object per query, built when the query is first drawn."""
 
     uses_threads = False  # this is Python code, which runs one thread at a time, and it collects warnings
 
-    def __init__(
-        self, rankings: RankingArrays, method: type[Method], rule: RuleOfCredit, options: dict[str, Any]
-    ) -> None:
-        self._rankings, self._method, self._rule, self._options = rankings, method, rule, options
+    def __init__(self, rankings: RankingArrays, method: type[Method], options: dict[str, Any]) -> None:
+        self._rankings, self._method, self._options = rankings, method, options
         self.grade: AnyArray = np.append(rankings.grade, -1)
         self._n_built, self._warnings = 0, list[str]()
         self._of_query = cache(self._build)
@@ -81,6 +72,5 @@ class OneByOne:
             documents = shown.documents[:n, impression].tolist()
             teams = None if shown.teams is None else shown.teams[:n, impression].tolist()
             slots = np.flatnonzero(clicked[:, impression])
-            method = self._of_query(int(query[impression]))
-            credit[:, impression] = method.credit(Shown(documents, teams), slots, self._rule)
+            credit[:, impression] = self._of_query(int(query[impression])).credit(Shown(documents, teams), slots)
         return credit

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, require_option
-from ltr_metrics._engine.words import Pairs, RuleOfCredit
+from ltr_metrics._engine.words import Pairs
 from ltr_metrics.interleaving.pairwise_preference import PAIRS
 from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, RankingArrays, ShownLists
 
@@ -28,8 +28,8 @@ class Preferences(NamedTuple):
 class VectorizedPPM(Candidates):
     """PPM over the candidates of many queries."""
 
-    def __init__(self, rankings: RankingArrays, rule: RuleOfCredit = "own", *, pairs: Pairs = "joachims") -> None:
-        super().__init__(rankings, rule)
+    def __init__(self, rankings: RankingArrays, *, pairs: Pairs = "joachims") -> None:
+        super().__init__(rankings)
         self.pairs = require_option("pairs", pairs, PAIRS)
         n_queries = len(self.offset)
         cell = self.query * self.length + self.top[:-1] - 1
@@ -56,8 +56,6 @@ class VectorizedPPM(Candidates):
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
         """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-        if self.rule == "clicks":
-            return self.credit_clicks(shown, clicked)
         length = int(self.n_shown[query].max())
         step = max(1, MAX_CELLS // length**2)
         parts = [slice(start, start + step) for start in range(0, len(query), step)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.words import RuleOfCredit
 from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, RankingArrays, ShownLists
 
 
@@ -18,8 +17,8 @@ class VectorizedTeamDraft(Candidates):
     All rankers rank all documents of a query, so they run out of documents together.
     """
 
-    def __init__(self, rankings: RankingArrays, rule: RuleOfCredit = "own") -> None:
-        super().__init__(rankings, rule)
+    def __init__(self, rankings: RankingArrays) -> None:
+        super().__init__(rankings)
         n_queries, n_rankers, self.depth = len(self.offset), self.n_rankers, self.length + 1
         candidate = np.arange(self.nothing) - self.offset[self.query]  # its index within the query
         # The top candidates of each ranker, followed by an index that is not a candidate.
@@ -64,4 +63,7 @@ class VectorizedTeamDraft(Candidates):
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
         """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-        return self.credit_clicks(shown, clicked)
+        credit = np.empty((self.n_rankers, clicked.shape[1]))
+        for ranker, ranker_credit in enumerate(credit):
+            np.sum((shown.teams == ranker) & clicked, axis=0, out=ranker_credit, dtype=np.float64)
+        return credit

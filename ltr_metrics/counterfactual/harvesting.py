@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
-from ltr_metrics.counterfactual.cells import Cells, connected_to_first
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics.counterfactual.cells import Cells
 
 
 class Estimate(NamedTuple):
@@ -38,18 +37,10 @@ class _Pair(NamedTuple):
     influence: FloatArray
 
 
-def estimate_from_pairs(cells: Cells) -> Estimate:
+def estimate_by_harvesting(cells: Cells) -> Estimate:
     """Return the estimate of clicked strata that were displayed at two positions or more."""
     pairs = _pairs_of(cells)
-    n = len(cells.positions)
-    separate = set(range(n)) - connected_to_first(n, [(pair.first, pair.second) for pair in pairs])
-    if separate:
-        named = ", ".join(str(cells.positions[i]) for i in sorted(separate))
-        raise LtrValueError(
-            f"The propensities of the positions {named} cannot be estimated: they have no clicks in common with the "
-            f"positions that are compared with position {cells.positions[0]}. Log more impressions."
-        )
-    design = np.zeros((len(pairs), n))
+    design = np.zeros((len(pairs), len(cells.positions)))
     for row, pair in enumerate(pairs):
         design[row, [pair.first, pair.second]] = -1, 1
     weighted = design[:, 1:].T * [pair.weight for pair in pairs]
