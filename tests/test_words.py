@@ -18,6 +18,7 @@ from ltr_metrics.metrics import average_precision, cascade, counts, dcg, interpo
 
 Y, S, QID = [1, 0, 2, 0], [0.1, 0.2, 0.3, 0.4], [1, 1, 2, 2]
 TWO = {"a": S, "b": S[::-1]}
+P = [0.5] * 4
 RANKINGS = [["x", "y"], ["y", "x"]]
 CLICKS = ClickModel.perfect(grades=3)
 
@@ -53,7 +54,6 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
     (words.QueriesOfComparison, lambda word: compare(queries=word)),
     (words.Interval, lambda word: compare(interval=word)),
     (words.InterleavingMethod, lambda word: Impression(method=word, rankings=None, shown=["x"], clicks=[])),
-    (words.RuleOfCredit, lambda word: PairwisePreference(RANKINGS).credit(["x", "y"], [0], rule=word)),
     (words.Pairs, lambda word: PairwisePreference(RANKINGS, pairs=word)),
     (words.Credit, lambda word: Optimized(RANKINGS, credit=word)),
     (
@@ -61,8 +61,8 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
         lambda word: simulate(Y, TWO, qid=QID, method="ppm", clicks=CLICKS, impressions=2, ties=word),
     ),
     (words.EstimatorOfMetric, lambda word: ClickMetric(metric="dcg", estimator=word)),
-    (words.EstimatorOfClicks, lambda word: evaluate(Y, S, qid=QID, estimator=word)),
-    (words.TiesOfClicks, lambda word: evaluate(Y, S, qid=QID, ties=word)),
+    (words.EstimatorOfClicks, lambda word: evaluate(Y, S, qid=QID, propensity=P, estimator=word)),
+    (words.TiesOfClicks, lambda word: evaluate(Y, S, qid=QID, propensity=P, ties=word)),
     (words.MethodOfPropensities, lambda word: estimate_propensities(Y, Y, qid=QID, method=word)),
     (words.EstimatorOfSlates, lambda word: evaluate_slates([], {}, estimator=word)),
 ]
