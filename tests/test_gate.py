@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,22 +102,9 @@ def test_every_model_has_to_pass_unless_one_is_named(noisy: ltr.Comparison) -> N
     assert [check.model for check in alone.checks] == ["new"]
     assert alone.passed
     assert alone
-    rules = gate(noisy, ["new: ndcg@10 > -0.05", "new: ndcg@10 > 0.05"])
+    rules = gate(noisy, ["new: ndcg_exp@10 > -0.05", "new: ndcg@10 > 0.05"])  # the complete name, and as asked
     assert [check.passed for check in rules.checks] == [True, False]
     assert not rules
-
-
-def test_a_margin_lets_the_worse_pass_as_seldom_as_the_interval_promises() -> None:
-    """True difference = margin: 2.5% may pass (95%, two-sided). Without a difference all pass if the data are many."""
-    rng, passed, n = np.random.default_rng(1), 0, 300
-    for seed in range(n):
-        worse = compared({"new": rng.normal(-0.02, 0.1, 60)}, random_state=seed, n_resamples=400)
-        passed += gate(worse, "ndcg@10 > -0.02").passed
-    assert (
-        0 < passed <= 20
-    )  # 7.5 expected; more than 20 has probability 1e-4, and a bootstrap of 60 is a little too sure
-    same = [gate(compared({"new": rng.normal(0, 0.1, 900)}), "ndcg@10 > -0.02").passed for _ in range(10)]
-    assert all(same)
 
 
 def test_the_share_is_that_of_a_slow_count() -> None:
@@ -267,15 +253,6 @@ def test_the_measured_gate_is_the_one_of_the_library() -> None:
     expected = [gate(compared({"new": one}), "ndcg@10 > 0").passed for one in differences.T]
     assert measured.passes(differences, n_resamples=500).tolist() == expected
     assert 0 < sum(expected) < 30
-
-
-def test_families_have_the_mean_that_they_say(data: Path) -> None:
-    made = {family.name: family for family in measured.families(data)}
-    assert len(made) == 7
-    for family in made.values():
-        d = family.draw(np.random.default_rng(1), 100, 1000)
-        assert abs(d.mean()) < 4 * d.std() / np.sqrt(d.size / 3)  # a third of it, for clusters
-        assert (d != 0).mean() == pytest.approx(family.changed, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -458,26 +435,6 @@ def test_whatever_is_written_is_read_or_refused(text: str) -> None:
     assert rule.metric in rule.text
     assert np.isfinite(rule.limit.number)
     assert read_rules(f"newer: {rule.text}", ["new", "newer"])[0].limit == rule.limit
-
-
-def test_names_that_mean_the_metric_will_do() -> None:
-    """Under a convention a metric goes by several names; the one that was asked for, the complete one, and others."""
-    rng = np.random.default_rng(0)
-    y, qid, scores = rng.integers(0, 3, 200), np.repeat(np.arange(20), 10), rng.normal(size=(2, 200))
-    result = ltr.compare(
-        {"a": scores[0], "b": scores[1]},
-        y,
-        qid=qid,
-        metrics=["map@5", "ndcg@3"],
-        convention="lightgbm",
-        n_resamples=100,
-    )
-    name = next(iter(result.metrics))
-    assert name != "map@5"
-    rules = ["map@5 > -1", f"{name} > -1", "ndcg_exp@3 > -1"]
-    assert gate(result, rules).passed
-    first, second = gate(result, rules[:2]).checks
-    assert first.value == second.value == result["map@5"].ci_low
 
 
 def test_what_it_says(noisy: ltr.Comparison) -> None:
