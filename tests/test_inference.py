@@ -123,14 +123,6 @@ def test_clusters_are_units(weighted: bool) -> None:
     assert sample.mean == pytest.approx(Sample.of(d, weight).mean, rel=1e-12)  # a mean over queries all the same
 
 
-def test_the_standard_error_of_clusters_from_the_formula() -> None:
-    d, cluster = [0.1, 0.3, 0.2, -0.4, 0.6], [1, 1, 2, 3, 3]
-    sizes, totals = [2, 1, 2], [0.4, 0.2, 0.2]
-    m = 0.8 / 5
-    expected = (3 / 2 * sum((t - b * m) ** 2 for b, t in zip(sizes, totals, strict=True))) ** 0.5 / 5
-    assert Sample.of(column(d), cluster=cluster).standard_error[0] == pytest.approx(expected, rel=1e-13)
-
-
 def test_weights_are_weights_only_if_they_differ() -> None:
     d = differences(20, 2)
     assert not Sample.of(d, np.full(20, 0.1)).has_weights

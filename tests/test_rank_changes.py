@@ -92,21 +92,6 @@ def test_by_hand() -> None:
     assert len(result) == 4
 
 
-def test_the_mean_rank_of_a_first_relevant_document_is_that_of_evaluate() -> None:
-    """In queries of one relevant document and no ties the reciprocal rank is 1 over the rank here."""
-    rng = np.random.default_rng(0)
-    group = rng.integers(1, 30, 50)
-    first = np.cumsum(group) - group
-    y = np.zeros(group.sum())
-    y[first + rng.integers(0, group)] = 1
-    a, b = rng.normal(size=(2, len(y)))
-    result = rank_changes(y, a, b, group=group)
-    by_row = np.argsort(result.row)
-    for scores, ranks in ((a, result.rank_a), (b, result.rank_b)):
-        mrr = ltr.evaluate(y, scores, group=group, metrics=["mrr"]).per_query["mrr"]
-        np.testing.assert_allclose(1 / ranks[by_row], mrr)
-
-
 def test_relevance_is_that_of_the_metrics() -> None:
     shares = {"y_true": [0.2, 0.7, 1], "a": [1, 2, 3], "b": [1, 2, 3], "group": [3]}
     with pytest.raises(LtrValueError, match=r"rank_changes must know.*0.2 at row 0.*rank_changes\(rel=0.5\)"):
