@@ -76,6 +76,7 @@ def test_means_differences_and_counts_are_those_of_the_evaluations(case: Case) -
         assert row.plain is None
         assert row.ci_low < row.difference < row.ci_high
     assert comparison["err@10", "new"].n_undefined == 0 < comparison["map", "new"].n_undefined
+    assert list(case.compare(baseline="random").evaluations) == ["random", "base", "new"]
 
 
 def test_t_and_wilcoxon_are_scipys(case: Case) -> None:
@@ -158,6 +159,8 @@ def test_weights_count_everywhere_and_the_plain_numbers_stand_beside(case: Case)
         w = weight[defined]
         assert row.difference == pytest.approx(w @ d[defined] / w.sum(), abs=1e-14)
         assert row.n_effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
+        variance = len(w) / (len(w) - 1) * np.average((d[defined] - row.difference) ** 2, weights=w)
+        assert row.effect_size == pytest.approx(row.difference / np.sqrt(variance), rel=1e-12)
         assert row.plain == dataclasses.replace(plain[row.metric, row.model], p_adjusted=row.plain.p_adjusted)
         assert row.ci_low != row.plain.ci_low
     table = comparison.to_pandas()
