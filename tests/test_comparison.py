@@ -165,6 +165,7 @@ def test_weights_count_everywhere_and_the_plain_numbers_stand_beside(case: Case)
         assert row.ci_low != row.plain.ci_low
     table = comparison.to_pandas()
     assert {"n_effective", "plain_difference", "plain_p_value"} <= set(table.columns)
+    assert (comparison.to_dict()["weighted"], plain.to_dict()["weighted"]) == (True, False)
     assert f"as good as {comparison.rows[0].n_effective:,.0f} queries" in str(comparison)
 
 
