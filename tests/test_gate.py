@@ -1,9 +1,8 @@
-"""The gate: rules are read or refused with the position of the error; a difference that only looks good does not pass."""
+"""The gate: rules are read or refused; a difference that only looks good does not pass."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,9 @@ from scipy import stats
 import ltr_metrics as ltr
 from benchmarks import gate as measured
 from benchmarks.gate import Family
-from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.analysis.gate import gate, min_queries
 from ltr_metrics.analysis.rules import read_rules
+from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Policy
 
@@ -103,25 +102,9 @@ def test_every_model_has_to_pass_unless_one_is_named(noisy: ltr.Comparison) -> N
     assert [check.model for check in alone.checks] == ["new"]
     assert alone.passed
     assert alone
-
-
-def test_all_rules_have_to_pass(noisy: ltr.Comparison) -> None:
-    rules = ["new: ndcg@10 > -0.05", "new: ndcg@10 > 0.05"]
-    assert [check.passed for check in gate(noisy, rules).checks] == [True, False]
-    assert not gate(noisy, rules).passed
-
-
-def test_a_margin_lets_the_worse_pass_as_seldom_as_the_interval_promises() -> None:
-    """True difference = margin: 2.5% may pass (95%, two-sided). Without a difference all pass if the data are many."""
-    rng, passed, n = np.random.default_rng(1), 0, 300
-    for seed in range(n):
-        worse = compared({"new": rng.normal(-0.02, 0.1, 60)}, random_state=seed, n_resamples=400)
-        passed += gate(worse, "ndcg@10 > -0.02").passed
-    assert (
-        0 < passed <= 20
-    )  # 7.5 expected; more than 20 has probability 1e-4, and a bootstrap of 60 is a little too sure
-    same = [gate(compared({"new": rng.normal(0, 0.1, 900)}), "ndcg@10 > -0.02").passed for _ in range(10)]
-    assert all(same)
+    rules = gate(noisy, ["new: ndcg_exp@10 > -0.05", "new: ndcg@10 > 0.05"])  # the complete name, and as asked
+    assert [check.passed for check in rules.checks] == [True, False]
+    assert not rules
 
 
 def test_the_share_is_that_of_a_slow_count() -> None:
@@ -171,16 +154,6 @@ def test_clusters_are_counted_and_not_their_queries() -> None:
     weight = np.repeat([1.0, 0.0], 100)
     of_no_weight = np.where((np.arange(200) < 3) | (weight == 0), 0.3, 0.0)
     assert not gate(compared({"new": of_no_weight}, weight=weight), "ndcg@10 > 0").passed
-
-
-@pytest.mark.parametrize("n_queries", [6, 10, 20])
-def test_a_model_that_is_no_better_seldom_passes_on_few_queries(n_queries: int) -> None:
-    """As often as the confidence says, 2.5 %, where the bootstrap's interval alone is passed in 4 to 8 %."""
-    rng = np.random.default_rng(n_queries)
-    models = {f"{i}": rng.normal(scale=0.1, size=n_queries) for i in range(600)}
-    checks = gate(compared(models, n_resamples=400), "ndcg@10 > 0").checks
-    share = np.mean([check.passed for check in checks])
-    assert 0.005 < share < 0.045
 
 
 # --- one interval, one count -----------------------------------------------------------------------------------------
@@ -248,18 +221,19 @@ def test_a_table_of_uneven_clusters_says_what_they_are_worth() -> None:
 
 
 @pytest.mark.parametrize(
-    "family",
+    ("family", "n"),
     [
-        Family("zeros", measured.beta_tails, 0.4),
-        Family("weights", measured.normal, weight=lambda rng, n: rng.lognormal(size=n)),
-        Family("clusters", measured.clustered, cluster=measured.clusters),
+        *((Family("few", measured.normal), n) for n in (6, 10, 20)),
+        (Family("zeros", measured.beta_tails, 0.4), 30),
+        (Family("weights", measured.normal, weight=lambda rng, n: rng.lognormal(size=n)), 30),
+        (Family("clusters", measured.clustered, cluster=measured.clusters), 30),
     ],
-    ids=lambda family: family.name,
+    ids=lambda value: getattr(value, "name", str(value)),
 )
-def test_a_model_that_is_no_better_passes_as_seldom_as_promised(family: Family) -> None:
-    """With BCa alone, as from 30 queries on before, 8 % of the first family pass."""
-    passed = [measured.passes(**draws, n_resamples=500) for draws in measured.drawn(family, 30, 500)]
-    assert 0 < np.concatenate(passed).mean() <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 500)
+def test_a_model_that_is_no_better_passes_as_seldom_as_promised(family: Family, n: int) -> None:
+    """With BCa alone, as from 30 queries on before, 8 % of the zeros pass, and 4 to 8 % of the few."""
+    passed = [measured.passes(**draws, n_resamples=500) for draws in measured.drawn(family, n, 500)]
+    assert 0.005 < np.concatenate(passed).mean() <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 500)
 
 
 def test_the_measured_rates_are_those_of_the_gate_and_of_the_rule_before() -> None:
@@ -281,15 +255,6 @@ def test_the_measured_gate_is_the_one_of_the_library() -> None:
     assert 0 < sum(expected) < 30
 
 
-def test_families_have_the_mean_that_they_say(data: Path) -> None:
-    made = {family.name: family for family in measured.families(data)}
-    assert len(made) == 7
-    for family in made.values():
-        d = family.draw(np.random.default_rng(1), 100, 1000)
-        assert abs(d.mean()) < 4 * d.std() / np.sqrt(d.size / 3)  # a third of it, for clusters
-        assert (d != 0).mean() == pytest.approx(family.changed, abs=0.01)
-
-
 @pytest.mark.parametrize(
     "rule", ["ndcg@10 > -1", "ndcg@10 < 1", "share(ndcg@10 < -0.1) < 1", "share(ndcg@10 < 9) >= 0"]
 )
@@ -299,12 +264,8 @@ def test_nan_never_passes(rule: str) -> None:
     assert np.isnan(check.value)
     assert check.to_dict()["value"] is None
     assert "the sample is too small, 0 queries" in check.reason
-
-
-def test_weights_of_zero_never_pass() -> None:
     weightless = compared({"new": [0.1] * 8 + [np.nan]}, weight=[0] * 8 + [1])
-    result = gate(weightless, ["ndcg@10 > -1", "share(ndcg@10 < -0.1) < 1"])
-    assert [check.passed for check in result.checks] == [False, False]
+    assert not gate(weightless, rule).checks[0].passed
 
 
 @pytest.mark.parametrize(("confidence", "needed"), [(0.5, 2), (0.75, 3), (0.9, 5), (0.95, 6), (0.99, 8)])
@@ -319,15 +280,6 @@ def test_too_few_queries_for_an_interval_fail_and_say_so(confidence: float, need
             f"too small, {needed - 1} queries: a {100 * confidence:g}% interval needs at least {needed}" in check.reason
         )
     assert gate(enough, "ndcg@10 > -0.5").passed
-
-
-def test_few_clusters_and_few_heavy_queries_are_few() -> None:
-    same = {"new": np.full(40, 0.1)}
-    assert gate(compared(same), "ndcg@10 > 0").passed
-    assert not gate(compared(same, cluster=np.arange(40) % 3), "ndcg@10 > 0").passed
-    (check,) = gate(compared(same, weight=[1e6, 1e6, *[1] * 38]), "ndcg@10 > 0").checks
-    assert not check.passed
-    assert "40 queries (effective number 2)" in check.reason
 
 
 def test_each_segment_has_to_pass() -> None:
@@ -374,14 +326,6 @@ def test_a_margin_in_percent_is_of_the_baselines_uncertain_mean() -> None:
     assert "% of the baseline's mean" in above.reason
 
 
-def test_a_margin_in_percent_of_a_constant_baseline_is_the_absolute_one() -> None:
-    comparison = compared({"new": np.random.default_rng(1).normal(0.0, 0.05, 60)})
-    (relative,) = gate(comparison, "ndcg@10 > -2%").checks
-    (absolute,) = gate(comparison, "ndcg@10 > -0.01").checks
-    assert relative.passed == absolute.passed
-    assert relative.value * 0.5 == pytest.approx(absolute.value, abs=1e-9)
-
-
 def test_a_floor_is_for_the_whole_interval_of_the_mean() -> None:
     base, new, comparison = varied()
     values = new[~np.isnan(base + new)]
@@ -417,12 +361,6 @@ def test_what_has_too_little_data_for_a_percentage_or_a_floor() -> None:
     assert check.passed
 
 
-def test_an_upside_down_model_fails_every_such_gate() -> None:
-    X, y, qid = ltr.make_ranking(n_queries=200, random_state=0)
-    comparison = ltr.compare({"base": X[:, 0], "new": -X[:, 0]}, y, qid=qid, metrics="ndcg@10")
-    assert not any(gate(comparison, rule) for rule in ("ndcg@10 > -5%", "mean(ndcg@10) > 0.65", "ndcg@10 > -0.05"))
-
-
 @pytest.mark.parametrize(
     ("rule", "read"),
     [
@@ -451,43 +389,39 @@ def test_what_rules_mean(rule: str, read: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("", r"one of the signs > >= < <= must stand .* Got nothing at character 1"),
-        ("ndcg@10", r"one of the signs .* Got 'ndcg@10' at character 1"),
-        ("map(rel=>0.5)@10", r"one of the signs .* at character 1"),
-        ("ndcg@10 > ", r"a number must follow the sign. Got nothing at character 10"),
-        ("ndcg@10 > -0.0o5", r"a number .* Got '-0.0o5' at character 11"),
-        ("ndcg@10 > nan", r"a number .* Got 'nan'"),
-        ("ndcg@10 > 1e999", r"must be finite. Got '1e999' at character 11"),
-        ("ndcg@10 > 1_0", r"a number must"),
-        ("-0.005 < ndcg@10", r"a number must follow the sign. Got 'ndcg@10' at character 10"),
-        ("ndcg@10 => 0", r"a metric must stand before .* Got 'ndcg@10 =' at character 1"),
-        ("ndcg@10 >> 0", r"a metric must stand before"),
-        ("> 0", r"a metric must stand before .* Got nothing at character 1"),
-        ("mean(ndcg@10) > 60%", r"not in percent.* Got '60%' at character 17"),
-        ("mean() > 0.6", r"a metric must stand before .* Got nothing at character 6"),
-        ("share(ndcg@10 < -10%) < 5%", r"not in percent.* Got '-10%' at character 17"),
-        ("share(ndcg@10 < -0.1) < 5", r"a share is between 0 and 1.* Got '5' at character 25"),
-        ("share(ndcg@10 < -0.1) < -0.5", r"a share is between 0 and 1"),
-        ("share(ndcg@10) < 0.1", r"one of the signs .* Got 'ndcg@10' at character 7"),
-        ("share() < 0.1", r"one of the signs .* Got nothing at character 7"),
-        ("map(rel=2 > 0", r"a bracket is not closed"),
-        ("map) > 0", r"a closing bracket has no opening one. Got '\) > 0' at character 4"),
-        ("share(ndcg@10 < -0.1)) < 1%", r"a closing bracket .* at character 22"),
-        ("ndgc@10 > 0", r"cannot be checked: 'ndgc@10' was not evaluated. Did you mean 'ndcg_exp@10'"),
-        ("ndcg@5 > 0", r"cannot be checked: 'ndcg@5' was not evaluated.* Evaluated: ndcg_exp@10, map\(rel=>0.5\)@10"),
-        ("neww: ndcg@10 > 0", r"the model 'neww', which is not compared .* Did you mean 'new'\? There are 'new', 'other'"),
-        ("base: ndcg@10 > 0", r"the model 'base', which is not compared with the baseline"),
+        *(
+            (rule, "cannot be read: .* does not end in one of the signs > >= < <= and a number. A rule has the form")
+            for rule in (
+                *("", "ndcg@10", "map(rel=>0.5)@10", "ndcg@10 > ", "ndcg@10 > -0.0o5", "ndcg@10 > nan", "> 0"),
+                *("ndcg@10 > 1e999", "ndcg@10 > 1_0", "-0.005 < ndcg@10", "share() < 0.1", "share(ndcg@10) < 0.1"),
+                "share(ndcg@10 < -0.1)) < 1%",
+            )
+        ),
+        *(
+            (rule, "cannot be read: this number is in units of the metric, not in percent; write 0.01 for")
+            for rule in ("mean(ndcg@10) > 60%", "share(ndcg@10 < -10%) < 5%")
+        ),
+        *(
+            (rule, "cannot be read: a share is between 0 and 1, or 0% and 100%")
+            for rule in ("share(ndcg@10 < -0.1) < 5", "share(ndcg@10 < -0.1) < -0.5", "share(ndcg@10 < 0) < 101%")
+        ),
+        *(
+            (rule, r"cannot be checked: .* was not evaluated.* Evaluated: ndcg_exp@10, map\(rel=>0.5\)@10. Add it")
+            for rule in ("ndcg@5 > 0", "ndcg@10 => 0", "ndcg@10 >> 0", "mean() > 0.6", "map(rel=2 > 0", "map) > 0")
+        ),
+        ("ndgc@10 > 0", "Did you mean 'ndcg_exp@10'"),
+        ("neww: ndcg@10 > 0", "cannot be checked: 'neww: ndcg@10' was not evaluated.* Models: new, other"),
+        ("base: ndcg@10 > 0", "Models: new, other"),
         (3, "A rule must be text. Got 3"),
-        ([], "needs at least one rule"),
         (None, "A rule must be text. Got None"),
+        ([], "needs at least one rule"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_read_is_refused_with_its_place(noisy: ltr.Comparison, rule: Any, message: str) -> None:
-    with pytest.raises(ltr.LtrError) as caught:
+)
+def test_what_cannot_be_read_is_refused(noisy: ltr.Comparison, rule: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message) as caught:
         gate(noisy, rule)
-    print(caught.value)
     if isinstance(rule, str):
-        assert repr(rule) in str(caught.value)
+        assert f"The rule {rule!r} cannot be" in str(caught.value)
 
 
 @given(st.text(alphabet="share()<>=@10.5-%:[] newmap,", max_size=30))
@@ -501,26 +435,6 @@ def test_whatever_is_written_is_read_or_refused(text: str) -> None:
     assert rule.metric in rule.text
     assert np.isfinite(rule.limit.number)
     assert read_rules(f"newer: {rule.text}", ["new", "newer"])[0].limit == rule.limit
-
-
-def test_names_that_mean_the_metric_will_do() -> None:
-    """Under a convention a metric goes by several names; the one that was asked for, the complete one, and others."""
-    rng = np.random.default_rng(0)
-    y, qid, scores = rng.integers(0, 3, 200), np.repeat(np.arange(20), 10), rng.normal(size=(2, 200))
-    result = ltr.compare(
-        {"a": scores[0], "b": scores[1]},
-        y,
-        qid=qid,
-        metrics=["map@5", "ndcg@3"],
-        convention="lightgbm",
-        n_resamples=100,
-    )
-    name = next(iter(result.metrics))
-    assert name != "map@5"
-    rules = ["map@5 > -1", f"{name} > -1", "ndcg_exp@3 > -1"]
-    assert gate(result, rules).passed
-    first, second = gate(result, rules[:2]).checks
-    assert first.value == second.value == result["map@5"].ci_low
 
 
 def test_what_it_says(noisy: ltr.Comparison) -> None:

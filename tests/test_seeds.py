@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import lightgbm as lgb
 import numpy as np
 import pytest
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.io import read_letor
-
-pytestmark = pytest.mark.integration
 
 N_SEEDS = 20
 
@@ -41,25 +35,6 @@ def test_seeds_that_differ_by_noise_alone_pass_a_margin_of_0_in_one_of_forty_cas
     assert abs(np.mean(shares) - 0.025) < 3 * error + 0.005
     assert 0.01 < np.mean(shares) < 0.05
     assert np.mean(far) == 1
-
-
-@pytest.mark.slow
-def test_seeds_of_lightgbm_on_mq2008(data: Path) -> None:
-    """These are 20 different models, whose true differences are small, but not 0: a few pass more than by chance."""
-    train = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in (1, 2)])
-    test = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in (3, 4, 5)], n_features=46)
-    dataset = lgb.Dataset(train.X, train.y, group=ltr.qid_to_group(train.qid), free_raw_data=False)
-    queries = ltr.Queries(test.y, qid=test.qid)
-    shaken = {"bagging_fraction": 0.7, "bagging_freq": 1, "feature_fraction": 0.7, "learning_rate": 0.05}
-    fixed = {"objective": "lambdarank", "num_leaves": 15, "num_threads": 1, "verbose": -1}
-    seeds = [
-        queries.evaluate(lgb.train(fixed | shaken | {"seed": seed}, dataset, 40).predict(test.X), "ndcg@10")
-        for seed in range(N_SEEDS)
-    ]
-    better = np.mean([passes(seeds, baseline, "ndcg@10 > 0", 1_000) for baseline in range(N_SEEDS)])
-    not_much_worse = np.mean([passes(seeds, baseline, "ndcg@10 > -0.03", 1_000) for baseline in range(N_SEEDS)])
-    assert better < 0.1
-    assert not_much_worse > 0.95
 
 
 def test_the_mean_of_seeds_is_compared_more_sharply_than_each() -> None:

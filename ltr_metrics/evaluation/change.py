@@ -15,7 +15,7 @@ class Change(NamedTuple):
     improved: AnyArray  # ids of the queries that get better, largest gain first
     worsened: AnyArray  # ids, largest loss first
     unchanged: AnyArray
-    difference: FloatArray  # after - before, one value a query
+    difference: FloatArray  # after - before, one value per query
 
 
 def gain_of(difference: FloatArray, *, higher_is_better: bool) -> FloatArray:

@@ -14,6 +14,7 @@ import numpy as np
 from ltr_metrics._engine import results
 from ltr_metrics._engine.results import Part
 from ltr_metrics.errors import import_extra
+from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.report import Report
 from ltr_metrics.report.sections import sections_of
@@ -181,6 +182,7 @@ def as_per_query_csv(report: Report) -> str:
     See Also
     --------
     as_json : The report as JSON.
+    spreadsheet_safe : Make CSV safe for spreadsheets.
 
     Examples
     --------
@@ -201,7 +203,7 @@ def as_per_query_csv(report: Report) -> str:
         for name, (labels, code) in result.segments.items():
             columns[name or "segment"] = np.array(labels, dtype=object)[code]
         frames.append(pd.concat([pd.DataFrame(columns, index=frame.index), frame], axis=1))
-    return str(pd.concat(frames, ignore_index=True).to_csv(index=False))
+    return in_csv(pd.concat(frames, ignore_index=True))
 
 
 def as_html(report: Report) -> str:

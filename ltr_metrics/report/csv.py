@@ -1,0 +1,60 @@
+"""CSV that is read back unchanged, and that spreadsheets do not interpret as formulas."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet may read a cell that begins with one as a formula
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def in_csv(table: pandas.DataFrame, *, header: bool = True) -> str:
+    """Return a table as CSV, in which text with a carriage return is quoted like text with a line feed."""
+    text = str(table.to_csv(index=False, header=header))
+    if "\r" in text:  # Python's csv module does not quote it before 3.13
+        text = str(table.to_csv(index=False, header=header, quoting=csv.QUOTE_NONNUMERIC))
+    return text
+
+
+def spreadsheet_safe(text: str) -> str:
+    r"""Return CSV in which spreadsheets find no formulas.
+
+    A cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break is quoted and begins
+    with an apostrophe. Numbers are unchanged, including negative ones.
+
+    Parameters
+    ----------
+    text : str
+        CSV with commas, as from `as_per_query_csv`.
+
+    Returns
+    -------
+    str
+        CSV with commas.
+
+    See Also
+    --------
+    as_per_query_csv : CSV of the values per query.
+
+    Examples
+    --------
+    >>> from ltr_metrics.report import spreadsheet_safe
+    >>> spreadsheet_safe("qid,map\n=1+1,-0.5\n")
+    'qid,map\n"\'=1+1",-0.5\n'
+    """
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    return "".join(",".join(map(_cell, row)) + "\n" for row in rows)
+
+
+def _cell(text: str) -> str:
+    if text.startswith(FORMULA) and not _NUMBER.fullmatch(text):
+        text = f"'{text}"
+    elif not re.search('[,"\r\n]', text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
