@@ -113,15 +113,9 @@ def test_it_renders_without_errors_and_asks_for_nothing(
     assert browser.title.startswith("Ranking report: ")
     assert browser.find_element(By.ID, "per-query").is_displayed()
     assert len(browser.find_elements(By.CSS_SELECTOR, "#query-table tbody tr")) == (3 if name == "small" else 50)
-
-
-def test_the_sections_are_there(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
-    opened(browser, pages["usual"])
-    shown = [heading.text for heading in browser.find_elements(By.TAG_NAME, "h2")]
-    assert [shown[0], shown[-2], shown[-1]] == ["Verdict", "All queries", "Settings and versions"]
     drawn = browser.find_elements(By.CSS_SELECTOR, "figure svg")
-    assert drawn
     assert all(svg.size["height"] > 100 for svg in drawn)
+    assert bool(drawn) == (name != "small")
 
 
 @pytest.mark.parametrize("name", ["usual", "large"])
@@ -210,30 +204,20 @@ def test_markup_in_names_is_text(browser: webdriver.Chrome, pages: dict[str, Pat
         _ = browser.switch_to.alert
 
 
-def test_dark_is_dark(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
-    opened(browser, pages["usual"])
-    grounds = {}
-    for scheme in ("light", "dark"):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-        colour = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
-        grounds[scheme] = [int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert min(grounds["light"]) > 200
-    assert max(grounds["dark"]) < 60
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_preferences_are_shaded_and_read(browser: webdriver.Chrome, pages: dict[str, Path], scheme: str) -> None:
+def test_colours_follow_the_scheme_and_numbers_are_read(
+    browser: webdriver.Chrome, pages: dict[str, Path], scheme: str
+) -> None:
     opened(browser, pages["online"])
     feature = {"name": "prefers-color-scheme", "value": scheme}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    script = """return [...document.querySelectorAll("td.share")].map((cell) => {
+    script = """return [...document.querySelectorAll("body, td.share")].map((cell) => {
       const style = getComputedStyle(cell);
       return [cell.textContent, style.backgroundColor, style.color];
     })"""
-    cells = browser.execute_script(script)
+    (_, body, _), *cells = browser.execute_script(script)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert luminance(body) > 0.6 if scheme == "light" else luminance(body) < 0.05
     grounds: dict[str, set[str]] = {"won": set(), "lost": set(), "diagonal": set()}
     for text, ground, ink in cells:
         grounds["diagonal" if text == "-" else "won" if float(text) > 0.5 else "lost"].add(ground)

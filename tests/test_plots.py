@@ -9,7 +9,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -124,9 +123,6 @@ def test_a_family_may_be_asked_for_by_any_of_its_names(asked: Any) -> None:
     result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=[*CUTOFFS, "ndcg_lin@1", "ndcg_lin@2", "precision@3"])
     assert MetricOverKDisplay.from_result(result, asked).metric == "ndcg_exp"
     assert MetricOverKDisplay.from_result(result, "ndcg_lin").k.tolist() == [1, 2]
-
-
-def test_a_convention_decides_what_a_family_is() -> None:
     result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS, convention="sklearn")
     assert MetricOverKDisplay.from_result(result, "ndcg").metric == next(iter(result.mean)).rpartition("@")[0]
 
@@ -322,6 +318,8 @@ def test_weights_are_said() -> None:
     for display in displays:
         assert "weighted mean over queries" in display.plot().ax_.get_xlabel()
     assert texts(DifferencesDisplay.from_comparison(comparison, "map").plot().ax_)[3].startswith("weighted mean")
+    over_k = MetricOverKDisplay.from_comparison(compared(metrics=CUTOFFS, query_weight=np.arange(1.0, 41)), "ndcg")
+    assert "weighted mean over" in over_k.plot().ax_.get_ylabel()
 
 
 # Learning curves
@@ -591,21 +589,3 @@ def test_of_many_segments_the_largest_are_shown() -> None:
         segments = [line for line in svg_texts(found[name].svg) if re.fullmatch(r"s\d+", line)]
         assert len(segments) == 30
         assert {f"s{i}" for i in range(5)} <= set(segments)  # of two queries each
-
-
-def test_mq2008(data: Path) -> None:
-    """Three of the real features against each other, by the number of documents."""
-    from ltr_metrics.io import read_letor
-
-    path = next(data.rglob("S5.txt.xz"))
-    read = read_letor(path)
-    comparison = ltr.compare(
-        {"BM25": read.X[:, 24], "TF": read.X[:, 0], "PageRank": read.X[:, 40]},
-        read.y,
-        qid=read.qid,
-        metrics=["ndcg@10", "map"],
-        n_resamples=500,
-    )
-    display = DifferencesDisplay.from_comparison(comparison, "map", "TF")
-    assert display.wins + display.ties + display.losses == comparison["map", "TF"].n_queries == 105
-    assert display.n_undefined == 51
