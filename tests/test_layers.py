@@ -166,7 +166,7 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
         ("matplotlib", "ltr_metrics.report.figures_of(one())", "report"),
         (
             "tabulate",
-            "ltr_metrics.report.as_text(ltr_metrics.report.summarize(ltr_metrics.Queries([1], group=[1]), {1: [1]}))",
+            "ltr_metrics.report.as_markdown(ltr_metrics.report.summarize(ltr_metrics.Queries([1], group=[1]), {1: [1]}))",
             "report",
         ),
         ("sklearn", "import ltr_metrics.sklearn", "sklearn"),

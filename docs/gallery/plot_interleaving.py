@@ -20,21 +20,24 @@ models = {"live": X[:, 0], "new": X[:, 0] + 0.1 * X[:, 1], "old": X[:, 2]}
 users = ClickModel.navigational(grades=5)
 print(simulate(y, models, qid=qid, method="team_draft", clicks=users, impressions=20_000))
 
+
 # %%
-# Repeat the simulation with more and more impressions, and compare the preferences with the order by
-# NDCG. The error is the share of model pairs that clicks order differently.
-lengths = [30, 100, 300, 1000, 3000]
+# Repeat the simulation with more and more impressions, and compare the preferences with the order by NDCG.
+# The error is the share of model pairs that clicks order differently.
+def errors(method, impressions):
+    runs = [
+        simulate(y, models, qid=qid, method=method, clicks=users, impressions=impressions, random_state=seed)
+        for seed in range(10)
+    ]
+    return [run.error(metric="ndcg_lin@10") for run in runs]
 
 
-def error(method, n, seed):
-    options = {"method": method, "clicks": users, "impressions": n, "random_state": seed}
-    return simulate(y, models, qid=qid, **options).error("ndcg_lin@10")
-
-
-figure, axes = plt.subplots(layout="constrained")
-for method, marker in (("team_draft", "o"), ("ppm", "s")):
-    errors = np.array([[error(method, n, seed) for seed in range(20)] for n in lengths])
-    standard_error = errors.std(axis=1, ddof=1) / np.sqrt(20)
-    axes.errorbar(lengths, errors.mean(axis=1), standard_error, marker=marker, capsize=3, label=method)
-axes.set(xscale="log", xlabel="impressions", ylabel="share of pairs with another order by NDCG", ylim=(0, None))
+impressions = [10, 30, 100, 300, 1000, 3000]
+figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+for method in ("team_draft", "ppm"):
+    found = np.array([errors(method, n) for n in impressions])
+    spread = found.std(axis=1, ddof=1) / np.sqrt(found.shape[1])
+    axes.errorbar(impressions, found.mean(axis=1), yerr=spread, marker="o", label=method)
+axes.set(xscale="log", xlabel="impressions", ylabel="share of pairs in another order, mean of 10 runs")
+axes.set_ylim(bottom=0)
 axes.legend()

@@ -33,7 +33,6 @@ STYLE = {
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), TEXT_COLOR),
 }
-NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # so that equal reports have equal figures
 
 
 def figures_of(report: Report) -> list[Figure]:
@@ -90,10 +89,10 @@ def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a browser has more fonts
         figure = canvas(figsize=display.size, layout="constrained")
         display.plot(ax=figure.subplots())
-        figure.savefig(file, format="svg", metadata=NO_METADATA)
+        figure.savefig(file, format="svg")
     svg = file.getvalue()
     svg = re.sub(f"(fill|stroke): {TEXT_COLOR}", r"\1: currentColor", svg[svg.index("<svg") :])
-    svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would apply to the whole page
+    svg = re.sub(r"<(style|metadata).*?</\1>", "", svg, flags=re.DOTALL)  # of the whole page, and with a date
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # nothing refers to groups, and figures number theirs alike
     return Figure(name, title, caption, svg)
 

@@ -37,11 +37,6 @@ def as_text(report: Report) -> str:
     str
         Lines of text.
 
-    Raises
-    ------
-    MissingExtraError
-        If tabulate is not installed.
-
     See Also
     --------
     as_markdown : The tables in Markdown.
