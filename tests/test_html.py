@@ -142,8 +142,12 @@ def test_drawings_are_to_scale(report: Report, page: Page) -> None:
         pixels = np.array([zeros[i], circles[i], circles[i + 1]])
         values = np.array([0, *(row.difference for row in report.comparison.rows[i : i + 2])])
         np.testing.assert_allclose(np.diff(pixels) * np.ptp(values) / np.ptp(pixels), np.diff(values), atol=1e-3)
-    means = [a for tag, a in page.elements if tag == "line" and a.get("class") == "median"]
-    assert len(means) == len(METRICS) * len(MODELS)
+    lines = [a for tag, a in page.elements if tag == "line" and a.get("y1") == "8"][n : n + len(report.means())]
+    points = [float(a["cx"]) for tag, a in page.elements if a.get("r") == "3"]
+    for row, line, point in zip(report.means(), lines, points, strict=True):
+        low, high = float(line["x1"]), float(line["x2"])
+        place = low + (row["mean"] - row["q5"]) / (row["q95"] - row["q5"]) * (high - low)
+        assert point == pytest.approx(place, abs=0.2)
 
 
 def test_other_tables_say_what_the_results_say(report: Report, page: Page) -> None:
