@@ -13,6 +13,7 @@ from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
+import pandas
 
 import ltr_metrics as ltr
 from ltr_metrics.io import write_whole
@@ -47,7 +48,7 @@ def example_report() -> str:
     booster = train(ltr.train_test_split(X, y, qid, test_size=0.25, random_state=0), log)
     documents = ltr.Queries(y_test, qid=qid_test).n_documents
     report = summarize(
-        ltr.Queries(y_test, qid=qid_test, by={"documents": ltr.bins(documents)}),
+        ltr.Queries(y_test, qid=qid_test, by={"documents": pandas.qcut(documents, 4, precision=0).astype(str)}),
         {
             "today": X_test[:, 0],
             "LightGBM": booster.predict(X_test, num_threads=1),

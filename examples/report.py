@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import lightgbm as lgb
+import pandas
 import xgboost as xgb
 from example_data import arguments, load
 
@@ -63,7 +64,9 @@ def main():
 
     documents = ltr.Queries(y, qid=qid).n_documents
     report = summarize(
-        ltr.Queries(y, qid=qid, by={"size": ltr.bins(documents)}),
+        ltr.Queries(
+            y, qid=qid, by={"documents": pandas.qcut(documents, 4, precision=0, duplicates="drop").astype(str)}
+        ),
         {"today": X[:, args.today - 1], "LightGBM": booster.predict(X), "XGBoost": ranker.predict(X)},
         METRICS,
         baseline="today",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
 
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import import_extra
 from ltr_metrics.evaluation.learning import LearningCurve
+from ltr_metrics.report.parts import Figure
 from ltr_metrics.report.plots import (
     ComparisonDisplay,
     DifferencesDisplay,
@@ -23,38 +24,15 @@ from ltr_metrics.report.plots.style import n_queries_text
 from ltr_metrics.report.report import Report
 
 MAX_SEGMENTS = 30
-STYLE = {"svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"], "font.size": 10}  # text stays text
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the report.
-
-    Attributes
-    ----------
-    name : str
-        Letters, digits and hyphens, unique in the report.
-    title, caption : str
-        Plain text, with names as they were given.
-    svg : str
-        The content of an SVG file.
-
-    See Also
-    --------
-    figures_of : The figures of a report.
-
-    Examples
-    --------
-    >>> from ltr_metrics.report import Figure
-    >>> figure = Figure(name="map", title="MAP", caption="MAP by segment.", svg="<svg></svg>")
-    >>> figure.name
-    'map'
-    """
-
-    name: str
-    title: str
-    caption: str
-    svg: str
+SCALE_RATIO = 10  # metrics whose differences are this many times larger get axes of their own
+TEXT_COLOR = "#010203"  # replaced by the text colour of the page
+STYLE = {
+    "svg.fonttype": "none",  # text stays text
+    "font.sans-serif": ["DejaVu Sans"],  # comes with Matplotlib, so that all machines measure text equally
+    "font.size": 10,
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), TEXT_COLOR),
+}
 
 
 def figures_of(report: Report) -> list[Figure]:
@@ -90,7 +68,7 @@ def figures_of(report: Report) -> list[Figure]:
     >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
     >>> scores = {"base": X[:, 0], "new": X[:, 0] + X[:, 1]}
     >>> report = summarize(ltr.Queries(y, qid=qid), scores, ["map"], baseline="base")
-    >>> len(figures_of(report)) >= 1, "<svg" in figures_of(report)[0].svg
+    >>> len(figures_of(report)) >= 1, figures_of(report)[0].svg.startswith("<svg")
     (True, True)
     """
     comparison = report.comparison
@@ -104,26 +82,24 @@ def figures_of(report: Report) -> list[Figure]:
 
 
 def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
-    """Draw a display. Metadata and dates are left out, so that equal reports have equal figures."""
+    """Draw a display as a transparent element with the page's text colour and ids that are unique in the page."""
     style, canvas = import_extra("matplotlib.style", "report"), import_extra("matplotlib.figure", "report").Figure
-    svg = StringIO()
+    file = StringIO()
     with style.context(["default", STYLE | {"svg.hashsalt": name}]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a browser has more fonts
         figure = canvas(figsize=display.size, layout="constrained")
         display.plot(ax=figure.subplots())
-        figure.savefig(svg, format="svg", metadata={"Date": None})
-    return Figure(name, title, caption, svg.getvalue())
+        figure.savefig(file, format="svg")
+    svg = file.getvalue()
+    svg = re.sub(f"(fill|stroke): {TEXT_COLOR}", r"\1: currentColor", svg[svg.index("<svg") :])
+    svg = re.sub(r"<(style|metadata).*?</\1>", "", svg, flags=re.DOTALL)  # of the whole page, and with a date
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # nothing refers to groups, and figures number theirs alike
+    return Figure(name, title, caption, svg)
 
 
 def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
-    """Draw metrics of one direction whose differences are of one order of magnitude on one axis."""
-    groups: dict[tuple[bool, int], list[str]] = {}
-    for metric in comparison.metrics:
-        rows = [comparison[metric, model] for model in comparison.models]
-        largest = max((abs(v) for row in rows for v in (row.difference, row.ci_low, row.ci_high) if v == v), default=0)
-        scale = round(math.log10(largest)) if largest > 0 else 0
-        groups.setdefault((rows[0].higher_is_better, scale), []).append(metric)
-    for i, metrics in enumerate(groups.values(), start=1):
+    groups = _groups_by_scale(comparison)
+    for i, metrics in enumerate(groups, start=1):
         yield _figure(
             ComparisonDisplay.from_comparison(comparison, metrics),
             f"comparison-{i}",
@@ -131,6 +107,26 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
             f"{_side(comparison, metrics[0])} {_interval(comparison)} They are not corrected for the number of models "
             "and metrics.",
         )
+
+
+def _groups_by_scale(comparison: Comparison) -> list[list[str]]:
+    """Group the metrics of one direction whose largest differences and limits are of a similar scale."""
+    largest = {
+        metric: max((abs(v) for row in rows for v in (row.difference, row.ci_low, row.ci_high) if v == v), default=0.0)
+        for metric in comparison.metrics
+        for rows in [[comparison[metric, model] for model in comparison.models]]
+    }
+    higher, order = comparison.higher_is_better, comparison.metrics.index
+    groups: list[list[str]] = []
+    smallest = 0.0  # of the last group, without metrics in which nothing differs
+    for metric in sorted(largest, key=lambda one: (higher(one), largest[one])):
+        same_direction = groups and higher(groups[-1][0]) == higher(metric)
+        if not same_direction or (smallest and largest[metric] > SCALE_RATIO * smallest):
+            groups.append([])
+            smallest = 0.0
+        groups[-1].append(metric)
+        smallest = smallest or largest[metric]
+    return sorted((sorted(group, key=order) for group in groups), key=lambda group: order(group[0]))
 
 
 def _cutoff_figures(report: Report) -> Iterator[Figure]:
@@ -161,7 +157,11 @@ def _segment_figures(report: Report) -> Iterator[Figure]:
         return
     metric, comparison = next(iter(report.first)), report.comparison
     display = SegmentsDisplay.from_result(report.evaluations, metric)
-    caption = "Intervals of the means over the queries of a segment. A segment of one query has none."
+    n_segments = len(display.rows) - 1
+    note = (
+        f" Only the {MAX_SEGMENTS} largest of {n_segments:,} segments are shown." if n_segments > MAX_SEGMENTS else ""
+    )
+    caption = f"Intervals of the means over the queries of a segment. A segment of one query has none.{note}"
     yield _figure(_largest(display), "segments-1", f"{metric} by segment", caption)
     if comparison is not None:
         yield _figure(
@@ -169,7 +169,7 @@ def _segment_figures(report: Report) -> Iterator[Figure]:
             "segments-2",
             f"Difference to {comparison.baseline} in {metric} by segment",
             f"{_side(comparison, metric)} {_interval(comparison)} They are not corrected for the number of segments: "
-            "some of many miss the true value by chance.",
+            f"some of many miss the true value by chance.{note}",
         )
 
 

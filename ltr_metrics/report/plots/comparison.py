@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from ltr_metrics._engine.words import Interval
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.report.plots.display import ForestDisplay
-from ltr_metrics.report.plots.forest import ForestArtists, Point, Row, draw_forest
+from ltr_metrics.report.plots.forest import ForestDisplay, Point, Row
 from ltr_metrics.report.plots.style import shorten
 
 
@@ -112,9 +110,6 @@ class ComparisonDisplay(ForestDisplay):
             interval=comparison.settings.interval,
             weighted=comparison.weight is not None,
         )
-
-    def _draw(self, ax: Any) -> ForestArtists:
-        return draw_forest(ax, self.rows, self._label(), zero=True)
 
     def _label(self) -> str:
         models = list(self.rows[0].points)

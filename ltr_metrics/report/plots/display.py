@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ltr_metrics.report.plots.forest import ForestArtists, Row, size_of
 from ltr_metrics.report.plots.style import HEIGHT, WIDTH, ensure_axes, legend_height
 
 if TYPE_CHECKING:
@@ -69,38 +68,3 @@ class LinesDisplay(Display):
 
     @abstractmethod
     def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None: ...
-
-
-class ForestDisplay(Display):
-    """Points with intervals, one row below the other."""
-
-    rows: list[Row]
-
-    @property
-    def size(self) -> tuple[float, float]:
-        return size_of(self.rows)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: the axes of a new figure.
-
-        Returns
-        -------
-        ForestDisplay
-            The display itself.
-
-        Raises
-        ------
-        MissingExtraError
-            If Matplotlib is not installed.
-        """
-        artists = self._draw(self._keep_axes(ax))
-        self.points_, self.intervals_, self.legend_ = artists.points, artists.intervals, artists.legend
-        return self
-
-    @abstractmethod
-    def _draw(self, ax: Any) -> ForestArtists: ...

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import (
     LABEL_WIDTH,
     PLAIN,
@@ -21,6 +22,9 @@ from ltr_metrics.report.plots.style import (
     text_color,
     wrapped,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # of typing from Python 3.11 on
 
 POINT = 0.18  # inches between the points of one row
 LINE = 0.19  # inches per line of text
@@ -54,65 +58,89 @@ class Row:
     points: dict[str, Point]
 
 
-@dataclass(frozen=True)
-class ForestArtists:
-    """The artists of a forest plot."""
+class ForestDisplay(Display):
+    """Points with intervals, one row below the other."""
 
-    points: dict[str, Any]  # series -> Line2D
-    intervals: dict[str, Any]  # series -> LineCollection
-    legend: Any  # None for one series
+    rows: list[Row]
+    baseline: str | None
 
+    @property
+    def size(self) -> tuple[float, float]:
+        legend = legend_height(self._names()) if len(self._names()) > 1 else 0
+        return WIDTH, MARGIN + legend + len(self.rows) * self._row_height
 
-def size_of(rows: Sequence[Row]) -> tuple[float, float]:
-    """Return the width and height in inches of a figure of these rows."""
-    names = _series_names(rows)
-    legend = legend_height(names) if len(names) > 1 else 0
-    return WIDTH, MARGIN + legend + len(rows) * _row_height(rows)
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the figure.
 
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: the axes of a new figure.
 
-def draw_forest(ax: Any, rows: Sequence[Row], x_label: str, *, zero: bool, last_apart: bool = False) -> ForestArtists:
-    """Draw the rows from the top down.
+        Returns
+        -------
+        ForestDisplay
+            The display itself.
 
-    ``zero`` draws a line at no difference, and ``last_apart`` a line above the last row.
-    """
-    from matplotlib.ticker import MaxNLocator
+        Raises
+        ------
+        MissingExtraError
+            If Matplotlib is not installed.
+        """
+        ax = self._keep_axes(ax)
+        self._draw_points(ax)
+        self._label_rows(ax)
+        ax.set_xlabel(self._label(), loc="right", **PLAIN)  # aligned right, so that it can extend below the row labels
+        names = self._names()
+        self.legend_ = legend(ax, list(self.points_.values()), names) if len(names) > 1 else None
+        return self
 
-    names = _series_names(rows)
-    spread = POINT / _row_height(rows)  # between the points of a row, in units of the row height
-    points, intervals = {}, {}
-    for i, name in enumerate(names):
-        style = series_style(i + zero)
-        y = np.arange(len(rows)) + (i - (len(names) - 1) / 2) * spread
-        value, low, high = np.array([row.points.get(name, Point(np.nan, np.nan, np.nan)) for row in rows]).T
-        has_interval = ~np.isnan(value + low + high)
-        intervals[name] = ax.hlines(
-            y[has_interval], low[has_interval], high[has_interval], color=style.color, linewidth=1.6
+    @abstractmethod
+    def _label(self) -> str:
+        """Return the label of the horizontal axis."""
+
+    def _draw_points(self, ax: Any) -> None:
+        """Draw the rows from the top down, and of differences a line at zero."""
+        from matplotlib.ticker import MaxNLocator
+
+        names, has_zero = self._names(), self.baseline is not None
+        spread = POINT / self._row_height  # between the points of a row, in units of the row height
+        self.points_, self.intervals_ = {}, {}
+        for i, name in enumerate(names):
+            style = series_style(i + has_zero)
+            y = np.arange(len(self.rows)) + (i - (len(names) - 1) / 2) * spread
+            value, low, high = np.array([row.points.get(name, Point(np.nan, np.nan, np.nan)) for row in self.rows]).T
+            has_interval = ~np.isnan(value + low + high)
+            self.intervals_[name] = ax.hlines(
+                y[has_interval], low[has_interval], high[has_interval], color=style.color, linewidth=1.6
+            )
+            marks = {"color": style.color, "marker": style.marker, "linestyle": "none", "markersize": 5.5}
+            (self.points_[name],) = ax.plot(value, y, **marks)
+        if has_zero:
+            ax.axvline(0, color=text_color(ax), linewidth=0.9, zorder=1)
+            ax.update_datalim([(0, 0)], updatey=False)  # so that zero is not at the edge
+            ax.autoscale_view(scaley=False)
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=5))
+
+    def _label_rows(self, ax: Any) -> None:
+        ax.set_ylim(len(self.rows) - 0.5, -0.5)
+        labels = zip(self._row_labels(), self.rows, strict=True)
+        ax.set_yticks(
+            range(len(self.rows)), [f"{label}\n{n_queries_text(row.n_queries)}" for label, row in labels], **PLAIN
         )
-        (points[name],) = ax.plot(value, y, color=style.color, marker=style.marker, linestyle="none", markersize=5.5)
-    if zero:
-        ax.axvline(0, color=text_color(ax), linewidth=0.9, zorder=1)
-        ax.update_datalim([(0, 0)], updatey=False)  # so that zero is not at the edge
-        ax.autoscale_view(scaley=False)
-    if last_apart and len(rows) > 1:
-        ax.axhline(len(rows) - 1.5, color=text_color(ax), linewidth=0.7, linestyle=(0, (2, 2)))
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    labels = distinct_labels([row.label for row in rows], LABEL_WIDTH)
-    lines = [f"{wrapped(label)}\n{n_queries_text(row.n_queries)}" for label, row in zip(labels, rows, strict=True)]
-    ax.set_yticks(range(len(rows)), lines, **PLAIN)
-    ax.tick_params("y", length=0)
-    grid(ax, "x")
-    for i in range(1, len(rows) if len(names) > 2 else 0):
-        ax.axhline(i - 0.5, color=text_color(ax), alpha=0.15, linewidth=0.7)
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=5))
-    ax.spines["left"].set_visible(False)
-    ax.set_xlabel(x_label, loc="right", **PLAIN)  # aligned right, so that it can extend below the row labels
-    return ForestArtists(points, intervals, legend(ax, list(points.values()), names) if len(names) > 1 else None)
+        ax.tick_params("y", length=0)
+        grid(ax, "x")
+        for i in range(1, len(self.rows) if len(self._names()) > 2 else 0):
+            ax.axhline(i - 0.5, color=text_color(ax), alpha=0.15, linewidth=0.7)
+        ax.spines["left"].set_visible(False)
 
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(name for row in self.rows for name in row.points))
 
-def _series_names(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row.points))
+    def _row_labels(self) -> list[str]:
+        return list(map(wrapped, distinct_labels([row.label for row in self.rows], LABEL_WIDTH)))
 
-
-def _row_height(rows: Sequence[Row]) -> float:
-    n_lines = max(wrapped(label).count("\n") + 2 for label in distinct_labels([row.label for row in rows], LABEL_WIDTH))
-    return GAP + max(LINE * n_lines, POINT * len(_series_names(rows)))
+    @property
+    def _row_height(self) -> float:
+        n_lines = max(label.count("\n") + 2 for label in self._row_labels())
+        return GAP + max(LINE * n_lines, POINT * len(self._names()))

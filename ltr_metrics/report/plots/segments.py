@@ -13,9 +13,8 @@ from ltr_metrics.evaluation.means import counting, mean_interval
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.report.plots.display import ForestDisplay
-from ltr_metrics.report.plots.forest import ForestArtists, Point, Row, draw_forest
-from ltr_metrics.report.plots.style import shorten, wrapped
+from ltr_metrics.report.plots.forest import ForestDisplay, Point, Row
+from ltr_metrics.report.plots.style import shorten, text_color, wrapped
 
 NO_SEGMENTS = "There are no segments to draw. Evaluate or compare with by=."
 
@@ -56,7 +55,6 @@ class SegmentsDisplay(ForestDisplay):
     See Also
     --------
     ltr_metrics.evaluate : The option ``by`` passes the segments.
-    ltr_metrics.bins : Make segments of numbers.
 
     Examples
     --------
@@ -169,8 +167,10 @@ class SegmentsDisplay(ForestDisplay):
             weighted=comparison.weight is not None,
         )
 
-    def _draw(self, ax: Any) -> ForestArtists:
-        return draw_forest(ax, self.rows, self._label(), zero=self.baseline is not None, last_apart=True)
+    def _draw_points(self, ax: Any) -> None:
+        super()._draw_points(ax)
+        if len(self.rows) > 1:  # a line above the row of all queries
+            ax.axhline(len(self.rows) - 1.5, color=text_color(ax), linewidth=0.7, linestyle=(0, (2, 2)))
 
     def _label(self) -> str:
         mean = f"{'weighted ' if self.weighted else ''}mean over queries with {100 * self.confidence:g}% interval"
