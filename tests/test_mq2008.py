@@ -78,11 +78,11 @@ def test_the_whole_path(data: Path, dataset: str) -> None:
     # The same model, data and metric: one number in the log, by the scorer, and in the report.
     logged = {name: values[best - 1] for name, values in history["valid_0"].items()}
     report = summarize(ltr.Queries(valid[1], qid=valid[2]), {"stopped": booster.predict(valid[0])}, METRICS)
-    assert {name: line["mean"] for name, line in report.summary["models"]["stopped"].items()} == logged
+    assert dict(report.evaluations["stopped"]) == logged
     scored = make_scorer(METRICS)(_Fitted(booster), valid[0], valid[1], qid=valid[2])
     assert scored == logged
     on_test = summarize(ltr.Queries(test[1], qid=test[2]), {"stopped": booster.predict(test[0])}, METRICS)
-    assert {name: line["mean"] for name, line in on_test.summary["models"]["stopped"].items()} == (
+    assert dict(on_test.evaluations["stopped"]) == (
         make_scorer(METRICS)(_Fitted(booster), test[0], test[1], qid=test[2])
     )
 
