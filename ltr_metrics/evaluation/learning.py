@@ -154,7 +154,7 @@ def learning_curve(
     ``rounds`` are the rounds of the rows of ``values``, by default all of them.
     """
     options: dict[str, Any] = {"metric": metric, "confidence": confidence, "higher_is_better": higher_is_better}
-    chosen = best_round(values, weight, rule="max", rounds=rounds, **options)
+    chosen = best_round(values, weight, rounds=rounds, **options)
     half = chosen.standard_error * [t_quantile(degrees_of_freedom(of_round, weight), confidence) for of_round in values]
     counts = counting(values[chosen.best], weight)
     loss = np.where(counts, lasting_losses(gain_of(values, higher_is_better=higher_is_better), chosen.best), 0.0)
