@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,12 @@ import pytest
 import sklearn
 from folds import CV, Rows, fit_by_hand, fold_scores, folds_by_hand, frame, lgbm_ranker, ranker, scattered
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import FitFailedWarning
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import (
     GridSearchCV,
-    GroupShuffleSplit,
     HalvingGridSearchCV,
     KFold,
-    PredefinedSplit,
     RandomizedSearchCV,
     ShuffleSplit,
     cross_val_score,
@@ -352,184 +347,3 @@ class TestQueriesThatDoNotArrive:
         params = {"qid": qid, "groups": qid}
         with pytest.raises(ltr.LtrTypeError, match="the scorer has no queries"):
             cross_validate(ranker(), X, y, params=params, scoring=unrouted, cv=CV, error_score="raise")
-
-
-class Fragile(LinearRegression):
-    """Fails on data that have a certain value."""
-
-    def __init__(self, broken: float = 0) -> None:
-        super().__init__()
-        self.broken = broken
-
-    def fit(self, X: Any, y: Any) -> Any:
-        if np.isin(self.broken, X):
-            raise ValueError("broken")
-        return super().fit(X, y)
-
-
-class TestLog:
-    """Per-query values of every candidate and fold, written by worker processes."""
-
-    @pytest.mark.parametrize("n_jobs", [1, 2])
-    def test_candidates_of_a_search(self, n_jobs: int, tmp_path: Path) -> None:
-        X, y, qid = scattered()
-        log = ltr.PerQueryLog(folder=tmp_path / "scores")
-        search = GridSearchCV(
-            ranker(), {"estimator__num_leaves": [3, 7]}, scoring=make_scorer(["ndcg@10", "err@5"], log=log), cv=CV,
-            n_jobs=n_jobs, refit="err@5", return_train_score=True, error_score="raise",
-        ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
-        results = search.cv_results_
-        candidates = log.candidates("ndcg@10", params=results["params"])
-        for i, candidate in enumerate(candidates):
-            folds = sorted(results[f"split{fold}_test_ndcg_exp@10"][i] for fold in range(3))
-            assert sorted(candidate.folds) == folds
-            assert candidate.mean_over_folds == pytest.approx(results["mean_test_ndcg_exp@10"][i], rel=1e-14)
-            pooled = np.concatenate([
-                ltr.evaluate(y[test], fitted.predict(X[test]), qid=qid[test], metrics="ndcg@10").per_query["ndcg@10"]
-                for train, test in CV.split(X, y, qid)
-                for fitted in [fit_by_hand(lgbm_ranker(num_leaves=(3, 7)[i]), X[train], y[train], qid[train])]
-            ])  # fmt: skip
-            assert candidate.mean_over_queries == pytest.approx(np.nanmean(pooled), rel=1e-14)
-            assert candidate.n_queries == (~np.isnan(pooled)).sum()
-        trained = log.candidates("err@5", part="train", params=results["params"])
-        assert trained[0].mean_over_folds == pytest.approx(results["mean_train_err@5"][0], rel=1e-14)
-
-    def test_what_is_scored_beside_a_search_is_none_of_its_folds(self, tmp_path: Path) -> None:
-        """A failed fit is NaN as in scikit-learn; the refitted ranker and a baseline are scored on other data."""
-        X, y, qid = scattered()
-        held = qid % 3 == 0
-        X, y, qid, other = X[~held], y[~held], qid[~held], (frame(X[held], qid[held]), y[held])
-        log = ltr.PerQueryLog(folder=tmp_path)
-        scorer, broken = make_scorer("mrr", log=log), float(X[0, 0])
-        search = GridSearchCV(
-            QueryRanker(Fragile()), {"estimator__broken": [broken, 0.5]}, scoring=scorer, cv=CV, return_train_score=True
-        )
-        with pytest.warns(FitFailedWarning, match="2 fits failed"), pytest.warns(UserWarning, match="non-finite"):
-            search.fit(frame(X, qid), y, groups=qid)
-        search.score(*other)
-        scorer(ranker().fit(frame(X, qid), y), *other)
-        results = search.cv_results_
-        for part, name in (("test", "mean_test_score"), ("train", "mean_train_score")):
-            failed, whole = log.candidates("mrr", part, params=results["params"])
-            assert np.isnan(failed.folds).sum() == 2
-            assert np.isnan(failed.mean_over_folds)
-            assert np.isnan(results[name][0])
-            assert whole.mean_over_folds == pytest.approx(results[name][1], rel=1e-14)
-            assert whole.qid == sorted(set(qid.tolist()))
-        assert sum(score.search == 1 for score in log.scores()) == 2
-
-    def test_a_final_ranker_is_no_fold_of_a_cross_validation(self, tmp_path: Path) -> None:
-        X, y, qid = scattered()
-        held, log = qid % 3 == 0, ltr.PerQueryLog(folder=tmp_path)
-        scorer, inputs = make_scorer("mrr", log=log), frame(X, qid)
-        fit = {"X": inputs[~held], "y": y[~held], "groups": qid[~held], "cv": CV, "scoring": scorer}
-        expected = cross_validate(ranker(), **fit)["test_score"]
-        scorer(ranker().fit(inputs[~held], y[~held]), inputs[held], y[held])
-        (one,) = log.candidates("mrr")
-        assert sorted(one.folds) == sorted(expected)
-
-    def test_a_nested_cross_validation_is_refused(self, tmp_path: Path) -> None:
-        X, y, qid = scattered()
-        log = ltr.PerQueryLog(folder=tmp_path)
-        for train, _ in CV.split(X, y, qid):
-            search = GridSearchCV(
-                ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=CV, error_score="raise", refit=False
-            )
-            search.fit(frame(X[train], qid[train]), y[train], groups=qid[train])
-        with pytest.raises(ltr.LtrValueError, match=r"3 searches on .*a folder of its own.* 0 and 1 and 2\."):
-            log.candidates("mrr")
-        assert log.to_pandas().groupby("search")["fold"].nunique().tolist() == [3, 3, 3]
-
-    def test_estimators_without_memory(self, tmp_path: Path) -> None:
-        X, y, qid = scattered()
-        without_ids = ColumnTransformer([("ids", "drop", ["qid"])], remainder="passthrough")
-        plain = make_pipeline(without_ids, LinearRegression())
-        for scored, train in ((True, False), (False, True)):
-            log = ltr.PerQueryLog(folder=tmp_path / str(train))
-            search = GridSearchCV(
-                plain, {"linearregression__fit_intercept": [True, False]}, scoring=make_scorer("mrr", log=log), cv=CV,
-                return_train_score=train, error_score="raise",
-            ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
-            if scored:
-                (one, _) = log.candidates("mrr", None, params=search.cv_results_["params"])
-                assert sorted(one.folds) == sorted(fold_scores(search, 0))
-                search.score(frame(X, qid + 1000), y)
-            with pytest.raises(ltr.LtrValueError, match="in fold . too" if train else "was not scored on fold 3"):
-                log.candidates("mrr", None)
-
-    def test_a_search_that_cuts_queries_leaves_traces(self, tmp_path: Path) -> None:
-        """HalvingGridSearchCV takes rows at random; to ranker and scorer each remnant is a query."""
-        X, y, qid = scattered()
-        log = ltr.PerQueryLog(folder=tmp_path)
-        HalvingGridSearchCV(
-            ranker(), {"estimator__num_leaves": [3, 7]}, scoring=make_scorer("p@3", log=log), cv=CV, random_state=0,
-            min_resources=150, factor=2, error_score="raise",
-        ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
-        with pytest.raises(ltr.LtrValueError, match=r"cuts? .*quer.*estimator__n_estimators"):
-            log.candidates("p@3")
-
-    def test_a_log_in_memory_is_refused(self) -> None:
-        with pytest.raises(ltr.LtrTypeError, match=r"PerQueryLog\(folder=PATH\)"):
-            make_scorer("mrr", log=ltr.PerQueryLog())
-
-    def test_a_step_before_the_ranker_that_changes_the_ids(self, rows: Rows, tmp_path: Path) -> None:
-        """Scaled ids differ in every fold: what the ranker was fitted on cannot be matched, and is not."""
-        X, y, qid = rows
-        log = ltr.PerQueryLog(folder=tmp_path)
-        piped = make_pipeline(StandardScaler(), ranker(qid=6))
-        search = GridSearchCV(
-            piped, {"standardscaler__with_mean": [True, False]}, scoring=make_scorer("mrr", 6, log=log), cv=CV
-        ).fit(np.column_stack([X, qid]), y, groups=qid)
-        candidates = log.candidates("mrr", params=search.cv_results_["params"])
-        for i, candidate in enumerate(candidates):
-            assert sorted(candidate.folds) == sorted(fold_scores(search, i))
-
-    def test_one_split_and_a_score_on_other_data(self, rows: Rows, tmp_path: Path) -> None:
-        X, y, qid = rows
-        new = np.isin(qid, np.unique(qid)[:10])
-        log = ltr.PerQueryLog(folder=tmp_path)
-        held_out = PredefinedSplit(np.where(qid[~new] % 4 == 0, 0, -1))
-        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=held_out)
-        search.fit(frame(X[~new], qid[~new]), y[~new])
-        search.score(frame(X[new], qid[new]), y[new])
-        candidates = log.candidates("mrr", params=search.cv_results_["params"])
-        assert [c.mean_over_folds for c in candidates] == search.cv_results_["mean_test_score"].tolist()
-
-    def test_part_of_the_queries_and_a_score_on_other_data(self, rows: Rows, tmp_path: Path) -> None:
-        X, y, qid = rows
-        new = np.isin(qid, np.unique(qid)[:10])
-        log = ltr.PerQueryLog(folder=tmp_path)
-        some = GroupShuffleSplit(2, train_size=0.4, test_size=0.3, random_state=0)
-        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=some)
-        search.fit(frame(X[~new], qid[~new]), y[~new], groups=qid[~new])
-        candidates = log.candidates("mrr", params=search.cv_results_["params"])
-        np.testing.assert_allclose([c.mean_over_folds for c in candidates], search.cv_results_["mean_test_score"])
-        search.score(frame(X[new], qid[new]), y[new])
-        with pytest.raises(ltr.LtrValueError, match=r"alone was scored.*before search.score"):
-            log.candidates("mrr")
-
-    @pytest.mark.parametrize("rates", [[0.3], [0.1, 0.3]])
-    def test_several_grids(self, rates: list[float], rows: Rows, tmp_path: Path) -> None:
-        """What a grid leaves out has the estimator's own value, 0.1, which another grid may have too."""
-        X, y, qid = rows
-        log = ltr.PerQueryLog(folder=tmp_path)
-        grids = [LEAVES, LEAVES | {"estimator__learning_rate": rates}, {"estimator__min_child_samples": [3]}]
-        search = GridSearchCV(ranker(), grids, scoring=make_scorer("mrr", log=log), cv=CV)
-        search.fit(frame(X, qid), y, groups=qid)
-        candidates = log.candidates("mrr", params=search.cv_results_["params"])
-        np.testing.assert_allclose([c.mean_over_folds for c in candidates], search.cv_results_["mean_test_score"])
-
-    def test_a_fold_where_the_metric_is_undefined_is_a_fold(self, rows: Rows, tmp_path: Path) -> None:
-        X, y, qid = rows
-        (_, test), *_ = CV.split(X, y, qid)
-        y = y.copy()
-        y[test] = 0
-        log = ltr.PerQueryLog(folder=tmp_path)
-        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=CV, refit=False)
-        with pytest.warns(UserWarning, match="Scoring failed|non-finite"):
-            search.fit(frame(X, qid), y, groups=qid)
-        assert np.isnan(search.cv_results_["mean_test_score"]).all()
-        for candidate in log.candidates("mrr"):
-            assert np.isnan(candidate.folds).sum() == 1
-            assert np.isnan(candidate.mean_over_folds)
-            assert 0 < candidate.mean_over_queries < 1

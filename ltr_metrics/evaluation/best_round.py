@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +52,19 @@ class BestRound(Result):
         The direction of the metric.
     """
 
+    PLAIN: ClassVar[tuple[str, ...]] = (
+        "metric",
+        "round",
+        "n_rounds",
+        "best",
+        "curve",
+        "standard_error",
+        "plateau",
+        "confidence",
+        "rounds",
+        "higher_is_better",
+    )
+
     metric: str
     best: int
     curve: FloatArray
@@ -74,21 +87,6 @@ class BestRound(Result):
         ``iteration_range=(0, n_rounds)``.
         """
         return int(self.rounds[self.best]) + 1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists, numbers and strings, ready for JSON."""
-        return {
-            "metric": self.metric,
-            "round": self.round,
-            "n_rounds": self.n_rounds,
-            "best": self.best,
-            "curve": self.curve.tolist(),
-            "standard_error": self.standard_error.tolist(),
-            "plateau": self.plateau.tolist(),
-            "confidence": self.confidence,
-            "rounds": self.rounds.tolist(),
-            "higher_is_better": self.higher_is_better,
-        }
 
     def printed_parts(self) -> list[str]:
         """Return the best round and the plateau."""

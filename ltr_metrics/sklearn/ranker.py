@@ -145,7 +145,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     # scikit-learn reads these. fit and score request qid by default. The parameters in fit's
     # **fit_params, which scikit-learn cannot see, become parameters of set_fit_request.
     __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"qid": True} | dict.fromkeys(
-        ("init_score", "base_margin", "eval_metric")
+        ("init_score", "base_margin")
     )
     __metadata_request__score: ClassVar[dict[str, bool | None]] = {"qid": True}
 

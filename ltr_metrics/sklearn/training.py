@@ -19,9 +19,8 @@ PER_FEATURE = {"feature_name", "feature_weights", "categorical_feature"}  # may 
 
 
 def refuse_evaluation_sets(fit_params: dict[str, Any]) -> None:
-    """Refuse evaluation sets of the host, which would need queries and the steps of a pipeline too."""
-    others = sorted(fit_params.keys() - {"eval_metric"})
-    names = [name for name in others if name.startswith("eval_") or name.endswith("_eval_set")]
+    """Refuse the host's evaluation sets and metrics: sets would need queries and the steps of a pipeline too."""
+    names = sorted(name for name in fit_params if name.startswith("eval_") or name.endswith("_eval_set"))
     if names:
         raise LtrTypeError(
             f"QueryRanker.fit takes no evaluation sets. Got {', '.join(names)}. To stop early, set "
