@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 import sklearn
-from folds import CV, Rows, fit_by_hand, fold_scores, folds_by_hand, frame, lgbm_ranker, ranker, scattered
+from folds import CV, fit_by_hand, fold_scores, folds_by_hand, frame, lgbm_ranker, ranker, scattered
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LinearRegression
@@ -31,12 +31,9 @@ from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 pytestmark = pytest.mark.integration
 
+X, y, qid = ROWS = scattered()
+
 LEAVES = {"estimator__num_leaves": [4, 15]}
-
-
-@pytest.fixture(scope="module")
-def rows() -> Rows:
-    return scattered()
 
 
 @pytest.fixture
@@ -59,17 +56,16 @@ def of_host(host: str) -> tuple[Any, dict[str, list[Any]]]:
     return catboost.CatBoostRanker(iterations=5, **quiet), {"estimator__depth": [2, 4]}
 
 
-def refuse_unequal(search: Any, estimator: Any, rows: Rows, metric: str = "ndcg@10") -> None:
+def refuse_unequal(search: Any, estimator: Any, metric: str = "ndcg@10") -> None:
     for i, settings in enumerate(search.cv_results_["params"]):
         plain = {name.removeprefix("estimator__"): value for name, value in settings.items()}
-        expected = folds_by_hand(clone(estimator).set_params(**plain), rows, [metric])[:, 0]
+        expected = folds_by_hand(clone(estimator).set_params(**plain), ROWS, [metric])[:, 0]
         np.testing.assert_array_equal(fold_scores(search, i), expected)
 
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost", "catboost", "pointwise"])
 @pytest.mark.parametrize(("how", "n_jobs"), [("column", None), ("column", 2), ("routed", None), ("routed", 2)])
-def test_every_fold_of_a_grid_search(host: str, how: str, n_jobs: int | None, rows: Rows) -> None:
-    X, y, qid = rows
+def test_every_fold_of_a_grid_search(host: str, how: str, n_jobs: int | None) -> None:
     estimator, grid = of_host(host)
     with sklearn.config_context(enable_metadata_routing=how == "routed"):
         scorer = make_scorer("ndcg@10")
@@ -78,7 +74,7 @@ def test_every_fold_of_a_grid_search(host: str, how: str, n_jobs: int | None, ro
             search.fit(X, y, qid=qid, groups=qid)
         else:
             search.fit(frame(X, qid), y, groups=qid)
-    refuse_unequal(search, estimator, rows)
+    refuse_unequal(search, estimator)
     name, best = next(iter(search.best_params_.items()))
     assert search.best_estimator_.estimator_.get_params()[name.removeprefix("estimator__")] == best
     inputs = X if how == "routed" else frame(X, qid)
@@ -86,19 +82,17 @@ def test_every_fold_of_a_grid_search(host: str, how: str, n_jobs: int | None, ro
 
 
 @pytest.mark.parametrize("kind", ["polars", "array", "list"])
-def test_other_tables(kind: str, rows: Rows) -> None:
-    X, y, qid = rows
+def test_other_tables(kind: str) -> None:
     column: str | int = "qid" if kind == "polars" else 6
     inputs: Any = np.column_stack([X, qid])
     inputs = pl.from_pandas(frame(X, qid)) if kind == "polars" else inputs.tolist() if kind == "list" else inputs
     search = GridSearchCV(
         ranker(qid=column), LEAVES, scoring=make_scorer("ndcg@10", column), cv=CV, error_score="raise"
     )
-    refuse_unequal(search.fit(inputs, y, groups=qid), lgbm_ranker(), rows)
+    refuse_unequal(search.fit(inputs, y, groups=qid), lgbm_ranker())
 
 
-def test_several_metrics_from_one_prediction(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, qid = rows
+def test_several_metrics_from_one_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     predicted = []
     plain = QueryRanker.predict
     monkeypatch.setattr(QueryRanker, "predict", lambda self, X: predicted.append(1) or plain(self, X))
@@ -106,26 +100,24 @@ def test_several_metrics_from_one_prediction(rows: Rows, monkeypatch: pytest.Mon
     search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer(metrics), refit="map", cv=CV, error_score="raise")
     search.fit(frame(X, qid), y, groups=qid)
     assert len(predicted) == 6
-    expected = folds_by_hand(lgbm_ranker(num_leaves=15), rows, metrics)
+    expected = folds_by_hand(lgbm_ranker(num_leaves=15), ROWS, metrics)
     for i, name in enumerate(("ndcg_exp@10", "map", "err@10")):
         np.testing.assert_array_equal(fold_scores(search, 1, name), expected[:, i])
 
 
-def test_randomized_search_and_cross_validate(rows: Rows) -> None:
-    X, y, qid = rows
+def test_randomized_search_and_cross_validate() -> None:
     inputs = frame(X, qid)
     search = RandomizedSearchCV(
         ranker(), LEAVES, n_iter=2, scoring=make_scorer("mrr"), cv=CV, random_state=0, error_score="raise"
     )
-    refuse_unequal(search.fit(inputs, y, groups=qid), lgbm_ranker(), rows, "mrr")
+    refuse_unequal(search.fit(inputs, y, groups=qid), lgbm_ranker(), "mrr")
     scores = cross_validate(ranker(), inputs, y, groups=qid, scoring=make_scorer(["mrr", "p@5"]), cv=CV)
-    expected = folds_by_hand(lgbm_ranker(), rows, ["mrr", "p@5"])
+    expected = folds_by_hand(lgbm_ranker(), ROWS, ["mrr", "p@5"])
     np.testing.assert_array_equal(np.stack([scores["test_mrr"], scores["test_precision@5"]], axis=1), expected)
 
 
 @pytest.mark.parametrize("how", ["column", "routed"])
-def test_halving_by_rounds(how: str, rows: Rows) -> None:
-    X, y, qid = rows
+def test_halving_by_rounds(how: str) -> None:
     with sklearn.config_context(enable_metadata_routing=how == "routed"):
         search = HalvingGridSearchCV(
             ranker(),
@@ -143,13 +135,12 @@ def test_halving_by_rounds(how: str, rows: Rows) -> None:
         else:
             search.fit(frame(X, qid), y, groups=qid)
     assert search.cv_results_["n_resources"].tolist() == [3, 3, 6]
-    refuse_unequal(search, lgbm_ranker(), rows, "mrr")
+    refuse_unequal(search, lgbm_ranker(), "mrr")
 
 
 @pytest.mark.parametrize("how", ["column", "routed"])
-def test_without_scoring_the_metric_of_the_ranker_is_the_score(how: str, rows: Rows) -> None:
-    X, y, qid = rows
-    expected = folds_by_hand(lgbm_ranker(), rows, ["err@10"])[:, 0]
+def test_without_scoring_the_metric_of_the_ranker_is_the_score(how: str) -> None:
+    expected = folds_by_hand(lgbm_ranker(), ROWS, ["err@10"])[:, 0]
     with sklearn.config_context(enable_metadata_routing=how == "routed"):
         inputs, groups = (
             (X, {"params": {"qid": qid, "groups": qid}}) if how == "routed" else (frame(X, qid), {"groups": qid})
@@ -168,8 +159,7 @@ def test_without_scoring_the_metric_of_the_ranker_is_the_score(how: str, rows: R
 
 
 @pytest.mark.usefixtures("routing")
-def test_nested_and_piped_with_routing(rows: Rows) -> None:
-    X, y, qid = rows
+def test_nested_and_piped_with_routing() -> None:
     grid = {"queryranker__estimator__num_leaves": [4]}
     search = GridSearchCV(
         make_pipeline(StandardScaler(), ranker()), grid, scoring=make_scorer("mrr"), cv=CV, error_score="raise"
@@ -183,8 +173,7 @@ def test_nested_and_piped_with_routing(rows: Rows) -> None:
         np.testing.assert_array_equal(fitted.predict(X[test]), by_hand.predict(scaled(X[test])))
 
 
-def test_nested_with_a_column(rows: Rows) -> None:
-    X, y, qid = rows
+def test_nested_with_a_column() -> None:
     inputs = frame(X, qid)
     search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=KFold(2), error_score="raise")
     whole = np.argsort(qid, kind="stable")  # queries together, and KFold cuts only the one in the middle
@@ -193,8 +182,7 @@ def test_nested_with_a_column(rows: Rows) -> None:
 
 
 @pytest.mark.usefixtures("routing")
-def test_routed_row_weights(rows: Rows) -> None:
-    X, y, qid = rows
+def test_routed_row_weights() -> None:
     weight = np.where(qid % 2, 1.0, 3.0)
     model = ranker().set_fit_request(sample_weight=True)
     scorer = make_scorer("mrr").set_score_request(sample_weight=True)
@@ -214,8 +202,7 @@ def test_routed_row_weights(rows: Rows) -> None:
 
 
 @pytest.mark.usefixtures("routing")
-def test_routed_scores_to_start_from(rows: Rows) -> None:
-    X, y, qid = rows
+def test_routed_scores_to_start_from() -> None:
     start = np.random.default_rng(0).random(len(y))
     model = ranker().set_fit_request(init_score=True)
     params = {"qid": qid, "groups": qid, "init_score": start}
@@ -229,8 +216,7 @@ class TestFoldsThatCutQueries:
     MESSAGE = r"Query \S+ is on both sides of the split, with \d+ documents.*GroupKFold\(\) and groups=qid"
 
     @pytest.mark.parametrize("cv", [KFold(3, shuffle=True, random_state=0), KFold(2), ShuffleSplit(2, random_state=0)])
-    def test_they_are_refused(self, cv: Any, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_they_are_refused(self, cv: Any) -> None:
         inner = {"scoring": make_scorer("mrr"), "cv": cv, "error_score": "raise"}
         for estimator in (ranker(), GridSearchCV(ranker(), {"estimator__num_leaves": [4]}, **inner)):
             with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
@@ -242,8 +228,7 @@ class TestFoldsThatCutQueries:
 
     @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
     @pytest.mark.parametrize("early_stopping_rounds", [None, 2])
-    def test_in_searches_over_both_hosts(self, host: str, early_stopping_rounds: int | None, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_in_searches_over_both_hosts(self, host: str, early_stopping_rounds: int | None) -> None:
         estimator, grid = of_host(host)
         made = QueryRanker(estimator, early_stopping_rounds=early_stopping_rounds, random_state=0)
         cv = KFold(3, shuffle=True, random_state=0)
@@ -251,8 +236,7 @@ class TestFoldsThatCutQueries:
         with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
             search.fit(frame(X, qid), y)
 
-    def test_behind_a_scaler_that_scales_the_ids(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_behind_a_scaler_that_scales_the_ids(self) -> None:
         scaler = StandardScaler().set_output(transform="pandas")
         piped = make_pipeline(scaler, make_pipeline(StandardScaler().set_output(transform="pandas"), ranker()))
         cut, whole = KFold(3, shuffle=True, random_state=0), CV
@@ -268,18 +252,16 @@ class TestFoldsThatCutQueries:
         with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
             cross_validate(by_position, np.column_stack([X, qid]), y, cv=cut, **options)
 
-    def test_steps_that_merge_queries(self, rows: Rows) -> None:
+    def test_steps_that_merge_queries(self) -> None:
         from sklearn.preprocessing import FunctionTransformer
 
-        X, y, qid = rows
         halved = FunctionTransformer(lambda X: X.assign(qid=X["qid"] // 2))
         fitted = make_pipeline(halved, ranker()).fit(frame(X, qid), y)
         with pytest.raises(ltr.LtrValueError, match="make 23 queries of 45, since they change the column 'qid'"):
             make_scorer("mrr")(fitted, frame(X, qid), y)
 
-    def test_sums_of_labels_are_compared_with_tolerance(self, rows: Rows) -> None:
+    def test_sums_of_labels_are_compared_with_tolerance(self) -> None:
         """Fractional labels sum up differently in another order, and as float32."""
-        X, y, qid = rows
         fractional = y * 0.3 + 0.1
         scorer = make_scorer("ndcg@5")
         fitted = QueryRanker(LinearRegression()).fit(X, fractional.astype(np.float32), qid=qid)
@@ -294,8 +276,7 @@ class TestFoldsThatCutQueries:
         with pytest.raises(ltr.LtrValueError, match="is on both sides of the split, with 1 documents"):
             cross_validate(ranker(), frame(X, qid), y, scoring=make_scorer("p@1"), cv=KFold(2), error_score="raise")
 
-    def test_whole_training_queries_may_be_scored(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_whole_training_queries_may_be_scored(self) -> None:
         options = {"scoring": make_scorer("mrr"), "return_train_score": True, "error_score": "raise"}
         scores = cross_validate(ranker(), frame(X, qid), y, groups=qid, cv=CV, **options)
         assert (scores["train_score"] > scores["test_score"]).all()
@@ -304,8 +285,7 @@ class TestFoldsThatCutQueries:
 class TestQueriesThatDoNotArrive:
     """What scikit-learn cannot pass on is refused with the way out."""
 
-    def test_no_routing(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_no_routing(self) -> None:
         search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=CV, error_score="raise")
         message = (
             "the scorer has no queries: no qid was passed, and X has no column 'qid': it is a ndarray"
@@ -318,8 +298,7 @@ class TestQueriesThatDoNotArrive:
                 ranker(), X, y, params={"qid": qid}, groups=qid, scoring=make_scorer("mrr"), cv=CV, error_score="raise"
             )
 
-    def test_nested_without_routing(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_nested_without_routing(self) -> None:
         search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=2, error_score="raise")
         options = {"scoring": make_scorer("mrr"), "cv": CV, "groups": qid, "error_score": "raise"}
         with pytest.raises(ltr.LtrTypeError, match=r"the scorer has no queries.*enable_metadata_routing=True"):
@@ -327,22 +306,19 @@ class TestQueriesThatDoNotArrive:
         with pytest.raises(ltr.LtrTypeError, match=r"QueryRanker.fit has no queries.*enable_metadata_routing=True"):
             cross_validate(search, X, y, **options)
 
-    def test_a_scaler_that_drops_names(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_scaler_that_drops_names(self) -> None:
         piped = make_pipeline(StandardScaler(), ranker())
         with pytest.raises(
             ltr.LtrTypeError, match=r"no column 'qid': it is a ndarray.*set_output\(transform='pandas'\)"
         ):
             cross_validate(piped, frame(X, qid), y, groups=qid, scoring=make_scorer("mrr"), cv=CV, error_score="raise")
 
-    def test_a_column_of_another_name(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_column_of_another_name(self) -> None:
         with pytest.raises(ltr.LtrTypeError, match=r"X has no column 'qid'. Did you mean 'Qid'\? Keep"):
             ranker().fit(frame(X, qid).rename(columns={"qid": "Qid"}), y)
 
     @pytest.mark.usefixtures("routing")
-    def test_not_requested(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_not_requested(self) -> None:
         unrouted = make_scorer("mrr").set_score_request(qid=False)
         params = {"qid": qid, "groups": qid}
         with pytest.raises(ltr.LtrTypeError, match="the scorer has no queries"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -52,19 +52,6 @@ class BestRound(Result):
         The direction of the metric.
     """
 
-    PLAIN: ClassVar[tuple[str, ...]] = (
-        "metric",
-        "round",
-        "n_rounds",
-        "best",
-        "curve",
-        "standard_error",
-        "plateau",
-        "confidence",
-        "rounds",
-        "higher_is_better",
-    )
-
     metric: str
     best: int
     curve: FloatArray
@@ -87,6 +74,10 @@ class BestRound(Result):
         ``iteration_range=(0, n_rounds)``.
         """
         return int(self.rounds[self.best]) + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists, numbers and strings, ready for JSON."""
+        return super().to_dict() | {"round": self.round, "n_rounds": self.n_rounds}
 
     def printed_parts(self) -> list[str]:
         """Return the best round and the plateau."""
