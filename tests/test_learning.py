@@ -95,7 +95,7 @@ def test_the_best_round_by_hand() -> None:
         str(found).split()
         == (
             "mrr: keep 3 rounds (the best is round 2, counted from 0), mean 0.6250 +- 0.2394 "
-            "4 of 5 rounds do not differ significantly from the best at 95% confidence, the first is 1, the last 4"
+            "4 of 5 rounds do not differ significantly from it at 95% confidence, first 1, last 4"
         ).split()
     )
     plain = json.loads(json.dumps(found.to_dict()))

@@ -85,8 +85,8 @@ class BestRound(Result):
         best, first, last = self.rounds[[self.best, self.plateau[0], self.plateau[-1]]].tolist()
         mean = f"mean {self.curve[self.best]:.4f} +- {self.standard_error[self.best]:.4f}"
         plateau = (
-            f"{len(self.plateau)} of {len(self.curve)} rounds do not differ significantly from the best at "
-            f"{100 * self.confidence:g}% confidence, the first is {first}, the last {last}"
+            f"{len(self.plateau)} of {len(self.curve)} rounds do not differ significantly from it at "
+            f"{100 * self.confidence:g}% confidence, first {first}, last {last}"
         )
         return [f"{self.metric}: keep {n_rounds} (the best is round {best}, counted from 0), {mean}\n{plateau}"]
 
