@@ -284,17 +284,6 @@ class TestCallbacksOfTheUsers:
 
 
 class TestCatBoost:
-    @pytest.mark.filterwarnings("ignore:Regression loss .* ignores an important ranking parameter:RuntimeWarning")
-    @pytest.mark.parametrize("loss", ["QueryRMSE", "PairLogit", "RMSE", "StochasticRank:metric=NDCG"])
-    def test_losses(self, loss: str) -> None:
-        estimator = of_host("CatBoostRanker", loss_function=loss)
-        made = QueryRanker(estimator, early_stopping_rounds=2, metric="mrr", random_state=1).fit(X, y, qid=qid)
-        best, model, values = scan(estimator, ROWS, np.isin(qid, made.validation_qid_), "mrr", 2)
-        history = history_of(made, "mrr")
-        np.testing.assert_allclose(history, values[: len(history)], rtol=1e-12)
-        assert made.n_rounds_ == made.estimator_.tree_count_ == made.best_iteration_ + 1 == best + 1
-        np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
-
     def test_categories(self) -> None:
         inputs = frame(X, qid).assign(kind=np.where(X[:, 0] > 0, "a", "b"))
         estimator = of_host("CatBoostRanker", cat_features=("kind",))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from typing import Any
-
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
@@ -15,8 +12,6 @@ from folds import fit_by_hand, frame, lgbm_ranker, ranker, scattered
 from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import _get_feature_names
 
 import ltr_metrics as ltr
@@ -34,36 +29,32 @@ def weight() -> np.ndarray:
     return np.random.default_rng(0).random(len(y))
 
 
+TABLES = {  # X with or without the queries, and where they are
+    "array": (X, {}),
+    "list": (X.tolist(), {}),
+    "csr": (sparse.csr_matrix(X), {}),
+    "coo": (sparse.coo_matrix(X), {}),
+    "frame": (frame(X, qid), {"qid": "qid"}),
+    "numbered frame": (pd.DataFrame(X).assign(qid=qid).set_axis(range(7), axis=1), {"qid": 6}),
+}
+
+
 class TestRows:
     """Whatever holds them, the model is that of rows sorted by hand."""
 
-    def test_scattered(self, weight: np.ndarray) -> None:
-        plain = fit_by_hand(lgbm_ranker(), X, y, qid, sample_weight=weight)
-        made = ranker().fit(X, y, qid=qid, sample_weight=weight)
-        np.testing.assert_array_equal(made.predict(X), plain.predict(X))
+    @pytest.mark.parametrize("kind", TABLES)
+    def test_scattered(self, kind: str, weight: np.ndarray) -> None:
+        table, column = TABLES[kind]
+        expected = fit_by_hand(lgbm_ranker(), X, y, qid, sample_weight=weight).predict(X)
+        made = ranker(**column)
+        if column:
+            made.fit(table, pd.Series(y), sample_weight=weight.tolist())
+        else:
+            made.fit(table, y.tolist(), qid=qid.tolist(), sample_weight=weight)
+        np.testing.assert_array_equal(made.predict(table), expected)
         assert made.n_features_in_ == 6
         assert len(made.queries_) == 45
         assert made.queries_[qid[0]] == ((qid == qid[0]).sum(), y[qid == qid[0]].sum())
-
-    def test_in_frames(self, weight: np.ndarray) -> None:
-        expected = fit_by_hand(lgbm_ranker(), X, y, qid, sample_weight=weight).predict(X)
-        pandas = ranker().fit(frame(X, qid), pd.Series(y), sample_weight=weight.tolist())
-        np.testing.assert_array_equal(pandas.predict(frame(X, qid)), expected)
-        np.testing.assert_array_equal(pandas.predict(frame(X, qid).drop(columns="qid")), expected)
-        numbered = pd.DataFrame(X).assign(qid=qid).set_axis(range(7), axis=1)
-        positional = ranker(qid=6).fit(numbered, y, sample_weight=weight)
-        np.testing.assert_array_equal(positional.predict(numbered), expected)
-
-    def test_as_lists(self, weight: np.ndarray) -> None:
-        expected = fit_by_hand(lgbm_ranker(), X, y, qid, sample_weight=weight).predict(X)
-        listed = ranker().fit(X.tolist(), y.tolist(), qid=qid.tolist(), sample_weight=weight.tolist())
-        np.testing.assert_array_equal(listed.predict(X.tolist()), expected)
-
-    @pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.coo_matrix])
-    def test_sparse(self, kind: Any, weight: np.ndarray) -> None:
-        expected = fit_by_hand(lgbm_ranker(), X, y, qid, sample_weight=weight).predict(X)
-        made = ranker().fit(kind(X), y, qid=qid, sample_weight=weight)
-        np.testing.assert_array_equal(made.predict(kind(X)), expected)
 
     def test_fit_parameters_with_an_entry_a_row(self) -> None:
         start = np.random.default_rng(1).random(len(y))
@@ -72,38 +63,16 @@ class TestRows:
         np.testing.assert_array_equal(started.predict(X), plain.predict(X))
 
 
-class TestOtherEstimators:
-    def test_pointwise(self) -> None:
-        pointwise = QueryRanker(LinearRegression()).fit(X, y, qid=qid)
-        np.testing.assert_allclose(pointwise.predict(X), LinearRegression().fit(X, y).predict(X))
-
-    def test_xgboost_takes_one_weight_a_query(self) -> None:
-        xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
-        weight = np.where(qid % 2, 1.0, 3.0)
-        order = np.argsort(qid, kind="stable")
-        first = np.unique(qid, return_index=True)[1]
-        plain = xgb.XGBRanker(n_estimators=3, n_jobs=1)
-        plain.fit(X[order], y[order], qid=qid[order], sample_weight=weight[first])
-        weighted = QueryRanker(xgb.XGBRanker(n_estimators=3, n_jobs=1))
-        weighted.fit(X[order], y[order], qid=qid[order], sample_weight=weight[order])
-        np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
-
-    @pytest.mark.parametrize("loss", ["YetiRank", "QueryRMSE"])
-    @pytest.mark.parametrize("weighted", [False, True])
-    def test_catboost(self, loss: str, weighted: bool, weight: np.ndarray) -> None:
-        catboost = pytest.importorskip("catboost", reason="catboost is not installed")
-        plain = catboost.CatBoostRanker(iterations=4, loss_function=loss, **QUIET)
-        made = clone(QueryRanker(plain)).set_params(estimator__depth=3)
-        given = {"sample_weight": weight} if weighted else {}
-        expected = fit_by_hand(plain.copy().set_params(depth=3), X, y, qid, **given).predict(X)
-        fitted = pickle.loads(pickle.dumps(made.fit(frame(X, qid), y, **given)))
-        np.testing.assert_array_equal(fitted.predict(frame(X, qid)), expected)
-        assert make_scorer("mrr")(fitted, frame(X, qid), y) == ltr.evaluate(y, expected, qid=qid, metrics="mrr")["mrr"]
-
-    def test_in_a_pipeline(self) -> None:
-        piped = make_pipeline(StandardScaler(), ranker()).fit(X, y, queryranker__qid=qid)
-        scaled = StandardScaler().fit_transform(X)
-        np.testing.assert_array_equal(piped.predict(X), ranker().fit(scaled, y, qid=qid).predict(scaled))
+def test_xgboost_takes_one_weight_a_query() -> None:
+    xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
+    weight = np.where(qid % 2, 1.0, 3.0)
+    order = np.argsort(qid, kind="stable")
+    first = np.unique(qid, return_index=True)[1]
+    plain = xgb.XGBRanker(n_estimators=3, n_jobs=1)
+    plain.fit(X[order], y[order], qid=qid[order], sample_weight=weight[first])
+    weighted = QueryRanker(xgb.XGBRanker(n_estimators=3, n_jobs=1))
+    weighted.fit(X[order], y[order], qid=qid[order], sample_weight=weight[order])
+    np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
 
 
 class TestScore:

@@ -173,14 +173,6 @@ def test_nested_and_piped_with_routing() -> None:
         np.testing.assert_array_equal(fitted.predict(X[test]), by_hand.predict(scaled(X[test])))
 
 
-def test_nested_with_a_column() -> None:
-    inputs = frame(X, qid)
-    search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=KFold(2), error_score="raise")
-    whole = np.argsort(qid, kind="stable")  # queries together, and KFold cuts only the one in the middle
-    with pytest.raises(ltr.LtrValueError, match="is on both sides of the split"):
-        cross_validate(search, inputs.iloc[whole], y[whole], cv=CV, groups=qid[whole], error_score="raise")
-
-
 @pytest.mark.usefixtures("routing")
 def test_routed_row_weights() -> None:
     weight = np.where(qid % 2, 1.0, 3.0)
@@ -226,16 +218,6 @@ class TestFoldsThatCutQueries:
         with sklearn.config_context(enable_metadata_routing=True), pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
             cross_validate(make_pipeline(StandardScaler(), ranker()), X, y, params={"qid": qid}, **inner)
 
-    @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
-    @pytest.mark.parametrize("early_stopping_rounds", [None, 2])
-    def test_in_searches_over_both_hosts(self, host: str, early_stopping_rounds: int | None) -> None:
-        estimator, grid = of_host(host)
-        made = QueryRanker(estimator, early_stopping_rounds=early_stopping_rounds, random_state=0)
-        cv = KFold(3, shuffle=True, random_state=0)
-        search = GridSearchCV(made, grid, scoring=make_scorer("ndcg@10"), cv=cv, error_score="raise")
-        with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
-            search.fit(frame(X, qid), y)
-
     def test_behind_a_scaler_that_scales_the_ids(self) -> None:
         scaler = StandardScaler().set_output(transform="pandas")
         piped = make_pipeline(scaler, make_pipeline(StandardScaler().set_output(transform="pandas"), ranker()))
@@ -275,11 +257,6 @@ class TestFoldsThatCutQueries:
         y = np.repeat([0, 1], 20)
         with pytest.raises(ltr.LtrValueError, match="is on both sides of the split, with 1 documents"):
             cross_validate(ranker(), frame(X, qid), y, scoring=make_scorer("p@1"), cv=KFold(2), error_score="raise")
-
-    def test_whole_training_queries_may_be_scored(self) -> None:
-        options = {"scoring": make_scorer("mrr"), "return_train_score": True, "error_score": "raise"}
-        scores = cross_validate(ranker(), frame(X, qid), y, groups=qid, cv=CV, **options)
-        assert (scores["train_score"] > scores["test_score"]).all()
 
 
 class TestQueriesThatDoNotArrive:
