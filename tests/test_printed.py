@@ -18,10 +18,9 @@ import ltr_metrics as ltr
 from ltr_metrics._engine.results import Result, Table, as_html, as_text
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
+from ltr_metrics.evaluation.best_round import best_round
 from ltr_metrics.evaluation.distributed import DistributedEvaluation
-from ltr_metrics.evaluation.log.candidates import Candidate
-from ltr_metrics.evaluation.log.learning import learning_curve
-from ltr_metrics.evaluation.log.rounds import best_round
+from ltr_metrics.evaluation.learning import learning_curve
 from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.interleaving.outcome import Outcome
 from ltr_metrics.metrics.requests import resolve
@@ -122,11 +121,10 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "DataAudit": lambda: audited().data,
     "Churn": churned,
     "RankChanges": changed,
-    "BestRound": lambda: best_round(rounds(), None, metric="map", rule="one_se", confidence=0.9),
+    "BestRound": lambda: best_round(rounds(), None, metric="map", confidence=0.9),
     "LearningCurve": lambda: learning_curve(
         rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
     ),
-    "Candidate": lambda: Candidate("map", 0, {"a": SCRIPT}, {}, np.ones(3), ["a", "b"], np.array([0.2, 0.4]), None),
     "Outcome": lambda: Outcome(
         [SCRIPT, "other"], "team_draft", np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]])
     ),
