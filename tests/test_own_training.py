@@ -292,14 +292,17 @@ def test_query_ranker_stops_at_the_minimum_of_a_column_that_the_model_does_not_s
 def test_a_search_chooses_the_smallest_mean(train: Data, tmp_path: Any) -> None:
     ranker = QueryRanker(lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1), columns=["bought", "revenue"])
     grid = {"estimator__learning_rate": [1e-9, 0.3]}
-    log = ltr.PerQueryLog(folder=tmp_path / "log")
+    log = ltr.SearchLog(tmp_path / "log")
     search = GridSearchCV(ranker, grid, scoring=make_scorer(FIRST, log=log), cv=GroupKFold(2))
     search.fit(in_frame(train), train.y, groups=train.qid)
     scores = search.cv_results_["mean_test_score"]
     assert (scores < 0).all()
-    best = log.candidates(FIRST)[0]
-    assert best.mean_over_folds == pytest.approx(-search.best_score_)
-    assert best.parameters == search.best_params_
+    means = {name: result["first_purchase"] for name, result in log.candidates().items()}
+    rate = search.best_params_["estimator__learning_rate"]
+    assert min(means, key=means.__getitem__) == f"estimator__learning_rate={rate}"
+    folds = log.to_pandas().groupby(["param_estimator__learning_rate", "fold"])["first_purchase"].mean()
+    assert folds[rate].mean() == pytest.approx(-search.best_score_)
+    assert all(result.lower_is_better == {"first_purchase"} for result in log.candidates().values())
     both = make_scorer([FIRST, "sum_of(revenue)@3"])(search.best_estimator_, in_frame(train), train.y)
     assert (both["first_purchase"] < 0, both["sum_of(revenue)@3"] > 0) == (True, True)
 
