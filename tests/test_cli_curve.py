@@ -68,7 +68,7 @@ def test_the_curves_are_those_of_the_library(run: Run, rows: dict[str, Any], dat
         expected = as_read(log.learning_curve("new", metric, 0.9))
         as_text(curve)
         chosen = log.best_round("new", metric, confidence=0.9)
-        assert curve == {"model": "new"} | expected | {"rule": "max", "keep_n_rounds": chosen.n_rounds}
+        assert curve == {"model": "new"} | expected | {"keep_n_rounds": chosen.n_rounds}
         assert curve["rounds"] == [1, 3, 4]  # counted from 0, and the last one
     assert written["origins"] == {"new": "model.txt"}
 
@@ -88,11 +88,11 @@ def test_the_last_round_is_what_evaluate_finds(run: Run, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_tables_mark_the_best_round_and_say_how_many_to_keep(run: Run, rows: dict[str, Any], form: str) -> None:
-    done = run("data.csv", *FAST, "--model", "again=model.txt", "--format", form, "--rule", "one_se")
+    done = run("data.csv", *FAST, "--model", "again=model.txt", "--format", form)
     assert (done.status, done.err) == (0, "")
     log, plain = log_of(rows), " ".join(done.out.replace("\\", "").split())
     for metric in METRICS:
-        chosen = log.best_round("data", metric, rule="one_se")
+        chosen = log.best_round("data", metric)
         best = f"*{chosen.curve[chosen.best]:.4f}"
         assert plain.count(best) == 2
         assert plain.count(" ".join(str(chosen).split())) == 2
@@ -141,7 +141,6 @@ BAD = {
     "features": (["narrow.txt", *MODEL], "new: The model model.txt has 6 features, the data have 1"),
     "every": (["data.csv", *MODEL, "--every", "0"], "0 is not in the range x>=1"),
     "confidence": (["data.csv", *MODEL, "--confidence", "1"], "confidence must be a number between 0 and 1"),
-    "rule": (["data.csv", *MODEL, "--rule", "last"], "'last' is not one of 'max', 'one_se'"),
     "metric": (["data.csv", *MODEL, "-m", "ndgc"], "Did you mean 'ndcg'"),
     "scores": (["data.csv", *MODEL, "--scores", "flat"], "No such option"),
     "figure": (["data.csv", *MODEL, "--plot", "a.bmp"], "--plot a.bmp must end in one of .svg, .png, .pdf"),

@@ -15,7 +15,6 @@ from catboost import CatBoostRanker, Pool
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import ltr_metrics as ltr
-from ltr_metrics import flaml
 from ltr_metrics.catboost import EvalMetric
 from ltr_metrics.lightgbm import eval_metric, feval
 from ltr_metrics.sklearn import QueryRanker, make_scorer
@@ -240,10 +239,6 @@ class TestWrongColumns:
         with pytest.raises(ltr.LtrValueError, match=r"needs the column 'bought'.*Did you mean 'brought'"):
             EvalMetric(FIRST, (valid.y, valid.qid), columns={"brought": valid.columns["bought"]})
 
-    def test_of_flaml(self) -> None:
-        with pytest.raises(ltr.LtrValueError, match=r"read the column 'bought', and FLAML"):
-            flaml.metric(FIRST)
-
 
 def _misnamed(train: Data, valid: Data) -> None:
     ranker = lgb.LGBMRanker(n_estimators=1, metric="None", verbose=-1, n_jobs=1)
@@ -297,14 +292,17 @@ def test_query_ranker_stops_at_the_minimum_of_a_column_that_the_model_does_not_s
 def test_a_search_chooses_the_smallest_mean(train: Data, tmp_path: Any) -> None:
     ranker = QueryRanker(lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1), columns=["bought", "revenue"])
     grid = {"estimator__learning_rate": [1e-9, 0.3]}
-    log = ltr.PerQueryLog(folder=tmp_path / "log")
+    log = ltr.SearchLog(tmp_path / "log")
     search = GridSearchCV(ranker, grid, scoring=make_scorer(FIRST, log=log), cv=GroupKFold(2))
     search.fit(in_frame(train), train.y, groups=train.qid)
     scores = search.cv_results_["mean_test_score"]
     assert (scores < 0).all()
-    best = log.candidates(FIRST)[0]
-    assert best.mean_over_folds == pytest.approx(-search.best_score_)
-    assert best.parameters == search.best_params_
+    means = {name: result["first_purchase"] for name, result in log.candidates().items()}
+    rate = search.best_params_["estimator__learning_rate"]
+    assert min(means, key=means.__getitem__) == f"estimator__learning_rate={rate}"
+    folds = log.to_pandas().groupby(["param_estimator__learning_rate", "fold"])["first_purchase"].mean()
+    assert folds[rate].mean() == pytest.approx(-search.best_score_)
+    assert all(result.lower_is_better == {"first_purchase"} for result in log.candidates().values())
     both = make_scorer([FIRST, "sum_of(revenue)@3"])(search.best_estimator_, in_frame(train), train.y)
     assert (both["first_purchase"] < 0, both["sum_of(revenue)@3"] > 0) == (True, True)
 
@@ -321,17 +319,3 @@ def test_a_scorer_reads_columns_of_frames_and_arrays(train: Data) -> None:
         make_scorer(FIRST)(QueryRanker(lgb.LGBMRanker(n_estimators=2, verbose=-1)).fit(frame, train.y), frame, train.y)
     with pytest.raises(ltr.LtrTypeError, match="columns must be names of columns of X"):
         make_scorer(FIRST, columns="bought")
-
-
-def test_flaml_minimises_the_metric_itself() -> None:
-    def mean_rank(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
-        return float((grades * np.arange(1, len(grades) + 1)).sum() / max(grades.sum(), 1))
-
-    class Ranker:
-        def predict(self, X: np.ndarray) -> np.ndarray:
-            return X[:, 0]
-
-    X, y, qid = ltr.make_ranking(n_queries=20, random_state=0)
-    metric = ltr.as_metric(mean_rank, higher_is_better=False, per="query")
-    loss, logged = flaml.metric(metric)(X, y, Ranker(), None, X, y, groups_val=qid)
-    assert loss == logged["mean_rank"] > 0

@@ -13,7 +13,6 @@ import click
 from tqdm import tqdm
 
 from ltr_metrics._engine.results import Table, as_markdown, as_text
-from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import read_rows, requested_metrics
 from ltr_metrics.cli.output import Output
@@ -92,7 +91,7 @@ def _as_json(result: Result) -> str:
         "options": {"ties": policy.ties, "no_relevant": policy.no_relevant, "convention": policy.convention},
         "origins": result.models,
         "curves": [
-            {"model": name} | curve.to_dict() | {"rule": chosen.rule, "keep_n_rounds": chosen.n_rounds}
+            {"model": name} | curve.to_dict() | {"keep_n_rounds": chosen.n_rounds}
             for name, curves in result.curves.items()
             for curve, chosen in zip(curves.values(), result.chosen[name].values(), strict=True)
         ],
@@ -142,7 +141,7 @@ RENDERERS: dict[str, Callable[[Result], str]] = {
     options.output_options(*RENDERERS),
     options.PLOT,
 )
-def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: float, **arguments: Any) -> None:
+def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) -> None:
     """Evaluate model files on labelled data after each of their rounds.
 
     The result has the mean of each metric by round, and the number of rounds to keep. It names the
@@ -156,8 +155,7 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
       ltr-metrics curve valid.txt --model new=model.txt --every 10
       ltr-metrics curve valid.parquet --model a=a.json --model b=b.json \\
           -m ndcg@10,map --plot curves.svg
-      ltr-metrics curve valid.txt --model model.txt --rule one_se \\
-          --output curve.csv
+      ltr-metrics curve valid.txt --model model.txt --output curve.csv
     """  # noqa: D301
     if plot is not None and plot.suffix.lower() not in FIGURES:
         raise LtrValueError(f"--plot {plot} must end in one of {', '.join(FIGURES)}.")
@@ -172,10 +170,7 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
         arguments["models"],
         request,
         {one: {name: log.learning_curve(one, name, confidence) for name in names} for one, log in logs.items()},
-        {
-            one: {name: log.best_round(one, name, rule=rule, confidence=confidence) for name in names}
-            for one, log in logs.items()
-        },
+        {one: {name: log.best_round(one, name, confidence) for name in names} for one, log in logs.items()},
     )
     if plot is not None:
         write_whole(plot, _drawn(result.curves, plot))

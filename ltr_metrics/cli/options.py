@@ -12,7 +12,6 @@ from ltr_metrics._engine.checks import require_confidence
 from ltr_metrics._engine.words import Correction, Topics
 from ltr_metrics.analysis.settings import INTERVALS, TESTS
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.evaluation.best_round import RULES
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import DEFAULT_METRICS
@@ -198,12 +197,6 @@ CURVE = (
     _TIES,
     _NO_RELEVANT,
     _metric("--every", "Evaluate after N, 2N, 3N, ... rounds, and after the last one.", "N", type=COUNT, default=1),
-    _metric(
-        "--rule",
-        "Choose the round with the best mean (max), or the first round within one standard error of it (one_se).",
-        type=click.Choice(RULES),
-        default="max",
-    ),
 )
 AUDIT = (
     *_NAMES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,8 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, as_numbers, refuse_different_indexes, require_count
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
 from ltr_metrics.curves.fitted import read_model
-from ltr_metrics.curves.progress import with_progress
 from ltr_metrics.curves.rounds import evaluate_rounds
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
@@ -129,8 +129,8 @@ def learning_curve(
     -------
     PerQueryLog
         With one data set, ``name``. ``rounds(name)`` are the evaluated rounds, counted from 0: 9,
-        19, 29, ... with ``every=10``. ``values``, ``best_round``, ``learning_curve``, ``changes``
-        and ``segments`` work as after a training.
+        19, 29, ... with ``every=10``. ``values``, ``best_round`` and ``learning_curve``
+        work as after a training.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def learning_curve(
         name=name,
         start=_start(base_margin, queries.n_rows),
         n_threads=n_threads,
-        show=lambda stops: with_progress(stops, progress),
+        show=partial(import_extra("tqdm.auto", "report").tqdm, unit=" evaluations") if progress else iter,
     )
 
 
