@@ -62,7 +62,7 @@ def _are_plain(values: Sequence[Any]) -> bool:
     """Whether NumPy keeps all values as they are: text (but it drops NUL characters at the end), int64 or floats."""
     types = set(map(type, values))
     if types == {int}:
-        return -(2**63) <= min(values) <= max(values) < 2**63
+        return bool(-(2**63) <= min(values) <= max(values) < 2**63)
     return types == {float} or (types == {str} and "\0" not in "".join(values))
 
 
@@ -129,7 +129,9 @@ def _refuse_nul_at_the_end(ids: AnyArray, name: str) -> None:
     """Refuse text that NumPy would merge with the same text without its last character."""
     for value in ids.tolist():
         if isinstance(value, (str, bytes)) and value[-1:] in ("\0", b"\0"):
-            raise LtrValueError(f"{name} must not end with a NUL character, which NumPy drops from text: got {value!r}.")
+            raise LtrValueError(
+                f"{name} must not end with a NUL character, which NumPy drops from text: got {value!r}."
+            )
 
 
 def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
