@@ -232,4 +232,3 @@ def test_parts_joined_are_the_whole() -> None:
     assert together.fingerprint is not None
     assert whole.fingerprint is not None
     assert not differing(together.fingerprint, whole.fingerprint).any()
-
