@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -253,24 +252,13 @@ def test_a_missing_host_gives_the_pip_line(models: Path, name: str, host: str, m
         load_model(models / name)
 
 
-def test_a_frame_is_not_copied_as_a_whole(models: Path, traced_peak: Callable[[Callable[[], Any]], int]) -> None:
+def test_a_frame_is_not_copied_as_a_whole(models: Path) -> None:
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(400_000, 8)), columns=FEATURES)
     for name in ("model.txt", "model.ubj"):
         model = load_model(models / name)
         model.predict(frame.iloc[:10])
-        assert traced_peak(lambda model=model: model.predict(frame)) < frame.to_numpy().nbytes / 2
-
-
-@pytest.fixture
-def traced_peak() -> Callable[[Callable[[], Any]], int]:
-    """Most bytes that NumPy and the interpreter held at a time while something ran."""
-
-    def peak_of(work: Callable[[], Any]) -> int:
         tracemalloc.start()
-        try:
-            work()
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    return peak_of
+        model.predict(frame)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < frame.to_numpy().nbytes / 2
