@@ -74,7 +74,7 @@ def load_result(path: str | os.PathLike[str]) -> Evaluation:
     """Read a file that `Evaluation.save` has written.
 
     Ids and labels of segments that are neither numbers nor text come back as text, as do ids of
-    several types.
+    several types and integers that int64 cannot hold in a list. Two ids stay two ids.
 
     Parameters
     ----------
