@@ -443,18 +443,26 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
 
 
 @needs_posix("permissions of a group")
-def test_permissions(tmp_path: Path) -> None:
+def test_permissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = os.umask(0o027)
     try:
         write_whole(tmp_path / "new.txt", "text")
     finally:
         os.umask(before)
     assert (tmp_path / "new.txt").stat().st_mode & 0o777 == 0o640
+    write_bytes, while_written = Path.write_bytes, []
     for mode in (0o600, 0o640, 0o664, 0o777):
         path = write(tmp_path, "before")
         path.chmod(mode)
-        write_whole(path, "after")
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                Path,
+                "write_bytes",
+                lambda path, data: while_written.append(path.stat().st_mode & 0o777) or write_bytes(path, data),
+            )
+            write_whole(path, "after")
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("after", mode)
+    assert while_written == [0o600] * 4
 
 
 @needs_posix("links and named pipes")
