@@ -451,15 +451,16 @@ def test_permissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         os.umask(before)
     assert (tmp_path / "new.txt").stat().st_mode & 0o777 == 0o640
     write_bytes, while_written = Path.write_bytes, []
+
+    def noted(path: Path, content: bytes) -> int:
+        while_written.append(path.stat().st_mode & 0o777)
+        return write_bytes(path, content)
+
     for mode in (0o600, 0o640, 0o664, 0o777):
         path = write(tmp_path, "before")
         path.chmod(mode)
         with monkeypatch.context() as patch:
-            patch.setattr(
-                Path,
-                "write_bytes",
-                lambda path, data: while_written.append(path.stat().st_mode & 0o777) or write_bytes(path, data),
-            )
+            patch.setattr(Path, "write_bytes", noted)
             write_whole(path, "after")
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("after", mode)
     assert while_written == [0o600] * 4

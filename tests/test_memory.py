@@ -37,7 +37,7 @@ def test_at_most_48_bytes_a_row(levels: int | None, dtype: type) -> None:
     peak_and_rest(10, FIVE, None, np.float64)  # what is made once for all is no memory of these rows
     peak, stays = peak_and_rest(4_000, FIVE, levels, dtype)
     assert peak <= 48
-    assert stays <= 20
+    assert stays <= 22
 
 
 def test_what_is_not_asked_for_takes_none() -> None:
