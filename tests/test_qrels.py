@@ -69,7 +69,7 @@ def test_rows_of_a_data_frame_can_be_in_any_order() -> None:
 
 
 def test_ids_are_compared_as_text() -> None:
-    data = ltr.from_qrels({7: {1: 1, 2: 0}}, {"7": {"2": 2.0, "1": 1.0}})
+    data = ltr.from_qrels({7: {1: 1, 2.0: 0}}, {7.0: {"2": 2.0, b"1": 1.0}})
     assert ltr.evaluate(**data, metrics="mrr")["mrr"] == 0.5
     assert data.qid.tolist() == ["7", "7"]
 
