@@ -15,8 +15,8 @@ from tqdm import tqdm
 from ltr_metrics._engine.results import Table, as_markdown, as_text
 from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import read_rows, requested_metrics
-from ltr_metrics.cli.output import Output
+from ltr_metrics.cli.data import describe_data, read_rows, requested_metrics
+from ltr_metrics.cli.output import Output, write_file
 from ltr_metrics.curves.fitted import read_model
 from ltr_metrics.curves.rounds import evaluate_rounds
 from ltr_metrics.errors import LtrValueError, naming
@@ -25,8 +25,8 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.training_log import PerQueryLog
-from ltr_metrics.io import write_whole
 from ltr_metrics.metrics.requests import Request, resolve
+from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.plots.panels import Format, panels_of_curves
 
 FIGURES: dict[str, Format] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
@@ -119,7 +119,7 @@ def _as_csv(result: Result) -> str:
         for metric, curve in curves.items()
         for i, number in enumerate(curve.rounds.tolist())
     ]
-    return str(pd.DataFrame(rows).to_csv(index=False))
+    return in_csv(pd.DataFrame(rows))
 
 
 RENDERERS: dict[str, Callable[[Result], str]] = {
@@ -167,7 +167,7 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
     logs = log_rounds(arguments["models"], features, queries, request, every)
     names = list(map(str, request.metrics))
     result = Result(
-        ", ".join(map(str, arguments["data"])),
+        describe_data(arguments),
         queries,
         arguments["models"],
         request,
@@ -177,9 +177,10 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
             for one, log in logs.items()
         },
     )
+    text = RENDERERS[output.form](result)
     if plot is not None:
-        write_whole(plot, _drawn(result.curves, plot))
-    output.write(RENDERERS[output.form](result))
+        write_file(plot, _drawn(result.curves, plot))
+    output.write(text)
 
 
 def _drawn(curves: Mapping[str, Mapping[str, LearningCurve]], path: Path) -> bytes:
