@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
 
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import import_extra
 from ltr_metrics.evaluation.learning import LearningCurve
+from ltr_metrics.report.parts import Figure
 from ltr_metrics.report.plots import (
     ComparisonDisplay,
     DifferencesDisplay,
@@ -23,38 +25,15 @@ from ltr_metrics.report.plots.style import n_queries_text
 from ltr_metrics.report.report import Report
 
 MAX_SEGMENTS = 30
-STYLE = {"svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"], "font.size": 10}  # text stays text
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the report.
-
-    Attributes
-    ----------
-    name : str
-        Letters, digits and hyphens, unique in the report.
-    title, caption : str
-        Plain text, with names as they were given.
-    svg : str
-        The content of an SVG file.
-
-    See Also
-    --------
-    figures_of : The figures of a report.
-
-    Examples
-    --------
-    >>> from ltr_metrics.report import Figure
-    >>> figure = Figure(name="map", title="MAP", caption="MAP by segment.", svg="<svg></svg>")
-    >>> figure.name
-    'map'
-    """
-
-    name: str
-    title: str
-    caption: str
-    svg: str
+TEXT_COLOR = "#010203"  # replaced by the text colour of the page
+STYLE = {
+    "svg.fonttype": "none",  # text stays text
+    "font.sans-serif": ["DejaVu Sans"],  # comes with Matplotlib, so that all machines measure text equally
+    "font.size": 10,
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), TEXT_COLOR),
+}
+NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # so that equal reports have equal figures
 
 
 def figures_of(report: Report) -> list[Figure]:
@@ -90,7 +69,7 @@ def figures_of(report: Report) -> list[Figure]:
     >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
     >>> scores = {"base": X[:, 0], "new": X[:, 0] + X[:, 1]}
     >>> report = summarize(ltr.Queries(y, qid=qid), scores, ["map"], baseline="base")
-    >>> len(figures_of(report)) >= 1, "<svg" in figures_of(report)[0].svg
+    >>> len(figures_of(report)) >= 1, figures_of(report)[0].svg.startswith("<svg")
     (True, True)
     """
     comparison = report.comparison
@@ -104,15 +83,19 @@ def figures_of(report: Report) -> list[Figure]:
 
 
 def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
-    """Draw a display. Metadata and dates are left out, so that equal reports have equal figures."""
+    """Draw a display as a transparent element with the page's text colour and ids that are unique in the page."""
     style, canvas = import_extra("matplotlib.style", "report"), import_extra("matplotlib.figure", "report").Figure
-    svg = StringIO()
+    file = StringIO()
     with style.context(["default", STYLE | {"svg.hashsalt": name}]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a browser has more fonts
         figure = canvas(figsize=display.size, layout="constrained")
         display.plot(ax=figure.subplots())
-        figure.savefig(svg, format="svg", metadata={"Date": None})
-    return Figure(name, title, caption, svg.getvalue())
+        figure.savefig(file, format="svg", metadata=NO_METADATA)
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :].replace(TEXT_COLOR, "currentColor")
+    svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would apply to the whole page
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # nothing refers to groups, and figures number theirs alike
+    return Figure(name, title, caption, svg)
 
 
 def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:

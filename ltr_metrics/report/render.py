@@ -13,11 +13,13 @@ import numpy as np
 
 from ltr_metrics._engine import results
 from ltr_metrics._engine.results import Part
-from ltr_metrics.errors import import_extra
+from ltr_metrics.errors import import_extra, one_line
+from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.report.csv import in_csv
+from ltr_metrics.report.parts import printed
 from ltr_metrics.report.query_table import query_table
 from ltr_metrics.report.report import Report
-from ltr_metrics.report.sections import sections_of
+from ltr_metrics.report.sections import TOOLTIPS, facts_of, sections_of, settings_of
 
 
 def as_text(report: Report) -> str:
@@ -123,10 +125,12 @@ def as_latex(report: Report) -> str:
 
 
 def _joined(report: Report, render: Callable[[Part], str], heading: str) -> str:
-    sections = [
-        "\n\n".join([heading.format(section.title), *map(render, section.parts)]) for section in sections_of(report)
-    ]
-    return "\n\n".join(sections) + "\n"
+    facts = facts_of(report) | settings_of(report)
+    texts = [render("\n".join(f"{one_line(name)}: {one_line(fact)}" for name, fact in facts.items()))]
+    for section in sections_of(report):
+        parts = list(printed(section.parts))
+        texts += [heading.format(section.title)] * bool(parts) + list(map(render, parts))
+    return "\n\n".join(texts) + "\n"
 
 
 def as_json(report: Report) -> str:
@@ -244,25 +248,23 @@ def as_html(report: Report) -> str:
     from ltr_metrics.report.figures import figures_of
 
     loader = jinja.PackageLoader("ltr_metrics.report", "page")
-    page = jinja.Environment(loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True)
+    page = jinja.Environment(
+        loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     style, script = (loader.get_source(page, name)[0].replace("\r\n", "\n") for name in ("style.css", "table.js"))
     queries = query_table(report)
     data = json.dumps(queries, separators=(",", ":"), allow_nan=False)  # ASCII, so no U+2028 either
     html = page.get_template("report.html.j2").render(
-        title=_title(report),
-        sections=sections_of(report),
-        figures=[(one, b64encode(one.svg.encode()).decode()) for one in figures_of(report)],
+        models=list(report.evaluations) if report.comparison is None else report.comparison.models,
+        baseline=None if report.comparison is None else report.comparison.baseline,
+        facts=facts_of(report),
+        settings=settings_of(report) | versions(),
+        sections=sections_of(report, figures_of(report)),
+        tooltips=TOOLTIPS,
         style=markup(style),
         script=markup(script),
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),
         query_table=markup(re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", data)),
         n_rows=queries["n_rows"],
-        versions=report.to_dict()["versions"],
     )
     return str(html)
-
-
-def _title(report: Report) -> str:
-    if report.comparison is None:
-        return ", ".join(report.evaluations)
-    return f"{', '.join(report.comparison.models)} against {report.comparison.baseline}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,7 +52,9 @@ class Report:
     online : Online or None
         The outcome of the simulated users, if they were requested.
     audit : Audit or None
-        Ties and judged shares; with the next three only in a complete report.
+        Ties and judged shares; with the next four only in a complete report.
+    changes : list of dict
+        The queries that gain and lose most, for each metric and model, largest change first.
     churn, rank_changes : dict of str to Churn and RankChanges
         The changes of the rankings of each model against the baseline.
     curves : list of MetricOverKDisplay
@@ -85,6 +88,7 @@ class Report:
     intervals: dict[str, Intervals] = field(default_factory=dict)
     online: Online | None = None
     audit: Audit | None = None
+    changes: list[dict[str, Any]] = field(default_factory=list)
     churn: dict[str, Churn] = field(default_factory=dict)
     rank_changes: dict[str, RankChanges] = field(default_factory=dict)
     curves: list[MetricOverKDisplay] = field(default_factory=list)
@@ -116,29 +120,6 @@ class Report:
                     row |= {"standard_error": one.standard_error, "ci_low": one.ci_low, "ci_high": one.ci_high}
                 row |= {f"q{100 * level:g}": value for level, value in zip(QUANTILES, quantiles, strict=True)}
                 rows.append(row | {"n_queries": len(values), "n_undefined": result.n_undefined[metric]})
-        return rows
-
-    def changes(self) -> list[dict[str, Any]]:
-        """Return the queries that gain and lose most in the first metric, for each model.
-
-        Returns
-        -------
-        list of dict
-            The largest gain of each model first, the largest loss last.
-        """
-        rows: list[dict[str, Any]] = []
-        if self.comparison is None:
-            return rows
-        metric, base = self.comparison.metrics[0], self.comparison.evaluations[self.comparison.baseline]
-        at = {qid: i for i, qid in enumerate(base.qid.tolist())}
-        for model in self.comparison.models:
-            change = self.comparison.changes(metric, model)
-            queries = [*change.improved[:MAX_CHANGES].tolist(), *change.worsened[:MAX_CHANGES][::-1].tolist()]
-            for i in (at[qid] for qid in queries):
-                values = {"baseline": base.per_query[metric][i], "difference": change.difference[i]}
-                values["value"] = self.comparison.evaluations[model].per_query[metric][i]
-                counts = {"documents": base.n_documents[i], "relevant": base.n_relevant[i]}
-                rows.append({"metric": metric, "model": model, "qid": base.plain_qid[i], **counts, **values})
         return rows
 
     def rankings(self) -> list[dict[str, Any]]:
@@ -181,7 +162,7 @@ class Report:
             "comparison": self.comparison,
             "gate": self.gate,
             "online": self.online,
-            "changes": self.changes(),
+            "changes": self.changes,
             "rankings": self.rankings(),
             "audit": self.audit,
             "curves": self.curves,
@@ -301,6 +282,7 @@ def summarize(
     if complete and comparison is not None:
         same = [name for name in comparison.models if by_model[name] is by_model[comparison.baseline]]
         pairs = {name: (by_model[name], scores[comparison.baseline], scores[name]) for name in same}
+        sections["changes"] = list(_changes(comparison))
         sections["churn"] = {name: churn_of(*pair, k=k) for name, pair in pairs.items()}
         sections["rank_changes"] = {name: rank_changes_of(*pair, k=k) for name, pair in pairs.items()}
     return Report(
@@ -324,6 +306,28 @@ def _compare(
     if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
         settings["cluster"] = labels_of(queries, "cluster", settings["cluster"])[1]
     return compare(evaluations, baseline=baseline, **settings)
+
+
+def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    """Yield the largest gains and losses for each metric and model."""
+    base = comparison.evaluations[comparison.baseline]
+    at = {qid: i for i, qid in enumerate(base.qid.tolist())}
+    for metric, model in itertools.product(comparison.metrics, comparison.models):
+        change = comparison.changes(metric, model)
+        values = comparison.evaluations[model].per_query[metric]
+        for has_gained, queries in ((True, change.improved), (False, change.worsened)):
+            for i in (at[qid] for qid in queries[:MAX_CHANGES].tolist()):
+                yield {
+                    "metric": metric,
+                    "model": model,
+                    "has_gained": has_gained,
+                    "qid": base.plain_qid[i],
+                    "documents": int(base.n_documents[i]),
+                    "relevant": int(base.n_relevant[i]),
+                    "baseline": float(base.per_query[metric][i]),
+                    "value": float(values[i]),
+                    "difference": float(change.difference[i]),
+                }
 
 
 def _curves(
