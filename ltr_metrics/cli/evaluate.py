@@ -87,7 +87,7 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
     output = Output.of(arguments, renderers, *files.values())
     metrics, policy = requested_metrics(arguments), options.policy(arguments)
     settings = options.interval_settings(arguments)
-    if settings is None and not save:
+    if settings is None and not (save or is_sorted):
         options.refuse(("cluster",), "needs --confidence, whose intervals use it, or --save, which keeps it.")
     if is_sorted:
         report = _with_intervals(evaluate_sorted(arguments, metrics, policy), settings)

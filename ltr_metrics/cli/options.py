@@ -324,7 +324,7 @@ GATE = (
     _gate("--gate-each-segment", "Apply each rule to each segment of --segment as well.", is_flag=True),
 )
 LEARNING_CURVE = (
-    _output("--learning-curve", "Add the learning curve of each model file, every N rounds.", "N", type=COUNT),
+    _models("--learning-curve", "Add the learning curve of each model file, every N rounds.", "N", type=COUNT),
 )
 PLOT = (_output("--plot", "Draw the curves into this file: .svg, .png or .pdf.", "FILE", type=OUTPUT_FILE),)
 SAVE = (
