@@ -1,4 +1,4 @@
-"""What to know of data and scores before one believes a number."""
+"""What to know of data and scores before one believes a number, and how much of it the order of equal scores decides."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import ltr_metrics as ltr
 from ltr_metrics.analysis.audit import audit
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io import read_letor
-from ltr_metrics.report import summarize
 
 METRICS = ["ndcg@10", "mrr"]
+TIED = ["ndcg@10", "map@3", "mrr", "p@1", "pair_accuracy"]
 
 
 def facts_by_loop(made: Data, docid: list[str]) -> dict[str, Any]:
@@ -155,28 +155,15 @@ def test_as_table_dict_and_text() -> None:
         ({"scores": {}}, "scores must name at least one model"),
         ({"k": 0}, "k must be a whole number"),
         ({"scores": {"good": [1, 2], "bad": [1, np.nan]}}, r"bad: y_score must not be NaN: got nan at row 1"),
-        ({"scores": {"short": [1]}}, "short: y_score must have one entry a row"),
         ({"metrics": "ndgc"}, "^(?!m: )"),
         ({"y_true": [1, -1]}, "^y_true must not be negative"),
         ({"y_true": [9, 0], "metrics": "err@10"}, "^m: err"),
-    ],
-)
-def test_bad_values(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(LtrValueError, match=message):
-        audit(**({"y_true": [1, 0], "scores": {"m": [1, 2]}, "group": [2], "metrics": "mrr"} | options))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
         ({"scores": [1, 2]}, "scores must map names to columns"),
-        ({"group": None}, "exactly one of qid"),
         ({"docids": [1, 2]}, "audit has no option 'docids'. Did you mean 'docid'"),
-        ({"scores": {"m": ["a", "b"]}}, "m: y_score must be numbers"),
     ],
 )
-def test_bad_types(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(LtrTypeError, match=message):
+def test_bad_input(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((LtrValueError, LtrTypeError), match=message):
         audit(**({"y_true": [1, 0], "scores": {"m": [1, 2]}, "group": [2], "metrics": "mrr"} | options))
 
 
@@ -203,4 +190,43 @@ def test_grades_that_differ_little_are_counted_apart() -> None:
     y, scores = [0, 0.12345611, 0.12345622, 1.0], {"a": [1, 2, 3, 4]}
     grades = {"0": 1, "0.12345611": 1, "0.12345622": 1, "1": 1}
     assert audit(y, scores, group=[4], metrics="ndcg").to_dict()["data"]["grades"] == grades
-    assert summarize(ltr.Queries(y, group=[4]), scores, "ndcg").summary["data"]["grades"] == grades
+
+
+# -- ties -----------------------------------------------------------------------------------------------------------
+
+
+def test_each_policy_is_that_of_evaluate() -> None:
+    rng = np.random.default_rng(0)
+    y, s, group = rng.integers(0, 3, 200), rng.integers(0, 6, 200), [50, 1, 49, 100]
+    audit = ltr.tie_audit(y, s, group=group, metrics=TIED, no_relevant=0, query_weight=[1, 2, 3, 4])
+    for policy in ("worst", "mean", "best", "stable"):
+        result = ltr.evaluate(y, s, group=group, metrics=TIED, ties=policy, no_relevant=0, query_weight=[1, 2, 3, 4])
+        for name, value in result.mean.items():
+            assert getattr(audit[name], policy) == value
+    assert list(audit) == ["ndcg_exp@10", "map@3", "mrr", "precision@1", "pair_accuracy"]
+    assert audit["ndcg@10"] is audit[ltr.NDCG(k=10)]
+    assert audit["ndcg@10"].n_tied_queries == 3
+    assert audit["pair_accuracy"].n_open_queries == 0
+
+
+def test_which_queries_are_tied_open_and_constant() -> None:
+    #     no tie  | tied, of one grade | tied and open | all one score | one document
+    y = [1, 0,      1, 1, 0,             1, 0, 0,        0, 1,           1]  # fmt: skip
+    s = [2, 1,      2, 2, 1,             2, 2, 1,        5, 5,           3]  # fmt: skip
+    audit = ltr.tie_audit(y, s, group=[2, 3, 3, 2, 1], metrics=["mrr", "recall"])
+    assert (audit["mrr"].n_tied_queries, audit["mrr"].n_open_queries) == (3, 2)
+    assert (audit["recall"].n_tied_queries, audit["recall"].n_open_queries) == (3, 0)
+    assert audit.n_constant_queries == 1
+    assert "In 1 queries all documents have the same score." in str(audit)
+
+
+def test_undefined_metrics_and_the_tie_policy_of_a_convention() -> None:
+    constant = ltr.tie_audit([1, 0, 0, 0], [0.0] * 4, group=[4], metrics=["mrr"], convention="catboost")
+    assert constant["mrr"].mean == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    audit = ltr.tie_audit([0, 0], [1, 1], group=[2], metrics=["mrr", "p@1"])
+    frame = audit.to_pandas()
+    assert frame.columns.tolist() == ["metric", "worst", "mean", "best", "stable", "n_tied_queries", "n_open_queries"]
+    plain = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
+    assert plain["mrr"]["mean"] is None
+    assert plain["precision@1"]["mean"] == 0
+    assert str(audit).splitlines()[1].split() == ["mrr", "-", "-", "-", "-", "1", "0"]

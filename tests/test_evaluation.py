@@ -44,8 +44,6 @@ def test_several_names_in_one_string_are_a_list_that_was_meant() -> None:
     [
         ({"convention": "LightGBM"}, r"no convention 'LightGBM'\. Did you mean 'lightgbm'\? Known"),
         ({"ties": "Mean"}, r"got 'Mean'\. Did you mean 'mean'\?"),
-        ({"no_relevant": "Skip"}, r"got 'Skip'\. Did you mean 'skip'\?"),
-        ({"unjudged": "dropp"}, r"got 'dropp'\. Did you mean 'drop'\?"),
     ],
 )
 def test_a_word_that_is_nearly_right_gets_a_hint(option: dict[str, str], message: str) -> None:
@@ -87,6 +85,9 @@ def test_places_that_cannot_be_ranked_are_refused() -> None:
         ltr.evaluate(Y, ltr.Positions([np.nan] * 6), group=GROUP, metrics="mrr")
     with pytest.raises(ltr.LtrValueError, match="places must differ within a query: got 1 again at row 1"):
         ltr.evaluate(Y, ltr.Positions([1, 1, 1, 2, 1, 2]), group=GROUP, metrics="mrr")
+    for place in (-2, 1.5):
+        with pytest.raises(ltr.LtrValueError, match=f"whole numbers, 0 or more.*{place}"):
+            ltr.evaluate(Y, ltr.Positions([1, place, 1, 2, 1, 2]), group=GROUP, metrics="mrr")
     only_shown = ltr.Queries(Y, group=GROUP, retrieved=[1, 0, 0, 0, 0, 0])
     with pytest.raises(ltr.LtrValueError, match="No retrieved document has a position"):
         only_shown.evaluate(ltr.Positions([np.nan, 1, 1, 2, 1, 2]), "mrr")
@@ -176,27 +177,10 @@ def test_drop_looks_at_grades_above_zero_not_at_relevance() -> None:
     assert np.isnan(result.per_query["dcg_lin"]).tolist() == [False, True]
 
 
-def test_mappings_know_all_names() -> None:
-    result = ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@10"])
-    assert "ndcg@10" in result.mean
-    assert ltr.NDCG(k=10) in result.mean
-    assert "mrr" not in result.mean
-    assert result.mean.get("ndcg@10") == result["ndcg_exp@10"]
-    assert result.mean.get("mrr") is None
-
-
 def test_ids_of_dates_are_ready_for_json() -> None:
     days = np.array(["2026-01-02", "2026-01-02", "2026-01-01"], dtype="M8[ns]")
     plain = ltr.evaluate([1, 0, 1], [1, 2, 3], qid=days, metrics="mrr").to_dict()
     assert [day[:10] for day in json.loads(json.dumps(plain))["qid"]] == ["2026-01-02", "2026-01-01"]
-
-
-def test_the_gain_of_a_convention_is_dcgs_too() -> None:
-    mine = dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", ndcg_gain="linear")
-    assert list(ltr.evaluate(Y, S, group=GROUP, metrics=["dcg@3", "dcg_exp"], convention=mine).mean) == [
-        "dcg_lin@3",
-        "dcg_exp",
-    ]
 
 
 def test_queries_with_a_local_function_can_be_pickled() -> None:
@@ -229,7 +213,8 @@ def test_conventions_complete_names_and_explicit_values_win() -> None:
     assert ltr.evaluate(
         Y, tied, group=GROUP, metrics="ndcg", convention="lightgbm", ties="mean", no_relevant="skip"
     ).mean == (ltr.evaluate(Y, tied, group=GROUP, metrics="ndcg").mean)
-    mine = dataclasses.replace(ltr.CONVENTIONS["default"], name="mine", ndcg_gain="linear", cutoff=5)
+    linear = ltr.CONVENTIONS["default"].with_settings("mine", ndcg={"gain": "linear"})
+    mine = dataclasses.replace(linear, cutoff=5)
     assert list(ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg", "ndcg_exp", ltr.NDCG()], convention=mine).mean) == [
         "ndcg_lin@5",
         "ndcg_exp@5",
@@ -259,13 +244,6 @@ def test_result_as_table_dict_and_text() -> None:
     assert plain["qid"] == [4, 5, 6]
     assert str(result).splitlines()[1].split() == ["mrr", "0.833333", "2", "1"]
     assert "weighted mean" in str(result)
-
-
-def test_results_and_queries_can_be_pickled() -> None:
-    result = pickle.loads(pickle.dumps(ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@3"])))
-    assert result["ndcg@3"] == ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg@3"])["ndcg_exp@3"]
-    queries = pickle.loads(pickle.dumps(ltr.Queries(Y, group=GROUP)))
-    assert queries.evaluate(S, "ndcg@3").mean == result.mean
 
 
 def test_one_long_query_and_a_hundred_thousand_short_ones() -> None:
@@ -326,13 +304,14 @@ def test_in_agrees_with_the_brackets(key: Any, is_there: bool) -> None:
 
 
 def test_evaluations_are_equal_only_to_themselves_and_have_a_hash() -> None:
-    one, other = (ltr.evaluate(Y, S, group=GROUP, metrics="mrr") for _ in range(2))
+    one, other = (ltr.evaluate(Y, S, group=GROUP, metrics="ndcg@10") for _ in range(2))
     assert one == one
     assert one != other
     assert one != dict(one)
     assert len({one, other, one}) == 2
     back = pickle.loads(pickle.dumps(one))
     assert dict(back) == dict(one)
+    assert back["ndcg@10"] == one["ndcg@10"]
     assert str(back) == str(one) == repr(one)
 
 
@@ -391,14 +370,10 @@ def test_a_subset_of_ids_of_another_type() -> None:
         ),
         ([10, "010"], ltr.LtrKeyError, r"no query '010'\. It has 4 queries.* '010' is not 10: write them the same way"),
         ([10, 11, 10], ltr.LtrValueError, "each query once: got '10' at 0 and at 2"),
-        ([10, "10"], ltr.LtrValueError, "each query once"),
         ([True, False, True, False], ltr.LtrTypeError, r"not one flag a query.*result.qid\[flags\]"),
         (np.ones(4, dtype=bool), ltr.LtrTypeError, r"not one flag a query"),
         ("10", ltr.LtrTypeError, "qids must be a sequence"),
-        (10, ltr.LtrTypeError, "qids must be a sequence"),
         ({10, 11}, ltr.LtrTypeError, "qids must be a sequence.*got a set"),
-        ({10: 1}, ltr.LtrTypeError, "qids must be a sequence.*got a dict"),
-        ([[10, 11]], ltr.LtrKeyError, r"no query \[10, 11\]"),
         (np.array([[10, 11]]), ltr.LtrValueError, "one-dimensional"),
         ([None], ltr.LtrKeyError, "no query None"),
     ],

@@ -21,7 +21,7 @@ from statsmodels.stats.power import TTestPower
 from ltr_metrics.analysis.inference import (
     Sample,
     correct,
-    effect_sizes as effect_size,
+    effect_sizes,
     intervals,
     minimum_detectable_effects,
     p_values,
@@ -30,15 +30,13 @@ from ltr_metrics.analysis.inference import (
 from ltr_metrics.analysis.inference.limits import acceleration, bca_levels, resampled_means
 from ltr_metrics.analysis.inference.sample import noncentrality
 from ltr_metrics.analysis.settings import INTERVALS, TESTS
-CORRECTIONS = ("holm", "bonferroni", "bh", "none")
-BOOTSTRAPS = ("bca",)
 from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
 from ltr_metrics.evaluation.means import standard_error
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
 ALL_TESTS = pytest.mark.parametrize("test", TESTS)
-BOTH_BOOTSTRAPS = pytest.mark.parametrize("method", BOOTSTRAPS)
+WEIGHTED = pytest.mark.parametrize("weighted", [False, True])
 
 TINY = {
     "few": [0.3, -0.1, 0.25, 0.4],
@@ -83,16 +81,11 @@ def test_queries_are_units() -> None:
     assert sample.n_effective.tolist() == [3.0, 2.0]
     assert not sample.has_weights
     assert repr(sample) == "Sample(3 queries x 2 columns)"
-
-
-def test_the_sample_is_a_copy() -> None:
-    d = np.array([[0.5], [0.0], [-0.25]])
-    sample = Sample.of(d)
     d[:] = 7
-    assert sample.value.ravel().tolist() == [0.5, 0.0, -0.25]
+    assert sample.value[0, 0] == 0.5  # it is a copy
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@WEIGHTED
 def test_mean_and_standard_error_are_those_of_queries(weighted: bool) -> None:
     d = differences(60, 4)
     weight = np.random.default_rng(1).integers(0, 4, 60).astype(float) if weighted else None
@@ -109,7 +102,7 @@ def test_mean_and_standard_error_are_those_of_queries(weighted: bool) -> None:
     assert Sample.of(d).standard_error[0] == pytest.approx(stats.sem(unweighted), rel=1e-13)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@WEIGHTED
 def test_clusters_are_units(weighted: bool) -> None:
     rng = np.random.default_rng(3)
     d = differences(50, 4)
@@ -138,15 +131,6 @@ def test_the_standard_error_of_clusters_from_the_formula() -> None:
     assert Sample.of(column(d), cluster=cluster).standard_error[0] == pytest.approx(expected, rel=1e-13)
 
 
-def test_clusters_of_one_query_change_nothing_but_the_kind_of_units() -> None:
-    d = differences(40, 2)
-    plain, of_one = Sample.of(d), Sample.of(d, cluster=np.arange(40))
-    assert np.array_equal(plain.value, of_one.value)
-    assert not of_one.has_weights
-    assert np.array_equal(p_values(plain)[0], p_values(of_one)[0])
-    assert np.array_equal(intervals(plain), intervals(of_one))
-
-
 def test_weights_are_weights_only_if_they_differ() -> None:
     d = differences(20, 2)
     assert not Sample.of(d, np.full(20, 0.1)).has_weights
@@ -156,21 +140,18 @@ def test_weights_are_weights_only_if_they_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "match"),
+    ("arguments", "match"),
     [
-        ({"differences": [[0.0, 1.0], [0.0, np.inf]]}, LtrValueError, "got inf at query 1, column 1"),
-        ({"differences": [[0.0], [1.0]], "weight": [1.0, -2.0]}, LtrValueError, "got -2.0 at query 1"),
-        ({"differences": [[0.0], [1.0]], "weight": [np.nan, 1.0]}, LtrValueError, "got nan at query 0"),
-        ({"differences": [[0.0], [1.0]], "weight": [np.inf, 1.0]}, LtrValueError, "got inf at query 0"),
+        ({"differences": [[0.0, 1.0], [0.0, np.inf]]}, "got inf at query 1, column 1"),
+        ({"differences": [[0.0], [1.0]], "weight": [1.0, -2.0]}, "got -2.0 at query 1"),
         (
             {"differences": [[0.0], [1.0]], "weight": [1.0, 1e-17]},
-            LtrValueError,
             "too small to change the sum with the largest weight, 1:.* got 1e-17 at query 1",
         ),
     ],
 )
-def test_what_is_no_sample_is_refused(arguments: dict[str, Any], error: type[Exception], match: str) -> None:
-    with pytest.raises(error, match=match):
+def test_what_is_no_sample_is_refused(arguments: dict[str, Any], match: str) -> None:
+    with pytest.raises(LtrValueError, match=match):
         Sample.of(**arguments)
 
 
@@ -189,20 +170,9 @@ def test_fewer_than_two_units_say_nothing(d: np.ndarray) -> None:
     for method in INTERVALS:
         assert np.isnan(intervals(sample, method)).all()
     assert np.isnan(minimum_detectable_effects(sample)).all()
-    assert np.isnan(effect_size(d)).all()
+    assert np.isnan(effect_sizes(d)).all()
     assert np.isnan(sample.standard_error).all()
     assert np.array_equal(np.isnan(sample.mean), sample.n_units == 0)
-
-
-def test_no_columns_give_no_results() -> None:
-    sample = Sample.of(np.empty((5, 0)))
-    assert [len(p_values(sample, test)[0]) for test in TESTS] == [0] * 4
-    assert (
-        intervals(sample)[0].shape
-        == minimum_detectable_effects(sample).shape
-        == effect_size(np.empty((5, 0))).shape
-        == (0,)
-    )
 
 
 @ALL_TESTS
@@ -222,7 +192,7 @@ def test_equal_values(value: float, weight: list[float] | None) -> None:
     assert minimum_detectable_effects(sample).tolist() == [0.0]
     assert p_values(sample, "t")[0].tolist() == [1.0 if value == 0 else 0.0]
     assert p_values(sample)[0].tolist() == [1.0 if value == 0 else 2 / 2**5]  # which is what five queries can say
-    assert effect_size(np.full((5, 1), value), weight).tolist() == pytest.approx(
+    assert effect_sizes(np.full((5, 1), value), weight).tolist() == pytest.approx(
         [0.0 if value == 0 else np.nan], nan_ok=True
     )
 
@@ -275,7 +245,7 @@ def test_what_is_exact_and_what_is_drawn() -> None:
     assert drawn == pytest.approx(all_of_them, abs=4 * (all_of_them * (1 - all_of_them) / 10_000) ** 0.5)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@WEIGHTED
 @pytest.mark.parametrize("clustered", [False, True])
 def test_drawn_randomization_against_a_loop(weighted: bool, clustered: bool) -> None:
     rng = np.random.default_rng(5)
@@ -368,29 +338,22 @@ def test_differences_that_agree_but_for_rounding_are_ties() -> None:
     exact = np.array([0.1, 0.1, -0.1, 0.2, 0.2, -0.3] * 5)
     rounded = np.array([0.3 - 0.2, 0.2 - 0.1, 0.7 - 0.8, 0.9 - 0.7, 0.4 - 0.2, 0.1 - 0.4] * 5)
     assert len(set(np.abs(rounded))) > 3
-    for test in ("wilcoxon", "sign"):
-        assert np.array_equal(p_values(Sample.of(column(rounded)), test), p_values(Sample.of(column(exact)), test))
     noise = np.concatenate([exact, np.full(9, 0.1 + 0.2 - 0.3)])  # 5e-17, which is no win
-    for test in ("wilcoxon", "sign"):
-        assert np.array_equal(p_values(Sample.of(column(noise)), test), p_values(Sample.of(column(exact)), test))
+    for values in (rounded, noise):
+        assert np.array_equal(
+            p_values(Sample.of(column(values)), "wilcoxon"), p_values(Sample.of(column(exact)), "wilcoxon")
+        )
 
 
-@tiny
-def test_sign_is_that_of_scipy(values: list[float]) -> None:
-    wins, losses = sum(v > 0 for v in values), sum(v < 0 for v in values)
-    p, exact = only(p_values(Sample.of(column(values)), "sign"))
-    assert exact
-    assert p == stats.binomtest(wins, wins + losses).pvalue
-
-
-@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
-def test_rank_tests_know_no_weights_and_clusters(test: str) -> None:
+def test_wilcoxon_has_neither_weights_nor_clusters() -> None:
     d = differences(20)
-    with pytest.raises(LtrValueError, match=f"The {test} test .* has weights: use test='randomization' or test='t'"):
-        p_values(Sample.of(d, np.arange(20)), test)
-    with pytest.raises(LtrValueError, match="has clusters"):
-        p_values(Sample.of(d, cluster=np.arange(20) // 2), test)
-    assert np.array_equal(p_values(Sample.of(d, np.full(20, 2.0)), test), p_values(Sample.of(d), test))
+    remedy = "use test='randomization' or test='t'"
+    with pytest.raises(LtrValueError, match=f"The wilcoxon test .* has weights: {remedy}"):
+        p_values(Sample.of(d, np.arange(20)), "wilcoxon")
+    with pytest.raises(LtrValueError, match=f"has clusters: {remedy}"):
+        p_values(Sample.of(d, cluster=np.arange(20) // 2), "wilcoxon")
+    of_equal_weights = p_values(Sample.of(d, np.full(20, 2.0)), "wilcoxon")
+    assert np.array_equal(of_equal_weights, p_values(Sample.of(d), "wilcoxon"))
 
 
 @ALL_TESTS
@@ -421,31 +384,24 @@ def monte_carlo_error(confidence: float, n_resamples: int) -> float:
     return 4 * float(np.sqrt(2 * (of_quantile + of_level) / n_resamples))
 
 
-@BOTH_BOOTSTRAPS
 @pytest.mark.parametrize(("n", "confidence"), [(12, 0.9), (80, 0.95), (300, 0.99)])
-def test_intervals_are_those_of_scipy(method: str, n: int, confidence: float) -> None:
+def test_intervals_are_those_of_scipy(n: int, confidence: float) -> None:
     d = differences(n, seed=n)
     sample = Sample.of(d)
     reference = stats.bootstrap(
-        (d[:, 0],),
-        np.mean,
-        n_resamples=40_000,
-        confidence_level=confidence,
-        method=method.replace("bca", "BCa"),
-        random_state=1,
+        (d[:, 0],), np.mean, n_resamples=40_000, confidence_level=confidence, random_state=1
     ).confidence_interval
-    ends = np.ravel(intervals(sample, method, confidence, n_resamples=40_000))
+    ends = np.ravel(intervals(sample, "bca", confidence, n_resamples=40_000))
     noise = monte_carlo_error(confidence, 40_000) * float(sample.standard_error[0])
     assert ends == pytest.approx(list(reference), abs=noise)
     other = Sample.of(d + 0.3 * sample.standard_error)  # the tolerance is one that a slip would exceed
-    assert np.ravel(intervals(other, method, confidence, n_resamples=40_000)) != pytest.approx(
+    assert np.ravel(intervals(other, "bca", confidence, n_resamples=40_000)) != pytest.approx(
         list(reference), abs=noise
     )
 
 
-@BOTH_BOOTSTRAPS
 @pytest.mark.parametrize("clustered", [False, True])
-def test_intervals_of_weighted_means_are_those_of_scipy(method: str, clustered: bool) -> None:
+def test_intervals_of_weighted_means_are_those_of_scipy(clustered: bool) -> None:
     rng = np.random.default_rng(2)
     d, w = differences(120)[:, 0], rng.lognormal(size=120)
     cluster = rng.integers(0, 70, 120) if clustered else np.arange(120)
@@ -458,23 +414,17 @@ def test_intervals_of_weighted_means_are_those_of_scipy(method: str, clustered: 
 
     references = [
         stats.bootstrap(
-            (a, b),
-            ratio,
-            paired=True,
-            vectorized=True,
-            n_resamples=40_000,
-            method=method.replace("bca", "BCa"),
-            random_state=seed,
+            (a, b), ratio, paired=True, vectorized=True, n_resamples=40_000, random_state=seed
         ).confidence_interval
         for seed in range(4)
     ]
     # These means are skew, so that the ends of a single run are less exact than `monte_carlo_error` says.
-    ends = np.array([np.ravel(intervals(sample, method, n_resamples=40_000, seed=seed)) for seed in range(8)])
+    ends = np.array([np.ravel(intervals(sample, "bca", n_resamples=40_000, seed=seed)) for seed in range(8)])
     noise = monte_carlo_error(0.95, 40_000) * float(sample.standard_error[0])
     assert ends.mean(axis=0) == pytest.approx(np.mean(references, axis=0), abs=noise)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@WEIGHTED
 def test_bca_from_the_formula(weighted: bool) -> None:
     d = differences(40, seed=4)[:, 0]
     w = np.random.default_rng(0).random(40) + 0.1 if weighted else np.ones(40)
@@ -492,8 +442,6 @@ def test_bca_from_the_formula(weighted: bool) -> None:
     assert np.ravel(intervals(sample, "bca", confidence=0.9, n_resamples=2000, seed=7)) == pytest.approx(
         np.quantile(means, levels), rel=1e-9
     )
-    plain = np.ravel(intervals(sample, "percentile", confidence=0.9, n_resamples=2000, seed=7))
-    assert plain == pytest.approx(np.quantile(means, [0.05, 0.95]), rel=1e-12)
 
 
 def test_means_equal_to_the_observed_count_half() -> None:
@@ -524,20 +472,22 @@ def test_the_skewest_of_samples_at_an_extreme_confidence() -> None:
     assert bca_levels(-means, -values, np.ones(401), 1e-12)[0] == 0.0
 
 
-@BOTH_BOOTSTRAPS
 @pytest.mark.parametrize("weight", [None, [1.0, 1e-9], [1.0, 3e-16]])
-def test_two_units(method: str, weight: list[float] | None) -> None:
-    low, high = only(intervals(Sample.of(column([0.25, 0.75]), weight), method))
-    assert (low, high) == pytest.approx((0.25, 0.75), rel=1e-12)
+def test_two_units(weight: list[float] | None) -> None:
+    """Student's interval has one degree of freedom, although a unit of a tiny weight tells next to nothing."""
+    sample = Sample.of(column([0.25, 0.75]), weight)
+    assert only(intervals(sample, "bca")) == pytest.approx((0.25, 0.75), rel=1e-12)
+    half = 12.706204736 * sample.standard_error[0]
+    expected = (sample.mean[0] - half, sample.mean[0] + half)
+    assert only(intervals(sample, "t")) == pytest.approx(expected, rel=1e-9)
 
 
-@BOTH_BOOTSTRAPS
-def test_only_units_that_count_are_drawn(method: str) -> None:
+def test_only_units_that_count_are_drawn() -> None:
     d = differences(60, 4)
-    together = np.array(intervals(Sample.of(d), method))
+    together = np.array(intervals(Sample.of(d), "bca"))
     for j in range(4):
         alone = Sample.of(column(d[~np.isnan(d[:, j]), j]))
-        assert np.array_equal(together[:, j], np.ravel(intervals(alone, method)))
+        assert np.array_equal(together[:, j], np.ravel(intervals(alone, "bca")))
 
 
 @pytest.mark.parametrize("kind", ["plain", "left out", "weights", "equal weights", "clusters"])
@@ -561,7 +511,7 @@ def test_students_interval_is_that_of_scipy(kind: str) -> None:
         assert np.ravel(intervals(sample, "t", 0.9)) == pytest.approx(reference, rel=1e-12)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@WEIGHTED
 def test_the_wider_interval_takes_each_end_from_the_wider_method(weighted: bool) -> None:
     gains = np.concatenate([np.full(12, -0.01), [0.5, 0.9]])  # BCa reaches further to the side of the long tail
     sample = Sample.of(np.column_stack([gains, -gains]), np.linspace(1, 2, 14) if weighted else None)
@@ -569,15 +519,6 @@ def test_the_wider_interval_takes_each_end_from_the_wider_method(weighted: bool)
     assert t[0, 0] < bca[0, 0] < t[1, 0] < bca[1, 0]
     assert bca[0, 1] < t[0, 1] < bca[1, 1] < t[1, 1]
     assert wider.tolist() == [[t[0, 0], bca[0, 1]], [bca[1, 0], t[1, 1]]]
-
-
-@pytest.mark.parametrize("weight", [None, [1.0, 1e-9], [1.0, 3e-16]])
-def test_students_interval_of_two_units_is_finite(weight: list[float] | None) -> None:
-    """One degree of freedom at least, although the second unit of a tiny weight tells next to nothing."""
-    sample = Sample.of(column([0.25, 0.75]), weight)
-    low, high = only(intervals(sample, "t"))
-    half = 12.706204736 * sample.standard_error[0]
-    assert (low, high) == pytest.approx((sample.mean[0] - half, sample.mean[0] + half), rel=1e-9)
 
 
 # --- what a result may depend on -------------------------------------------------------------------------------------
@@ -613,15 +554,6 @@ def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
         results.append((*p_values(sample, n_resamples=500), *intervals(sample, n_resamples=500)))
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], results[2])
-
-
-def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(chunk: slice, bits: Any) -> None:
-        raise RuntimeError("seen")
-
-    monkeypatch.setattr(resampling, "n_threads_for", lambda n_rows, asked: 2)
-    with pytest.raises(RuntimeError, match="seen"):
-        resampling.resample_in_chunks(broken, 100, 10, 0, 0)
 
 
 def test_chunks_cover_every_replicate_once() -> None:
@@ -669,7 +601,7 @@ Drawn = tuple[list[float], list[float] | None, list[int] | None]
 def test_the_sign_of_a_difference_is_a_matter_of_names(drawn: Drawn) -> None:
     values, weight, cluster = drawn
     one, other = Sample.of(column(values), weight, cluster), Sample.of(-column(values), weight, cluster)
-    for test in TESTS[:2] if one.has_weights or one.has_clusters else TESTS:
+    for test in ("randomization", "t") if one.has_weights or one.has_clusters else TESTS:
         assert np.array_equal(p_values(one, test, 200), p_values(other, test, 200), equal_nan=True)
     for method in INTERVALS:
         low, high = only(intervals(one, method, n_resamples=200))
@@ -717,7 +649,7 @@ def test_ranges(drawn: Drawn) -> None:
             low, high = only(intervals(sample, method, n_resamples=200))
             assert np.isfinite([low, high]).all()
             assert low <= high
-            if method in BOOTSTRAPS:
+            if method == "bca":
                 assert used.min() - 1e-12 <= low <= high <= used.max() + 1e-12
             else:  # Student's t may leave the range of the values
                 assert low <= sample.mean[0] + 1e-12
@@ -746,7 +678,7 @@ def test_corrections_by_hand() -> None:
     assert correct(p, "none").tolist() == p
 
 
-@pytest.mark.parametrize("method", CORRECTIONS)
+@pytest.mark.parametrize("method", ["holm", "bonferroni", "bh", "none"])
 def test_corrections_of_little(method: str) -> None:
     assert correct([0.03], method).tolist() == [0.03]
     assert correct(np.empty(0), method).tolist() == []
@@ -756,12 +688,6 @@ def test_corrections_of_little(method: str) -> None:
     assert given_.tolist() == [0.5, 0.9, 1.0]
 
 
-@pytest.mark.parametrize("p", [1.5, -0.1, np.inf])
-def test_what_is_no_p_is_refused(p: float) -> None:
-    with pytest.raises(LtrValueError, match=r"p must lie between 0 and 1.* at position 1"):
-        correct([0.5, p])
-
-
 @pytest.mark.parametrize("n", [5, 8, 30, 200, 3000])
 @pytest.mark.parametrize(("confidence", "power"), [(0.95, 0.8), (0.9, 0.5), (0.99, 0.9)])
 def test_the_detectable_difference_has_that_power(n: int, confidence: float, power: float) -> None:
@@ -769,12 +695,6 @@ def test_the_detectable_difference_has_that_power(n: int, confidence: float, pow
     sample = Sample.of(d)
     size = only((minimum_detectable_effects(sample, confidence, power), sample.n_units))[0] / d[:, 0].std(ddof=1)
     assert TTestPower().power(size, n, 1 - confidence) == pytest.approx(power, abs=1e-7)
-
-
-def test_the_detectable_difference_is_that_of_statsmodels() -> None:
-    sample = Sample.of(differences(20))
-    reference = TTestPower().solve_power(nobs=20, alpha=0.05, power=0.8, alternative="two-sided") * 20**0.5
-    assert minimum_detectable_effects(sample)[0] == pytest.approx(reference * sample.standard_error[0], rel=1e-4)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 10, 1000, 10**6])
@@ -788,13 +708,9 @@ def test_noncentrality_of_few_and_of_many(n: int, confidence: float, power: floa
     assert reached == pytest.approx(power, abs=1e-7)
 
 
-def test_many_units_detect_2_8_standard_errors() -> None:
-    assert noncentrality(10**7, 0.95, 0.8) == pytest.approx(stats.norm.ppf(0.975) + stats.norm.ppf(0.8), rel=1e-4)
-
-
 def test_effect_size_is_cohens_d_for_pairs() -> None:
     d = differences(50, 4)
-    for j, size in enumerate(effect_size(d)):
+    for j, size in enumerate(effect_sizes(d)):
         used = d[~np.isnan(d[:, j]), j]
         assert size == pytest.approx(used.mean() / used.std(ddof=1), rel=1e-12)
 
@@ -803,40 +719,27 @@ def test_effect_size_with_weights() -> None:
     d, w = differences(30)[:, 0], np.random.default_rng(0).integers(0, 4, 30)
     n, m = (w > 0).sum(), np.average(d, weights=w)
     sd = (n / (n - 1) * np.average((d - m) ** 2, weights=w)) ** 0.5
-    assert effect_size(column(d), w)[0] == pytest.approx(m / sd, rel=1e-12)
-    assert effect_size(column(d), w)[0] == pytest.approx(effect_size(column(d), w * 0.3)[0], rel=1e-12)
+    assert effect_sizes(column(d), w)[0] == pytest.approx(m / sd, rel=1e-12)
+    assert effect_sizes(column(d), w)[0] == pytest.approx(effect_sizes(column(d), w * 0.3)[0], rel=1e-12)
 
 
 # --- options ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "match"),
+    ("call", "match"),
     [
-        (lambda s: p_values(s, "wilcox"), LtrValueError, "test must be one of 'randomization', 't', 'wilcoxon', 'sign'; got 'wilcox'"),
-        (lambda s: p_values(s, n_resamples=99), LtrValueError, "n_resamples must be a whole number of at least 100.* Got 99"),
-        (lambda s: p_values(s, n_resamples=1e4), LtrValueError, "Got 10000.0"),
-        (lambda s: p_values(s, seed=None), LtrTypeError, "seed must be a whole number"),
-        (lambda s: p_values(s, seed=-1), LtrValueError, "0 or more.* Got -1"),
-        (lambda s: intervals(s, seed="a"), (LtrTypeError, LtrValueError), "Got 'a'"),
-        (lambda s: intervals(s, seed=0.5), LtrTypeError, "Got 0.5"),
-        (lambda s: intervals(s, "basic"), LtrValueError,
-            "method must be one of 'wider', 'bca', 'percentile', 't'; got 'basic'"),
-        (lambda s: intervals(s, confidence=95), LtrValueError,
-            "confidence must be a number between 0 and 1, such as 0.95. Got 95"),
-        (lambda s: intervals(s, confidence=1), LtrValueError, "Got 1"),
-        (lambda s: intervals(s, confidence=True), LtrValueError, "Got True"),
-        (lambda s: intervals(s, confidence=float("nan")), LtrValueError, "Got nan"),
-        (lambda s: intervals(s, n_resamples=True), LtrValueError, "Got True"),
-        (lambda s: intervals(s, confidence=0.999, n_resamples=1000), LtrValueError, "at least 2000 for confidence 0.999.* Got 1000"),
-        (lambda s: minimum_detectable_effects(s, confidence=0), LtrValueError, "confidence must be"),
-        (lambda s: minimum_detectable_effects(s, power="0.8"), LtrValueError, "power must be a number between 0 and 1, such as 0.8"),
-        (lambda s: minimum_detectable_effects(s, power=0.05, confidence=0.95), LtrValueError, "power must be more than 1 - confidence, 0.05"),
-        (lambda s: correct([0.5], "sidak"), LtrValueError, "method must be one of 'holm', 'bonferroni', 'bh', 'none'"),
+        (lambda s: p_values(s, seed=None), "seed must be a whole number"),
+        (lambda s: p_values(s, seed=-1), "0 or more.* Got -1"),
+        (lambda s: intervals(s, seed=0.5), "Got 0.5"),
+        (lambda s: minimum_detectable_effects(s, confidence=0), "confidence must be"),
+        (lambda s: minimum_detectable_effects(s, power="0.8"), "power must be a number between 0 and 1, such as 0.8"),
+        (lambda s: minimum_detectable_effects(s, power=0.05), "power must be more than 1 - confidence, 0.05"),
+        (lambda s: correct([0.5], "sidak"), "method must be one of 'holm', 'bonferroni', 'bh', 'none'"),
     ],
-)  # fmt: skip
-def test_options_are_checked(call: Callable[[Sample], Any], error: Any, match: str) -> None:
-    with pytest.raises(error, match=match):
+)
+def test_options_are_checked(call: Callable[[Sample], Any], match: str) -> None:
+    with pytest.raises((LtrTypeError, LtrValueError), match=match):
         call(Sample.of(differences(20, 2)))
 
 
@@ -846,7 +749,7 @@ def test_what_needs_no_scipy_works_without(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setitem(sys.modules, module, None)
     assert 0 < only(p_values(sample))[0] <= 1
     assert only(intervals(sample, "bca"))[0] < sample.mean[0]
-    of_scipy: list[Callable[[], Any]] = [lambda: p_values(sample, "t"), lambda: p_values(sample, "sign")]
+    of_scipy: list[Callable[[], Any]] = [lambda: p_values(sample, "t"), lambda: p_values(sample, "wilcoxon")]
     of_scipy += [lambda: minimum_detectable_effects(sample), lambda: intervals(sample), lambda: intervals(sample, "t")]
     for call in of_scipy:
         with pytest.raises(MissingExtraError, match=r"scipy is needed .*ltr_metrics\[report\]"):

@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command import in_process
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
 from benchmarks import intervals as coverage
-from ltr_metrics.analysis.settings import INTERVALS
-from ltr_metrics.evaluation.streaming import evaluate_sorted
 
 VALUES = np.array([0.2, 0.9, 0.4, 0.4, 1.0, 0.0, 0.7, 0.3])
 WEIGHT = np.array([1, 2, 0.5, 3, 1, 1, 4, 2])
@@ -61,23 +58,17 @@ def test_students_interval_is_that_of_statsmodels() -> None:
     assert (one.ci_low, one.ci_high) == pytest.approx((0.19638939989230164, 0.7786106001076981), rel=1e-9)  # old SciPy
 
 
-@pytest.mark.parametrize(("method", "low", "high"), [("bca", 0.2875, 0.7375), ("percentile", 0.2625, 0.7125)])
-def test_bootstrap_intervals_are_those_of_scipy(method: Any, low: float, high: float) -> None:
+def test_the_bootstrap_interval_is_that_of_scipy() -> None:
     """SciPy 1.18's, with 200,000 resamples of its own; the means of 8 values are 0.0125 apart."""
-    one = ltr.intervals(result_with(VALUES), interval=method, n_resamples=50_000)["mrr"]
-    assert (one.ci_low, one.ci_high) == pytest.approx((low, high), abs=0.0126)
+    one = ltr.intervals(result_with(VALUES), interval="bca", n_resamples=50_000)["mrr"]
+    assert (one.ci_low, one.ci_high) == pytest.approx((0.2875, 0.7375), abs=0.0126)
+
+
+def test_students_interval_draws_nothing() -> None:
+    assert ltr.intervals(result_with(VALUES), interval="t", confidence=0.99999)["mrr"].ci_low < 0
 
 
 # -- clusters ---------------------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.floats(0, 1), min_size=3, max_size=12), st.integers(0, 10**6))
-def test_clusters_of_one_query_change_nothing(values: list[float], seed: int) -> None:
-    weight = np.random.default_rng(seed).exponential(size=len(values)) + 0.01
-    plain, single = (
-        result_with(values, query_weight=weight, cluster=cluster) for cluster in (None, np.arange(len(values)))
-    )
-    assert single.standard_error["mrr"] == pytest.approx(plain.standard_error["mrr"], rel=1e-9, abs=1e-15)
 
 
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=8), st.integers(2, 4))
@@ -182,19 +173,9 @@ def test_the_digits_depend_on_the_queries_alone() -> None:
 
 def test_the_interval_is_that_of_the_gate() -> None:
     X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
-    comparison = ltr.compare({"a": X[:, 1], "b": X[:, 0]}, y, qid=qid, metrics="map")
-    one = ltr.intervals(ltr.evaluate(y, X[:, 0], qid=qid, metrics="map"))["map"]
+    comparison = ltr.compare({"a": X[:, 1], "b": X[:, 0]}, y, qid=qid, metrics="map", interval="bca")
+    one = ltr.intervals(comparison.evaluations["b"], interval="bca")["map"]
     assert ltr.gate(comparison, "mean(map) > 0.1").checks[0].value == pytest.approx(one.ci_low, rel=1e-12)
-
-
-@pytest.mark.parametrize("method", INTERVALS)
-def test_intervals_of_results_from_a_file_read_in_batches(method: Any, tmp_path: Path) -> None:
-    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
-    pd.DataFrame({"qid": qid, "label": y, "s": X[:, 0]}).to_csv(tmp_path / "rows.csv", index=False)
-    streamed = evaluate_sorted(tmp_path / "rows.csv", scores={"s": "s"}, metrics=["map"])["s"]
-    options: dict[str, Any] = {"interval": method, "n_resamples": 200, "cluster": np.arange(40) // 4}
-    expected = ltr.intervals(ranked(), "map", **options)["map"]
-    assert ltr.intervals(streamed, **options)["map"] == expected
 
 
 def test_undefined_queries_are_left_out_and_counted() -> None:
@@ -219,11 +200,13 @@ def test_what_is_printed() -> None:
     assert header.split("  ")[0] == "metric"
     assert all(word in header for word in ("weighted mean", "std. error", "interval", "effective", "clusters"))
     assert lines[-1] == "90% intervals of the mean over clusters: the wider of BCa bootstrap and Student's t."
-    assert json.loads(json.dumps(table.to_dict(), allow_nan=False))["settings"]["confidence"] == 0.9
+    plain = json.loads(json.dumps(table.to_dict(), allow_nan=False))
+    assert list(plain) == ["settings", "weighted", "rows"]
+    assert (plain["settings"]["confidence"], plain["settings"]["over"], plain["weighted"]) == (0.9, "clusters", True)
     assert list(table.to_pandas()["metric"]) == ["ndcg_exp@10", "map"]
-    plain = str(ltr.intervals(ranked(), "map", interval="t"))
-    assert "effective" not in plain
-    assert "clusters" not in plain
+    text = str(ltr.intervals(ranked(), "map", interval="t"))
+    assert "effective" not in text
+    assert "clusters" not in text
 
 
 @pytest.mark.parametrize(
@@ -232,13 +215,10 @@ def test_what_is_printed() -> None:
         (lambda: ltr.intervals({"map": 0.5}), "intervals needs a result of evaluate. Got dict"),
         (lambda: ltr.intervals(ranked(), "mpa"), "Did you mean 'map'"),
         (lambda: ltr.intervals(ranked(), []), "metrics must be a name"),
-        (lambda: ltr.intervals(ranked(), confidence=95), "confidence"),
         (lambda: ltr.intervals(ranked(), interval="normal"), "interval must be"),
-        (lambda: ltr.intervals(ranked(), n_resamples=10), "n_resamples must be a whole number of at least 100"),
         (lambda: ltr.intervals(ranked(), cluster=["one"] * 40), "All 40 queries are of one cluster, and an interval"),
         (lambda: ltr.intervals(ranked(), cluster=[1, 2]), "cluster must have one label a query"),
         (lambda: ltr.intervals(ranked(), cluster={1: "a"}), "cluster has no entry for query"),
-        (lambda: ltr.intervals(ranked(), random_state=-1), "random_state must be"),
         (lambda: ltr.intervals(result_with([0.5])), "There is one query only, and an interval needs two or more"),
         (lambda: ltr.intervals(result_with([0.5, np.inf, 1])), "mrr is infinite for query 1"),
     ],
@@ -246,36 +226,6 @@ def test_what_is_printed() -> None:
 def test_what_is_refused(call: Any, message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         call()
-
-
-# -- the command ------------------------------------------------------------------------------------------------------
-
-
-def test_the_command_adds_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
-    rows = pd.DataFrame({"qid": qid, "label": y, "s": X[:, 0], "user": qid // 4})
-    rows.to_csv(tmp_path / "rows.csv", index=False)
-    command = ("evaluate", tmp_path / "rows.csv", "--scores", "s", "-m", "map", "--n-resamples", 200)
-    done = in_process(capsys, *command, "--confidence", 0.9, "--cluster", "user", "--format", "json")
-    assert done.status == 0, done.err
-    summary = json.loads(done.out)
-    result = ltr.evaluate(y, X[:, 0], qid=qid, metrics="map", cluster=rows["user"].to_numpy())
-    expected = ltr.intervals(result, confidence=0.9, n_resamples=200)
-    assert summary["intervals"] == expected.settings_to_dict()
-    line = summary["models"]["s"]["map"]
-    assert (line["ci_low"], line["ci_high"]) == (expected["map"].ci_low, expected["map"].ci_high)
-    assert line["standard_error"] == expected["map"].standard_error
-    batches = in_process(capsys, *command, "--confidence", 0.9, "--sorted", "--format", "json")
-    rows_of_batches = json.loads(batches.out)["models"]["s"]["intervals"]["rows"]
-    assert rows_of_batches == ltr.intervals(ranked(), "map", confidence=0.9, n_resamples=200).to_dict()["rows"]
-    assert "90% intervals of the mean over queries" in in_process(capsys, *command, "--confidence", 0.9, "--sorted").out
-    for extra, message in (
-        ((), "add --confidence"),
-        (("--sorted", "--cluster", "user", "--confidence", 0.9), "--cluster cannot"),
-    ):
-        refused = in_process(capsys, *command, *extra)
-        assert refused.status == 2
-        assert message in refused.err
 
 
 # -- coverage ---------------------------------------------------------------------------------------------------------

@@ -11,10 +11,8 @@ import pytest
 from scipy import stats
 
 from ltr_metrics.analysis.inference import resampling
-from ltr_metrics.analysis.inference import resampling as multinomial
 from ltr_metrics.analysis.inference.limits import resampled_means
-from ltr_metrics.analysis.inference.resampling import CountLaw, mean_count, resampled_sums
-from ltr_metrics.analysis.inference.resampling import random_bits
+from ltr_metrics.analysis.inference.resampling import CountLaw, mean_count, random_bits, resampled_sums
 
 MEANS = [0.157, 0.5, 0.742, 0.9, 0.99, 0.9999]
 
@@ -76,7 +74,7 @@ def test_three_standard_deviations_remain(n_units: int) -> None:
 def test_all_counts_have_the_multinomial_probability(
     n_units: int, margin: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(multinomial, "MARGIN", margin)
+    monkeypatch.setattr(resampling, "MARGIN", margin)
     monkeypatch.setattr(resampling, "BLOCK", 2)
     outcomes = [c for c in itertools.product(range(n_units + 1), repeat=n_units) if sum(c) == n_units]
     drawn = counts_of_draws(n_units, 20_000)

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.blocks import blocks_of
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_flags, as_numbers
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, as_numbers
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.sorting import sort_documents
-from ltr_metrics.errors import LtrValueError
 
 
 class RowRanks(NamedTuple):
@@ -37,19 +36,11 @@ class RowRanks(NamedTuple):
         return np.where(self.rank > 0, (self.first + self.last) / 2, np.inf)
 
 
-def rank_rows(queries: LabelledQueries, scores: Any, name: str, retrieved: Any = None) -> RowRanks:
-    """Rank the rows by scores.
-
-    Messages call the scores ``name`` and the option ``retrieved`` ``retrieved_<name>``.
-    """
+def rank_rows(queries: LabelledQueries, scores: Any, name: str) -> RowRanks:
+    """Rank the retrieved rows by scores, which messages call ``name``."""
     queries.refuse_other_index(name, scores)
     scores = np.ascontiguousarray(as_numbers(scores, name, queries.n_rows))
-    flags = f"retrieved_{name}"
-    if retrieved is not None:
-        queries = queries.with_retrieved(as_flags(retrieved, flags, queries.n_rows))
-        if not np.any(queries.retrieved):
-            raise LtrValueError(f"{flags} is False in every row: there is no ranking to compare.")
-    queries.refuse_nan_scores(scores, name, flags)
+    queries.refuse_nan_scores(scores, name)
     rank, first, last = (np.zeros(queries.n_rows, dtype=np.intp) for _ in range(3))
     for block in blocks_of(queries):
         documents = sort_documents(block, scores, "stable")

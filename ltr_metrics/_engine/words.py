@@ -25,7 +25,7 @@ PartOfFunction = Literal["block", "query"]
 NamedGain = Literal["exp", "linear"]
 
 # -- comparison
-Test = Literal["randomization", "t"]
+Test = Literal["randomization", "t", "wilcoxon"]
 Correction = Literal["holm", "bonferroni", "bh", "none"]
 CorrectionOver = Literal["models", "all"]
 QueriesOfComparison = Literal["same", "common"]
