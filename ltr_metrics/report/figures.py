@@ -92,7 +92,7 @@ def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
         display.plot(ax=figure.subplots())
         figure.savefig(file, format="svg", metadata=NO_METADATA)
     svg = file.getvalue()
-    svg = svg[svg.index("<svg") :].replace(TEXT_COLOR, "currentColor")
+    svg = re.sub(f"(fill|stroke): {TEXT_COLOR}", r"\1: currentColor", svg[svg.index("<svg") :])
     svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)  # it would apply to the whole page
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # nothing refers to groups, and figures number theirs alike
     return Figure(name, title, caption, svg)
@@ -144,7 +144,11 @@ def _segment_figures(report: Report) -> Iterator[Figure]:
         return
     metric, comparison = next(iter(report.first)), report.comparison
     display = SegmentsDisplay.from_result(report.evaluations, metric)
-    caption = "Intervals of the means over the queries of a segment. A segment of one query has none."
+    n_segments = len(display.rows) - 1
+    note = (
+        f" Only the {MAX_SEGMENTS} largest of {n_segments:,} segments are shown." if n_segments > MAX_SEGMENTS else ""
+    )
+    caption = f"Intervals of the means over the queries of a segment. A segment of one query has none.{note}"
     yield _figure(_largest(display), "segments-1", f"{metric} by segment", caption)
     if comparison is not None:
         yield _figure(
@@ -152,7 +156,7 @@ def _segment_figures(report: Report) -> Iterator[Figure]:
             "segments-2",
             f"Difference to {comparison.baseline} in {metric} by segment",
             f"{_side(comparison, metric)} {_interval(comparison)} They are not corrected for the number of segments: "
-            "some of many miss the true value by chance.",
+            f"some of many miss the true value by chance.{note}",
         )
 
 

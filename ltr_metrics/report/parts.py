@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,10 +103,10 @@ def printed(parts: Iterable[PagePart]) -> Iterator[Part]:
             yield part
 
 
-def with_cells(table: Table, column: str, cells: Iterable[str]) -> Table:
-    """Return the table with other cells in a column."""
+def with_cells(table: Table, column: str, attributes: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the table with attributes for the cells of a column."""
     i = table.header.index(column)
-    rows = [[*row[:i], cell, *row[i + 1 :]] for row, cell in zip(table.rows, cells, strict=True)]
+    rows = [[*row[:i], Cell(row[i], **of), *row[i + 1 :]] for row, of in zip(table.rows, attributes, strict=True)]
     return table._replace(rows=rows)
 
 
