@@ -131,7 +131,7 @@ def test_csv_has_the_values_of_each_query(run: Run, rows: dict[str, Any], frame:
 @pytest.mark.parametrize("is_sorted", [False, True])
 def test_intervals_of_means(run: Run, rows: dict[str, Any], frame: pd.DataFrame, is_sorted: bool) -> None:
     command = "evaluate data.csv --scores a=Column_0 -m map --confidence 0.9 --ci-method t --seed 3 --n-resamples 200"
-    cluster = {} if is_sorted else {"cluster": frame["user"]}
+    cluster: Any = {} if is_sorted else {"cluster": frame["user"]}
     done = as_json(run(f"{command} --format json {'--sorted' if is_sorted else '--cluster user'}"))
     result = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="map", **cluster)
     expected = ltr.intervals(result, confidence=0.9, interval="t", random_state=3, n_resamples=200)["map"]
@@ -373,7 +373,7 @@ def test_runs_are_compared(run: Run, topics: Any) -> None:
         kept = np.isin(runs["a"].qid, runs["lacks"].qid)
         runs["a"] = {name: values[kept] for name, values in dict(runs["a"]).items()}  # type: ignore[assignment]
     options: Any = {"metrics": ["ndcg@5", "map"], "convention": "trec_eval"}
-    results = {name: ltr.evaluate(**one, **options) for name, one in runs.items()}  # type: ignore[arg-type]
+    results = {name: ltr.evaluate(**one, **options) for name, one in runs.items()}
     line = f"--run a.run --run lacks.run --topics {topics} --convention trec_eval -m ndcg@5,map --segment n_relevant"
     found = as_json(run(f"compare --qrels qrels {line} --n-resamples 200 --format json"))
     assert found["rows"] == ltr.compare(results, n_resamples=200).to_dict()["rows"]

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -89,22 +90,19 @@ def _input_is_link(source: Path) -> str:
     return str(real)
 
 
-NAMES = [
-    str,
-    lambda source: f"../data/{source}",
-    *(pytest.param(name, marks=needs_posix("links")) for name in (_link, _hard_link, _link_to_folder, _input_is_link)),
+OTHER_NAMES = (_link, _hard_link, _link_to_folder, _input_is_link)
+READ_UNDER_A_NAME = [
+    *(pytest.param(*case, str) for case in READ),
+    pytest.param(*READ[0], lambda source: f"../data/{source}"),
+    *(pytest.param(*READ[0], name, marks=needs_posix("links")) for name in OTHER_NAMES),
 ]
 
 
-@pytest.mark.parametrize(
-    ("source", "arguments", "name"),
-    [*((*case, str) for case in READ), *(pytest.param(*READ[0], *one.values, marks=one.marks) if hasattr(one, "values") else (*READ[0], one) for one in NAMES)],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "arguments", "name"), READ_UNDER_A_NAME)
 def test_an_input_is_not_replaced_under_any_of_its_names(
-    capsys: pytest.CaptureFixture[str], folder: Path, source: str, arguments: list[str], name: object
+    capsys: pytest.CaptureFixture[str], folder: Path, source: str, arguments: list[str], name: Callable[[Path], str]
 ) -> None:
     shutil.copy("model.txt", "model.svg")
-    assert callable(name)
     target = name(Path(source))
     before = contents(folder)
     is_placed = any("{}" in one for one in arguments)
@@ -250,9 +248,15 @@ def test_the_status_with_streams_that_are_gone_full_or_closed(
     redirection = {"full": "/dev/full", "closed": "&-"}
     redirections = [f"{i}>{redirection[one]}" for i, one in ((1, output), (2, messages)) if one in redirection]
     command = ["sh", "-c", f'exec "$@" {" ".join(redirections)}', "sh", sys.executable, "-m", "ltr_metrics", *arguments]
-    pipes = {"stdout": writer if output == "gone" else -1, "stderr": writer if messages == "gone" else -1}
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(command, text=True, check=False, **pipes)
+        done = subprocess.run(
+            command,
+            stdout=writer if output == "gone" else pipe,
+            stderr=writer if messages == "gone" else pipe,
+            text=True,
+            check=False,
+        )
     finally:
         os.close(writer)
     assert done.returncode == status, done.stderr
