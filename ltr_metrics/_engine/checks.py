@@ -21,7 +21,7 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]
 
-LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers, and with them their ranks
+LARGEST_EXACT_INTEGER = 2**53  # beyond it float64 merges neighbouring integers
 
 
 def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
@@ -47,10 +47,13 @@ def as_array(values: Any, name: str) -> AnyArray:
     """Return the values as an array, without a copy if they are one already."""
     try:
         return np.asarray(values)
-    except (TypeError, ValueError, RuntimeError) as error:  # cupy and torch; rows of different lengths
+    except ValueError as error:  # rows of different lengths
+        raise LtrTypeError(f"{name} must be a flat sequence with one entry a row: {error}") from None
+    except (TypeError, RuntimeError) as error:  # of cupy and torch
         raise LtrTypeError(
-            f"{name} must be an array that NumPy can read. Its library says: {error} Copy an array of a graphics card "
-            "or with a gradient first, for example by .detach().cpu().numpy() or .get()."
+            f"{name} must be an array that NumPy can read. Its library says: {error} Copy an array of a graphics card, "
+            "with a gradient, or of a type that NumPy lacks to one that NumPy has, for example by .get() or "
+            ".detach().cpu().float().numpy()."
         ) from error
 
 
@@ -59,14 +62,30 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     array = as_vector(values, name, n_rows)
     if array.dtype in (np.float32, np.float64):
         return array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype == object and not any(isinstance(value, (str, bytes)) for value in array.tolist()):
-        try:
-            return np.array([np.nan if str(value) == "<NA>" else value for value in array.tolist()], dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise LtrTypeError(f"{name} must be numbers: {error}.") from None
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufO":
         raise LtrTypeError(f"{name} must be numbers, got dtype {array.dtype}.")
+    if array.dtype.kind in "iuO":
+        _refuse_inexact(array, name)
     return array.astype(np.float64)
+
+
+def _refuse_inexact(array: AnyArray, name: str) -> None:
+    """Refuse objects that are not numbers, and integers that float64 would merge with their neighbours."""
+    if array.dtype == object:
+        for row, value in enumerate(array.tolist()):
+            if value is None or isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+                raise LtrTypeError(
+                    f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the column, "
+                    "or drop the rows."
+                )
+        array = np.array([value if isinstance(value, (int, np.integer)) else 0 for value in array.tolist()])
+    if not array.size or -LARGEST_EXACT_INTEGER <= array.min() <= array.max() <= LARGEST_EXACT_INTEGER:
+        return
+    row = next(row for row, value in enumerate(array.tolist()) if abs(value) > LARGEST_EXACT_INTEGER)
+    raise LtrValueError(
+        f"{name} must not hold integers beyond 2**53, which float64 cannot keep apart: got {array[row]} at row {row}. "
+        "Pass their ranks instead."
+    )
 
 
 def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
@@ -74,10 +93,10 @@ def as_flags(values: Any, name: str, n_rows: int) -> BoolArray:
     array = as_vector(values, name, n_rows)
     if array.dtype == np.bool_:
         return array
-    bad = ~np.isin(array, (0, 1))
+    bad = ~np.isin(as_numbers(array, name), (0, 1))
     if bad.any():
         row = int(bad.argmax())
-        raise LtrTypeError(f"{name} must be True or False for each row: got {array[row]!r} at row {row}.")
+        raise LtrTypeError(f"{name} must be True or False for each row: got {array[row]} at row {row}.")
     return array.astype(np.bool_)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from ltr_metrics._engine.checks import (
     refuse_different_indexes,
     refuse_other_index,
 )
-from ltr_metrics._engine.ids import id_texts, positions_by_text, refuse_ids_of_one_text
+from ltr_metrics._engine.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line
 
 
@@ -42,13 +43,37 @@ class Grouping(NamedTuple):
 
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
-    """Return one id a row as an array that keeps different ids apart."""
-    if isinstance(values, (list, tuple)) and set(map(type, values)) not in ({int}, {str}, {float}):
+    """Return one id a row as an array; refuse ids that an array or Python would merge."""
+    if isinstance(values, (list, tuple)) and not _are_plain(values):
         ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, and tuples into rows
         ids[:] = list(values)
         values = ids
     ids = as_vector(values, name, n_rows)
+    if ids.dtype.kind == "f":
+        _refuse_inexact_floats(ids, name)
+    if ids.dtype == object:
+        types = set(map(type, ids.tolist()))
+        if types & {bool, np.bool_} and any(issubclass(kind, Number) for kind in types - {bool, np.bool_}):
+            raise LtrValueError(f"{name} must not mix True and False with numbers: True equals 1. Give all one type.")
     return ids.astype(object) if ids.dtype.kind == "T" else ids
+
+
+def _are_plain(values: Sequence[Any]) -> bool:
+    """Whether NumPy keeps all values as they are: text (but it drops NUL characters at the end), int64 or floats."""
+    types = set(map(type, values))
+    if types == {int}:
+        return bool(-(2**63) <= min(values) <= max(values) < 2**63)
+    return types == {float} or (types == {str} and "\0" not in "".join(values))
+
+
+def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
+    is_inexact = (np.abs(ids) >= 2.0 ** (np.finfo(ids.dtype).nmant + 1)) & np.isfinite(ids)
+    if is_inexact.any():
+        row = int(is_inexact.argmax())
+        raise LtrValueError(
+            f"{name} must not hold {ids.dtype} ids as large as {ids[row]:.0f} at row {row}, because neighbouring ids "
+            "are then stored as one number. Keep ids as integers or text."
+        )
 
 
 def group_by_ids(ids: AnyArray) -> Grouping:
@@ -100,6 +125,15 @@ def _refuse_missing(
         raise LtrValueError(f"{name} must have {what} in every {unit}: it is missing at {unit} {row}.")
 
 
+def _refuse_nul_at_the_end(ids: AnyArray, name: str) -> None:
+    """Refuse text that NumPy would merge with the same text without its last character."""
+    for value in ids.tolist():
+        if isinstance(value, (str, bytes)) and value[-1:] in ("\0", b"\0"):
+            raise LtrValueError(
+                f"{name} must not end with a NUL character, which NumPy drops from text: got {value!r}."
+            )
+
+
 def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
     """Return the distinct labels and, for each entry, the position of its label among them.
 
@@ -118,7 +152,7 @@ def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None)
 
 
 def ordered_categories(values: Any) -> list[Hashable] | None:
-    """Return the ascending labels of an ordered pandas categorical or of `bins`, otherwise None."""
+    """Return the ascending labels of an ordered pandas categorical, otherwise None."""
     categorical = getattr(values, "cat", values)  # the attribute of a pandas Series that holds them
     return list(categorical.categories) if getattr(categorical, "ordered", None) is True else None
 
@@ -132,6 +166,7 @@ def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntA
             raise LtrTypeError(f"{name} must be hashable: {error}.") from None
         distinct = np.empty(len(code), dtype=object)
         distinct[:] = list(code)
+        _refuse_nul_at_the_end(distinct, name)
         return distinct, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))
     distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
@@ -171,6 +206,7 @@ def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     ids = as_ids(values, "docid", n_rows)
     _refuse_missing(ids, "docid")
     if ids.dtype == object:
+        _refuse_nul_at_the_end(ids, "docid")
         return np.array(list(map(str, ids.tolist())))
     if ids.dtype.kind != "S":
         return ids.astype(str)
@@ -339,7 +375,8 @@ class GroupedRows(Cache):
         missing = next((at for at, text in enumerate(texts) if text not in position), None)
         if missing is not None:
             qid = self.qid[missing : missing + 1].tolist()[0]
-            raise LtrValueError(f"{name} has no entry for query {qid!r}. Ids are compared as text.")
+            hint = spelling_hint([qid], keys)
+            raise LtrValueError(f"{name} has no entry for query {qid!r}. Every query needs an entry.{hint}")
         return [entries[position[text]] for text in texts]
 
     def refuse_other_index(self, name: str, column: Any) -> None:

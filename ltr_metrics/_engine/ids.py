@@ -44,7 +44,7 @@ def id_text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     if isinstance(value, datetime) and value.tzinfo is None:
-        value = np.datetime64(value)
+        value = value.to_datetime64() if hasattr(value, "to_datetime64") else np.datetime64(value)  # of pandas, in ns
     if isinstance(value, np.datetime64):
         return str(np.datetime_as_string(value, unit="auto"))
     if isinstance(value, (bool, np.timedelta64)) or not isinstance(value, Number):

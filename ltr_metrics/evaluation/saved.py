@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.checks import AnyArray
 from ltr_metrics._engine.ids import id_texts
 from ltr_metrics._engine.plain import plain_id
 from ltr_metrics.errors import LtrValueError, import_extra
@@ -123,16 +124,26 @@ def load(path: str | os.PathLike[str]) -> tuple[Evaluation, Any]:
         header = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
     except (ValueError, OSError, NotImplementedError) as error:  # as those of pyarrow and JSON are
         raise LtrValueError(f"{path} cannot be read as a saved result: {error}. Save the result again.") from error
+    if not header:
+        raise LtrValueError(f"{path} is a Parquet file, but not a saved result: it lacks the header of result.save.")
     if header.get("format") != FORMAT:
         raise LtrValueError(
-            f"{path} is not a saved result, or has another format: {header.get('format')!r}, and this version reads "
-            f"{FORMAT}. Evaluate and save again."
+            f"{path} has the format {header.get('format')!r}, and this version reads format {FORMAT}. Files of format "
+            "1 lack the checksums by which Parquet detects damage. Evaluate and save again, or read the file with the "
+            "version that wrote it."
         )
+    try:
+        return _evaluation(column, header), header["about"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise LtrValueError(f"{path} has a damaged header: {error!r}. Save the result again.") from error
+
+
+def _evaluation(column: dict[str, AnyArray], header: dict[str, Any]) -> Evaluation:
     hashes = column.get("fingerprint")
     is_text = column["qid"].dtype == object
     policy = header["policy"]
     policy["weighs_undefined_as_one"] = tuple(policy["weighs_undefined_as_one"])  # a list in JSON
-    result = Evaluation.of(
+    return Evaluation.of(
         {name: column[name] for name in header["metrics"]},
         header["asked"],
         qid=column["qid"].astype(np.str_) if is_text else column["qid"],
@@ -147,7 +158,6 @@ def load(path: str | os.PathLike[str]) -> tuple[Evaluation, Any]:
         lower_is_better=frozenset(header["lower_is_better"]),
         cluster=column.get("cluster"),
     )
-    return result, header["about"]
 
 
 def versions() -> dict[str, str]:
