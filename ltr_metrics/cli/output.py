@@ -79,16 +79,12 @@ class Output:
 
 
 def _require_targets(targets: list[Path], inputs: list[Path]) -> None:
-    """Refuse files that cannot be replaced, that are inputs under any of their names, or that are written twice."""
+    """Refuse files that cannot be written, that are inputs under any of their names, or that are written twice."""
     written = list(map(require_folder, targets))
     for i, target in enumerate(written):
         if target in written[:i]:
             raise LtrValueError(f"{targets[i]} would be written twice. Name different files.")
-        if not target.exists():
-            continue
-        if not target.is_file() or not os.access(target, os.W_OK):
-            raise LtrValueError(f"{targets[i]} cannot be replaced: it is not a file, or it is read-only.")
-        source = next((file for file in inputs if file.exists() and target.samefile(file)), None)
+        source = next((one for one in inputs if target.exists() and one.exists() and target.samefile(one)), None)
         if source is not None:
             raise LtrValueError(f"{targets[i]} is the input {source}, which is not replaced. Name another file.")
 
