@@ -88,6 +88,7 @@ EVALUATE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
     "policies": ("data.csv --scores flat --ties worst --no-relevant 0.5 -m map", {"flat": "flat"}, {"ties": "worst", "no_relevant": 0.5, "metrics": "map"}),
     "docids": ("data.csv --scores flat --docid doc --ties docid --no-relevant drop -m ndcg@3", {"flat": "flat"},
         {"docid": "doc", "ties": "docid", "no_relevant": "drop", "metrics": "ndcg@3"}),
+    "docids of LETOR": ("docs.txt --scores 1 --ties docid -m map", {"1": "rounded"}, {"docid": "doc", "ties": "docid", "metrics": "map"}),
     "weights, segments": ("data.csv --scores a=flat --weight traffic --segment device -m mrr,p@2", {"a": "flat"},
         {"sample_weight": "traffic", "by": ["device"], "metrics": ["mrr", "p@2"]}),
     "column of a metric": ("data.csv --scores a=flat -m 'sum_of(traffic)@2'", {"a": "flat"}, {"metrics": "sum_of(traffic)@2", "columns": "traffic"}),
@@ -101,6 +102,9 @@ def test_evaluate_and_report(
 ) -> None:
     line, scores, options = EVALUATE[case]
     frame.rename(columns={"qid": "query", "label": "grade"}).to_parquet("other.parquet")
+    frame["rounded"] = frame["Column_0"].round()
+    lines = zip(frame["label"], frame["qid"], frame["rounded"], frame["doc"], strict=True)
+    Path("docs.txt").write_text("".join(f"{y} qid:{qid} 1:{x} # docid = {doc}\n" for y, qid, x, doc in lines))
     if "columns" in options:
         options = options | {"columns": {options["columns"]: frame[options["columns"]]}}
     found = as_json(run(f"{command} {line} --format json"))

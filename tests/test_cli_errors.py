@@ -30,6 +30,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "broken.py").write_text("import ltr_metrics\n1 / 0\n")
     (path / "leaves.py").write_text("raise SystemExit(0)\n")
     (path / "empty.py").write_text("")
+    twice = "import ltr_metrics as ltr\na, b = (ltr.as_metric(f, name='x', per='query') for f in (min, max))\n"
+    (path / "twice.py").write_text(twice)
+    (path / "both.csv").write_text((path / "data.csv").read_text().replace("flat", "scores.npy", 1))
     return path
 
 
@@ -48,6 +51,7 @@ BAD = [
     ("evaluate data.csv --scores a=flaat", "data.csv has no column 'flaat'. Did you mean 'flat'"),
     ("evaluate data.csv --scores a=s.npy", "no column 's.npy'.* There is no file s.npy either"),
     ("evaluate data.csv --scores short.npy", r"short.npy must have one score per row .* It has 3\d\d scores for 3\d\d rows"),
+    ("evaluate both.csv --scores scores.npy", "--scores scores.npy means a column and a file. Write ./scores.npy"),
     ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
     (f"evaluate {TXT} --model a=model.txt", "'--model': the name 'a' is used twice. Write NAME=model.txt"),
@@ -89,6 +93,8 @@ BAD = [
     (f"evaluate {TXT} -m mrr --convention lightgbm", "'mrr' is not a metric of lightgbm"),
     (f"evaluate {TXT} -m map --metrics-module empty.py", "--metrics-module empty.py has no metric at its top level"),
     (f"evaluate {TXT} -m map --metrics-module broken.py", "--metrics-module broken.py, line 2, raised ZeroDivisionError"),
+    (f"evaluate {TXT} -m x --metrics-module twice.py", "twice.py has two metrics with the name 'x'"),
+    (f"evaluate {TXT} --metrics-module twice.py", "--metrics-module"),
     (f"evaluate {TXT} -m map --metrics-module leaves.py", "a library ended the command with 0"),
     (f"evaluate {CSV} --metric map", "No such option"),
     ("evaluat", "No such command"),
