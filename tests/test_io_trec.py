@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,13 +21,13 @@ FIELDS = ("y_true", "y_score", "qid", "docid", "retrieved", "judged", "only_in_q
 OPTIONS = {"ties": "docid", "no_relevant": 0}
 
 
-def write(folder: Path, text: str, name: str) -> Path:
+def write(folder: Path, text: str | bytes, name: str) -> Path:
     path = folder / name
-    path.write_bytes(text.encode())
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
 
-def read(folder: Path, qrels: str = QRELS, run: str = RUN, **options: str) -> TrecData:
+def read(folder: Path, qrels: str | bytes = QRELS, run: str | bytes = RUN, **options: str) -> TrecData:
     return read_trec(write(folder, qrels, "a.qrels"), str(write(folder, run, "a.run")), **options)
 
 
@@ -73,22 +74,13 @@ def test_topics_of_the_qrels(tmp_path: Path) -> None:
         read(tmp_path, topics="run")
 
 
-def test_topics_of_qrels_that_the_run_knows_nothing_of(tmp_path: Path) -> None:
-    data = read(tmp_path, "1 0 A 1\n1 0 B -1\n", "2 Q0 A 1 1 t\n", topics="qrels")
-    assert (data.qid.tolist(), data.docid.tolist()) == (["1", "1"], ["A", "B"])
-    assert (data.y_true.tolist(), data.retrieved.tolist()) == ([1, 0], [False, False])
-
-
 def test_as_keywords(tmp_path: Path) -> None:
     data = read(tmp_path)
     assert tuple(dict(data)) == FIELDS[:6]
     assert data["qid"] is data.qid
-    with pytest.raises(ltr.LtrKeyError, match=r"no column 'docno'.* It has y_true, y_score, qid, docid, "):
-        data["docno"]
-    with pytest.raises(ltr.LtrKeyError, match=r"no column 'score'.* Did you mean 'y_score'"):
-        data["score"]
-    with pytest.raises(ltr.LtrKeyError, match=r"no column 'only_in_run'"):
-        data["only_in_run"]
+    for name in ("docno", "only_in_run"):
+        with pytest.raises(ltr.LtrKeyError, match=rf"no column '{name}'.* It has y_true, y_score, qid, docid, "):
+            data[name]
 
 
 def test_what_real_files_hold(tmp_path: Path) -> None:
@@ -119,13 +111,11 @@ def test_ids_are_text_in_utf_8(tmp_path: Path) -> None:
     assert data.y_true.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("opened", [gzip.open, lzma.open, bz2.open])
-def test_compressed(tmp_path: Path, opened: object) -> None:
-    ending = {gzip.open: "gz", lzma.open: "xz", bz2.open: "bz2"}[opened]
-    for text, name in ((QRELS, "qrels"), (RUN, "run")):
-        with opened(tmp_path / f"{name}.{ending}", "wb") as file:  # type: ignore[operator]
-            file.write(text.encode())
-    assert_same(read_trec(tmp_path / f"qrels.{ending}", tmp_path / f"run.{ending}"), read(tmp_path))
+@pytest.mark.parametrize("module", [gzip, lzma, bz2])
+def test_compressed(tmp_path: Path, module: Any) -> None:
+    ending = {gzip: "gz", lzma: "xz", bz2: "bz2"}[module]
+    paths = [write(tmp_path, module.compress(text.encode()), f"{i}.{ending}") for i, text in enumerate((QRELS, RUN))]
+    assert_same(read_trec(*paths), read(tmp_path))
 
 
 def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,67 +127,45 @@ def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(whole.qid) == 300 + 34
     monkeypatch.setattr(compressed, "BYTES_AT_ONCE", 100)
     assert_same(read(tmp_path, qrels, run), whole)
-    with pytest.raises(ltr.LtrValueError, match=r"a.run:3001: a score must be a number.*Got 'oops'"):
+    with pytest.raises(ltr.LtrValueError, match=rf"a.run:3001: {FORM_OF_RUN}.*oops"):
         read(tmp_path, qrels, run + "8 Q0 A 1 oops t\n")
-    with pytest.raises(
-        ltr.LtrValueError, match=r"a.run:3002: a docno must .*'D49' again in topic '0', first in line 71\."
-    ):
+    with pytest.raises(ltr.LtrValueError, match=r"a.run has the document 'D49' twice in topic '0'"):
         read(tmp_path, qrels, run + "\n0 Q0 D49 1 1 t\n")
 
 
-BAD_QRELS = {
-    "too few fields": (
-        "7 0 A 1\n7 0 A\n",
-        r"a.qrels:2: a line must have 4 fields, 'topic iteration docno grade'. Got 3: ",
-    ),
-    "a run": (
-        "7 Q0 A 1 2.5 tag\n",
-        r"a.qrels:1: a line must have 4 fields.* Got 6: '7 Q0 A 1 2.5 tag'. A run is the second",
-    ),
-    "text": ("\n7 0 A 1\n7 0 B x\n", r"a.qrels:3: a grade must be a finite number. Got 'x'. Correct or drop"),
-    "nan": ("7 0 A nan\n", r"a.qrels:1: a grade must be .* Got 'nan'"),
-    "infinite": ("7 0 A 1\n7 0 B -inf\n", r"a.qrels:2: a grade must be .* Got '-inf'"),
-    "beyond float64": ("7 0 A 1e999\n", r"a.qrels:1: a grade must be .* Got '1e999'"),
-    "underscore": ("7 0 A 1_0\n", r"a.qrels:1: a grade must be .* Got '1_0'"),
-    "hexadecimal": ("7 0 A 0x1\n", r"a.qrels:1: a grade must be .* Got '0x1'"),
-    "digits of another script": ("7 0 A ١\n", r"a.qrels:1: a grade must be .* Got '١'"),
-    "twice": (
-        "7 0 A 1\n8 0 A 1\n\n7 0 B 1\n7 0 A 1\n7 0 B 1\n",
-        r"a.qrels:5: a docno must not be repeated in a topic. Got 'A' again in topic '7', first in line 1. Remove one",
-    ),
-    "twice in a topic that the run lacks": ("7 0 A 1\n8 0 A 1\n8 0 A 0\n", r"a.qrels:3: .* topic '8', first in line 2"),
-    "empty": ("", r"a.qrels has no document: .* 'topic iteration docno grade'"),
+FORM_OF_QRELS = "a line must have the form 'topic iteration docno grade'. Got"
+FORM_OF_RUN = "a line must have the form 'topic Q0 docno rank score tag'. Got"
+BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
+    "too few fields": ("7 0 A 1\n7 0 A\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 A'"),
+    "a run": ("7 Q0 A 1 2.5 tag\n", rf"a.qrels:1: {FORM_OF_QRELS} '7 Q0 A 1 2.5 tag'"),
+    "text": ("\n7 0 A 1\n7 0 B x\n", rf"a.qrels:3: {FORM_OF_QRELS} '7 0 B x'"),
+    "underscore": ("7 0 A 1_0\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
+    "hexadecimal": ("7 0 A 0x1\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
+    "digits of another script": ("7 0 A ١\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
+    "nan": ("7 0 A nan\n", r"a.qrels, topic '7', document 'A': a grade must be finite. Got nan"),
+    "infinite": ("7 0 A 1\n7 0 B -inf\n", r"topic '7', document 'B': a grade must be finite. Got -inf"),
+    "beyond float64": ("7 0 A 1e999\n", r"topic '7', document 'A': a grade must be finite. Got inf"),
+    "twice": ("7 0 A 1\n8 0 A 1\n7 0 B 1\n7 0 A 1\n", r"a.qrels has the document 'A' twice in topic '7'. Remove"),
+    "twice in a topic that the run lacks": ("7 0 A 1\n8 0 A 1\n8 0 A 0\n", r"the document 'A' twice in topic '8'"),
+    "empty": ("", r"a.qrels has no document"),
     "comments alone": ("# nothing\n\n", r"a.qrels has no document"),
-    "NUL": ("7 0 A 1\n7 0 B\x00 1\n", r"a.qrels:2: topics and docnos must be UTF-8 text without NUL .* Got b'B\\x00'"),
-    "UTF-16": ("7\x00 \x000\x00 \x00A\x00 \x001\x00", r"a.qrels:1: a grade must be .* Got '\\x001\\x00'"),
+    "NUL": ("7 0 A 1\n7 0 B\x00 1\n", r"a.qrels:2: ids must be UTF-8 text without NUL .* Got b'B\\x00'"),
+    "NUL in a topic": ("7 0 A 1\n7\x00 0 B 1\n", r"a.qrels:2: ids must be UTF-8 text without NUL"),
+    "Latin 1": ("7 0 A 1\n\n7 0 é 1\n".encode("latin-1"), r"a.qrels:3: ids must be UTF-8 text .* Got b'\\xe9'"),
     "no topic in common": (
         "007 0 A 1\n08 0 A 1\n",
-        r"must have topics in common.* qrels begin with '007', the run with '7'. Topics are .* as text",
+        r"have no topic in common.* qrels begin with '007', the run with '7'. Topics are .* as text",
     ),
 }
-BAD_RUN = {
-    "no tag": (
-        "7 Q0 A 1 2.5\n",
-        r"a.run:1: a line must have 6 fields, 'topic Q0 docno rank score tag'. Got 5: '7 Q0 A 1 2.5'",
-    ),
-    "qrels": ("# run\n7 0 A 1\n", r"a.run:2: a line must have 6 fields.* Got 4: .* qrels are the first argument"),
-    "binary": ("\x00\x01 \x02\n", r"a.run:1: a line must have 6 fields"),
-    "text": (
-        "7 Q0 A 1 1 t\n7 Q0 B 2 high t\n",
-        r"a.run:2: a score must be a number and not NaN.* Got 'high'. Correct or",
-    ),
-    "nan": ("7 Q0 A 1 1 t\n7 Q0 B 2 NaN t\n", r"a.run:2: a score must be .* Got 'NaN'"),
-    "underscore": ("7 Q0 B 2 1_0 t\n", r"a.run:1: a score must be .* Got '1_0'"),
-    "comma": ("7 Q0 B 2 1,5 t\n", r"a.run:1: a score must be .* Got '1,5'"),
-    "twice": (
-        "7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n#\n7 Q0 A 2 1 t\n",
-        r"a.run:4: .* Got 'A' again in topic '7', first in line 1",
-    ),
-    "twice in a topic that is left out": (
-        "7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n8 Q0 A 2 2 t\n",
-        r"a.run:3: .*'8', first in line 2",
-    ),
-    "empty": ("", r"a.run has no document: .* 'topic Q0 docno rank score tag'"),
+BAD_RUN: dict[str, tuple[str | bytes, str]] = {
+    "no tag": ("7 Q0 A 1 2.5\n", rf"a.run:1: {FORM_OF_RUN} '7 Q0 A 1 2.5'"),
+    "qrels": ("# run\n7 0 A 1\n", rf"a.run:2: {FORM_OF_RUN}"),
+    "text": ("7 Q0 A 1 1 t\n7 Q0 B 2 high t\n", rf"a.run:2: {FORM_OF_RUN}"),
+    "underscore": ("7 Q0 B 2 1_0 t\n", rf"a.run:1: {FORM_OF_RUN}"),
+    "nan": ("7 Q0 A 1 1 t\n7 Q0 B 2 NaN t\n", r"topic '7', document 'B': a score must not be NaN"),
+    "twice": ("7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n7 Q0 A 2 1 t\n", r"a.run has the document 'A' twice in topic '7'"),
+    "twice in a topic that is left out": ("7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n8 Q0 A 2 2 t\n", r"twice in topic '8'"),
+    "empty": ("", r"a.run has no document"),
 }
 
 
@@ -217,16 +185,12 @@ def test_what_is_no_run_is_refused(tmp_path: Path, case: str) -> None:
 
 def test_other_errors(tmp_path: Path) -> None:
     read(tmp_path)
-    for text in ("7 0 A 1\n\n7 0 é 1\n7 0 E 1\n", "7 0 A 1\n7 0 A 1\né 0 A 1\n"):
-        (tmp_path / "latin").write_bytes(text.encode("latin-1"))
-        with pytest.raises(ltr.LtrValueError, match=r"latin:3: topics and docnos must be UTF-8 text.* Got b'\\xe9'"):
-            read_trec(tmp_path / "latin", tmp_path / "a.run")
     for pair in (("absent", "a.run"), ("a.qrels", "absent")):
         with pytest.raises(FileNotFoundError):
             read_trec(*(tmp_path / name for name in pair))
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress(RUN.encode() * 1000)[:-20])
-    with pytest.raises(ltr.LtrValueError, match=r"cut.gz is damaged or cut off after line \d+: "):
+    with pytest.raises(ltr.LtrValueError, match=r"cut.gz is damaged, cut off"):
         read_trec(tmp_path / "a.qrels", cut)
 
 
@@ -325,10 +289,3 @@ def test_metrics_of_trec_evals_own_test(data: Path, of_nist: TrecData) -> None:
         judged = ltr.evaluate(**of_nist, metrics=f"judged@{k}", convention="trec_eval")
         expected = [1 - float(printed[f"unj_{k}"][topic]) for topic in judged.qid]
         np.testing.assert_allclose(judged.per_query[f"judged@{k}"], expected, rtol=0, atol=5e-5)
-
-
-def test_trec_evals_own_test_compressed(data: Path, of_nist: TrecData, tmp_path: Path) -> None:
-    folder = data / "trec_eval"
-    (tmp_path / "qrels.xz").write_bytes(lzma.compress((folder / "qrels.test").read_bytes()))
-    (tmp_path / "run.gz").write_bytes(gzip.compress((folder / "results.test").read_bytes()))
-    assert_same(read_trec(tmp_path / "qrels.xz", tmp_path / "run.gz"), of_nist)

@@ -37,10 +37,10 @@ def test_at_most_48_bytes_a_row(levels: int | None, dtype: type) -> None:
     peak_and_rest(10, FIVE, None, np.float64)  # what is made once for all is no memory of these rows
     peak, stays = peak_and_rest(4_000, FIVE, levels, dtype)
     assert peak <= 48
-    assert stays <= 32
+    assert stays <= 20
 
 
 def test_what_is_not_asked_for_takes_none() -> None:
     _, all_five = peak_and_rest(2_000, FIVE, None, np.float64)
     _, top = peak_and_rest(2_000, ["ndcg@10"], None, np.float64)
-    assert top < all_five - 5  # MAP and MRR alone know where relevant documents may stand
+    assert top < all_five - 1  # MAP and MRR alone know where relevant documents may stand

@@ -157,15 +157,13 @@ def test_features_are_taken_by_name(models: Path, valid: tuple[Any, ...], name: 
         model.predict(missing),
         model.predict(missing.assign(f3=missing["f3"].astype(object).where(missing["f3"].notna(), np.nan))),
     )
-    with pytest.raises(ltr.LtrValueError, match=r"lack the model's feature 'f5', 2 in all .*model"):
+    with pytest.raises(ltr.LtrValueError, match=r"lack the model's feature 'f5' .*model"):
         model.predict(valid[0].drop(columns=["f5", "f7"]))
-    with pytest.raises(
-        ltr.LtrTypeError, match=r"The feature 'f1' of the model .* must be a column of numbers\. Got dtype"
-    ):
+    with pytest.raises(ltr.LtrTypeError, match=r"The feature 'f1' of the model .* must be numbers\. Got"):
         model.predict(valid[0].assign(f1="text"))
-    with pytest.raises(ltr.LtrValueError, match=r"has 8 features, the data have 7.*n_features"):
+    with pytest.raises(ltr.LtrValueError, match=r"has 8 features, and X has the shape .* 7\).*n_features"):
         model.predict(valid[0].to_numpy()[:, :7])
-    with pytest.raises(ltr.LtrValueError, match=r"X must have two dimensions.*\(8,\)"):
+    with pytest.raises(ltr.LtrValueError, match=r"has 8 features, and X has the shape \(8,\)"):
         model.predict(np.zeros(8))
 
 
@@ -209,16 +207,16 @@ def test_a_file_that_is_cut_off_or_lost_a_piece_is_refused(models: Path, tmp_pat
     damaged += [content[:at] + content[at + 100 :] for at in (len(content) // 3, len(content) // 2)]
     for one in damaged:
         (tmp_path / name).write_bytes(one)
-        with pytest.raises(ltr.LtrValueError, match=rf"{name} is (damaged|empty|not)"):
+        with pytest.raises(ltr.LtrValueError, match=rf"{name} (is cut off|is not a|cannot be read as a model)"):
             load_model(tmp_path / name)
 
 
-FOREIGN: dict[str, tuple[str, str]] = {
-    "empty.txt": ("", "empty.txt is empty. booster.save_model writes"),
-    "data.csv": ("qid,label\n1,0\n", "data.csv is not a LightGBM or XGBoost model file"),
-    "other.json": (json.dumps({"trees": []}), "other.json is damaged or not an XGBoost model"),
-    "list.json": ("[1, 2]", "list.json is not a LightGBM or XGBoost model"),
-    "head.txt": ("tree\nversion=v4\n", "head.txt is damaged or cut off"),
+FOREIGN = {
+    "empty.txt": ("", "is not a LightGBM or XGBoost model file. booster.save_model writes"),
+    "data.csv": ("qid,label\n1,0\n", "is not a LightGBM or XGBoost model file"),
+    "other.json": (json.dumps({"trees": []}), "cannot be read as a model"),
+    "list.json": ("[1, 2]", "is not a LightGBM or XGBoost model"),
+    "head.txt": ("tree\nversion=v4\n", "is cut off"),
 }
 
 
@@ -226,7 +224,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
 def test_other_files_are_refused(tmp_path: Path, name: str) -> None:
     text, message = FOREIGN[name]
     (tmp_path / name).write_text(text)
-    with pytest.raises(ltr.LtrValueError, match=message):
+    with pytest.raises(ltr.LtrValueError, match=f"{name} {message}"):
         load_model(tmp_path / name)
 
 

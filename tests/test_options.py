@@ -217,9 +217,6 @@ def test_a_pandas_index_says_which_query_a_weight_is_for() -> None:
     with pytest.raises(ltr.LtrValueError, match="holds an id twice"):
         weights(pd.Series([1.0, 5, 0, 0], index=[1, 1, 2, 3]), [1, 2, 3])
     frame = pd.DataFrame({"q": [3, 3, 3, 0, 0, 5], "w": [9.0, 9, 9, 1, 1, 5]})
-    one_a_query = frame.drop_duplicates("q")["w"]  # its index is 0, 3, 5: rows, and ids as well
-    with pytest.raises(ltr.LtrValueError, match="may be by query id or by row"):
-        ltr.evaluate([1, 0, 0, 1, 0, 1], [1, 2, 3, 1, 2, 3], qid=frame["q"], metrics="mrr", query_weight=one_a_query)
     by_id = frame.groupby("q")["w"].first()
     result = ltr.evaluate([1, 0, 0, 1, 0, 1], [1, 2, 3, 1, 2, 3], qid=frame["q"], metrics="mrr", query_weight=by_id)
     assert result.weight.tolist() == [9, 1, 5]

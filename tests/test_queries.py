@@ -67,8 +67,8 @@ BAD = {
         r"y_score must be one-dimensional.*shape \(4, 2\)",
     ),
     "column vector": ({"y_true": [[0], [1], [2], [0]]}, r"y_true must be one-dimensional.*\.ravel\(\)"),
-    "text score": ({"y_score": ["a", "b", "c", "d"]}, r"y_score must be numbers .*got dtype <U1"),
-    "complex score": ({"y_score": [1j, 2, 3, 4]}, r"must be numbers .*got dtype complex"),
+    "text score": ({"y_score": ["a", "b", "c", "d"]}, r"y_score must be numbers, got dtype <U1"),
+    "complex score": ({"y_score": [1j, 2, 3, 4]}, r"must be numbers, got dtype complex"),
     "None label": ({"y_true": [0, None, 2, 0]}, r"y_true must be numbers without missing values|must be finite"),
     "no score": ({"y_score": None}, r"y_score must be a sequence with one entry a row, got None"),
     "ragged": ({"y_score": [[1], [2, 3], [4], [5]]}, r"flat sequence"),
@@ -88,7 +88,6 @@ BAD = {
     "nothing retrieved": ({"retrieved": [False] * 4}, r"False in every row"),
     "object integers": ({"y_score": [2**70, 2**70 + 1, 0, 1]}, r"beyond 2\*\*53.*got 1180591620717411303424 at row 0"),
     "text in objects": ({"y_score": np.array(["1", "2", "3", "4"], dtype=object)}, r"got '1' at row 0"),
-    "longdouble": ({"y_score": np.array(S, dtype=np.longdouble)}, r"must be numbers \(integers, float32 or float64\)"),
     "blurred ids": (
         {"group": None, "qid": np.array([1, 1, 2**24, 2**24 + 1], dtype=np.float32)},
         r"16777216 at row 2.*integers or text",
