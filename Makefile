@@ -29,15 +29,15 @@ test-fast: .venv/test  ## run the tests that need no host, no process and no rep
 	LTR_METRICS_EXAMPLES=0.2 $(BIN)/python $(PYTEST) tests -m "not slow and not integration"
 
 test-slow: .venv/test  ## run the slow tests alone, without those of Spark, which make test-spark runs
-	$(BIN)/python $(PYTEST) -m slow -k "not spark"
+	$(BIN)/python $(PYTEST) -m "slow and not live" -k "not spark"
 
 test-all: .venv/test  ## run all tests
 	$(BIN)/python $(PYTEST)
 
-fuzz: .venv/test  ## try damaged files, relations, hosts and simulations at random; FUZZ="--seed 1 --seconds 600"
-	$(BIN)/python -m fuzz --output fuzz_report.txt $(FUZZ)
+fuzz: .venv/test  ## draw new random examples, 20 times as many as make test-all, and new damaged files
+	LTR_METRICS_EXAMPLES=20 $(BIN)/python $(PYTEST) tests -m "hypothesis or fuzz"
 
-# One environment for each group of systems, since they exclude each other's versions.
+# One environment for each group of systems, since they exclude each other's versions. The tests skip the others.
 CONFORMANCE ?= rankings torch spark tensorflow
 CONFORMANCE_VENV ?= .venv-conformance-
 CONFORMANCE_PYTHON ?= python3.11
@@ -46,13 +46,13 @@ CONFORMANCE_MADE := $(CONFORMANCE:%=$(CONFORMANCE_VENV)%/made)
 
 conformance: $(CONFORMANCE_MADE)  ## compare conventions with live systems (5 GB); CONFORMANCE="rankings torch"
 	failed=; \
-	$(foreach group,$(CONFORMANCE),$(CONFORMANCE_VENV)$(group)/bin/python -m conformance $(group) || failed=1;) \
+	$(foreach group,$(CONFORMANCE),$(CONFORMANCE_VENV)$(group)/bin/python -m pytest -m live tests/live || failed=1;) \
 	test -z "$$failed"
 
-$(CONFORMANCE_VENV)%/made: conformance/requirements/%.txt
+$(CONFORMANCE_VENV)%/made: tests/live/requirements/%.txt
 	$(CONFORMANCE_PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
-	alone=conformance/requirements/$*-alone.txt; test ! -e $$alone || \
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check pytest hypothesis -r $<
+	alone=tests/live/requirements/$*-alone.txt; test ! -e $$alone || \
 	  $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -r $$alone
 	@touch $@
 
@@ -61,13 +61,13 @@ coverage: .venv/test  ## print the lines and branches that tests with COVERAGE=1
 	$(BIN)/python -m coverage report --skip-covered
 
 test-spark: .venv/spark  ## run the tests of Spark, which is 460 MB; it wants Java 17
-	$(BIN)/python $(PYTEST) tests/test_spark.py tests/test_cli_engine.py tests/test_examples.py tests/test_docstrings.py \
+	$(BIN)/python $(PYTEST) tests/test_spark.py tests/test_examples.py tests/test_docstrings.py \
 	  -k spark
 
 # What is left out: tests that hardly use other packages, and an example that passes eval_X, which is new.
 test-oldest: .venv/oldest  ## run the tests with the oldest versions that pyproject.toml allows
 	LTR_METRICS_EXAMPLES=0.1 .venv-oldest/bin/python $(PYTEST) -m "not slow" \
-	  $(patsubst %,--ignore-glob='tests/test_%.py',interleaving_* fuzz* cli_faults cli_outputs layers docstrings) \
+	  $(patsubst %,--ignore-glob='tests/test_%.py',interleaving_* cli_faults cli_outputs layers docstrings) \
 	  --deselect ltr_metrics/lightgbm.py::ltr_metrics.lightgbm.eval_metric
 
 # The wheel is built out of the sdist, so tests of the wheel are tests of both.
@@ -118,7 +118,7 @@ format: .venv/test  ## let ruff format and mend what it can
 
 clean:  ## remove what the other commands made
 	rm -rf docs/_build docs/api/generated docs/auto_gallery
-	rm -rf .venv .venv-* dist build .coverage demo_output report_output bench_output fuzz_report.txt .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* dist build .coverage demo_output report_output bench_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/demo: pyproject.toml | .venv/made
 	$(INSTALL) -e '.[lightgbm,sklearn,report]'

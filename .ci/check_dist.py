@@ -1,11 +1,10 @@
-"""Check the wheel and the sdist in dist/, and write the conda recipe of this sdist into build/recipe.yaml.
+"""Check the wheel and the sdist in dist/.
 
 The wheel must hold the files of ltr_metrics/ and its metadata, and nothing else. Exit status 1 names what is wrong.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sys
 import tarfile
@@ -56,7 +55,7 @@ def faults_of_wheel(names: set[str], version: str, metadata: str) -> list[str]:
 
 
 def main() -> None:
-    """Check both files of dist/, then write the recipe."""
+    """Check both files of dist/."""
     wheel, sdist = only("*.whl"), only("*.tar.gz")
     version = sdist.name.removeprefix("ltr_metrics-").removesuffix(".tar.gz")
     with zipfile.ZipFile(wheel) as archive:
@@ -70,15 +69,9 @@ def main() -> None:
     if faults:
         sys.exit("\n".join(faults))
 
-    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
-    digest = hashlib.sha256(sdist.read_bytes()).hexdigest()
-    (ROOT / "build").mkdir(exist_ok=True)
-    (ROOT / "build" / "recipe.yaml").write_text(
-        re.sub(r'sha256: "0{64}".*', f'sha256: "{digest}"', recipe), encoding="utf-8"
-    )
     n_modules = len(names) - len(METADATA)
     print(f"{wheel.name}: {wheel.stat().st_size // 1024} kB, {n_modules} files of the package, {len(METADATA)} others")
-    print(f"{sdist.name}: {sdist.stat().st_size // 1024} kB, {len(in_sdist)} files, sha256 {digest}")
+    print(f"{sdist.name}: {sdist.stat().st_size // 1024} kB, {len(in_sdist)} files")
 
 
 if __name__ == "__main__":

@@ -18,19 +18,12 @@ yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 tomllib = pytest.importorskip("tomllib", reason="tomllib is new in Python 3.11")
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.skipif(not (ROOT / "conda").is_dir(), reason="only a checkout has what is published from it")
-
-CONDA_NAMES = {"matplotlib": "matplotlib-base"}  # without the toolkits for windows
+pytestmark = pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="only a checkout has what is published from it")
 
 
 @pytest.fixture(scope="module")
 def project() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def recipe() -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -46,43 +39,13 @@ def check_dist() -> ModuleType:
     return module
 
 
-def in_conda(requirement: str) -> str:
-    """Return a line of pyproject.toml as a line of the recipe."""
-    name, oldest = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?(>=[\w.]+)", requirement).groups()
-    return f"{CONDA_NAMES.get(name, name)} {oldest}"
+def test_one_version(citation: dict[str, Any]) -> None:
+    assert citation["version"] == ltr_metrics.__version__
 
 
-def test_one_version(recipe: dict[str, Any], citation: dict[str, Any]) -> None:
-    assert recipe["context"]["version"] == citation["version"] == ltr_metrics.__version__
-
-
-def test_the_recipe_has_the_dependencies_of_the_project(project: dict[str, Any], recipe: dict[str, Any]) -> None:
-    metadata, requirements = project["project"], recipe["requirements"]
-    oldest_python = metadata["requires-python"].removeprefix(">=")
-    assert recipe["context"]["python_min"] == oldest_python
-    assert requirements["run"] == ["python >=${{ python_min }}", *map(in_conda, metadata["dependencies"])]
-    assert requirements["host"][2:] == [in_conda(line) for line in project["build-system"]["requires"]]
-    (every_extra,) = metadata["optional-dependencies"]["all"]
-    extras = [*re.fullmatch(r"ltr_metrics\[([\w,]+)\]", every_extra)[1].split(","), "spark"]
-    optional = {in_conda(line) for extra in extras for line in metadata["optional-dependencies"][extra]}
-    assert set(requirements["run_constraints"]) == optional
-    of_the_command = recipe["tests"][1]["requirements"]["run"][1:]
-    assert of_the_command == [in_conda(line) for line in metadata["optional-dependencies"]["report"]]
-
-
-def test_the_recipe_describes_the_project(project: dict[str, Any], recipe: dict[str, Any]) -> None:
-    metadata, about = project["project"], recipe["about"]
-    assert recipe["package"]["name"] == metadata["name"] == "ltr_metrics"
-    assert (about["summary"], about["license"]) == (metadata["description"], metadata["license"])
-    ((command, function),) = metadata["scripts"].items()
-    assert recipe["build"]["python"]["entry_points"] == [f"{command} = {function}"]
-
-
-def test_one_owner(project: dict[str, Any], recipe: dict[str, Any], citation: dict[str, Any]) -> None:
-    urls, about = project["project"]["urls"], recipe["about"]
-    assert urls["Source"] == about["repository"] == citation["repository-code"]
-    assert urls["Documentation"] == about["documentation"] == citation["url"]
-    assert recipe["source"]["url"].startswith(f"{urls['Source']}/releases/download/v")
+def test_one_owner(project: dict[str, Any], citation: dict[str, Any]) -> None:
+    urls = project["project"]["urls"]
+    assert (urls["Source"], urls["Documentation"]) == (citation["repository-code"], citation["url"])
     readme = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"][0]
     assert readme["replacement"] == rf"]({urls['Source']}/blob/main/\1)"
 

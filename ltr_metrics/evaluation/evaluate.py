@@ -281,7 +281,7 @@ def evaluate(
     Queries : Validate and group labels once, for many evaluations.
     intervals : Confidence intervals of the means.
     compare : Compare models, with intervals and p-values.
-    evaluate_sorted : Evaluate files that do not fit into memory.
+    evaluate_batches : Evaluate rows that do not fit into memory, batch by batch.
     explain_difference : Why two systems disagree on a value.
 
     Examples

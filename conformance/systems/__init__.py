@@ -1,1 +1,0 @@
-"""One file a system. Each has a function ``system()`` that imports it and says how it is called."""
