@@ -11,9 +11,9 @@ import catboost
 import numpy as np
 import pytest
 from catboost import CatBoostError, CatBoostRanker, CatBoostRegressor, Pool
-from trainings import CATBOOST, TRAININGS, Case, Part
 from sklearn.base import clone
 from test_host_contract import PLAIN, WEIGHTED, check
+from trainings import CATBOOST, TRAININGS, Case, Part
 
 import ltr_metrics as ltr
 from ltr_metrics.catboost import EvalMetric

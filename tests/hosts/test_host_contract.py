@@ -14,9 +14,9 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from trainings import HOSTS, TRAININGS, Case, Host, Part, matrix
 from profiles import MULTIPLE
 from sklearn.model_selection import GroupKFold, cross_validate
+from trainings import HOSTS, TRAININGS, Case, Host, Part, matrix
 
 import ltr_metrics as ltr
 

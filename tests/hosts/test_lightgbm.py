@@ -10,9 +10,9 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
-from trainings import HAS_EVAL_X, LIGHTGBM, TRAININGS, Case, Part, lightgbm_train
 from sklearn.model_selection import GroupKFold
 from test_host_contract import PLAIN, WEIGHTED, check
+from trainings import HAS_EVAL_X, LIGHTGBM, TRAININGS, Case, Part, lightgbm_train
 
 import ltr_metrics as ltr
 from ltr_metrics.lightgbm import eval_metric, feval

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from trainings import TRAININGS, XGBOOST, Case, Part, matrix, xgboost_train
 from scipy import sparse
 from sklearn.base import clone
 from test_host_contract import PLAIN, WEIGHTED, check
+from trainings import TRAININGS, XGBOOST, Case, Part, matrix, xgboost_train
 
 import ltr_metrics as ltr
 from ltr_metrics.xgboost import Monitor, custom_metric, early_stopping
