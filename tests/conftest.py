@@ -12,7 +12,7 @@ import profiles  # noqa: F401  (chooses how Hypothesis draws)
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics._hosts import queries_cache
+from ltr_metrics._hosts import host_data
 
 ROOT = Path(__file__).parent.parent
 collect_ignore = [] if find_spec("numpydoc") else ["docstring_rules.py"]  # pytest would import it for its doctests
@@ -53,5 +53,5 @@ def cached_queries(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref[ltr.Quer
         created.append(weakref.ref(queries))
         return queries
 
-    monkeypatch.setattr(queries_cache, "Queries", create)
+    monkeypatch.setattr(host_data, "Queries", create)
     return created
