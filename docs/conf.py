@@ -53,6 +53,18 @@ OTHER_PAGES = (
 )
 autosummary_context = {"documented_elsewhere": OTHER_PAGES}
 numpydoc_show_class_members = False  # the page of a class has its members
+numpydoc_validation_checks = {  # all but those with a reason
+    "all",
+    "ES01",  # an extended summary, where the first line says it all
+    "GL01",  # the summary starts on the line of the quotes
+    "GL08",  # methods that override documented ones
+    "PR01",  # the parameters of a result class, which users do not make
+    "PR02",  # attributes that are documented as such
+    "RT01",  # what a property returns
+    "SA01",  # related names of every method
+    "EX01",  # an example for every method
+    "YD01",  # what a generator yields
+}
 nitpicky = True
 OTHER_LIBRARIES = (
     "catboost dask dataclasses lightgbm matplotlib mlflow numpy optuna pandas pyspark scipy sklearn xgboost"

@@ -51,10 +51,11 @@ def search_settings(train):
 
 
 def describe_training(booster, log):
-    best = log.changes("validation", "err@10", before=0, after=booster.best_iteration - 1)
+    values = log.values("validation", "err@10")
+    gain = values[booster.best_iteration - 1] - values[0]
     print(
         f"Stopped at round {booster.best_iteration}: err@10 = {booster.best_score['validation']['err@10']:.6f} on "
-        f"validation.\nSince the first round {len(best.improved)} queries improved, {len(best.worsened)} got worse."
+        f"validation.\nSince the first round {(gain > 0).sum()} queries improved, {(gain < 0).sum()} got worse."
     )
 
 

@@ -30,12 +30,13 @@ def main():
         random_state=0,
     )
     with TemporaryDirectory() as folder:
-        log = ltr.PerQueryLog(folder=Path(folder) / "search")  # worker processes write there
+        log = ltr.SearchLog(Path(folder) / "search")  # worker processes write there
         scorer = make_scorer("ndcg@10", log=log)
         search = GridSearchCV(ranker, GRID, scoring=scorer, cv=GroupKFold(3), n_jobs=2)
         search.fit(with_qid_column(X, qid), y, groups=qid)  # groups=qid keeps queries whole
-        for candidate in log.candidates("ndcg@10"):
-            print(candidate)
+        candidates = log.candidates()  # an evaluation of each, over the queries of all folds
+    for name, result in candidates.items():
+        print(f"{name}: {result['ndcg@10']:.4f} +- {result.standard_error['ndcg@10']:.4f}")
 
     print(f"\nBest: {search.best_params_}, stopped after {search.best_estimator_.n_rounds_} rounds. On test queries:")
     print(ltr.evaluate(y_test, search.predict(with_qid_column(X_test, qid_test)), qid=qid_test))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import ltr_metrics as ltr
 from ltr_metrics._hosts import host_data
 
 ROOT = Path(__file__).parent.parent
-collect_ignore = [] if find_spec("numpydoc") else ["docstring_rules.py"]  # pytest would import it for its doctests
 DATA = Path(os.environ.get("LTR_METRICS_DATA", ROOT.parent / "shared" / "data"))
 
 

@@ -454,13 +454,13 @@ def test_curve(run: Run, rows: dict[str, Any], frame: pd.DataFrame, tmp_path: Pa
         "ties": "worst",
     }
     log = ltr.learning_curve("model.txt", rows["X"], rows["y"], sample_weight=frame["traffic"], name="new", **options)
-    line = f"{CURVE} --every 2 --confidence 0.9 --rule one_se --convention letor --ties worst --weight traffic"
+    line = f"{CURVE} --every 2 --confidence 0.9 --convention letor --ties worst --weight traffic"
     found = as_json(run(f"curve {line} --format json"))
     for curve in found["curves"]:
         metric = curve["metric"]
         expected = as_read(log.learning_curve("new", metric, 0.9).to_dict())
-        chosen = log.best_round("new", metric, rule="one_se", confidence=0.9)
-        assert as_read(curve) == {"model": "new"} | expected | {"rule": "one_se", "keep_n_rounds": chosen.n_rounds}
+        chosen = log.best_round("new", metric, 0.9)
+        assert as_read(curve) == {"model": "new"} | expected | {"keep_n_rounds": chosen.n_rounds}
     lines = as_lines(run(f"curve {line} --format csv"))
     assert [int(line["n_rounds"]) for line in lines] == [2, 4, 5] * 2
     assert [float(line["mean"]) for line in lines] == [mean for curve in found["curves"] for mean in curve["mean"]]

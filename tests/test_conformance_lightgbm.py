@@ -87,9 +87,7 @@ def test_map_of_fractional_labels_counts_those_above_one_half(seed: int) -> None
 
 @pytest.mark.parametrize("weights", ["a query", "a row"])
 def test_row_weights_become_query_weights_by_their_mean(weights: str) -> None:
-    X, y, qid = ltr.make_ranking(n_queries=120, documents=12, no_relevant=0, random_state=1)
-    kept = np.isin(qid, qid[y > 0])  # LightGBM's weighted NDCG is wrong where a query has no relevant document
-    X, y, qid = X[kept], y[kept], qid[kept]
+    X, y, qid = ltr.make_ranking(n_queries=120, documents=12, no_relevant=0.25, random_state=1)
     rng = np.random.default_rng(0)
     weight = rng.integers(1, 9, qid.max() + 1)[qid] / 4 if weights == "a query" else rng.uniform(0.1, 2, len(y))
     train_set = lgb.Dataset(X, y, group=ltr.qid_to_group(qid), weight=weight)
@@ -97,10 +95,8 @@ def test_row_weights_become_query_weights_by_their_mean(weights: str) -> None:
     compare(train({}, train_set, valid), 1e-12 if weights == "a query" else 1e-7)  # it takes means in float32
 
 
-def test_weighted_ndcg_of_lightgbm_is_wrong_where_a_query_has_no_relevant_document() -> None:
-    """LightGBM adds 1, not 1 * weight, for such a query and still divides by the weights: 1.98 for
-    a value of at most 1.
-    """
+def test_weighted_ndcg_exceeds_1_where_a_query_has_no_relevant_document() -> None:
+    """LightGBM adds 1, not 1 * weight, for such a query and still divides by the weights."""
     X = np.array([[0.0], [1.0], [0.0], [1.0]])
     y, weight = [0, 1, 0, 0], [1, 1, 0.01, 0.01]
     params = {
@@ -112,7 +108,9 @@ def test_weighted_ndcg_of_lightgbm_is_wrong_where_a_query_has_no_relevant_docume
     train_set = lgb.Dataset(X, y, group=[2, 2], weight=weight)
     history = train(params, train_set, lgb.Dataset(X, y, group=[2, 2], weight=weight, reference=train_set), rounds=1)
     assert history["ndcg@1"] == [pytest.approx(2 / 1.01)]
-    assert history["ndcg_exp@1"] == [pytest.approx(1.0)]
+    assert history["ndcg_exp@1"] == [pytest.approx(2 / 1.01)]
+    plain = ltr.evaluate(y, [1, 2, 3, 3], group=[2, 2], query_weight=[1, 0.01], metrics="ndcg@1", no_relevant=1)
+    assert plain["ndcg@1"] == 1
     assert history["map@1"] == history["map(rel=1)@1"] == [pytest.approx(1.0)]
 
 

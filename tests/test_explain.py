@@ -39,8 +39,14 @@ def rows(seed: int = 0) -> dict[str, np.ndarray]:
 
 def by_hand(metric: ltr.Metric, choices: dict[str, object], data: dict[str, np.ndarray]) -> float:
     policy = {name: choices[name] for name in ("ties", "no_relevant")}
-    made = type(metric)(**{name: value for name, value in choices.items() if name not in policy})
-    return ltr.evaluate(**data, metrics=[made], **policy).mean[made]
+    as_one = "weighs_undefined_as_one"
+    made = type(metric)(**{name: value for name, value in choices.items() if name not in {*policy, as_one}})
+    result = ltr.evaluate(**data, metrics=[made], **policy)
+    if not choices.get(as_one):
+        return result.mean[made]
+    undefined = np.isnan(ltr.evaluate(**data, metrics=[made]).per_query[made])
+    weight = np.asarray(data["query_weight"])
+    return np.where(undefined, policy["no_relevant"], weight * result.per_query[made]).sum() / weight.sum()
 
 
 @pytest.mark.parametrize(("metric", "a", "b"), PAIRS)
@@ -58,6 +64,7 @@ def test_parts_are_the_average_over_all_orders_of_switching(metric: str, a: str,
     start = dataclasses.asdict(in_a) | {
         "ties": ltr.CONVENTIONS[a].ties,
         "no_relevant": result.fields.get("no_relevant", [ltr.CONVENTIONS[a].no_relevant])[0],
+        "weighs_undefined_as_one": result.fields.get("weighs_undefined_as_one", [False])[0],
     }
     orders = list(itertools.permutations(result.fields))
     shares = dict.fromkeys(result.fields, 0.0)
@@ -136,7 +143,7 @@ def test_as_table_dict_and_text() -> None:
     frame = result.to_pandas()
     assert frame["part"].sum() == pytest.approx(result.difference)
     assert frame.columns.tolist() == ["field", "a", "b", "toggle", "part"]
-    assert "the largest of its parts" in str(result)
+    assert "the largest of its parts" in result.sentence
     assert "is -0.5000, from no_relevant: 1 in xgboost, 0 in sklearn." in str(result)
     assert repr(result) == str(result)
 
@@ -158,8 +165,8 @@ def test_what_cannot_be_explained(options: dict[str, object], message: str) -> N
 
 def test_what_a_choice_that_is_left_open_means_is_spelled_out() -> None:
     result = ltr.explain_difference([1, 0, 0, 0], [1, 2, 3, 3], group=[2, 2], metric="map", a="letor", b="xgboost")
-    lines = {line.split()[0]: line.split()[1:3] for line in str(result).splitlines()[3:-1]}
-    assert lines == {
+    lines = {line.split()[0]: line.split()[1:3] for line in str(result).splitlines() if line}
+    assert {name: lines[name] for name in result.fields} == {
         "k": ["whole", "list"],
         "rel": ["1", "binary"],
         "denominator": ["relevant", "min"],

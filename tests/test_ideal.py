@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import pytest
@@ -60,7 +59,7 @@ def test_slots_need_gains_of_at_most_1() -> None:
 
 
 def test_the_ideal_is_a_choice_of_conventions_and_of_explanations() -> None:
-    hits = dataclasses.replace(ltr.CONVENTIONS["default"], name="hits", ndcg_ideal="shown")
+    hits = ltr.CONVENTIONS["default"].with_settings("hits", ndcg={"ideal": "shown"})
     data = {"group": [6], "retrieved": [True, True, False, False, False, False]}
     explanation = ltr.explain_difference(LABELS, [6, 5, 4, 3, 2, 1], **data, metric="ndcg@10", a="default", b=hits)
     assert explanation.fields == {"ideal": ("cutoff", "shown")}

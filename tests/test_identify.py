@@ -37,9 +37,8 @@ def test_the_system_that_gave_the_number_is_among_the_first(seed: int) -> None:
     system = str(rng.choice(list(ltr.CONVENTIONS)))
     convention = ltr.CONVENTIONS[system]
     data = ranking(seed, binary=convention.rel == "binary")
-    known = convention.metrics
-    names = [name for name in METRICS if known is None or ltr.metric(name).NAME in known]
-    if "map" in convention.uncut:
+    names = [name for name in METRICS if ltr.metric(name).NAME in convention.metrics]
+    if "k" in convention.metrics.get("map", {}):  # it has no cutoff
         names.remove("map@5")
     if system == "catboost":
         names.remove("err@10")  # which takes probabilities for labels there
@@ -84,8 +83,8 @@ def test_a_changed_choice_is_named(
     convention = ltr.CONVENTIONS[system]
     complete = next(iter(ltr.evaluate(**data, metrics=metric, convention=system).mean))
     changed = dataclasses.replace(ltr.metric(complete), **parameters)
-    own = convention.ndcg_no_relevant if changed.NAME == "ndcg" else None
-    policy = {"ties": convention.ties, "no_relevant": convention.no_relevant if own is None else own} | options
+    no_relevant = convention.metrics[changed.NAME].get("no_relevant", convention.no_relevant)
+    policy = {"ties": convention.ties, "no_relevant": no_relevant} | options
     value = ltr.evaluate(**data, metrics=changed, **policy)[str(changed)]
     found = ltr.identify_convention(**data, metric=metric, value=value)
     named = [(name, one.changed, one.to) for one in found.matches for name in one.conventions]

@@ -1,8 +1,10 @@
-"""Learning curves: mean and interval against SciPy, losses that last against a loop over rounds."""
+"""Best round and learning curve: against formulas that are written out query by query, and against SciPy."""
 
 from __future__ import annotations
 
 import json
+import math
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,9 @@ from scipy import stats
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics.evaluation.log.learning import LearningCurve, lasting_losses, learning_curve
-from ltr_metrics.evaluation.means import mean_interval
+from ltr_metrics.evaluation.best_round import BestRound, best_round
+from ltr_metrics.evaluation.learning import LearningCurve, lasting_losses, learning_curve
+from ltr_metrics.evaluation.means import mean_interval, standard_error
 from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
@@ -22,11 +25,119 @@ pytestmark = pytest.mark.integration
 NAN = float("nan")
 
 
+def choose(values: object, weight: object = None, confidence: float = 0.95) -> BestRound:
+    weight = None if weight is None else np.array(weight, dtype=float)
+    return best_round(np.array(values, dtype=float), weight, metric="mrr", confidence=confidence)
+
+
 def curve_of(values: object, weight: object = None, confidence: float = 0.95) -> LearningCurve:
     table = np.array(values, dtype=float)
     qid = np.array([f"q{i}" for i in range(table.shape[1])])
     weight = None if weight is None else np.array(weight, dtype=float)
     return learning_curve(table, weight, qid, metric="mrr", data="valid", confidence=confidence)
+
+
+# -- the best round and its plateau -----------------------------------------------------------------------------------
+
+
+def slow(values: list[float], weight: list[float]) -> tuple[float, float]:
+    """Return the weighted mean of the queries that count, and its standard error."""
+    pairs = [(w, x) for w, x in zip(weight, values, strict=True) if not math.isnan(x) and w > 0]
+    n, total = len(pairs), math.fsum(w for w, _ in pairs)
+    m = math.fsum(w * x for w, x in pairs) / total
+    return m, math.sqrt(n / (n - 1) * math.fsum(w**2 * (x - m) ** 2 for w, x in pairs)) / total
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> tuple[list[list[float]], list[float] | None]:
+    """Draw rounds x queries, the same queries left out of each, and at least two that count."""
+    n = draw(st.integers(2, 7))
+    value = st.one_of(st.sampled_from([0.0, 0.25, 1.0]), st.floats(0, 1, width=16))
+    rounds = draw(st.lists(st.lists(value, min_size=n, max_size=n), min_size=1, max_size=8))
+    weight = draw(st.none() | st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=n, max_size=n))
+    out = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    counts = [not gone and (weight is None or weight[i] > 0) for i, gone in enumerate(out)]
+    if sum(counts) < 2:
+        out, weight = [False] * n, None
+    return [[NAN if gone else x for gone, x in zip(out, row, strict=True)] for row in rounds], weight
+
+
+@given(log=logs(), confidence=st.sampled_from([0.5, 0.8, 0.95]))
+def test_the_best_round_follows_from_the_formulas(
+    log: tuple[list[list[float]], list[float] | None], confidence: float
+) -> None:
+    values, weight = log
+    ones = weight or [1.0] * len(values[0])
+    found = choose(values, weight, confidence)
+    means, errors = zip(*(slow(row, ones) for row in values), strict=True)
+    np.testing.assert_allclose(found.curve, means, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found.standard_error, errors, rtol=1e-9, atol=1e-15)
+    assert found.best == found.round == found.n_rounds - 1 == found.curve.tolist().index(max(found.curve.tolist()))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    for i, row in enumerate(values):
+        m, error = slow([a - b for a, b in zip(row, values[found.best], strict=True)], ones)
+        if abs(abs(m) - z * error) > 1e-12 or m == error == 0:
+            assert (i in found.plateau) == (abs(m) <= z * error)
+    assert found.best in found.plateau
+
+
+def test_the_best_round_by_hand() -> None:
+    values = [[0, 0, 0, 0], [0.5, 1, 0, 0.5], [1, 1, 0, 0.5], [1, 1, 0, 0.5], [0, 0.9, 0, 0]]
+    found = choose(values)
+    assert found.n_rounds == 3
+    assert found.standard_error[2] == pytest.approx(math.sqrt(((0.375**2) * 2 + 0.625**2 + 0.125**2) / 3) / 2)
+    # Round 0: differences 1, 1, 0, .5 have mean .625 and standard error .239, 2.6 of them; round 4:
+    # 1, .1, 0, .5, .4 and .227.
+    assert found.plateau.tolist() == [1, 2, 3, 4]
+    assert choose(values, confidence=0.999).plateau.tolist() == [0, 1, 2, 3, 4]
+    assert str(found) == repr(found)
+    assert (
+        str(found).split()
+        == (
+            "mrr: keep 3 rounds (the best is round 2, counted from 0), mean 0.6250 +- 0.2394 "
+            "4 of 5 rounds do not differ significantly from the best at 95% confidence, the first is 1, the last 4"
+        ).split()
+    )
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert {name: plain[name] for name in ("metric", "round", "n_rounds", "best", "plateau")} == {
+        "metric": "mrr",
+        "round": 2,
+        "n_rounds": 3,
+        "best": 2,
+        "plateau": [1, 2, 3, 4],
+    }
+
+
+def test_paired_rounds_differ_although_their_errors_overlap() -> None:
+    level = np.random.default_rng(0).random(50)
+    found = choose([level, level + 0.01 + 0.001 * np.sin(np.arange(50))])
+    assert found.curve[1] - found.curve[0] < found.standard_error.min()
+    assert found.plateau.tolist() == [1]
+    assert choose([level, level + 0.01]).plateau.tolist() == [1]  # the same gain everywhere, and no doubt of it
+    assert choose([[NAN, NAN, 0, 0.1], [1, 0.9, NAN, NAN], [0, 0.1, NAN, NAN]]).plateau.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 0.1, 7, 1e300])
+def test_the_scale_of_weights_does_not_matter(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    values, weight = rng.random(30), rng.random(30)
+    assert standard_error(values, scale * weight) == pytest.approx(standard_error(values, weight), rel=1e-12)
+    equal = standard_error(values, np.full(30, scale))
+    assert equal == pytest.approx(values.std(ddof=1) / math.sqrt(30), rel=1e-12)
+
+
+@pytest.mark.parametrize("function", [choose, curve_of])
+def test_refused_arguments(function: Any) -> None:
+    for confidence in (0, 1, 95, NAN, "high", True):
+        with pytest.raises(ltr.LtrValueError, match="confidence must be a number between 0 and 1"):
+            function([[0, 1]], confidence=confidence)
+    with pytest.raises(ltr.LtrValueError, match="at least two queries that mrr is defined for.*round 1 has 1 of 3. "):
+        function([[0, 1, 1], [0, NAN, NAN]])
+    with pytest.raises(ltr.LtrValueError, match="round 0 has 1 of 2, not counting those of weight 0"):
+        function([[0, 1]], weight=[1, 0])
+
+
+# -- intervals --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
@@ -70,11 +181,9 @@ def test_no_interval_without_two_queries() -> None:
     assert one.mean == 0.5
     assert np.isnan(one[1:]).all()
     assert np.isnan(mean_interval(np.array([NAN]), None, 0.95)).all()
-    with pytest.raises(ltr.LtrValueError, match="at least two queries that mrr is defined for"):
-        curve_of([[0.5]])
-    for confidence in (0, 1, 95, NAN, "high", True):
-        with pytest.raises(ltr.LtrValueError, match="confidence must be a number between 0 and 1"):
-            mean_interval(np.array([0.5, 1]), None, confidence)  # type: ignore[arg-type]
+
+
+# -- lasting losses ---------------------------------------------------------------------------------------------------
 
 
 def slow_lasting(values: FloatArray, best: int) -> list[float]:
@@ -94,14 +203,13 @@ def slow_lasting(values: FloatArray, best: int) -> list[float]:
 def test_lasting_losses_are_those_of_the_definition(data: st.DataObject) -> None:
     n, q = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5))
     value = st.sampled_from([0.0, 0.25, 0.5, 1.0, NAN])
-    rows = data.draw(st.lists(st.lists(value, min_size=q, max_size=q), min_size=n, max_size=n))
-    values = np.array(rows)
+    values = np.array(data.draw(st.lists(st.lists(value, min_size=q, max_size=q), min_size=n, max_size=n)))
     values[:, np.isnan(values[0])] = NAN
     best = data.draw(st.integers(0, n - 1))
     assert lasting_losses(values, best).tolist() == slow_lasting(values, best)
 
 
-def test_by_hand() -> None:
+def test_the_curve_by_hand() -> None:
     #        stays  dips, comes back  lost for good  gained for good  flickers up
     rounds = [[0.5, 0.5, 0.2, 0.1, 0.2], [0.5, 1.0, 1.0, 0.2, 0.2], [0.5, 0.2, 0.4, 0.2, 0.4]]
     found = curve_of([*rounds, [0.5, 1.0, 0.4, 0.4, 0.2], [0.5, 0.1, 0.7, 0.3, 0.4]])
@@ -109,30 +217,25 @@ def test_by_hand() -> None:
     assert found.overfit.tolist() == ["q2"]
     np.testing.assert_allclose(found.loss, [0.3])  # the later half are the last two rounds, of which the nearer has .7
     assert found.n_lasting_gains == 1
-    assert str(found).splitlines()[2] == (
+    assert " ".join(str(found).split()).endswith(
         "after the best round 1 queries have a lasting loss and 1 a lasting gain, largest losses: 'q2' (-0.3000)"
     )
     last = curve_of(rounds[:2])
     assert (last.overfit.tolist(), last.n_lasting_gains) == ([], 0)
     assert str(last).splitlines()[2] == "the best round is the last: more rounds may be better yet"
-
-
-def test_the_largest_loss_stands_first_and_rounding_is_none() -> None:
-    found = curve_of([[1, 1, 1, 0.1 + 0.2], [0.9, 0.5, 0.7, 0.3]])
-    assert found.overfit.tolist() == ["q1", "q2", "q0"]
-    np.testing.assert_allclose(found.loss, [0.5, 0.3, 0.1])
-
-
-def test_what_is_written_is_read() -> None:
-    found = curve_of(np.random.default_rng(2).random((6, 9)))
+    sorted_by_loss = curve_of([[1, 1, 1, 0.1 + 0.2], [0.9, 0.5, 0.7, 0.3]])  # and rounding is not a loss
+    assert sorted_by_loss.overfit.tolist() == ["q1", "q2", "q0"]
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert plain["rounds"] == [0, 1, 2, 3, 4, 5]
+    assert plain["rounds"] == [0, 1, 2, 3, 4]
     again = LearningCurve.from_dict({"model": "new", **plain})
     assert again.to_dict() == plain
     assert str(again) == str(found)
 
 
-def test_the_log_gives_the_curve_of_its_values() -> None:
+# -- both, of a log ---------------------------------------------------------------------------------------------------
+
+
+def test_a_log_has_the_statistics_of_its_values() -> None:
     class Host:
         pass
 
@@ -142,14 +245,17 @@ def test_the_log_gives_the_curve_of_its_values() -> None:
     results: list[Any] = [queries.evaluate_request(y + rng.normal(0, 1 + i, len(y)), request) for i in range(5)]
     for result in results:
         log.record(data, result, request, name="check")
-    found, best = log.learning_curve(data, "ndcg@5", 0.9), log.best_round("check", "ndcg@5", confidence=0.9)
+    found, best = log.learning_curve(data, "ndcg@5", 0.9), log.best_round("check", ltr.NDCG(k=5), 0.9)
     assert (found.metric, found.data, found.confidence, found.best) == ("ndcg_exp@5", "check", 0.9, best.best)
-    assert found.mean.tolist() == [result["ndcg@5"] for result in results]
+    assert (best.metric, best.confidence) == ("ndcg_exp@5", 0.9)
+    assert found.mean.tolist() == best.curve.tolist() == [result["ndcg@5"] for result in results]
+    errors = [standard_error(result.per_query["ndcg@5"], queries.weight) for result in results]
+    np.testing.assert_array_equal(best.standard_error, errors)
     assert found.plateau.tolist() == best.plateau.tolist()
     defined = queries.weight[~np.isnan(results[0].per_query["ndcg@5"])]  # type: ignore[index]
     assert found.n_queries == len(defined)
     degrees = defined.sum() ** 2 / (defined**2).sum() - 1  # of the effective number of queries
     np.testing.assert_allclose(found.high - found.mean, stats.t.ppf(0.95, degrees) * best.standard_error)
-    assert set(found.overfit) <= set(log.changes("check", "ndcg@5", found.best, -1).worsened)
-    with pytest.raises(ltr.LtrKeyError, match="'map' was not evaluated"):
-        log.learning_curve(data, "map")
+    for statistic in (log.learning_curve, log.best_round):
+        with pytest.raises(ltr.LtrKeyError, match="'map' was not evaluated"):
+            statistic(data, "map")

@@ -16,8 +16,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.mlflow import RankerEvaluator
-from ltr_metrics.mlflow.scores import scores_of
-from ltr_metrics.mlflow.settings import Settings
+from ltr_metrics.mlflow.data import Settings, scores_of
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 
@@ -54,14 +53,12 @@ def test_it_evaluates_rankers_alone() -> None:
         ({"metric": "map"}, r"no setting 'metric'.*Did you mean 'metrics'.*The settings are qid, metrics, ties"),
         ({"metrics": "ndgc@10"}, "Did you mean"),
         ({"ties": "random"}, "ties must be one of"),
-        ({"metric_prefix": 1}, "metric_prefix must be text, such as 'test_'. Got 1"),
         ({"names": "canonical", "metrics": "map(rel=2)"}, r"MLflow refuses the name 'map\(rel=2\)'.*'names': 'slug'"),
         ({"metric_prefix": "a="}, "MLflow refuses the name 'a=ndcg_exp_at_10' of ndcg_exp@10"),
         ({"qid": "query"}, r"qid names the column 'query', which the data do not have.*f0, f1.*evaluator_config"),
         ({"qid": "Qid"}, "Did you mean 'qid'"),
         ({"qid": None}, "qid must be the name of a column of data, or one id a row"),
         ({"by": ["device", 1]}, "by must be the name of a column.*Got 1 among the names"),
-        ({"by": np.zeros(3)}, "by must be the name of a column.*several names"),
         ({"by": "country"}, "by names the column 'country'"),
         ({"qid": pd.Series(QID, index=np.arange(len(QID)) + 1)}, "data and qid have different pandas indexes"),
         ({"qid": QID[:-1]}, "qid must have one entry a row"),
@@ -72,17 +69,19 @@ def test_wrong_settings(config: dict[str, Any], message: str) -> None:
         RankerEvaluator().evaluate(dataset=dataset(), run_id="none", evaluator_config=config)
 
 
-def test_wrong_data() -> None:
-    evaluate = RankerEvaluator().evaluate
-    with pytest.raises(ltr.LtrValueError, match="The data have no grades.*targets='label'"):
-        evaluate(dataset=dataset(labels=None), run_id="none")
-    with pytest.raises(ltr.LtrValueError, match="nothing to evaluate.*predictions='score'"):
-        evaluate(dataset=dataset(predictions=None), run_id="none")
-    with pytest.raises(ltr.LtrTypeError, match="qid names the column 'qid', but data is an array without named"):
-        evaluate(dataset=dataset(X), run_id="none")
-    for functions in ({"extra_metrics": [len]}, {"custom_artifacts": [len]}):
-        with pytest.raises(ltr.LtrTypeError, match=f"does not take {next(iter(functions))}"):
-            evaluate(dataset=dataset(), run_id="none", **functions)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dataset": dataset(labels=None)}, "The data have no grades.*targets='label'"),
+        ({"dataset": dataset(predictions=None)}, "nothing to evaluate.*predictions='score'"),
+        ({"dataset": dataset(X)}, "qid names the column 'qid', but data is an array without named"),
+        ({"extra_metrics": [len]}, "does not take extra_metrics"),
+        ({"custom_artifacts": [len]}, "does not take custom_artifacts"),
+    ],
+)
+def test_wrong_data(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        RankerEvaluator().evaluate(**{"dataset": dataset(), "run_id": "none"} | arguments)
 
 
 def test_settings_name_columns_or_hold_values() -> None:
@@ -124,17 +123,12 @@ class Spy:
         (Spy(), {"sample_weight": "weight", "by": "device"}, FEATURES),
         (Spy(inputs=["f1", "qid"]), {}, ["f1", "qid"]),
         (Spy(inputs=["f1", "qid"]), {"features": ["f2", "f0"]}, ["f2", "f0"]),
+        (Spy(), {"qid": QID}, X.shape[1]),
     ],
 )
-def test_the_columns_that_the_model_gets(model: Spy, config: dict[str, Any], columns: list[str]) -> None:
-    scores_of(dataset(), model, None, Settings(**config))
+def test_the_columns_that_the_model_gets(model: Spy, config: dict[str, Any], columns: Any) -> None:
+    scores_of(dataset(COLUMNS if isinstance(columns, list) else X), model, None, Settings(**config))
     assert model.columns == columns
-
-
-def test_a_model_gets_an_array_whole() -> None:
-    model = Spy()
-    scores_of(dataset(X), model, None, Settings(qid=QID))
-    assert model.columns == X.shape[1]
 
 
 @pytest.mark.parametrize(
@@ -160,13 +154,12 @@ def test_the_forms_of_predictions(output: Any, name: str | None) -> None:
         (pd.DataFrame({"a": SCORE}), {}, "b", "predicts the columns a.*Got 'b'"),
         (X, {}, None, r"needs one score a row.*shape \(\d+, 20\)"),
         (SCORE, {"features": ["f0", "g"]}, None, "features names the column 'g'"),
-        (SCORE, {"features": "f0"}, None, "features must be a list of columns. Got 'f0'"),
     ],
 )
 def test_wrong_predictions(output: Any, config: dict[str, Any], name: str | None, message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         scores_of(dataset(), Spy(output), name, Settings(**config))
-    with pytest.raises(ltr.LtrTypeError, match="features selects columns by name, but data is an array"):
+    with pytest.raises(ltr.LtrTypeError, match="features names the column 'f0', but data is an array"):
         scores_of(dataset(X), Spy(), None, Settings(features=["f0"]))
 
 

@@ -15,7 +15,6 @@ from catboost import CatBoostRanker, Pool
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import ltr_metrics as ltr
-from ltr_metrics import flaml
 from ltr_metrics.catboost import EvalMetric
 from ltr_metrics.lightgbm import eval_metric, feval
 from ltr_metrics.sklearn import QueryRanker, make_scorer
@@ -240,10 +239,6 @@ class TestWrongColumns:
         with pytest.raises(ltr.LtrValueError, match=r"needs the column 'bought'.*Did you mean 'brought'"):
             EvalMetric(FIRST, (valid.y, valid.qid), columns={"brought": valid.columns["bought"]})
 
-    def test_of_flaml(self) -> None:
-        with pytest.raises(ltr.LtrValueError, match=r"read the column 'bought', and FLAML"):
-            flaml.metric(FIRST)
-
 
 def _misnamed(train: Data, valid: Data) -> None:
     ranker = lgb.LGBMRanker(n_estimators=1, metric="None", verbose=-1, n_jobs=1)
@@ -321,17 +316,3 @@ def test_a_scorer_reads_columns_of_frames_and_arrays(train: Data) -> None:
         make_scorer(FIRST)(QueryRanker(lgb.LGBMRanker(n_estimators=2, verbose=-1)).fit(frame, train.y), frame, train.y)
     with pytest.raises(ltr.LtrTypeError, match="columns must be names of columns of X"):
         make_scorer(FIRST, columns="bought")
-
-
-def test_flaml_minimises_the_metric_itself() -> None:
-    def mean_rank(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
-        return float((grades * np.arange(1, len(grades) + 1)).sum() / max(grades.sum(), 1))
-
-    class Ranker:
-        def predict(self, X: np.ndarray) -> np.ndarray:
-            return X[:, 0]
-
-    X, y, qid = ltr.make_ranking(n_queries=20, random_state=0)
-    metric = ltr.as_metric(mean_rank, higher_is_better=False, per="query")
-    loss, logged = flaml.metric(metric)(X, y, Ranker(), None, X, y, groups_val=qid)
-    assert loss == logged["mean_rank"] > 0

@@ -12,7 +12,7 @@ import reference
 
 import ltr_metrics as ltr
 from ltr_metrics._engine import blocks, sorting
-from ltr_metrics.metrics.tie_expectation import average_precision, cascade
+from ltr_metrics.metrics import average_precision, cascade_ties
 
 METRICS = ["ndcg_exp", "ndcg_lin@10", "map", "map@10", "mrr", "mrr@5", "err", "err@10", "precision@10", "recall@10"]
 pytestmark = pytest.mark.filterwarnings("ignore:err counts grades")
@@ -232,11 +232,11 @@ def test_the_three_ways_to_grow_a_tie_agree(depth: int) -> None:
     size, n_zero = np.array([len(t) for t in ties]), np.array([(t == 0).sum() for t in ties])
     begins = np.cumsum(size) - size
     count = np.array([[(t == p).sum() for p in stop[1:]] for t in ties])
-    by_document = cascade._grow_by_document(np.concatenate(ties), begins, n_zero, size, depth)
-    by_polynomial = cascade._grow_by_polynomial(np.concatenate(ties), begins, n_zero, size, depth)
+    by_document = cascade_ties._grow_by_document(np.concatenate(ties), begins, n_zero, size, depth)
+    by_polynomial = cascade_ties._grow_by_polynomial(np.concatenate(ties), begins, n_zero, size, depth)
     np.testing.assert_allclose(by_polynomial, by_document, rtol=1e-13, atol=1e-300)
     np.testing.assert_allclose(
-        cascade._grow_by_grade(stop[1:], count, n_zero, depth), by_document, rtol=1e-13, atol=1e-300
+        cascade_ties._grow_by_grade(stop[1:], count, n_zero, depth), by_document, rtol=1e-13, atol=1e-300
     )
 
 
@@ -245,7 +245,7 @@ def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> Non
     group = rng.integers(1, 40, 50)
     y, score = rng.integers(0, 5, group.sum()), rng.integers(0, 6, group.sum())
     together = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
-    monkeypatch.setattr(cascade, "CELLS_AT_ONCE", 200)
+    monkeypatch.setattr(cascade_ties, "CELLS_AT_ONCE", 200)
     apart = ltr.evaluate(y, score, group=group, metrics=["err", "err@7"])
     for name, values in together.per_query.items():
         np.testing.assert_allclose(apart.per_query[name], values, rtol=1e-15)
@@ -457,7 +457,7 @@ def test_each_place_of_a_tie_is_filled(k: int) -> None:
 @pytest.mark.parametrize("n", [999, 1000, 1001, 1140, 1200])
 def test_the_longest_rows_of_pascals_triangle(n: int) -> None:
     y, err = 1e-4 * (1 + np.arange(n) % 50), ltr.ERR(p="label")
-    at = cascade._grow_by_document(np.sort(y), np.array([0]), np.array([0]), np.array([n]), n)[0]
+    at = cascade_ties._grow_by_document(np.sort(y), np.array([0]), np.array([0]), np.array([n]), n)[0]
     got = ltr.evaluate(y, np.zeros(n), group=[n], metrics=err)[err]
     assert got == pytest.approx((at / np.arange(1, n + 1)).sum(), rel=1e-12)
 

@@ -8,7 +8,7 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import pytest
-from folds import CV, Rows, fit_by_hand, fold_scores, frame, lgbm_ranker, ranker, scattered
+from folds import CV, Rows, fit_by_hand, fold_scores, frame, ranker, scattered
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -18,13 +18,10 @@ from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 pytestmark = pytest.mark.integration
 
+X, y, qid = ROWS = scattered()
+
 ROUNDS = 12
 HOSTS = ["LGBMRanker", "LGBMRegressor", "XGBRanker", "XGBRegressor", "CatBoostRanker", "CatBoostRegressor"]
-
-
-@pytest.fixture(scope="module")
-def rows() -> Rows:
-    return scattered()
 
 
 def of_host(host: str, **settings: Any) -> Any:
@@ -82,12 +79,11 @@ def scan(
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("metric", ["ndcg@10", "err@5"])
 @pytest.mark.parametrize("patience", [2, ROUNDS])
-def test_the_best_round_is_that_of_a_scan(host: str, metric: str, patience: int, rows: Rows) -> None:
-    X, y, qid = rows
+def test_the_best_round_is_that_of_a_scan(host: str, metric: str, patience: int) -> None:
     estimator = of_host(host)
     made = QueryRanker(estimator, early_stopping_rounds=patience, metric=metric, random_state=1).fit(X, y, qid=qid)
     held = np.isin(qid, made.validation_qid_)
-    best, model, _ = scan(estimator, rows, held, metric, patience)
+    best, model, _ = scan(estimator, ROWS, held, metric, patience)
     assert made.n_rounds_ == best + 1
     np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
     assert len(made.validation_qid_) == 9
@@ -95,8 +91,7 @@ def test_the_best_round_is_that_of_a_scan(host: str, metric: str, patience: int,
 
 
 @pytest.mark.parametrize("host", ["XGBRanker", "XGBRegressor"])
-def test_values_that_stand_for_missing_ones(host: str, rows: Rows) -> None:
-    X, y, qid = rows
+def test_values_that_stand_for_missing_ones(host: str) -> None:
     marked = np.where(X < 0, -1.0, X)
     made = QueryRanker(of_host(host, missing=-1.0), early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
     plain = QueryRanker(of_host(host), early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
@@ -106,8 +101,7 @@ def test_values_that_stand_for_missing_ones(host: str, rows: Rows) -> None:
 
 
 @pytest.mark.parametrize("host", ["LGBMRegressor", "XGBRegressor"])
-def test_a_feature_that_is_called_qid(host: str, rows: Rows) -> None:
-    X, y, qid = rows
+def test_a_feature_that_is_called_qid(host: str) -> None:
     inputs = frame(X, qid).rename(columns={"qid": "query", "f0": "qid"})
     made = QueryRanker(of_host(host), qid="query", early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
     plain = QueryRanker(of_host(host), early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
@@ -115,8 +109,7 @@ def test_a_feature_that_is_called_qid(host: str, rows: Rows) -> None:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_weights_and_scores_to_start_from(host: str, rows: Rows) -> None:
-    X, y, qid = rows
+def test_weights_and_scores_to_start_from(host: str) -> None:
     rng = np.random.default_rng(1)
     # LightGBM's predictions leave out the scores to start from, XGBoost's the scores to start from of the training.
     name = {"LGBM": "init_score", "XGBR": "base_margin", "CatB": "baseline"}[host[:4]]
@@ -127,7 +120,7 @@ def test_weights_and_scores_to_start_from(host: str, rows: Rows) -> None:
         made = QueryRanker(estimator, early_stopping_rounds=ROUNDS, metric="mrr", random_state=0)
         made.fit(X, y, qid=qid, **given)
         held = np.isin(qid, made.validation_qid_)
-        best, model, values = scan(estimator, rows, held, "mrr", ROUNDS, **given)
+        best, model, values = scan(estimator, ROWS, held, "mrr", ROUNDS, **given)
         np.testing.assert_allclose(history_of(made, "mrr"), values, rtol=1e-12)
         assert made.n_rounds_ == best + 1
         np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
@@ -135,8 +128,7 @@ def test_weights_and_scores_to_start_from(host: str, rows: Rows) -> None:
 
 @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_in_every_fold_of_a_grid_search(host: str, n_jobs: int | None, rows: Rows) -> None:
-    X, y, qid = rows
+def test_in_every_fold_of_a_grid_search(host: str, n_jobs: int | None) -> None:
     made = QueryRanker(of_host(host), early_stopping_rounds=2, metric="map", random_state=0)
     grid = {"estimator__learning_rate": [0.1, 0.5]}
     search = GridSearchCV(made, grid, scoring=make_scorer("ndcg@10"), cv=CV, n_jobs=n_jobs, error_score="raise")
@@ -156,8 +148,7 @@ def test_in_every_fold_of_a_grid_search(host: str, n_jobs: int | None, rows: Row
 
 @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
 class TestWhatIsLeftBehind:
-    def test_no_data_in_the_fitted_estimator(self, host: str, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_no_data_in_the_fitted_estimator(self, host: str) -> None:
         heard = []
         given: dict[str, Any] = {}
         if host == "CatBoostRanker":
@@ -174,16 +165,14 @@ class TestWhatIsLeftBehind:
         assert len(made.estimator_.get_params().get("callbacks") or [1]) == 1
         np.testing.assert_array_equal(made.fit(X, y, qid=qid, **given).predict(X), again.predict(X))
 
-    def test_a_later_fit_without_it(self, host: str, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_later_fit_without_it(self, host: str) -> None:
         made = QueryRanker(of_host(host), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
         made.set_params(early_stopping_rounds=None).fit(X, y, qid=qid)
         assert not hasattr(made, "n_rounds_")
         assert not hasattr(made, "validation_qid_")
         np.testing.assert_array_equal(made.predict(X), fit_by_hand(of_host(host), X, y, qid).predict(X))
 
-    def test_the_log_holds_the_metric_alone(self, host: str, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_the_log_holds_the_metric_alone(self, host: str) -> None:
         made = QueryRanker(of_host(host), early_stopping_rounds=2, metric="mrr", random_state=0).fit(X, y, qid=qid)
         log = made.estimator_.evals_result_
         if host == "CatBoostRanker":  # which always logs the metric of its loss, too
@@ -226,82 +215,45 @@ def listener(heard: list[int]) -> Any:
 class TestCallbacksOfTheUsers:
     """They run after the metric of the round exists, see every round, and are the very objects that were given."""
 
-    @pytest.fixture(params=["Optuna's", "a stand-in"])
-    def pruning(self, request: pytest.FixtureRequest) -> Any:
-        """Return the class of a callback that reports the values of a round to a trial, as Optuna's do."""
-        pytest.importorskip("xgboost", reason="xgboost is not installed")
-        if request.param == "Optuna's":
-            reason = "optuna-integration is not installed"
-            return pytest.importorskip("optuna_integration.xgboost", reason=reason).XGBoostPruningCallback
-        from xgboost.callback import TrainingCallback
-
-        class Pruning(TrainingCallback):
-            def __init__(self, trial: Any, key: str) -> None:
-                super().__init__()
-                self._trial, self._key = trial, key
-
-            def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-                self._trial.report(evals_log[self._key.split("-")[0]][self._key.split("-")[1]][-1], step=epoch)
-                if self._trial.should_prune():
-                    raise optuna.TrialPruned
-                return False
-
+    def trial_of(self, objective: Any, threshold: float) -> Any:
         optuna = pytest.importorskip("optuna", reason="optuna is not installed")
-        return Pruning
-
-    @pytest.mark.parametrize("threshold", [0, 1])
-    def test_xgboost(self, pruning: Any, threshold: int, rows: Rows) -> None:
-        X, y, qid = rows
-        optuna = pytest.importorskip("optuna", reason="optuna is not installed")
-        rankers = []
-
-        def objective(trial: Any) -> float:
-            callbacks = [pruning(trial, "validation-ndcg_exp@10")]
-            estimator = of_host("XGBRanker", callbacks=callbacks)
-            rankers.append(QueryRanker(estimator, early_stopping_rounds=3, random_state=0))
-            rankers[-1].fit(X, y, qid=qid)
-            assert rankers[-1].estimator_.callbacks == callbacks
-            return rankers[-1].score(X, y, qid=qid)
-
-        trial = self.trial_of(optuna, objective, threshold)
-        if threshold:
-            assert trial.state == optuna.trial.TrialState.PRUNED
-            assert list(trial.intermediate_values) == [0]
-        else:
-            history = rankers[0].estimator_.evals_result()["validation"]["ndcg_exp@10"]
-            assert list(trial.intermediate_values.values()) == history
-            assert rankers[0].n_rounds_ == int(np.argmax(history)) + 1
-
-    @pytest.mark.parametrize("threshold", [0, 1])
-    def test_lightgbm(self, threshold: int, rows: Rows) -> None:
-        X, y, qid = rows
-        optuna = pytest.importorskip("optuna", reason="optuna is not installed")
-
-        def objective(trial: Any) -> float:
-            def prune(env: Any) -> None:
-                ((data, metric, value, is_higher_better),) = [tuple(one)[:4] for one in env.evaluation_result_list]
-                assert (data, metric, is_higher_better) == ("validation", "ndcg_exp@10", True)
-                trial.report(value, step=env.iteration)
-                if trial.should_prune():
-                    raise optuna.TrialPruned
-
-            made = QueryRanker(of_host("LGBMRanker"), early_stopping_rounds=3, random_state=0)
-            return made.fit(X, y, qid=qid, callbacks=[prune]).score(X, y, qid=qid)
-
-        trial = self.trial_of(optuna, objective, threshold)
-        assert (trial.state == optuna.trial.TrialState.PRUNED) == bool(threshold)
-        assert len(trial.intermediate_values) > 1 or threshold
-
-    def trial_of(self, optuna: Any, objective: Any, threshold: float) -> Any:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         study = optuna.create_study(direction="maximize", pruner=optuna.pruners.ThresholdPruner(lower=threshold))
         study.optimize(objective, n_trials=1)
         return study.trials[0]
 
-    def test_one_that_ends_the_training_does_not_hide_the_round(self, rows: Rows) -> None:
-        X, y, qid = rows
-        callback = pytest.importorskip("xgboost.callback", reason="xgboost is not installed")
+    @pytest.mark.filterwarnings("ignore:CatBoostPruningCallback is experimental")
+    @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
+    @pytest.mark.parametrize("threshold", [0, 1])
+    def test_optunas_prune(self, host: str, threshold: int) -> None:
+        integration = pytest.importorskip("optuna_integration", reason="optuna-integration is not installed")
+        histories = []
 
+        def objective(trial: Any) -> float:
+            fit: dict[str, Any] = {}
+            if host == "XGBRanker":
+                callback = integration.XGBoostPruningCallback(trial, "validation-ndcg_exp@10")
+                estimator = of_host(host, callbacks=[callback])
+            else:
+                of_lightgbm = host == "LGBMRanker"
+                kind = integration.LightGBMPruningCallback if of_lightgbm else integration.CatBoostPruningCallback
+                callback = kind(trial, "ndcg_exp@10", **{"valid_name": "validation"} if of_lightgbm else {})
+                estimator, fit = of_host(host), {"callbacks": [callback]}
+            made = QueryRanker(estimator, early_stopping_rounds=3, random_state=0)
+            made.fit(X, y, qid=qid, **fit)
+            histories.append(history_of(made, "ndcg_exp@10"))
+            if host == "CatBoostRanker":  # whose callback stops, and raises after the fit
+                callback.check_pruned()
+            return made.score(X, y, qid=qid)
+
+        trial = self.trial_of(objective, threshold)
+        assert trial.state.name == ("PRUNED" if threshold else "COMPLETE")
+        assert len(trial.intermediate_values) == 1 if threshold else len(trial.intermediate_values) > 1
+        for history in histories:  # if the fit has ended
+            assert list(trial.intermediate_values.values()) == history
+
+    def test_one_that_ends_the_training_does_not_hide_the_round(self) -> None:
+        callback = pytest.importorskip("xgboost.callback", reason="xgboost is not installed")
         plain = QueryRanker(of_host("XGBRanker"), early_stopping_rounds=ROUNDS, metric="map", random_state=0)
         best = plain.fit(X, y, qid=qid).n_rounds_ - 1
         assert best > 0
@@ -314,18 +266,16 @@ class TestCallbacksOfTheUsers:
         estimator = of_host("XGBRanker", callbacks=[Stop(), listener(heard)])
         made = QueryRanker(estimator, early_stopping_rounds=ROUNDS, metric="map", random_state=0).fit(X, y, qid=qid)
         assert heard == list(range(best + 1))
-        assert made.n_rounds_ == best + 1
+        assert made.n_rounds_ == made.estimator_.get_booster().num_boosted_rounds() == best + 1
 
-    def test_a_callback_of_another_kind(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_callback_of_another_kind(self) -> None:
         made = QueryRanker(of_host("XGBRanker", callbacks=[print]), early_stopping_rounds=2)
         with pytest.raises(
-            ltr.LtrTypeError, match=r"must be instances of xgboost.callback.TrainingCallback. Got <built-in"
+            ltr.LtrTypeError, match=r"must be instances of xgboost.callback.TrainingCallback. Got <buil"
         ):
             made.fit(X, y, qid=qid)
 
-    def test_without_early_stopping(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_without_early_stopping(self) -> None:
         heard: list[int] = []
         given = of_host("XGBRanker", callbacks=[listener(heard)])
         made = QueryRanker(given).fit(X, y, qid=qid)
@@ -336,26 +286,23 @@ class TestCallbacksOfTheUsers:
 class TestCatBoost:
     @pytest.mark.filterwarnings("ignore:Regression loss .* ignores an important ranking parameter:RuntimeWarning")
     @pytest.mark.parametrize("loss", ["QueryRMSE", "PairLogit", "RMSE", "StochasticRank:metric=NDCG"])
-    def test_losses(self, loss: str, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_losses(self, loss: str) -> None:
         estimator = of_host("CatBoostRanker", loss_function=loss)
         made = QueryRanker(estimator, early_stopping_rounds=2, metric="mrr", random_state=1).fit(X, y, qid=qid)
-        best, model, values = scan(estimator, rows, np.isin(qid, made.validation_qid_), "mrr", 2)
+        best, model, values = scan(estimator, ROWS, np.isin(qid, made.validation_qid_), "mrr", 2)
         history = history_of(made, "mrr")
         np.testing.assert_allclose(history, values[: len(history)], rtol=1e-12)
         assert made.n_rounds_ == made.estimator_.tree_count_ == made.best_iteration_ + 1 == best + 1
         np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
 
-    def test_categories(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_categories(self) -> None:
         inputs = frame(X, qid).assign(kind=np.where(X[:, 0] > 0, "a", "b"))
         estimator = of_host("CatBoostRanker", cat_features=("kind",))
         made = QueryRanker(estimator, early_stopping_rounds=2, metric="mrr", random_state=1).fit(inputs, y)
         held = np.isin(qid, made.validation_qid_)
         assert max(history_of(made, "mrr")) == pytest.approx(made.score(inputs[held], y[held]), rel=1e-12)
 
-    def test_its_own_metric_gives_way(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_its_own_metric_gives_way(self) -> None:
         estimator = of_host("CatBoostRanker", eval_metric="PFound", use_best_model=False)
         plain = of_host("CatBoostRanker")
         made, expected = (
@@ -366,8 +313,7 @@ class TestCatBoost:
         assert made.n_rounds_ == made.estimator_.tree_count_ == expected.n_rounds_
         assert made.estimator.get_params()["eval_metric"] == "PFound"
 
-    def test_the_fitted_estimator_is_fitted_again(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_the_fitted_estimator_is_fitted_again(self) -> None:
         made = QueryRanker(of_host("CatBoostRanker"), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
         again = clone(made.estimator_)
         order = np.argsort(qid)
@@ -375,38 +321,8 @@ class TestCatBoost:
             again.fit(X[order], y[order], group_id=qid[order])
         again.set_params(eval_metric="NDCG").fit(X[order], y[order], group_id=qid[order])
 
-    @pytest.mark.filterwarnings("ignore:CatBoostPruningCallback is experimental")
-    @pytest.mark.parametrize("threshold", [0, 1])
-    def test_pruning(self, threshold: int, rows: Rows) -> None:
-        """Optuna's callback stops CatBoost, and check_pruned raises after the fit."""
-        X, y, qid = rows
-        optuna = pytest.importorskip("optuna", reason="optuna is not installed")
-        reason = "optuna-integration is not installed"
-        pruning = pytest.importorskip("optuna_integration.catboost", reason=reason).CatBoostPruningCallback
-        histories = []
 
-        def objective(trial: Any) -> float:
-            callback = pruning(trial, "ndcg_exp@10")
-            made = QueryRanker(of_host("CatBoostRanker"), early_stopping_rounds=3, random_state=0)
-            made.fit(X, y, qid=qid, callbacks=[callback])
-            histories.append(history_of(made, "ndcg_exp@10"))
-            callback.check_pruned()
-            return made.score(X, y, qid=qid)
-
-        trial = TestCallbacksOfTheUsers().trial_of(optuna, objective, threshold)
-        assert (trial.state == optuna.trial.TrialState.PRUNED) == bool(threshold)
-        assert list(trial.intermediate_values.values()) == histories[0]
-        assert (len(histories[0]) == 1) == bool(threshold)
-
-
-def test_the_model_of_xgboost_ends_with_its_best_round(rows: Rows) -> None:
-    X, y, qid = rows
-    made = QueryRanker(of_host("XGBRanker"), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
-    assert made.estimator_.get_booster().num_boosted_rounds() == made.n_rounds_
-
-
-def test_which_queries_are_held_out(rows: Rows) -> None:
-    X, y, qid = rows
+def test_which_queries_are_held_out() -> None:
     options = {"early_stopping_rounds": 1, "random_state": 3}
     some = ranker(**options).fit(X, y, qid=qid).validation_qid_
     np.testing.assert_array_equal(some, ranker(**options).fit(X, y, qid=qid).validation_qid_)
@@ -422,8 +338,7 @@ def test_which_queries_are_held_out(rows: Rows) -> None:
 
 class TestErrors:
     @pytest.mark.parametrize("options", [{}, {"early_stopping_rounds": 2}])
-    def test_parameters(self, options: dict[str, Any], rows: Rows) -> None:
-        X, y, qid = rows
+    def test_parameters(self, options: dict[str, Any]) -> None:
         for wrong, message in (
             ({"validation_fraction": 1}, "validation_fraction must be a number between 0 and 1, such as 0.1. Got 1"),
             ({"validation_fraction": 0.0}, "validation_fraction must be"),
@@ -440,14 +355,12 @@ class TestErrors:
             with pytest.raises(ltr.LtrValueError, match="early_stopping_rounds must be a whole number"):
                 ranker(early_stopping_rounds=rounds).fit(X, y, qid=qid)
 
-    def test_too_few_queries(self, rows: Rows) -> None:
-        X, y, _ = rows
+    def test_too_few_queries(self) -> None:
         with pytest.raises(ltr.LtrValueError, match="at least 2 queries.* Got 1"):
             ranker(early_stopping_rounds=2).fit(X, y, qid=y * 0)
 
     @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
-    def test_nothing_to_watch(self, host: str, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_nothing_to_watch(self, host: str) -> None:
         made = QueryRanker(of_host(host), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
         without = np.where(np.isin(qid, made.validation_qid_), 0, y)
         with pytest.raises(
@@ -455,20 +368,10 @@ class TestErrors:
         ):
             made.fit(X, without, qid=qid)
 
-    def test_another_host(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_another_host(self) -> None:
         message = "is for estimators of LightGBM, XGBoost and CatBoost.* Got a LinearRegression.*rounds=None"
         with pytest.raises(ltr.LtrTypeError, match=message):
             QueryRanker(LinearRegression(), early_stopping_rounds=2).fit(X, y, qid=qid)
-
-    @pytest.mark.parametrize("name", ["od_wait", "early_stopping_rounds"])
-    def test_a_second_stopping_of_catboost(self, name: str, rows: Rows) -> None:
-        X, y, qid = rows
-        message = f"so is CatBoostRanker by {name}=5. Set it on QueryRanker"
-        with pytest.raises(ltr.LtrValueError, match=message):
-            QueryRanker(of_host("CatBoostRanker", **{name: 5}), early_stopping_rounds=2).fit(X, y, qid=qid)
-        with pytest.raises(ltr.LtrValueError, match="so is CatBoostRanker by early_stopping_rounds=5"):
-            QueryRanker(of_host("CatBoostRanker"), early_stopping_rounds=2).fit(X, y, qid=qid, early_stopping_rounds=5)
 
     @pytest.mark.parametrize(
         ("host", "settings"),
@@ -479,24 +382,26 @@ class TestErrors:
             ("XGBRegressor", {"booster": "gblinear"}),
         ],
     )
-    def test_boosters_that_cannot_be_stopped(self, host: str, settings: dict[str, str], rows: Rows) -> None:
-        X, y, qid = rows
+    def test_boosters_that_cannot_be_stopped(self, host: str, settings: dict[str, str]) -> None:
         made = QueryRanker(of_host(host, **settings), early_stopping_rounds=2)
         with pytest.raises(
             ltr.LtrValueError, match=r"does not work with boost\w+='(dart|gblinear)'.*Use 'gb(dt|tree)'"
         ):
             made.fit(X, y, qid=qid)
 
-    @pytest.mark.parametrize("host", HOSTS)
-    def test_a_second_stopping(self, host: str, rows: Rows) -> None:
-        X, y, qid = rows
-        made = QueryRanker(of_host(host, early_stopping_rounds=5), early_stopping_rounds=2)
-        with pytest.raises(ltr.LtrValueError, match=f"so is {host} by early_stopping_rounds=5. Set it on QueryRanker"):
+    @pytest.mark.parametrize(
+        ("host", "name"), [*((host, "early_stopping_rounds") for host in HOSTS), ("CatBoostRanker", "od_wait")]
+    )
+    def test_a_second_stopping(self, host: str, name: str) -> None:
+        made = QueryRanker(of_host(host, **{name: 5}), early_stopping_rounds=2)
+        with pytest.raises(ltr.LtrValueError, match=f"so is {host} by {name}=5. Set it on QueryRanker"):
             made.fit(X, y, qid=qid)
+        if host.startswith("CatBoost") and name == "early_stopping_rounds":  # which its fit takes too
+            with pytest.raises(ltr.LtrValueError, match=f"so is {host} by early_stopping_rounds=5"):
+                QueryRanker(of_host(host), early_stopping_rounds=2).fit(X, y, qid=qid, early_stopping_rounds=5)
 
     @pytest.mark.parametrize("host", HOSTS[:4])  # CatBoost has no such callback
-    def test_a_second_stopping_by_a_callback(self, host: str, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_second_stopping_by_a_callback(self, host: str) -> None:
         fit: dict[str, Any] = {}
         estimators = [of_host(host)]
         if host.startswith("LGBM"):
@@ -514,21 +419,20 @@ class TestErrors:
 
     @pytest.mark.parametrize("rounds", [None, 2])
     @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
-    def test_weights(self, bad: float, rounds: int | None, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_weights(self, bad: float, rounds: int | None) -> None:
         weight = np.ones(len(y))
         weight[7] = bad
         with pytest.raises(ltr.LtrValueError, match="sample_weight must be finite and not negative: got .* at row 7"):
             ranker(early_stopping_rounds=rounds).fit(X, y, qid=qid, sample_weight=weight)
 
-    def test_errors_that_more_queries_would_not_mend(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_errors_that_more_queries_would_not_mend(self) -> None:
         with pytest.raises(ltr.LtrValueError, match="grade") as caught:
             ranker(early_stopping_rounds=2, metric="err(max_grade=1)@5").fit(X, y, qid=qid)
         assert "validation_fraction" not in str(caught.value)
 
+    @pytest.mark.parametrize("rounds", [None, 2])
     @pytest.mark.parametrize("name", ["eval_set", "eval_X", "eval_metric", "eval_group", "base_margin_eval_set"])
-    def test_evaluation_by_hand(self, name: str, rows: Rows) -> None:
-        X, y, qid = rows
-        with pytest.raises(ltr.LtrTypeError, match=f"do not pass {name}"):
-            QueryRanker(lgbm_ranker(), early_stopping_rounds=2).fit(X, y, qid=qid, **{name: [(X, y)]})
+    def test_evaluation_sets(self, name: str, rounds: int | None) -> None:
+        message = rf"no evaluation sets. Got {name}.*early_stopping_rounds=\.\.\..*fit the estimator itself"
+        with pytest.raises(ltr.LtrTypeError, match=message):
+            ranker(early_stopping_rounds=rounds).fit(X, y, qid=qid, **{name: [(X, y)]})

@@ -27,6 +27,8 @@ from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 pytestmark = pytest.mark.integration
 
+X, y, qid = ROWS = scattered()
+
 HOSTS = ["LGBMRanker", "XGBRanker", "CatBoostRanker", "Ridge"]
 ROUTES_TO_SELECTIONS = pytest.mark.skipif(
     tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9),
@@ -36,13 +38,8 @@ BOOSTED = ["LGBMRanker", "LGBMRegressor", "XGBRanker", "XGBRegressor"]
 
 
 @pytest.fixture(scope="module")
-def rows() -> Rows:
-    return scattered()
-
-
-@pytest.fixture(scope="module")
-def weight(rows: Rows) -> np.ndarray:
-    return np.random.default_rng(0).random(len(rows[1]))
+def weight() -> np.ndarray:
+    return np.random.default_rng(0).random(len(y))
 
 
 def estimator_of(host: str) -> Any:
@@ -71,10 +68,9 @@ class TestTheModel:
     @pytest.mark.parametrize("host", HOSTS)
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("routing", [False, True])
-    def test_of_every_host(self, host: str, weighted: bool, routing: bool, rows: Rows, weight: np.ndarray) -> None:
-        X, y, qid = rows
+    def test_of_every_host(self, host: str, weighted: bool, routing: bool, weight: np.ndarray) -> None:
         estimator, given = estimator_of(host), {"sample_weight": weight} if weighted else {}
-        expected = by_hand(estimator, rows, X, **given)
+        expected = by_hand(estimator, ROWS, X, **given)
         with sklearn.config_context(enable_metadata_routing=routing):
             made = clone(QueryRanker(make_pipeline(StandardScaler(), estimator)))
             for inputs, ids in ((X, qid), (frame(X, qid), None), (pl.from_pandas(frame(X, qid)), None)):
@@ -83,16 +79,14 @@ class TestTheModel:
             np.testing.assert_array_equal(again.predict(inputs), made.predict(inputs))
         assert made.n_features_in_ == 6
 
-    def test_of_arrays_with_the_ids_in_a_column(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_of_arrays_with_the_ids_in_a_column(self) -> None:
         for kind in (np.asarray, sparse.csr_matrix):
             inputs = kind(np.column_stack([X[:, :2], qid, X[:, 2:]]))
             made = QueryRanker(make_pipeline(MaxAbsScaler(), lgbm_ranker()), qid=2).fit(inputs, y)
             plain = QueryRanker(make_pipeline(MaxAbsScaler(), lgbm_ranker())).fit(kind(X), y, qid=qid)
             np.testing.assert_array_equal(made.predict(inputs), plain.predict(kind(X)))
 
-    def test_of_pipelines_in_pipelines_with_a_memory(self, rows: Rows, tmp_path: Path) -> None:
-        X, y, qid = rows
+    def test_of_pipelines_in_pipelines_with_a_memory(self, tmp_path: Path) -> None:
         inner = Pipeline([("scaler", StandardScaler()), ("nothing", "passthrough"), ("model", lgbm_ranker())])
         remembering = make_pipeline(MaxAbsScaler(), inner, memory=str(tmp_path))
         made, again = (QueryRanker(remembering).fit(frame(X, qid), y) for _ in range(2))
@@ -103,19 +97,15 @@ class TestTheModel:
         alone = QueryRanker(make_pipeline(lgbm_ranker())).fit(X, y, qid=qid)
         np.testing.assert_array_equal(alone.predict(X), fit_by_hand(lgbm_ranker(), X, y, qid).predict(X))
 
-    def test_fit_parameters_are_those_of_the_last_step(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_fit_parameters_are_those_of_the_last_step(self) -> None:
         start = np.random.default_rng(1).random(len(y))
-        expected = by_hand(lgbm_ranker(), rows, X, init_score=start)
+        expected = by_hand(lgbm_ranker(), ROWS, X, init_score=start)
         for name in ("init_score", "lgbmranker__init_score"):
             made = QueryRanker(make_pipeline(StandardScaler(), lgbm_ranker())).fit(X, y, qid=qid, **{name: start})
             np.testing.assert_array_equal(made.predict(X), expected)
 
     @pytest.mark.parametrize("selecting", [False, pytest.param(True, marks=ROUTES_TO_SELECTIONS)])
-    def test_with_routing_the_other_steps_get_what_they_request(
-        self, selecting: bool, rows: Rows, weight: np.ndarray
-    ) -> None:
-        X, y, qid = rows
+    def test_with_routing_the_other_steps_get_what_they_request(self, selecting: bool, weight: np.ndarray) -> None:
         select: Any = "passthrough"
         with sklearn.config_context(enable_metadata_routing=True):
             if selecting:
@@ -134,11 +124,10 @@ class TestTheModel:
 class TestSearches:
     @pytest.mark.parametrize("n_jobs", [None, 2])
     @pytest.mark.parametrize("routing", [False, True])
-    def test_every_fold(self, n_jobs: int | None, routing: bool, rows: Rows, tmp_path: Path) -> None:
-        X, y, qid = rows
+    def test_every_fold(self, n_jobs: int | None, routing: bool, tmp_path: Path) -> None:
         pipeline = make_pipeline(StandardScaler(), lgbm_ranker())
         grid = {"estimator__lgbmranker__num_leaves": [4, 15], "estimator__standardscaler": [StandardScaler()]}
-        log = ltr.PerQueryLog(folder=tmp_path)
+        log = ltr.SearchLog(tmp_path)
         with sklearn.config_context(enable_metadata_routing=routing):
             options = {"scoring": make_scorer("ndcg@10", log=log), "cv": CV, "error_score": "raise", "n_jobs": n_jobs}
             search = GridSearchCV(QueryRanker(pipeline), grid, **options)
@@ -154,9 +143,9 @@ class TestSearches:
                 for train, test in CV.split(X, y, qid)
             ]
             np.testing.assert_array_equal(fold_scores(search, i), expected)
+        assert list(log.candidates()) == [f"estimator__lgbmranker__num_leaves={n}" for n in (4, 15)]
 
-    def test_folds_that_cut_queries_are_refused(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_folds_that_cut_queries_are_refused(self) -> None:
         made = QueryRanker(make_pipeline(StandardScaler(), Ridge()))
         cut = {"scoring": make_scorer("mrr"), "cv": KFold(3, shuffle=True, random_state=0), "error_score": "raise"}
         with pytest.raises(ltr.LtrValueError, match="is on both sides of the split"):
@@ -166,8 +155,7 @@ class TestSearches:
 class TestEarlyStopping:
     @pytest.mark.parametrize("host", BOOSTED)
     @pytest.mark.parametrize("how", ["column", "routed"])
-    def test_the_steps_are_fitted_on_what_is_not_held_out(self, host: str, how: str, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_the_steps_are_fitted_on_what_is_not_held_out(self, host: str, how: str) -> None:
         estimator = of_host(host)
         made = QueryRanker(make_pipeline(StandardScaler(), estimator), early_stopping_rounds=2, random_state=1)
         made = made.fit(frame(X, qid), y) if how == "column" else made.fit(X, y, qid=qid)
@@ -178,8 +166,7 @@ class TestEarlyStopping:
         got = made.predict(frame(X, qid) if how == "column" else X)
         np.testing.assert_array_equal(got, predictions(model, scaler.transform(X))[best])
 
-    def test_callbacks_of_the_last_step_are_shared(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_callbacks_of_the_last_step_are_shared(self) -> None:
         heard: list[int] = []
         estimator = of_host("XGBRanker", callbacks=[listener(heard)])
         made = QueryRanker(make_pipeline(StandardScaler(), estimator), early_stopping_rounds=2, random_state=1)
@@ -188,8 +175,7 @@ class TestEarlyStopping:
         assert heard == list(range(len(heard)))
         assert len(heard) >= made.n_rounds_
 
-    def test_hosts_that_cannot_stop(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_hosts_that_cannot_stop(self) -> None:
         made = QueryRanker(make_pipeline(StandardScaler(), Ridge()), early_stopping_rounds=2)
         with pytest.raises(ltr.LtrTypeError, match="is for estimators of LightGBM, XGBoost and CatBoost.* Got a Ridge"):
             made.fit(X, y, qid=qid)
@@ -207,20 +193,17 @@ class DropsRows(TransformerMixin, BaseEstimator):
 
 class TestRefused:
     @pytest.mark.parametrize("last", ["passthrough", StandardScaler()])
-    def test_a_last_step_that_does_not_predict(self, last: Any, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_last_step_that_does_not_predict(self, last: Any) -> None:
         with pytest.raises(ltr.LtrTypeError, match=r"last step of a Pipeline must be a ranker.*no predict"):
             QueryRanker(make_pipeline(StandardScaler(), last)).fit(X, y, qid=qid)
 
-    def test_steps_that_drop_rows(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_steps_that_drop_rows(self) -> None:
         for stop in (None, 2):
             made = QueryRanker(make_pipeline(DropsRows(), lgbm_ranker()), early_stopping_rounds=stop, random_state=0)
             with pytest.raises(ltr.LtrValueError, match=r"must keep the rows of X.* rows became"):
                 made.fit(X, y, qid=qid)
 
-    def test_fit_parameters_of_other_steps(self, rows: Rows, weight: np.ndarray) -> None:
-        X, y, qid = rows
+    def test_fit_parameters_of_other_steps(self, weight: np.ndarray) -> None:
         made = QueryRanker(make_pipeline(StandardScaler(), Ridge()))
         with pytest.raises(ltr.LtrTypeError, match=r"last step.*Got standardscaler__sample_weight.*set_fit_request"):
             made.fit(X, y, qid=qid, standardscaler__sample_weight=weight)
@@ -234,8 +217,7 @@ class TestRefused:
 
 
 class TestAttributesOfTheFittedEstimator:
-    def test_they_are_there_where_the_estimator_has_them(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_they_are_there_where_the_estimator_has_them(self) -> None:
         linear, boosted = QueryRanker(Ridge()), QueryRanker(lgbm_ranker())
         for made in (linear, boosted):
             assert not hasattr(made, "coef_")
@@ -251,17 +233,15 @@ class TestAttributesOfTheFittedEstimator:
         assert {name for name in there if hasattr(linear, name)} == {"coef_", "intercept_"}
         assert boosted.best_iteration_ == boosted.estimator_.best_iteration_
 
-    def test_of_catboost_only_if_it_has_them(self, rows: Rows) -> None:
+    def test_of_catboost_only_if_it_has_them(self) -> None:
         catboost = pytest.importorskip("catboost", reason="catboost is not installed")
-        X, y, qid = rows
         quiet = {"iterations": 3, "verbose": False, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
         assert len(QueryRanker(catboost.CatBoostRegressor(**quiet)).fit(X, y, qid=qid).feature_importances_) == 6
         ranks = QueryRanker(catboost.CatBoostRanker(**quiet)).fit(X, y, qid=qid)
         with pytest.raises(AttributeError, match="CatBoostRanker has no feature_importances_ after this training"):
             ranks.feature_importances_  # noqa: B018
 
-    def test_of_a_last_step_that_sees_the_columns_of_X(self, rows: Rows) -> None:  # noqa: N802
-        X, y, qid = rows
+    def test_of_a_last_step_that_sees_the_columns_of_X(self) -> None:  # noqa: N802
         scaled = make_pipeline(StandardScaler(), make_pipeline(MaxAbsScaler(), Ridge()))
         for inputs, ids in ((X, qid), (frame(X, qid), None)):
             made = QueryRanker(scaled).fit(inputs, y, qid=ids)
@@ -276,8 +256,7 @@ class TestAttributesOfTheFittedEstimator:
 
     @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "Ridge"])
     @pytest.mark.parametrize("piped", [False, True])
-    def test_select_from_model(self, host: str, piped: bool, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_select_from_model(self, host: str, piped: bool) -> None:
         estimator = estimator_of(host)
         made = QueryRanker(make_pipeline(StandardScaler(), estimator) if piped else estimator)
         select = SelectFromModel(made, threshold="median").fit(X, y, qid=qid)
@@ -286,9 +265,8 @@ class TestAttributesOfTheFittedEstimator:
         np.testing.assert_array_equal(select.get_support(), importance >= np.median(importance))
         np.testing.assert_array_equal(select.transform(X), X[:, select.get_support()])
 
-    def test_select_from_model_of_a_frame_with_ids(self, rows: Rows) -> None:
+    def test_select_from_model_of_a_frame_with_ids(self) -> None:
         """It selects among the columns without the ids, and transforms these."""
-        X, y, qid = rows
         inputs = frame(X, qid)
         select = SelectFromModel(QueryRanker(Ridge()), threshold="mean").fit(inputs, y)
         chosen = [f"f{i}" for i in np.flatnonzero(SelectFromModel(Ridge(), threshold="mean").fit(X, y).get_support())]
@@ -298,8 +276,7 @@ class TestAttributesOfTheFittedEstimator:
             select.transform(inputs)
 
     @pytest.mark.parametrize("routing", [False, pytest.param(True, marks=ROUTES_TO_SELECTIONS)])
-    def test_selection_before_a_ranker(self, routing: bool, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_selection_before_a_ranker(self, routing: bool) -> None:
         select = SelectFromModel(QueryRanker(Ridge()), threshold="mean")
         piped = make_pipeline(select, QueryRanker(lgbm_ranker()))
         with sklearn.config_context(enable_metadata_routing=routing):
@@ -309,8 +286,7 @@ class TestAttributesOfTheFittedEstimator:
         expected = fit_by_hand(lgbm_ranker(), X[:, chosen], y, qid).predict(X[:, chosen])
         np.testing.assert_array_equal(piped.predict(X), expected)
 
-    def test_recursive_elimination(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_recursive_elimination(self) -> None:
         chosen = RFE(QueryRanker(Ridge()), n_features_to_select=2).fit(X, y, qid=qid).support_
         np.testing.assert_array_equal(chosen, RFE(Ridge(), n_features_to_select=2).fit(X, y).support_)
 
@@ -322,8 +298,7 @@ class TestEstimatorsTrainedOnTheIds:
 
     @pytest.mark.parametrize("host", ["Ridge", "LGBMRegressor", "XGBRegressor"])
     @pytest.mark.parametrize("kind", ["pandas", "polars", "array"])
-    def test_a_plain_regressor(self, host: str, kind: str, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_plain_regressor(self, host: str, kind: str) -> None:
         inputs = {"pandas": frame(X, qid), "polars": pl.from_pandas(frame(X, qid)), "array": np.column_stack([X, qid])}
         column: str | int = 6 if kind == "array" else "qid"
         scorer, estimator = make_scorer("mrr", column), estimator_of(host)
@@ -331,16 +306,14 @@ class TestEstimatorsTrainedOnTheIds:
             scorer(estimator.fit(inputs[kind], y), inputs[kind], y)
         scorer(QueryRanker(estimator, qid=column).fit(inputs[kind], y), inputs[kind], y)
 
-    def test_in_a_search(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_in_a_search(self) -> None:
         search = GridSearchCV(Ridge(), {"alpha": [1, 2]}, scoring=make_scorer("mrr"), cv=CV, error_score="raise")
         with pytest.warns(ltr.LtrWarning, match=self.MESSAGE):
             search.fit(frame(X, qid), y, groups=qid)
         with pytest.warns(ltr.LtrWarning, match=self.MESSAGE):
             search.score(frame(X, qid), y)
 
-    def test_in_a_pipeline_unless_a_step_drops_them(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_in_a_pipeline_unless_a_step_drops_them(self) -> None:
         inputs, scorer = frame(X, qid), make_scorer("mrr")
         keeping = ColumnTransformer([("scaled", StandardScaler(), ["f0"])], remainder="passthrough")
         for step in (StandardScaler(), keeping):
@@ -350,14 +323,12 @@ class TestEstimatorsTrainedOnTheIds:
         for step in (dropping, FunctionTransformer(lambda X: X.drop(columns="qid")), PCA()):
             scorer(make_pipeline(step, Ridge()).fit(inputs, y), inputs, y)
 
-    def test_xgbranker_removes_the_column_itself(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_xgbranker_removes_the_column_itself(self) -> None:
         order = np.argsort(qid, kind="stable")
         inputs = frame(X, qid).iloc[order]
         make_scorer("mrr")(of_host("XGBRanker").fit(inputs, y[order]), inputs, y[order])
 
-    def test_ids_that_are_no_column(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_ids_that_are_no_column(self) -> None:
         make_scorer("mrr")(Ridge().fit(X, y), X, y, qid=qid)
         with sklearn.config_context(enable_metadata_routing=True):
             options = {"params": {"qid": qid, "groups": qid}, "cv": CV, "error_score": "raise"}

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 import sklearn
-from folds import CV, Rows, fit_by_hand, fold_scores, folds_by_hand, frame, lgbm_ranker, ranker, scattered
+from folds import CV, fit_by_hand, fold_scores, folds_by_hand, frame, lgbm_ranker, ranker, scattered
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
-from sklearn.exceptions import FitFailedWarning
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import (
     GridSearchCV,
-    GroupShuffleSplit,
     HalvingGridSearchCV,
     KFold,
-    PredefinedSplit,
     RandomizedSearchCV,
     ShuffleSplit,
     cross_val_score,
@@ -36,12 +31,9 @@ from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 pytestmark = pytest.mark.integration
 
+X, y, qid = ROWS = scattered()
+
 LEAVES = {"estimator__num_leaves": [4, 15]}
-
-
-@pytest.fixture(scope="module")
-def rows() -> Rows:
-    return scattered()
 
 
 @pytest.fixture
@@ -64,17 +56,16 @@ def of_host(host: str) -> tuple[Any, dict[str, list[Any]]]:
     return catboost.CatBoostRanker(iterations=5, **quiet), {"estimator__depth": [2, 4]}
 
 
-def refuse_unequal(search: Any, estimator: Any, rows: Rows, metric: str = "ndcg@10") -> None:
+def refuse_unequal(search: Any, estimator: Any, metric: str = "ndcg@10") -> None:
     for i, settings in enumerate(search.cv_results_["params"]):
         plain = {name.removeprefix("estimator__"): value for name, value in settings.items()}
-        expected = folds_by_hand(clone(estimator).set_params(**plain), rows, [metric])[:, 0]
+        expected = folds_by_hand(clone(estimator).set_params(**plain), ROWS, [metric])[:, 0]
         np.testing.assert_array_equal(fold_scores(search, i), expected)
 
 
 @pytest.mark.parametrize("host", ["lightgbm", "xgboost", "catboost", "pointwise"])
 @pytest.mark.parametrize(("how", "n_jobs"), [("column", None), ("column", 2), ("routed", None), ("routed", 2)])
-def test_every_fold_of_a_grid_search(host: str, how: str, n_jobs: int | None, rows: Rows) -> None:
-    X, y, qid = rows
+def test_every_fold_of_a_grid_search(host: str, how: str, n_jobs: int | None) -> None:
     estimator, grid = of_host(host)
     with sklearn.config_context(enable_metadata_routing=how == "routed"):
         scorer = make_scorer("ndcg@10")
@@ -83,7 +74,7 @@ def test_every_fold_of_a_grid_search(host: str, how: str, n_jobs: int | None, ro
             search.fit(X, y, qid=qid, groups=qid)
         else:
             search.fit(frame(X, qid), y, groups=qid)
-    refuse_unequal(search, estimator, rows)
+    refuse_unequal(search, estimator)
     name, best = next(iter(search.best_params_.items()))
     assert search.best_estimator_.estimator_.get_params()[name.removeprefix("estimator__")] == best
     inputs = X if how == "routed" else frame(X, qid)
@@ -91,19 +82,17 @@ def test_every_fold_of_a_grid_search(host: str, how: str, n_jobs: int | None, ro
 
 
 @pytest.mark.parametrize("kind", ["polars", "array", "list"])
-def test_other_tables(kind: str, rows: Rows) -> None:
-    X, y, qid = rows
+def test_other_tables(kind: str) -> None:
     column: str | int = "qid" if kind == "polars" else 6
     inputs: Any = np.column_stack([X, qid])
     inputs = pl.from_pandas(frame(X, qid)) if kind == "polars" else inputs.tolist() if kind == "list" else inputs
     search = GridSearchCV(
         ranker(qid=column), LEAVES, scoring=make_scorer("ndcg@10", column), cv=CV, error_score="raise"
     )
-    refuse_unequal(search.fit(inputs, y, groups=qid), lgbm_ranker(), rows)
+    refuse_unequal(search.fit(inputs, y, groups=qid), lgbm_ranker())
 
 
-def test_several_metrics_from_one_prediction(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y, qid = rows
+def test_several_metrics_from_one_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     predicted = []
     plain = QueryRanker.predict
     monkeypatch.setattr(QueryRanker, "predict", lambda self, X: predicted.append(1) or plain(self, X))
@@ -111,26 +100,24 @@ def test_several_metrics_from_one_prediction(rows: Rows, monkeypatch: pytest.Mon
     search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer(metrics), refit="map", cv=CV, error_score="raise")
     search.fit(frame(X, qid), y, groups=qid)
     assert len(predicted) == 6
-    expected = folds_by_hand(lgbm_ranker(num_leaves=15), rows, metrics)
+    expected = folds_by_hand(lgbm_ranker(num_leaves=15), ROWS, metrics)
     for i, name in enumerate(("ndcg_exp@10", "map", "err@10")):
         np.testing.assert_array_equal(fold_scores(search, 1, name), expected[:, i])
 
 
-def test_randomized_search_and_cross_validate(rows: Rows) -> None:
-    X, y, qid = rows
+def test_randomized_search_and_cross_validate() -> None:
     inputs = frame(X, qid)
     search = RandomizedSearchCV(
         ranker(), LEAVES, n_iter=2, scoring=make_scorer("mrr"), cv=CV, random_state=0, error_score="raise"
     )
-    refuse_unequal(search.fit(inputs, y, groups=qid), lgbm_ranker(), rows, "mrr")
+    refuse_unequal(search.fit(inputs, y, groups=qid), lgbm_ranker(), "mrr")
     scores = cross_validate(ranker(), inputs, y, groups=qid, scoring=make_scorer(["mrr", "p@5"]), cv=CV)
-    expected = folds_by_hand(lgbm_ranker(), rows, ["mrr", "p@5"])
+    expected = folds_by_hand(lgbm_ranker(), ROWS, ["mrr", "p@5"])
     np.testing.assert_array_equal(np.stack([scores["test_mrr"], scores["test_precision@5"]], axis=1), expected)
 
 
 @pytest.mark.parametrize("how", ["column", "routed"])
-def test_halving_by_rounds(how: str, rows: Rows) -> None:
-    X, y, qid = rows
+def test_halving_by_rounds(how: str) -> None:
     with sklearn.config_context(enable_metadata_routing=how == "routed"):
         search = HalvingGridSearchCV(
             ranker(),
@@ -148,13 +135,12 @@ def test_halving_by_rounds(how: str, rows: Rows) -> None:
         else:
             search.fit(frame(X, qid), y, groups=qid)
     assert search.cv_results_["n_resources"].tolist() == [3, 3, 6]
-    refuse_unequal(search, lgbm_ranker(), rows, "mrr")
+    refuse_unequal(search, lgbm_ranker(), "mrr")
 
 
 @pytest.mark.parametrize("how", ["column", "routed"])
-def test_without_scoring_the_metric_of_the_ranker_is_the_score(how: str, rows: Rows) -> None:
-    X, y, qid = rows
-    expected = folds_by_hand(lgbm_ranker(), rows, ["err@10"])[:, 0]
+def test_without_scoring_the_metric_of_the_ranker_is_the_score(how: str) -> None:
+    expected = folds_by_hand(lgbm_ranker(), ROWS, ["err@10"])[:, 0]
     with sklearn.config_context(enable_metadata_routing=how == "routed"):
         inputs, groups = (
             (X, {"params": {"qid": qid, "groups": qid}}) if how == "routed" else (frame(X, qid), {"groups": qid})
@@ -173,8 +159,7 @@ def test_without_scoring_the_metric_of_the_ranker_is_the_score(how: str, rows: R
 
 
 @pytest.mark.usefixtures("routing")
-def test_nested_and_piped_with_routing(rows: Rows) -> None:
-    X, y, qid = rows
+def test_nested_and_piped_with_routing() -> None:
     grid = {"queryranker__estimator__num_leaves": [4]}
     search = GridSearchCV(
         make_pipeline(StandardScaler(), ranker()), grid, scoring=make_scorer("mrr"), cv=CV, error_score="raise"
@@ -188,8 +173,7 @@ def test_nested_and_piped_with_routing(rows: Rows) -> None:
         np.testing.assert_array_equal(fitted.predict(X[test]), by_hand.predict(scaled(X[test])))
 
 
-def test_nested_with_a_column(rows: Rows) -> None:
-    X, y, qid = rows
+def test_nested_with_a_column() -> None:
     inputs = frame(X, qid)
     search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=KFold(2), error_score="raise")
     whole = np.argsort(qid, kind="stable")  # queries together, and KFold cuts only the one in the middle
@@ -198,8 +182,7 @@ def test_nested_with_a_column(rows: Rows) -> None:
 
 
 @pytest.mark.usefixtures("routing")
-def test_routed_row_weights(rows: Rows) -> None:
-    X, y, qid = rows
+def test_routed_row_weights() -> None:
     weight = np.where(qid % 2, 1.0, 3.0)
     model = ranker().set_fit_request(sample_weight=True)
     scorer = make_scorer("mrr").set_score_request(sample_weight=True)
@@ -219,8 +202,7 @@ def test_routed_row_weights(rows: Rows) -> None:
 
 
 @pytest.mark.usefixtures("routing")
-def test_routed_scores_to_start_from(rows: Rows) -> None:
-    X, y, qid = rows
+def test_routed_scores_to_start_from() -> None:
     start = np.random.default_rng(0).random(len(y))
     model = ranker().set_fit_request(init_score=True)
     params = {"qid": qid, "groups": qid, "init_score": start}
@@ -234,8 +216,7 @@ class TestFoldsThatCutQueries:
     MESSAGE = r"Query \S+ is on both sides of the split, with \d+ documents.*GroupKFold\(\) and groups=qid"
 
     @pytest.mark.parametrize("cv", [KFold(3, shuffle=True, random_state=0), KFold(2), ShuffleSplit(2, random_state=0)])
-    def test_they_are_refused(self, cv: Any, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_they_are_refused(self, cv: Any) -> None:
         inner = {"scoring": make_scorer("mrr"), "cv": cv, "error_score": "raise"}
         for estimator in (ranker(), GridSearchCV(ranker(), {"estimator__num_leaves": [4]}, **inner)):
             with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
@@ -247,8 +228,7 @@ class TestFoldsThatCutQueries:
 
     @pytest.mark.parametrize("host", ["lightgbm", "xgboost"])
     @pytest.mark.parametrize("early_stopping_rounds", [None, 2])
-    def test_in_searches_over_both_hosts(self, host: str, early_stopping_rounds: int | None, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_in_searches_over_both_hosts(self, host: str, early_stopping_rounds: int | None) -> None:
         estimator, grid = of_host(host)
         made = QueryRanker(estimator, early_stopping_rounds=early_stopping_rounds, random_state=0)
         cv = KFold(3, shuffle=True, random_state=0)
@@ -256,8 +236,7 @@ class TestFoldsThatCutQueries:
         with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
             search.fit(frame(X, qid), y)
 
-    def test_behind_a_scaler_that_scales_the_ids(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_behind_a_scaler_that_scales_the_ids(self) -> None:
         scaler = StandardScaler().set_output(transform="pandas")
         piped = make_pipeline(scaler, make_pipeline(StandardScaler().set_output(transform="pandas"), ranker()))
         cut, whole = KFold(3, shuffle=True, random_state=0), CV
@@ -273,18 +252,16 @@ class TestFoldsThatCutQueries:
         with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
             cross_validate(by_position, np.column_stack([X, qid]), y, cv=cut, **options)
 
-    def test_steps_that_merge_queries(self, rows: Rows) -> None:
+    def test_steps_that_merge_queries(self) -> None:
         from sklearn.preprocessing import FunctionTransformer
 
-        X, y, qid = rows
         halved = FunctionTransformer(lambda X: X.assign(qid=X["qid"] // 2))
         fitted = make_pipeline(halved, ranker()).fit(frame(X, qid), y)
         with pytest.raises(ltr.LtrValueError, match="make 23 queries of 45, since they change the column 'qid'"):
             make_scorer("mrr")(fitted, frame(X, qid), y)
 
-    def test_sums_of_labels_are_compared_with_tolerance(self, rows: Rows) -> None:
+    def test_sums_of_labels_are_compared_with_tolerance(self) -> None:
         """Fractional labels sum up differently in another order, and as float32."""
-        X, y, qid = rows
         fractional = y * 0.3 + 0.1
         scorer = make_scorer("ndcg@5")
         fitted = QueryRanker(LinearRegression()).fit(X, fractional.astype(np.float32), qid=qid)
@@ -299,8 +276,7 @@ class TestFoldsThatCutQueries:
         with pytest.raises(ltr.LtrValueError, match="is on both sides of the split, with 1 documents"):
             cross_validate(ranker(), frame(X, qid), y, scoring=make_scorer("p@1"), cv=KFold(2), error_score="raise")
 
-    def test_whole_training_queries_may_be_scored(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_whole_training_queries_may_be_scored(self) -> None:
         options = {"scoring": make_scorer("mrr"), "return_train_score": True, "error_score": "raise"}
         scores = cross_validate(ranker(), frame(X, qid), y, groups=qid, cv=CV, **options)
         assert (scores["train_score"] > scores["test_score"]).all()
@@ -309,8 +285,7 @@ class TestFoldsThatCutQueries:
 class TestQueriesThatDoNotArrive:
     """What scikit-learn cannot pass on is refused with the way out."""
 
-    def test_no_routing(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_no_routing(self) -> None:
         search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=CV, error_score="raise")
         message = (
             "the scorer has no queries: no qid was passed, and X has no column 'qid': it is a ndarray"
@@ -323,8 +298,7 @@ class TestQueriesThatDoNotArrive:
                 ranker(), X, y, params={"qid": qid}, groups=qid, scoring=make_scorer("mrr"), cv=CV, error_score="raise"
             )
 
-    def test_nested_without_routing(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_nested_without_routing(self) -> None:
         search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr"), cv=2, error_score="raise")
         options = {"scoring": make_scorer("mrr"), "cv": CV, "groups": qid, "error_score": "raise"}
         with pytest.raises(ltr.LtrTypeError, match=r"the scorer has no queries.*enable_metadata_routing=True"):
@@ -332,204 +306,20 @@ class TestQueriesThatDoNotArrive:
         with pytest.raises(ltr.LtrTypeError, match=r"QueryRanker.fit has no queries.*enable_metadata_routing=True"):
             cross_validate(search, X, y, **options)
 
-    def test_a_scaler_that_drops_names(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_scaler_that_drops_names(self) -> None:
         piped = make_pipeline(StandardScaler(), ranker())
         with pytest.raises(
             ltr.LtrTypeError, match=r"no column 'qid': it is a ndarray.*set_output\(transform='pandas'\)"
         ):
             cross_validate(piped, frame(X, qid), y, groups=qid, scoring=make_scorer("mrr"), cv=CV, error_score="raise")
 
-    def test_a_column_of_another_name(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_a_column_of_another_name(self) -> None:
         with pytest.raises(ltr.LtrTypeError, match=r"X has no column 'qid'. Did you mean 'Qid'\? Keep"):
             ranker().fit(frame(X, qid).rename(columns={"qid": "Qid"}), y)
 
     @pytest.mark.usefixtures("routing")
-    def test_not_requested(self, rows: Rows) -> None:
-        X, y, qid = rows
+    def test_not_requested(self) -> None:
         unrouted = make_scorer("mrr").set_score_request(qid=False)
         params = {"qid": qid, "groups": qid}
         with pytest.raises(ltr.LtrTypeError, match="the scorer has no queries"):
             cross_validate(ranker(), X, y, params=params, scoring=unrouted, cv=CV, error_score="raise")
-
-
-class Fragile(LinearRegression):
-    """Fails on data that have a certain value."""
-
-    def __init__(self, broken: float = 0) -> None:
-        super().__init__()
-        self.broken = broken
-
-    def fit(self, X: Any, y: Any) -> Any:
-        if np.isin(self.broken, X):
-            raise ValueError("broken")
-        return super().fit(X, y)
-
-
-class TestLog:
-    """Per-query values of every candidate and fold, written by worker processes."""
-
-    @pytest.mark.parametrize("n_jobs", [1, 2])
-    def test_candidates_of_a_search(self, n_jobs: int, tmp_path: Path) -> None:
-        X, y, qid = scattered()
-        log = ltr.PerQueryLog(folder=tmp_path / "scores")
-        search = GridSearchCV(
-            ranker(), {"estimator__num_leaves": [3, 7]}, scoring=make_scorer(["ndcg@10", "err@5"], log=log), cv=CV,
-            n_jobs=n_jobs, refit="err@5", return_train_score=True, error_score="raise",
-        ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
-        results = search.cv_results_
-        candidates = log.candidates("ndcg@10", params=results["params"])
-        for i, candidate in enumerate(candidates):
-            folds = sorted(results[f"split{fold}_test_ndcg_exp@10"][i] for fold in range(3))
-            assert sorted(candidate.folds) == folds
-            assert candidate.mean_over_folds == pytest.approx(results["mean_test_ndcg_exp@10"][i], rel=1e-14)
-            pooled = np.concatenate([
-                ltr.evaluate(y[test], fitted.predict(X[test]), qid=qid[test], metrics="ndcg@10").per_query["ndcg@10"]
-                for train, test in CV.split(X, y, qid)
-                for fitted in [fit_by_hand(lgbm_ranker(num_leaves=(3, 7)[i]), X[train], y[train], qid[train])]
-            ])  # fmt: skip
-            assert candidate.mean_over_queries == pytest.approx(np.nanmean(pooled), rel=1e-14)
-            assert candidate.n_queries == (~np.isnan(pooled)).sum()
-        trained = log.candidates("err@5", part="train", params=results["params"])
-        assert trained[0].mean_over_folds == pytest.approx(results["mean_train_err@5"][0], rel=1e-14)
-
-    def test_what_is_scored_beside_a_search_is_none_of_its_folds(self, tmp_path: Path) -> None:
-        """A failed fit is NaN as in scikit-learn; the refitted ranker and a baseline are scored on other data."""
-        X, y, qid = scattered()
-        held = qid % 3 == 0
-        X, y, qid, other = X[~held], y[~held], qid[~held], (frame(X[held], qid[held]), y[held])
-        log = ltr.PerQueryLog(folder=tmp_path)
-        scorer, broken = make_scorer("mrr", log=log), float(X[0, 0])
-        search = GridSearchCV(
-            QueryRanker(Fragile()), {"estimator__broken": [broken, 0.5]}, scoring=scorer, cv=CV, return_train_score=True
-        )
-        with pytest.warns(FitFailedWarning, match="2 fits failed"), pytest.warns(UserWarning, match="non-finite"):
-            search.fit(frame(X, qid), y, groups=qid)
-        search.score(*other)
-        scorer(ranker().fit(frame(X, qid), y), *other)
-        results = search.cv_results_
-        for part, name in (("test", "mean_test_score"), ("train", "mean_train_score")):
-            failed, whole = log.candidates("mrr", part, params=results["params"])
-            assert np.isnan(failed.folds).sum() == 2
-            assert np.isnan(failed.mean_over_folds)
-            assert np.isnan(results[name][0])
-            assert whole.mean_over_folds == pytest.approx(results[name][1], rel=1e-14)
-            assert whole.qid == sorted(set(qid.tolist()))
-        assert sum(score.search == 1 for score in log.scores()) == 2
-
-    def test_a_final_ranker_is_no_fold_of_a_cross_validation(self, tmp_path: Path) -> None:
-        X, y, qid = scattered()
-        held, log = qid % 3 == 0, ltr.PerQueryLog(folder=tmp_path)
-        scorer, inputs = make_scorer("mrr", log=log), frame(X, qid)
-        fit = {"X": inputs[~held], "y": y[~held], "groups": qid[~held], "cv": CV, "scoring": scorer}
-        expected = cross_validate(ranker(), **fit)["test_score"]
-        scorer(ranker().fit(inputs[~held], y[~held]), inputs[held], y[held])
-        (one,) = log.candidates("mrr")
-        assert sorted(one.folds) == sorted(expected)
-
-    def test_a_nested_cross_validation_is_refused(self, tmp_path: Path) -> None:
-        X, y, qid = scattered()
-        log = ltr.PerQueryLog(folder=tmp_path)
-        for train, _ in CV.split(X, y, qid):
-            search = GridSearchCV(
-                ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=CV, error_score="raise", refit=False
-            )
-            search.fit(frame(X[train], qid[train]), y[train], groups=qid[train])
-        with pytest.raises(ltr.LtrValueError, match=r"3 searches on .*a folder of its own.* 0 and 1 and 2\."):
-            log.candidates("mrr")
-        assert log.to_pandas().groupby("search")["fold"].nunique().tolist() == [3, 3, 3]
-
-    def test_estimators_without_memory(self, tmp_path: Path) -> None:
-        X, y, qid = scattered()
-        without_ids = ColumnTransformer([("ids", "drop", ["qid"])], remainder="passthrough")
-        plain = make_pipeline(without_ids, LinearRegression())
-        for scored, train in ((True, False), (False, True)):
-            log = ltr.PerQueryLog(folder=tmp_path / str(train))
-            search = GridSearchCV(
-                plain, {"linearregression__fit_intercept": [True, False]}, scoring=make_scorer("mrr", log=log), cv=CV,
-                return_train_score=train, error_score="raise",
-            ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
-            if scored:
-                (one, _) = log.candidates("mrr", None, params=search.cv_results_["params"])
-                assert sorted(one.folds) == sorted(fold_scores(search, 0))
-                search.score(frame(X, qid + 1000), y)
-            with pytest.raises(ltr.LtrValueError, match="in fold . too" if train else "was not scored on fold 3"):
-                log.candidates("mrr", None)
-
-    def test_a_search_that_cuts_queries_leaves_traces(self, tmp_path: Path) -> None:
-        """HalvingGridSearchCV takes rows at random; to ranker and scorer each remnant is a query."""
-        X, y, qid = scattered()
-        log = ltr.PerQueryLog(folder=tmp_path)
-        HalvingGridSearchCV(
-            ranker(), {"estimator__num_leaves": [3, 7]}, scoring=make_scorer("p@3", log=log), cv=CV, random_state=0,
-            min_resources=150, factor=2, error_score="raise",
-        ).fit(frame(X, qid), y, groups=qid)  # fmt: skip
-        with pytest.raises(ltr.LtrValueError, match=r"cuts? .*quer.*estimator__n_estimators"):
-            log.candidates("p@3")
-
-    def test_a_log_in_memory_is_refused(self) -> None:
-        with pytest.raises(ltr.LtrTypeError, match=r"PerQueryLog\(folder=PATH\)"):
-            make_scorer("mrr", log=ltr.PerQueryLog())
-
-    def test_a_step_before_the_ranker_that_changes_the_ids(self, rows: Rows, tmp_path: Path) -> None:
-        """Scaled ids differ in every fold: what the ranker was fitted on cannot be matched, and is not."""
-        X, y, qid = rows
-        log = ltr.PerQueryLog(folder=tmp_path)
-        piped = make_pipeline(StandardScaler(), ranker(qid=6))
-        search = GridSearchCV(
-            piped, {"standardscaler__with_mean": [True, False]}, scoring=make_scorer("mrr", 6, log=log), cv=CV
-        ).fit(np.column_stack([X, qid]), y, groups=qid)
-        candidates = log.candidates("mrr", params=search.cv_results_["params"])
-        for i, candidate in enumerate(candidates):
-            assert sorted(candidate.folds) == sorted(fold_scores(search, i))
-
-    def test_one_split_and_a_score_on_other_data(self, rows: Rows, tmp_path: Path) -> None:
-        X, y, qid = rows
-        new = np.isin(qid, np.unique(qid)[:10])
-        log = ltr.PerQueryLog(folder=tmp_path)
-        held_out = PredefinedSplit(np.where(qid[~new] % 4 == 0, 0, -1))
-        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=held_out)
-        search.fit(frame(X[~new], qid[~new]), y[~new])
-        search.score(frame(X[new], qid[new]), y[new])
-        candidates = log.candidates("mrr", params=search.cv_results_["params"])
-        assert [c.mean_over_folds for c in candidates] == search.cv_results_["mean_test_score"].tolist()
-
-    def test_part_of_the_queries_and_a_score_on_other_data(self, rows: Rows, tmp_path: Path) -> None:
-        X, y, qid = rows
-        new = np.isin(qid, np.unique(qid)[:10])
-        log = ltr.PerQueryLog(folder=tmp_path)
-        some = GroupShuffleSplit(2, train_size=0.4, test_size=0.3, random_state=0)
-        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=some)
-        search.fit(frame(X[~new], qid[~new]), y[~new], groups=qid[~new])
-        candidates = log.candidates("mrr", params=search.cv_results_["params"])
-        np.testing.assert_allclose([c.mean_over_folds for c in candidates], search.cv_results_["mean_test_score"])
-        search.score(frame(X[new], qid[new]), y[new])
-        with pytest.raises(ltr.LtrValueError, match=r"alone was scored.*before search.score"):
-            log.candidates("mrr")
-
-    @pytest.mark.parametrize("rates", [[0.3], [0.1, 0.3]])
-    def test_several_grids(self, rates: list[float], rows: Rows, tmp_path: Path) -> None:
-        """What a grid leaves out has the estimator's own value, 0.1, which another grid may have too."""
-        X, y, qid = rows
-        log = ltr.PerQueryLog(folder=tmp_path)
-        grids = [LEAVES, LEAVES | {"estimator__learning_rate": rates}, {"estimator__min_child_samples": [3]}]
-        search = GridSearchCV(ranker(), grids, scoring=make_scorer("mrr", log=log), cv=CV)
-        search.fit(frame(X, qid), y, groups=qid)
-        candidates = log.candidates("mrr", params=search.cv_results_["params"])
-        np.testing.assert_allclose([c.mean_over_folds for c in candidates], search.cv_results_["mean_test_score"])
-
-    def test_a_fold_where_the_metric_is_undefined_is_a_fold(self, rows: Rows, tmp_path: Path) -> None:
-        X, y, qid = rows
-        (_, test), *_ = CV.split(X, y, qid)
-        y = y.copy()
-        y[test] = 0
-        log = ltr.PerQueryLog(folder=tmp_path)
-        search = GridSearchCV(ranker(), LEAVES, scoring=make_scorer("mrr", log=log), cv=CV, refit=False)
-        with pytest.warns(UserWarning, match="Scoring failed|non-finite"):
-            search.fit(frame(X, qid), y, groups=qid)
-        assert np.isnan(search.cv_results_["mean_test_score"]).all()
-        for candidate in log.candidates("mrr"):
-            assert np.isnan(candidate.folds).sum() == 1
-            assert np.isnan(candidate.mean_over_folds)
-            assert 0 < candidate.mean_over_queries < 1

@@ -33,7 +33,6 @@ Interval = Literal["wider", "bca", "t"]
 
 # -- trainings and searches
 NameStyle = Literal["canonical", "asked", "slug"]
-RuleOfBestRound = Literal["max", "one_se"]
 PartOfSearch = Literal["test", "train"]
 
 # -- interleaving

@@ -14,7 +14,6 @@ import numpy as np
 from tqdm import tqdm
 
 from ltr_metrics._engine.results import Table, as_markdown, as_text
-from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import describe_data, read_rows, requested_metrics
 from ltr_metrics.cli.output import Output, write_file
@@ -97,7 +96,7 @@ def _as_json(result: Result) -> str:
         "options": {"ties": policy.ties, "no_relevant": policy.no_relevant, "convention": policy.convention},
         "origins": dict(result.files),
         "curves": [
-            {"model": name} | points.to_dict() | {"rule": chosen.rule, "keep_n_rounds": chosen.n_rounds}
+            {"model": name} | points.to_dict() | {"keep_n_rounds": chosen.n_rounds}
             for name, points, chosen in result.curves
         ],
         "versions": versions(),
@@ -146,7 +145,7 @@ RENDERERS: dict[str, Callable[[Result], str]] = {
     options.output_options(*RENDERERS),
     options.PLOT,
 )
-def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: float, **arguments: Any) -> None:
+def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) -> None:
     """Evaluate model files on labelled data after each of their rounds.
 
     The result has the mean of each metric by round, and the number of rounds to keep. It names the
@@ -160,8 +159,7 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
       ltr-metrics curve valid.txt --model new=model.txt --every 10
       ltr-metrics curve valid.parquet --model a=a.json --model b=b.json \\
           -m ndcg@10,map --plot curves.svg
-      ltr-metrics curve valid.txt --model model.txt --rule one_se \\
-          --output curve.csv
+      ltr-metrics curve valid.txt --model model.txt --output curve.csv
     """  # noqa: D301
     if plot is not None and plot.suffix.lower() not in FIGURES:
         raise LtrValueError(f"--plot {plot} must end in one of {', '.join(FIGURES)}.")
@@ -173,7 +171,7 @@ def curve(plot: Path | None, every: int, rule: RuleOfBestRound, confidence: floa
         Curve(
             name,
             log.learning_curve(name, metric, confidence),
-            log.best_round(name, metric, rule=rule, confidence=confidence),
+            log.best_round(name, metric, confidence),
         )
         for name, log in logs.items()
         for metric in map(str, request.metrics)

@@ -26,6 +26,7 @@ CHOICES = {  # of all metrics of a convention
     "cutoff": "The cutoff of a metric that is named without @k.",
     "rel": "The grade from which on a document is relevant, if it is not 1.",
     "host": "The training library whose own gain replaces that of NDCG and DCG in its trainings.",
+    "weighs_undefined_as_one": "Metrics to whose sum an undefined query adds no_relevant, whatever its weight.",
 }
 
 
@@ -89,7 +90,7 @@ def choice_text(convention: Convention, choice: str) -> str:
     """Return a choice as text; a dash if it is open, or the system does not have the metric."""
     if choice in CHOICES:
         value = getattr(convention, choice)
-        return "-" if value is None else spell(value)
+        return "-" if value in (None, ()) else ", ".join(value) if isinstance(value, tuple) else spell(value)
     name, _, parameter = choice.partition(".")
     if name not in convention.metrics:
         return "-"

@@ -16,7 +16,6 @@ from ltr_metrics._engine.words import (
     CorrectionOver,
     Interval,
     QueriesOfComparison,
-    RuleOfBestRound,
     Test,
     TiePolicy,
     Topics,
@@ -231,12 +230,6 @@ CURVE = (
     _TIES,
     _NO_RELEVANT,
     _metric("--every", "Evaluate after N, 2N, 3N, ... rounds, and after the last one.", "N", type=COUNT, default=1),
-    _metric(
-        "--rule",
-        "Choose the round with the best mean (max), or the first round within one standard error of it (one_se).",
-        type=click.Choice(get_args(RuleOfBestRound)),
-        default="max",
-    ),
 )
 AUDIT = (
     *_NAMES,

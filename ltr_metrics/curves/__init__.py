@@ -129,8 +129,8 @@ def learning_curve(
     -------
     PerQueryLog
         With one data set, ``name``. ``rounds(name)`` are the evaluated rounds, counted from 0: 9,
-        19, 29, ... with ``every=10``. ``values``, ``best_round``, ``learning_curve``, ``changes``
-        and ``segments`` work as after a training.
+        19, 29, ... with ``every=10``. ``values``, ``best_round`` and ``learning_curve``
+        work as after a training.
 
     Raises
     ------

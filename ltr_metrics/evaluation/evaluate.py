@@ -18,7 +18,7 @@ from ltr_metrics.evaluation.compute import compute_values
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Metrics, Policy, Request, resolve
+from ltr_metrics.metrics.requests import Metrics, Policy, Request, resolve_once
 
 
 class Queries(LabelledQueries):
@@ -144,7 +144,7 @@ class Queries(LabelledQueries):
             For NaN scores, a wrong number of scores, unknown metrics, and labels that a metric is
             not defined on.
         """
-        request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
+        request = resolve_once(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
         return self.evaluate_request(y_score, request, n_threads)
 
     def evaluate_request(self, y_score: Any, request: Request, n_threads: int | None = None) -> Evaluation:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
-from ltr_metrics._engine.plain import none_if_nan, plain_ids
+from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics._engine.results import Result
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.errors import one_line
@@ -82,22 +82,9 @@ class LearningCurve(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, numbers and text, ready for JSON."""
-        return {
-            "metric": self.metric,
-            "data": self.data,
-            "rounds": self.rounds.tolist(),
-            **{name: [none_if_nan(v) for v in getattr(self, name).tolist()] for name in ("mean", "low", "high")},
-            "confidence": self.confidence,
-            "n_queries": self.n_queries,
-            "best": self.best,
-            "plateau": self.plateau.tolist(),
-            "overfit": [
-                {"qid": qid, "loss": loss}
-                for qid, loss in zip(plain_ids(self.overfit), self.loss.tolist(), strict=True)
-            ],
-            "n_lasting_gains": self.n_lasting_gains,
-            "higher_is_better": self.higher_is_better,
-        }
+        plain = super().to_dict()
+        losses = zip(plain["overfit"], plain.pop("loss"), strict=True)
+        return plain | {"overfit": [{"qid": qid, "loss": loss} for qid, loss in losses]}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> LearningCurve:
@@ -154,7 +141,7 @@ def learning_curve(
     ``rounds`` are the rounds of the rows of ``values``, by default all of them.
     """
     options: dict[str, Any] = {"metric": metric, "confidence": confidence, "higher_is_better": higher_is_better}
-    chosen = best_round(values, weight, rule="max", rounds=rounds, **options)
+    chosen = best_round(values, weight, rounds=rounds, **options)
     half = chosen.standard_error * [t_quantile(degrees_of_freedom(of_round, weight), confidence) for of_round in values]
     counts = counting(values[chosen.best], weight)
     loss = np.where(counts, lasting_losses(gain_of(values, higher_is_better=higher_is_better), chosen.best), 0.0)

@@ -1,9 +1,9 @@
 """`SearchLog`: the values per query of every candidate and fold of a search.
 
-Each score is a file of its own, because worker processes write at once. A file is what
-`Evaluation.save` writes, with the candidate's parameters in its header. scikit-learn does not tell a
-scorer which candidate and fold it scores. So the log says what it knows, parameters, queries and
-part, and leaves the rest to the reader.
+Each score is a file of its own, because several worker processes write at the same time. A file is
+what `Evaluation.save` writes, with the candidate's parameters in its header. scikit-learn does not
+say which candidate and fold a scorer scores, so the log keeps what is known: the parameters, the
+queries and the part of the split.
 """
 
 from __future__ import annotations
@@ -41,13 +41,21 @@ class Score(NamedTuple):
 class SearchLog:
     """Keep the values per query of every candidate and fold of a search.
 
-    Pass the log to ``make_scorer``. All worker processes write into its folder. Read it then, or
-    later on another machine, with `candidates` and `to_pandas`. Use a new folder for each search.
+    Pass the log to ``make_scorer``. All worker processes write into its folder. Read the scores
+    with `candidates` and `to_pandas`, at once or later on another machine. Use a new folder for
+    each search.
 
     Parameters
     ----------
     folder : str or path
         Folder for the scores; created with the first score.
+
+    Raises
+    ------
+    LtrTypeError
+        If ``folder`` is not a path.
+    MissingExtraError
+        On scoring: if pyarrow is not installed.
 
     See Also
     --------
@@ -88,24 +96,12 @@ class SearchLog:
         about = {"parameters": json.loads(json.dumps(dict(parameters), default=_plain)), "part": part}
         saved.save(self.folder / f"{uuid4().hex}.parquet", result, about)
 
-    def scores(self) -> list[Score]:
-        """Return all scores, sorted by parameters, part and smallest query id.
-
-        Returns
-        -------
-        list of Score
-            Each has ``parameters`` (all of the estimator), ``part`` ("test", "train", or None if
-            the scorer could not know it), and ``evaluation``.
-
-        Raises
-        ------
-        LtrKeyError
-            If the folder has no scores.
-        """
-        found = [saved.load(path) for path in self.folder.glob("*.parquet")]
-        if not found:
+    def _scores(self) -> list[Score]:
+        """Return all scores, sorted by parameters, part and smallest query id."""
+        files = [saved.load(path) for path in self.folder.glob("*.parquet")]
+        if not files:
             raise LtrKeyError(f"There are no scores in {self.folder}: no scorer has written to this log yet.")
-        return sorted((Score(**about, evaluation=result) for result, about in found), key=_order)
+        return sorted((Score(**about, evaluation=result) for result, about in files), key=_order)
 
     def candidates(self, part: PartOfSearch | None = "test") -> dict[str, Evaluation]:
         """Return one evaluation of each candidate, over the queries of all its folds.
@@ -113,40 +109,41 @@ class SearchLog:
         Parameters
         ----------
         part : {"test", "train"} or None, default "test"
-            Part of the splits; None for scores whose part the scorer could not know. It knows the
-            part of a `ltr_metrics.sklearn.QueryRanker`, which remembers its training queries.
+            Part of the splits. A scorer knows it for a `ltr_metrics.sklearn.QueryRanker`, which
+            remembers its training queries. None selects the scores of all other estimators.
 
         Returns
         -------
         dict of str to Evaluation
-            By the parameters that vary, ready for `ltr_metrics.compare`.
+            One evaluation for each setting of the parameters that vary, such as
+            ``"estimator__num_leaves=7"``, ready for `ltr_metrics.compare`.
 
         Raises
         ------
         LtrKeyError
             If there are no scores of this part.
         LtrValueError
-            If a candidate was scored twice on a query, or the candidates on different queries:
-            there was more than one search or repetition, a fit has failed, or other data were
-            scored.
+            If a candidate was scored twice on a query, or the candidates on different queries.
+            Then the folder has more than one search, the splits overlap, a fit has failed, or other
+            data were scored. `to_pandas` works nevertheless.
         """
-        of_part = [score for score in self.scores() if score.part == part]
+        of_part = [score for score in self._scores() if score.part == part]
         if not of_part:
             raise LtrKeyError(f"There are no scores of part {part!r} in {self.folder}.")
         by_label: dict[str, list[Evaluation]] = {}
         for label, score in zip(_labels(of_part), of_part, strict=True):
             by_label.setdefault(label, []).append(score.evaluation)
-        joined = {label: _joined(label, parts) for label, parts in by_label.items()}
-        first, *others = joined
+        candidates = {label: _concat(label, parts) for label, parts in by_label.items()}
+        first, *others = candidates
         for label in others:
-            odd = set(joined[first].plain_qid) ^ set(joined[label].plain_qid)
-            if odd:
-                query = min(odd, key=order_of_id)
+            only_one = set(candidates[first].plain_qid) ^ set(candidates[label].plain_qid)
+            if only_one:
+                query = min(only_one, key=order_of_id)
                 raise LtrValueError(
-                    f"Query {query!r} was scored for one of the candidates {first!r} and {label!r} alone. Either a fit "
+                    f"Query {query!r} was scored for only one of the candidates {first!r} and {label!r}. Either a fit "
                     f"has failed, which error_score='raise' shows, or other data were scored too. {ONE_SEARCH}"
                 )
-        return joined
+        return candidates
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return all scores as a table with one row per score and query.
@@ -155,12 +152,18 @@ class SearchLog:
         -------
         pandas.DataFrame
             The columns are part, fold, qid, documents, relevant, the metrics, the weight if there
-            are weights, and the parameters that vary, named ``param_...`` as in ``cv_results_``. A
-            fold is a set of scored queries, numbered by the smallest id.
+            are weights, and the parameters that vary, named ``param_...`` as in ``cv_results_``.
+            Scores of the same queries are of the same fold. The folds are numbered by their
+            smallest id.
+
+        Raises
+        ------
+        LtrKeyError
+            If the folder has no scores.
         """
         import pandas as pd
 
-        scores = self.scores()
+        scores = self._scores()
         sets = [frozenset(score.evaluation.plain_qid) for score in scores]
         folds = {queries: i for i, queries in enumerate(sorted(set(sets), key=_smallest_first))}
         tables = []
@@ -178,7 +181,7 @@ class SearchLog:
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter as a JSON value. A memory address would be another one in each process."""
+    """Return a parameter as a JSON value, without memory addresses, which differ between processes."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     has_own_parameters, text = hasattr(value, "get_params"), str(value)
@@ -209,7 +212,7 @@ def _smallest_first(queries: Any) -> list[Any]:
     return sorted(map(order_of_id, queries))
 
 
-def _joined(label: str, parts: Sequence[Evaluation]) -> Evaluation:
+def _concat(label: str, parts: Sequence[Evaluation]) -> Evaluation:
     """Return the evaluation of all queries of a candidate, each scored once by the same metrics."""
     if len({(tuple(part), str(part.policy)) for part in parts}) > 1:
         raise LtrValueError(f"The candidate {label!r} was scored by other metrics or options too. {ONE_SEARCH}")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, same_arrays
-from ltr_metrics._engine.words import RuleOfBestRound
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation.best_round import BestRound, best_round, change, segment_curves
+from ltr_metrics.evaluation.best_round import BestRound, best_round
 from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.change import Change
 from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
@@ -49,10 +47,10 @@ class Curves:
 class PerQueryLog:
     """Keep the values per query of all rounds of a training.
 
-    Pass the log to a host's metric function, then call `values`, `changes`,
-    `segments` and `best_round`. Hosts do not pass the user's names of data sets to a metric. So you
-    select a data set by the object that the host evaluates (LightGBM's Dataset, XGBoost's DMatrix)
-    or by a name. The name is the one in ``names``, if you pass them. Otherwise it is the name that
+    Pass the log to a host's metric function, then call `values`, `best_round` and
+    `learning_curve`. Hosts do not pass the user's names of data sets to a metric. So you select a
+    data set by the object that the host evaluates (LightGBM's Dataset, XGBoost's DMatrix) or by a
+    name. The name is the one in ``names``, if you pass them. Otherwise it is the name that
     the host knows (``"training"`` for LightGBM's training Dataset, the name of an XGBoost
     ``Monitor``). Otherwise it is ``"valid_0"`` for the only data set besides ``"training"``, and
     ``"data_0"``, ``"data_1"``, ... if there are several.
@@ -89,10 +87,13 @@ class PerQueryLog:
     (('training',), (5, 50), (50,))
     >>> log.rounds("training")
     array([0, 1, 2, 3, 4])
-    >>> len(log.changes("training", "ndcg@10").improved) > len(log.changes("training", "ndcg@10").worsened)
-    True
-    >>> sorted(log.segments("training", "ndcg@10", by=["de", "fr"] * 25))
-    ['de', 'fr']
+
+    The queries that gain most between the first round and the last:
+
+    >>> values = log.values("training", "ndcg@10")
+    >>> gain = values[-1] - values[0]
+    >>> log.qid("training")[gain.argsort()[-3:]].shape
+    (3,)
     """
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
@@ -181,73 +182,17 @@ class PerQueryLog:
         curves = self._curves_of(data)
         return curves.numbers_of_rounds(max(map(len, curves.rounds.values())))
 
-    def changes(self, data: Any, metric: str | Metric, before: int = 0, after: int = -1) -> Change:
-        """Return the queries that improved and those that got worse between two rounds.
-
-        Parameters
-        ----------
-        data : object or str
-            The host's data set, or its name.
-        metric : str or Metric
-            One metric, by name or as an object.
-        before, after : int
-            Two rows of `values`: the first is 0, and -1 is the last. The default is the first and
-            the last.
-
-        Returns
-        -------
-        Change
-            ``improved``, ``worsened`` and ``unchanged`` are ids, the largest change first.
-            ``difference`` is after - before, one for each query in the order of `qid`. A query that
-            the metric leaves out is in none of the three and has NaN there.
-
-        Raises
-        ------
-        LtrValueError, LtrKeyError
-            If the log has no such data set, metric or row.
-        """
-        curves, name = self._named(data, metric)
-        values = self.values(data, name)
-        return change(values, curves.qid, before, after, higher_is_better=name not in curves.lower_is_better)
-
-    def segments(self, data: Any, metric: str | Metric, by: Any) -> dict[Hashable, FloatArray]:
-        """Return the mean of each round for each segment of queries, NaN for a mean of no query.
-
-        Parameters
-        ----------
-        data : object or str
-            The host's data set, or its name.
-        metric : str or Metric
-            One metric, by name or as an object.
-        by : array-like of shape (n_queries,)
-            The label of each query, in the order of `qid`.
-
-        Returns
-        -------
-        dict of label to ndarray of float64 of shape (n_rounds,)
-            The mean of the metric, by the label of the segment.
-
-        Raises
-        ------
-        LtrValueError, LtrKeyError
-            If ``by`` has another length, or the log has no such data set or metric.
-        """
-        return segment_curves(self.values(data, metric), self._curves_of(data).weight, by)
-
-    def best_round(
-        self, data: Any, metric: str | Metric, rule: RuleOfBestRound = "max", confidence: float = 0.95
-    ) -> BestRound:
-        """Choose a round, and return the rounds that do not differ significantly from the best one.
+    def best_round(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> BestRound:
+        """Return the best round, and the rounds that do not differ significantly from it.
 
         These rounds are the plateau, which is paired by query. A round belongs to it if the mean
         difference to the best round, query by query, is within z standard errors of that
         difference. z is a quantile of the normal distribution, an approximation that needs some
         dozens of queries. Standard errors are over queries, weighted as the mean is.
 
-        ``rule="one_se"`` is the classical rule, based on the spread between queries. It is
-        conservative here: all rounds are evaluated on the same queries, so the differences between
-        rounds vary much less than the queries do. The chosen round may therefore differ
-        significantly from the best one. The plateau, which is paired, shows whether it does.
+        The best round has the best mean, and is the earliest of equal ones. That is the highest
+        mean, or the lowest for a metric where lower is better. For a smaller model, keep the first
+        round of the plateau instead.
 
         Use this after the training, and not as a stopping rule. We tried on MQ2008 to stop once a
         gain is not significant, and it cost NDCG on the test queries, since many small gains add
@@ -260,19 +205,13 @@ class PerQueryLog:
             The host's data set, or its name.
         metric : str or Metric
             One metric, by name or as an object.
-        rule : {"max", "one_se"}, default "max"
-            ``"max"`` chooses the round with the best mean, the earliest of equal ones. That is the
-            highest, or the lowest for a metric of which lower is better.
-            ``"one_se"`` chooses the earliest round whose mean is within one standard error of that
-            mean, which gives a smaller model (Breiman, Friedman, Olshen and Stone: Classification
-            and Regression Trees, 1984).
         confidence : float, default 0.95
             Confidence level of the plateau.
 
         Returns
         -------
         BestRound
-            ``round``, ``n_rounds`` (how many to keep), ``best``, ``curve``, ``standard_error`` and
+            ``round``, ``n_rounds`` (how many to keep), ``curve``, ``standard_error`` and
             ``plateau``; ``to_dict`` returns them ready for JSON. Rounds count from the first one of
             the log. If the training continued a model, add the rounds that the model had before.
 
@@ -293,8 +232,8 @@ class PerQueryLog:
         >>> log = ltr.PerQueryLog()
         >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
         >>> booster = lgb.train(params, train, 30, valid_sets=[valid], feval=feval("ndcg@10", log=log))
-        >>> best = log.best_round(valid, "ndcg@10", rule="one_se")
-        >>> best.round <= best.best and best.best in best.plateau
+        >>> best = log.best_round(valid, "ndcg@10")
+        >>> best.round in best.plateau
         True
         >>> scores = booster.predict(X_valid, num_iteration=best.n_rounds)
         >>> value = ltr.evaluate(y_valid, scores, qid=qid_valid, metrics="ndcg@10")["ndcg@10"]
@@ -307,7 +246,6 @@ class PerQueryLog:
             values,
             curves.weight,
             metric=name,
-            rule=rule,
             confidence=confidence,
             rounds=curves.numbers_of_rounds(len(values)),
             higher_is_better=name not in curves.lower_is_better,
@@ -361,8 +299,8 @@ class PerQueryLog:
         >>> curve = log.learning_curve(valid, "ndcg@10")
         >>> bool(curve.low[curve.best] < curve.mean[curve.best] < curve.high[curve.best])
         True
-        >>> set(curve.overfit) <= set(log.changes(valid, "ndcg@10", before=curve.best, after=-1).worsened)
-        True
+        >>> len(curve.overfit) == len(curve.loss), curve.best in curve.plateau
+        (True, True)
         """
         curves, name = self._named(data, metric)
         values = self.values(data, name)

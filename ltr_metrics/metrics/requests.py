@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ltr_metrics._engine.checks import require_option
@@ -113,15 +113,30 @@ def resolve(
     Each call returns another object, by which a log distinguishes two metric functions.
     """
     asked = None if metrics is None else tuple(listed(metrics))
-    return _resolve(asked, convention_of(convention), ties, no_relevant)
+    return _resolve(asked, convention, ties, no_relevant)
+
+
+def resolve_once(
+    metrics: Metrics | None = None,
+    *,
+    ties: TiePolicy | None = None,
+    no_relevant: NoRelevant | float | None = None,
+    convention: ConventionName | Convention | None = None,
+) -> Request:
+    """Return the same as `resolve`, but the same object for the same words, because loops ask again and again."""
+    asked = None if metrics is None else tuple(listed(metrics))
+    words = (*(asked or ()), *(word for word in (convention, ties) if word is not None))
+    is_kept = isinstance(no_relevant, Hashable) and all(isinstance(word, str) for word in words)
+    return (_resolve_words if is_kept else _resolve)(asked, convention, ties, no_relevant)
 
 
 def _resolve(
     metrics: tuple[OneMetric, ...] | None,
-    chosen: Convention,
+    convention: ConventionName | Convention | None,
     ties: TiePolicy | None,
     no_relevant: NoRelevant | float | None,
 ) -> Request:
+    chosen = convention_of(convention)
     by_default = metrics is None
     if metrics is None:
         metrics = tuple(name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls))
@@ -138,6 +153,10 @@ def _resolve(
         raise LtrValueError("metrics must have at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
     return Request(tuple(complete.values()), asked, policy, by_default)
+
+
+# typed, because no_relevant=False is an error and 0 is not
+_resolve_words = lru_cache(maxsize=100, typed=True)(_resolve)
 
 
 def listed(metrics: Metrics) -> list[OneMetric]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from mlflow.tracking.artifact_utils import get_artifact_uri
 
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
-from ltr_metrics.report import Report, as_html, as_per_query_csv
+from ltr_metrics.report import Report, as_html, as_per_query_csv, spreadsheet_safe
+from ltr_metrics.report.csv import in_csv
 
 if TYPE_CHECKING:
     import pandas
@@ -30,27 +31,37 @@ class SavedEvaluation(EvaluationArtifact):  # type: ignore[misc]
         return load_result(local_artifact_path)
 
 
+KINDS = {
+    "means.csv": CsvEvaluationArtifact,
+    "per_query.csv": CsvEvaluationArtifact,
+    "report.html": TextEvaluationArtifact,
+    "evaluation.parquet": SavedEvaluation,
+}
+
+
 def log_artifacts(run_id: str, prefix: str, report: Report, logged: Mapping[str, str]) -> dict[str, Any]:
     """Write the files of an evaluation into a run, and return them by name.
 
     The part of the prefix before its last slash is a folder of the run.
     """
     (result,) = report.evaluations.values()
-    files: list[tuple[str, type[Any], Callable[[Path], object]]] = [
-        ("means.csv", CsvEvaluationArtifact, _writer(table_of_means(result, logged).to_csv(index=False))),
-        ("per_query.csv", CsvEvaluationArtifact, _writer(as_per_query_csv(report))),
-        ("evaluation.parquet", SavedEvaluation, result.save),
-        ("report.html", TextEvaluationArtifact, _writer(as_html(report))),
-    ]
-    client, artifacts = MlflowClient(), {}
+    texts = {
+        "means.csv": spreadsheet_safe(in_csv(table_of_means(result, logged))),
+        "per_query.csv": spreadsheet_safe(as_per_query_csv(report)),
+        "report.html": as_html(report),
+    }
+    artifacts = {}
     in_run, _, start = prefix.rpartition("/")
     with tempfile.TemporaryDirectory() as folder:
-        for name, kind, write in files:
-            path, key = Path(folder) / f"{start}{name}", f"{prefix}{Path(name).stem}"
-            write(path)
-            client.log_artifact(run_id, str(path), in_run or None)
-            artifacts[key] = kind(uri=get_artifact_uri(run_id, f"{prefix}{name}"))
-            artifacts[key]._load(str(path))  # noqa: SLF001  (the one way to set the content, as MLflow does)
+        paths = {name: Path(folder) / f"{start}{name}" for name in KINDS}
+        for name, text in texts.items():
+            paths[name].write_text(text, encoding="utf-8", newline="")
+        result.save(paths["evaluation.parquet"])
+        MlflowClient().log_artifacts(run_id, folder, in_run or None)
+        for name, path in paths.items():
+            artifact = KINDS[name](uri=get_artifact_uri(run_id, f"{prefix}{name}"))
+            artifact._load(str(path))  # noqa: SLF001  (the one way to set the content, as MLflow does)
+            artifacts[f"{prefix}{Path(name).stem}"] = artifact
     return artifacts
 
 
@@ -70,7 +81,3 @@ def table_of_means(result: Evaluation, logged: Mapping[str, str]) -> pandas.Data
         for metric, mean in result.mean.items()
     ]
     return pd.DataFrame(rows)
-
-
-def _writer(text: str) -> Callable[[Path], object]:
-    return lambda path: path.write_text(text, encoding="utf-8", newline="")

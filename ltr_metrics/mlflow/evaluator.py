@@ -11,8 +11,7 @@ from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics._hosts.log_names import names_in_log
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.requests import listed, resolve
-from ltr_metrics.mlflow.scores import scores_of
-from ltr_metrics.mlflow.settings import Settings
+from ltr_metrics.mlflow.data import Settings, scores_of
 
 MODEL_TYPE = "ranker"
 ACCEPTED = re.compile(r"[\w/. :-]+")  # names of metrics that MLflow accepts

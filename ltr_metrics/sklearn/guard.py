@@ -37,9 +37,10 @@ class Extents(dict[Any, Extent]):
 
 
 def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartOfSearch | None:
-    """Return "train" for queries that the ranker was fitted on, "test" for others, None for both or unknown ones.
+    """Return "train" for queries that the ranker was fitted on, and "test" for others.
 
-    A split that cuts queries is an error, because it inflates scores.
+    Return None for a mixture of both, and for an estimator that does not remember its queries. A
+    split that cuts queries is an error, because it inflates scores.
     """
     steps = Steps(estimator)
     fitted = getattr(steps.last, "queries_", None)

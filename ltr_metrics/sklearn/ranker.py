@@ -145,7 +145,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     # scikit-learn reads these. fit and score request qid by default. The parameters in fit's
     # **fit_params, which scikit-learn cannot see, become parameters of set_fit_request.
     __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"qid": True} | dict.fromkeys(
-        ("init_score", "base_margin", "eval_set", "eval_X", "eval_y", "eval_qid", "eval_group", "eval_metric")
+        ("init_score", "base_margin")
     )
     __metadata_request__score: ClassVar[dict[str, bool | None]] = {"qid": True}
 
@@ -197,7 +197,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         LtrValueError, LtrTypeError
-            If there are no queries, or a column and ``qid`` differ; for lengths that differ.
+            If there are no queries, or a column and ``qid`` differ; for lengths that differ; for
+            evaluation sets, such as ``eval_set``.
         """
         _require_ranker(self.estimator)
         fit_params = Steps(self.estimator).parameters_of_last(_without_none(sample_weight=sample_weight) | fit_params)

@@ -64,7 +64,8 @@ def make_scorer(
         ``ndcg_exp_gain``), since a search compares all candidates by one metric. It warns if the
         gains differ.
     log : SearchLog, optional
-        Records the values per query of every candidate and fold, in a folder.
+        Records the values per query of every candidate and fold in a folder, also from worker
+        processes (``n_jobs=2``).
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
         Names in ``cv_results_``, and for ``refit=``. ``"canonical"`` is ``str(metric)``,
         ``"asked"`` is the name as you typed it, and ``"slug"`` is ``metric.slug``, which experiment
@@ -174,7 +175,9 @@ class QueryScorer(MetricFunction):
         self.columns: dict[str, str | int] = {name: name for name in self.metrics.request.needed_columns}
         self.columns |= columns_by_name(columns)
         if log is not None and not isinstance(log, SearchLog):
-            raise LtrTypeError(f"The log of a scorer must be a SearchLog. Got {log!r}.")
+            raise LtrTypeError(
+                f"log must be a SearchLog for a scorer, such as ltr_metrics.SearchLog('folder'). Got {log!r}."
+            )
         self.log = log
         self.qid = qid
         self.is_single = isinstance(metrics, (str, Metric)) or callable(metrics)

@@ -19,13 +19,13 @@ PER_FEATURE = {"feature_name", "feature_weights", "categorical_feature"}  # may 
 
 
 def refuse_evaluation_sets(fit_params: dict[str, Any]) -> None:
-    """Refuse evaluation sets of the host, which would need queries and the steps of a pipeline too."""
+    """Refuse the host's evaluation sets and metrics: sets would need queries and the steps of a pipeline too."""
     names = sorted(name for name in fit_params if name.startswith("eval_") or name.endswith("_eval_set"))
-    if names and names != ["eval_metric"]:
+    if names:
         raise LtrTypeError(
-            f"QueryRanker takes no evaluation sets: do not pass {', '.join(names)}. To stop early, set "
-            "early_stopping_rounds. To watch a set of your own, fit the estimator itself with ltr_metrics' metric "
-            "function of its library."
+            f"QueryRanker.fit takes no evaluation sets. Got {', '.join(names)}. To stop early, set "
+            "QueryRanker(early_stopping_rounds=...), which holds out whole queries. To watch a set of your own, fit "
+            "the estimator itself, with the adapter of ltr_metrics for its library."
         )
 
 

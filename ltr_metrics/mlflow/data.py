@@ -1,10 +1,12 @@
-"""What ``evaluator_config`` may hold, and the columns of the data that it names."""
+"""What ``evaluator_config`` may hold, and what it selects from the data: queries and scores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
+
+import numpy as np
 
 from ltr_metrics._engine.checks import refuse_different_indexes
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
@@ -41,10 +43,7 @@ class Settings:
                     f"evaluator_config has no setting {key!r} for rankers.{did_you_mean(str(key), known)} The "
                     f"settings are {', '.join(known)}."
                 )
-        settings = cls(**(config or {}))
-        if not isinstance(settings.metric_prefix, str):
-            raise LtrTypeError(f"metric_prefix must be text, such as 'test_'. Got {settings.metric_prefix!r}.")
-        return settings
+        return cls(**(config or {}))
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -70,6 +69,64 @@ class Settings:
         return Queries(dataset.labels_data, **values, by=by or None)
 
 
+def scores_of(dataset: Any, model: Any, predictions: str | None, settings: Settings) -> Any:
+    """Return one score per row: a column of the data, or the predictions of MLflow's model.
+
+    ``predictions`` is the column of the scores in the model's output.
+    """
+    if model is not None:
+        return _one_column(model.predict(_features(dataset.features_data, model, settings)), predictions)
+    if dataset.predictions_data is None:
+        raise LtrValueError(
+            "There is nothing to evaluate. Pass a model, or name the column of scores: "
+            "mlflow.models.evaluate(..., predictions='score')."
+        )
+    return dataset.predictions_data
+
+
+def _features(X: Any, model: Any, settings: Settings) -> Any:
+    """Return the features that the model gets.
+
+    These are the columns of its signature. Without a signature, they are all columns but those of
+    the queries.
+    """
+    if settings.features is not None:
+        for name in settings.features:
+            _require_column(X, "features", name)
+        return X[list(settings.features)]
+    if not hasattr(X, "columns"):
+        return X
+    metadata = getattr(model, "metadata", None)  # a function has none
+    schema = None if metadata is None else metadata.get_input_schema()
+    if schema is None or not schema.has_input_names():
+        return X.drop(columns=[name for name in settings.columns_of_queries if name in X.columns])
+    inputs = set(schema.input_names())
+    return X[[name for name in X.columns if name in inputs]]  # MLflow refuses the data if one is missing
+
+
+def _one_column(output: Any, name: str | None) -> Any:
+    """Return the column of scores in what a model has predicted."""
+    if hasattr(output, "columns") or isinstance(output, dict):
+        names = list(output)
+        if name is None and len(names) == 1:
+            name = names[0]
+        if name not in names:
+            raise LtrValueError(
+                f"The model predicts the columns {', '.join(map(str, names))}. Name that of the scores by predictions=."
+                f" Got {name!r}."
+            )
+        return np.asarray(output[name])
+    scores = np.asarray(output)
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        return scores[:, 0]
+    if scores.ndim != 1:
+        raise LtrValueError(
+            f"A ranking needs one score a row. The model predicts an array of shape {scores.shape}. Combine its "
+            "columns into one score, and evaluate them as a column of data: predictions='score'."
+        )
+    return scores
+
+
 def _segmentations(by: Any) -> dict[str, Any]:
     """Return the segmentations by name."""
     if by is None:
@@ -89,18 +146,23 @@ def _segmentations(by: Any) -> dict[str, Any]:
 def _values(dataset: Any, setting: str, value: Any) -> Any:
     """Return the column that a setting names, or the values that it has."""
     X = dataset.features_data
-    if not isinstance(value, str):
-        refuse_different_indexes(data=X, **{setting: value})
-        return value
+    if isinstance(value, str):
+        _require_column(X, setting, value)
+        return X[value].to_numpy()
+    refuse_different_indexes(data=X, **{setting: value})
+    return value
+
+
+def _require_column(X: Any, setting: str, name: Any) -> None:
+    """Raise an error if the data have no column of this name."""
     if not hasattr(X, "columns"):
         raise LtrTypeError(
-            f"{setting} names the column {value!r}, but data is an array without named columns. Pass a DataFrame as "
-            f"data, or the values: evaluator_config={{'{setting}': values}}."
+            f"{setting} names the column {name!r}, but data is an array without named columns. Pass a "
+            "DataFrame as data."
         )
-    if value not in X.columns:
+    if name not in X.columns:
         raise LtrValueError(
-            f"{setting} names the column {value!r}, which the data do not have.{did_you_mean(value, map(str, X))} "
+            f"{setting} names the column {name!r}, which the data do not have.{did_you_mean(str(name), map(str, X))} "
             f"The columns without targets and predictions are {', '.join(map(str, X))}. Set "
             f"evaluator_config={{'{setting}': ...}}, and leave out feature_names=."
         )
-    return X[value].to_numpy()
