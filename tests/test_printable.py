@@ -32,7 +32,7 @@ SEGMENTS = ["=1+1\x1b[2J", "@x\nPASS\x9c"]
 COMMANDS = {
     "evaluate": [],
     "compare": ["--n-resamples", "200", "--gate", "map > -0.9", "--gate-each-segment"],
-    "report": ["--n-resamples", "200", "--interleave", "ppm", "--clicks", "random:3", "--impressions", "50"],
+    "report": ["--n-resamples", "200"],
 }
 Run = Callable[..., Done]
 
@@ -186,7 +186,7 @@ def test_csv_and_json_hold_names_as_they_are(run: Run, table: Path) -> None:
     assert [row["by"] for row in rows] == SEGMENTS * 6
     text = run(*arguments, "json").out
     assert CONTROL.findall(text) == []
-    assert list(json.loads(text)["models"]) == [EVIL]
+    assert [row["model"] for row in json.loads(text)["means"]] == [EVIL]
 
 
 @pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", '"', ",", "\r", "=1", " a", ""])
@@ -201,12 +201,12 @@ FORMULAS = [
     "=1+1",
     "+1+1",
     "-1+1",
-    "@SUM(A1)",
+    "@A1",
     "\t=1",
     "\r=1",
     "\n=1",
-    '=HYPERLINK("http://x","y")',
-    "-2+3+cmd|' /C calc'!A0",
+    '=LINK("http://x","y")',
+    "-2+cmd|' /C'!A0",
     "-inf",
     "-",
 ]
@@ -223,47 +223,3 @@ def test_formulas_are_quoted_for_spreadsheets(text: str) -> None:
 def test_numbers_and_other_text_stay_for_spreadsheets(text: str) -> None:
     made = in_csv(pd.DataFrame([["x", text]]), header=False)
     assert list(csv.reader(io.StringIO(spreadsheet_safe(made), newline=""))) == [["x", text]]
-
-
-@pytest.mark.parametrize("command", ["evaluate", "compare", "report", "explain", "sorted"])
-def test_the_option_for_spreadsheets(run: Run, table: Path, command: str, tmp_path: Path) -> None:
-    arguments: list[Any] = [
-        "evaluate" if command == "sorted" else command,
-        table,
-        "--scores",
-        "-x=s",
-        "--scores",
-        "+y=t",
-    ]
-    arguments += {
-        "evaluate": ["--segment", "by", "--metrics", "map"],
-        "sorted": ["--segment", "by", "--metrics", "map", "--sorted"],
-        "compare": ["--segment", "by", "--metrics", "map", "--n-resamples", "200"],
-        "report": ["--segment", "by", "--metrics", "map", "--n-resamples", "200"],
-        "explain": ["--metric", "ndcg", "--from", "default", "--to", "sklearn"],
-    }[command]
-    plain, safe = (
-        list(csv.reader(io.StringIO(run(*arguments, "--format", "csv", *option).out, newline="")))
-        for option in ([], ["--spreadsheet-safe"])
-    )
-    assert len(plain) == len(safe)
-    changed = {
-        (a, b) for row, other in zip(plain, safe, strict=True) for a, b in zip(row, other, strict=True) if a != b
-    }
-    assert {a for a, _ in changed} >= ({"-x", "+y"} if command != "compare" else {"+y"})
-    assert all(b == f"'{a}" for a, b in changed)
-    assert not [cell for row in safe for cell in row if cell.startswith(("=", "+", "-", "@")) and not _is_number(cell)]
-    file = tmp_path / "out.csv"
-    run(*arguments, "--output", file, "--spreadsheet-safe")
-    assert list(csv.reader(io.StringIO(file.read_bytes().decode(), newline=""))) == safe
-    refused = run(*arguments, "--spreadsheet-safe")
-    assert refused.status == 2
-    assert "--spreadsheet-safe needs --format csv. The format is text." in refused.err
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

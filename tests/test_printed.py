@@ -15,16 +15,12 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics._engine.results import Result, Table, as_html, as_text
+from ltr_metrics._engine.results import Result, Table, as_html, as_latex, as_markdown, as_text
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
-from ltr_metrics.evaluation.distributed import DistributedEvaluation
-from ltr_metrics.evaluation.log.candidates import Candidate
-from ltr_metrics.evaluation.log.learning import learning_curve
-from ltr_metrics.evaluation.log.rounds import best_round
-from ltr_metrics.evaluation.totals import Totals
+from ltr_metrics.evaluation.best_round import best_round
+from ltr_metrics.evaluation.learning import learning_curve
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.metrics.requests import resolve
 
 SCRIPT = '<script>alert("1")</script> & </td>'
 NO_RESULTS = {
@@ -92,25 +88,8 @@ def rounds() -> np.ndarray:
     return np.random.default_rng(0).random((5, 30)) + np.array([0.0, 0.1, 0.3, 0.0, -0.2])[:, np.newaxis]
 
 
-def distributed() -> Any:
-    result = DistributedEvaluation(OnePart(), resolve(["map", "ndcg@10"]))
-    _ = result.mean
-    return result
-
-
-class OnePart:
-    is_weighted = False
-
-    def totals(self) -> Totals:
-        return Totals.of(evaluated().per_query, None)
-
-    def gather(self) -> ltr.Evaluation:
-        return evaluated()
-
-
 RESULTS: dict[str, Callable[[], Any]] = {
     "Evaluation": lambda: evaluated(by=labels()["by"]),
-    "DistributedEvaluation": distributed,
     "Comparison": compared,
     "Intervals": lambda: ltr.intervals(evaluated(query_weight=np.arange(1.0, 41)), n_resamples=200),
     "GateResult": gated,
@@ -126,10 +105,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "LearningCurve": lambda: learning_curve(
         rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
     ),
-    "Candidate": lambda: Candidate("map", 0, {"a": SCRIPT}, {}, np.ones(3), ["a", "b"], np.array([0.2, 0.4]), None),
-    "Outcome": lambda: Outcome(
-        [SCRIPT, "other"], "team_draft", np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]])
-    ),
+    "Outcome": lambda: Outcome([SCRIPT, "other"], "team_draft", np.array([[1.0, 0, 2, 1], [0, 1, 0, 1]])),
     "Propensities": lambda: Propensities([1, 0.5], standard_error=[0, 0.1], method=SCRIPT),
     "ClickEvaluation": lambda: evaluate_clicks(
         [1, 0] * 200, [1, 2] * 200, group=[2] * 200, propensity=[1, 0.5] * 200, by=[SCRIPT, "other"] * 100
@@ -209,7 +185,6 @@ def test_html_says_what_is_printed(name: str) -> None:
         "GateResult",
         "DataAudit",
         "LearningCurve",
-        "Candidate",
         "Outcome",
     ],
 )
@@ -232,23 +207,33 @@ def test_numbers_stand_on_the_right() -> None:
     assert sides == [["left", "right", "right", "right"]] * 3
 
 
-def test_what_is_not_computed_yet_is_not_computed_to_be_shown() -> None:
-    result = DistributedEvaluation(None, resolve(["map"]))  # type: ignore[arg-type]
-    assert result._repr_html_() is None
-    assert "not computed yet" in repr(result)
+def test_a_table_in_each_form() -> None:
+    table = Table(("name", "n"), [("a<b", "1"), ("b|_c", "1,000")], "lr", "title", "one\n  two")
+    assert as_text(table) == "title\nname      n\na<b       1\nb|_c  1,000\none\n  two"
+    page = shown_in(f"<div>{as_html(table)}{as_html('three')}</div>")
+    assert [cell.text for cell in page.iter() if cell.tag in ("th", "td")] == ["name", "n", "a<b", "1", "b|_c", "1,000"]
+    assert [paragraph.text for paragraph in page.iter("p")] == ["one", "two", "three"]
+    markdown = as_markdown(table)
+    assert markdown.startswith("## title\n\n| name")
+    assert r"a&lt;b" in markdown
+    assert r"b\|\_c" in markdown
+    latex = as_latex(table).splitlines()
+    assert latex[:3] == ["% title", "% one", "%   two"]
+    assert latex[3].startswith(r"\begin{tabular}{lr}")
 
 
-def test_a_table_as_text() -> None:
-    table = Table(("name", "n", "left"), [("a", "1", "x"), ("bb", "1,000", "")], "lrl", foot="end")
-    assert as_text(table) == "name      n  left\na         1  x\nbb    1,000\nend"
-    columns = {"a": "{a}", "b": "[{b:+.1f}, {c:.1f}]", "p": "{p:p}"}
-    assert as_text(Table.of(columns, [{"a": "x", "b": 1, "c": float("nan"), "p": 1e-9}])) == "a          b       p\nx  [+1.0, -]  <.0001"
+def test_a_column_is_declared_once() -> None:
+    columns = {"a": "{a}", "b": "[{b:+.1f}, {c:.1f}]", "p": "{p:p}", "q": "{q:p}"}
+    table = Table.of(columns, [{"a": "x", "b": 1, "c": float("nan"), "p": 1e-9, "q": 0.5}])
+    assert table.rows == [["x", "[+1.0, -]", "<.0001", "0.5000"]]
+    assert table.align == "lrrr"  # numbers have a format
+    of_objects = Table.of({"test": "{test}", "n": "{n_resamples:,}"}, [compared().settings])
+    assert of_objects.rows == [["randomization", "200"]]
 
 
-def test_short_names_of_metrics_stand_under_their_header() -> None:
-    result = ltr.evaluate([1, 0, 0, 1], [2, 1, 1, 2], group=[2, 2], metrics=["map"])
-    header, line = str(result).splitlines()
-    assert header.index("mean") + len("mean") == line.index("1.000000") + len("1.000000")
+def test_long_lines_are_wrapped_but_not_those_of_tables() -> None:
+    assert as_text("word " * 30 + "\n  indented " + "word " * 30).count("\n") == 3
+    assert max(map(len, as_text(Table(["n" * 150], [["x"]], "l", foot="word " * 30)).splitlines())) == 150
 
 
 def test_a_result_that_says_nothing_of_itself_is_an_error() -> None:

@@ -8,6 +8,7 @@ A model that is better on average can be worse for some queries. See for which o
 # %%
 # The new model of this example uses a feature that misleads it on phones.
 import numpy as np
+import pandas as pd
 
 import ltr_metrics as ltr
 from ltr_metrics.report import SegmentsDisplay
@@ -16,7 +17,7 @@ X, y, qid = ltr.make_ranking(n_queries=300, random_state=0)
 device = np.array(["desktop", "phone", "tablet"])[qid % 3]
 feature = np.where(device == "phone", -0.15, 0.15) * X[:, 1]
 models = {"live": X[:, 0], "new": X[:, 0] + feature}
-documents = ltr.bins(ltr.Queries(y, qid=qid).n_documents, n=3)
+documents = pd.qcut(ltr.Queries(y, qid=qid).n_documents, 3, labels=["few", "some", "many"])
 by = {"device": device, "documents": documents}
 comparison = ltr.compare(models, y, qid=qid, metrics="ndcg@10", baseline="live", by=by)
 
