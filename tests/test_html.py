@@ -359,7 +359,7 @@ def test_shades_follow_the_preference() -> None:
     page = Page(as_html(report))
     assert report.online is not None
     shares = report.online.outcome.preference[~np.eye(3, dtype=bool)].tolist()
-    cells = [a for tag, a in page.elements if tag == "td" and " share " in f" {a.get('class')} "]
+    cells = [a for tag, a in page.elements if tag == "td" and "--depth" in a.get("style", "")]
     for share, cell in zip(shares, cells, strict=True):
         assert cell["class"].split()[-1] == ("better" if share > 0.5 else "worse")
         depth = float(cell["style"].removeprefix("--depth: ").removesuffix("%"))

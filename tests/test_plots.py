@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,11 +18,12 @@ import matplotlib.style
 import numpy as np
 import pytest
 from scipy import stats
+from test_html import contrast
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.log.learning import LearningCurve, learning_curve
+from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
 from ltr_metrics.metrics.requests import resolve
-from ltr_metrics.report.figures import figures_of
+from ltr_metrics.report import Report, figures_of, summarize
 from ltr_metrics.report.plots import (
     ComparisonDisplay,
     DifferencesDisplay,
@@ -34,22 +33,12 @@ from ltr_metrics.report.plots import (
 )
 from ltr_metrics.report.plots.differences import MAX_BARS
 from ltr_metrics.report.plots.style import COLORS, distinct_labels, series_style, shorten, text_width, wrapped
-from ltr_metrics.report.plots.svg import svg_of
 
 pytestmark = pytest.mark.integration
 
 mpl.use("Agg")
 ODD = ('$\\alpha_b$ <b>&"x"\'', "_private", "модель " * 12, "a\nb\x00\udc80", "100%", "{x}", "#010203", "url(#x)")
 BASE = "base $x_1$"
-
-
-@dataclass
-class Report:
-    """What figures are made of."""
-
-    summary: dict[str, Any]
-    evaluations: dict[str, ltr.Evaluation]
-    comparison: ltr.Comparison | None
 
 
 @pytest.fixture(autouse=True)
@@ -66,31 +55,37 @@ MARKET = np.array(["de", "fr & <it>", "$a$"])[np.unique(QID, return_inverse=True
 CUTOFFS = [f"ndcg@{k}" for k in (1, 2, 3, 5, 10)]
 
 
+def models(names: tuple[str, ...]) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {name: X[:, 0] + 0.5 * rng.normal(size=len(Y)) for name in names}
+
+
 def compared(
     names: tuple[str, ...] = (BASE, "new"), metrics: Any = ("ndcg@10", "map"), **options: Any
 ) -> ltr.Comparison:
-    rng = np.random.default_rng(0)
-    models = {name: X[:, 0] + 0.5 * rng.normal(size=len(Y)) for name in names}
-    return ltr.compare(models, Y, qid=QID, metrics=list(metrics), n_resamples=200, **options)
+    return ltr.compare(models(names), Y, qid=QID, metrics=list(metrics), n_resamples=200, **options)
 
 
-def report_of(comparison: ltr.Comparison | None, result: ltr.Evaluation | None = None) -> Report:
+def report_of(names: tuple[str, ...], metrics: Any = ("ndcg@10", "map"), **data: Any) -> Report:
+    """Return a report with the learning curves of two data sets; the first model is the baseline, if there are two."""
     rounds = np.random.default_rng(1).random((7, 30))
     curves = [
-        learning_curve(rounds / n, None, np.arange(30), metric="mrr", data=data, confidence=0.95)
-        for n, data in ((1, "training"), (2, "valid <0>"))
+        learning_curve(rounds / n, None, np.arange(30), metric="mrr", data=name, confidence=0.95)
+        for n, name in ((1, "training"), (2, "valid <0>"))
     ]
-    evaluations = {"alone": result} if comparison is None else comparison.evaluations
-    evaluated = {"a": ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS)}
-    first = next(iter(evaluations.values()))
-    assert first is not None
-    summary = {
-        "options": {"weighted": first.weight is not None},
-        "curves": [MetricOverKDisplay.from_result(evaluated, "ndcg").to_dict()],
-        "segments": first.segments_to_dicts(),
-        "learning": [{"model": "new"} | curve.to_dict() for curve in curves],
-    }
-    return Report(json.loads(json.dumps(summary)), evaluations, comparison)  # type: ignore[arg-type]
+    return summarize(
+        ltr.Queries(Y, qid=QID, **data),
+        models(names),
+        list(metrics),
+        baseline=names[0] if len(names) > 1 else None,
+        comparing={"n_resamples": 200},
+        complete=True,
+        learning={names[-1]: curves},
+    )
+
+
+def svg_texts(svg: str) -> list[str]:
+    return ["".join(e.itertext()) for e in ElementTree.fromstring(svg).iter() if e.tag.endswith("text")]
 
 
 def texts(ax: Any) -> list[str]:
@@ -183,15 +178,6 @@ def test_uneven_cutoffs_are_all_marked() -> None:
     assert [tick.get_text() for tick in display.ax_.get_xticklabels()] == ["1", "2", "10", "1,000"]
     even = MetricOverKDisplay.from_scores(queries, {"a": X[:, 0]}, "precision", k=range(1, 21)).plot()
     assert even.ax_.get_xscale() == "linear"
-
-
-def test_a_curve_that_is_written_is_read() -> None:
-    weight = np.arange(1.0, 41)
-    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS, query_weight=weight)
-    display = MetricOverKDisplay.from_result({"a": result}, "ndcg")
-    plain = json.loads(json.dumps(display.to_dict(), allow_nan=False))
-    assert MetricOverKDisplay.from_dict(plain).to_dict() == plain
-    assert "weighted mean over" in display.plot().ax_.get_ylabel()
 
 
 # Differences of the single queries
@@ -462,22 +448,10 @@ def test_nothing_sticks_out() -> None:
         assert not any(a.x1 > b.x0 for a, b in itertools.pairwise(shown_ticks))
 
 
-def contrast(one: float, other: float) -> float:
-    light, dark = max(one, other), min(one, other)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def luminance(color: str) -> float:
-    """Relative luminance of sRGB, WCAG 2.1."""
-    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
-
-
 @pytest.mark.parametrize("color", COLORS)
 def test_colours_are_seen_on_white_and_on_near_black(color: str) -> None:
     for page in ("#ffffff", "#121212"):
-        assert contrast(luminance(color), luminance(page)) >= 3
+        assert contrast(color, page) >= 3
 
 
 def test_series_differ_in_marker_and_dash_too() -> None:
@@ -504,16 +478,6 @@ def test_a_model_looks_the_same_in_all_pictures() -> None:
     assert looks["new"] != looks["other"]
 
 
-def test_the_baseline_is_the_first_of_a_reports_curves() -> None:
-    comparison = compared(("new", "other", BASE), CUTOFFS, baseline=BASE)
-    report = report_of(comparison)
-    of_others = {name: comparison.evaluations[name] for name in ("new", "other", BASE)}
-    report.summary["curves"] = [MetricOverKDisplay.from_result(of_others, "ndcg").to_dict()]
-    found = {figure.name: figure.svg for figure in figures_of(report)}["over-k-1"]  # type: ignore[arg-type]
-    lines = ["".join(e.itertext()) for e in ElementTree.fromstring(found).iter() if e.tag.endswith("text")]
-    assert lines[-4:] == [BASE, "new", "other", "95% interval"]
-
-
 def test_names_are_shortened_and_told_apart() -> None:
     assert shorten("short") == "short"
     for name in ("a" * 100, "模" * 100, "é\u0301" * 60, "ab模" * 30):
@@ -528,27 +492,21 @@ def test_without_matplotlib_all_but_drawing_works() -> None:
     program = """
 import sys
 sys.modules["matplotlib"] = None
-import numpy as np
-from ltr_metrics.report.plots import DifferencesDisplay
-from ltr_metrics.report.plots.svg import svg_of
-names = {"metric": "mrr", "model": "a", "baseline": "b"}
-shown = DifferencesDisplay(difference=np.array([0.5]), mean=0.1, low=0, high=1, confidence=0.95, **names)
+import ltr_metrics as ltr
+from ltr_metrics.report import DifferencesDisplay, figures_of, summarize
+queries = ltr.Queries([1, 0] * 9, group=[2] * 9)
+report = summarize(queries, {"a": [1, 2] * 9, "b": [2, 1] * 9}, "mrr", baseline="a")
+shown = DifferencesDisplay.from_comparison(report.comparison, "mrr")
 print(shown.wins)
-for draw in (shown.plot, lambda: svg_of(shown, "a")):
+for draw in (shown.plot, lambda: figures_of(report)):
     try:
         draw()
     except ImportError as error:
         print(type(error).__name__, error)
 """
-    lines = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
-    ).stdout.splitlines()
-    assert lines[0] == "1"
-    assert lines[1] == lines[2]
-    assert (
-        lines[1]
-        == "MissingExtraError matplotlib is needed here and is not installed: pip install 'ltr_metrics[report]'"
-    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, capture_output=True, text=True)
+    message = "MissingExtraError matplotlib is needed here and is not installed: pip install 'ltr_metrics[report]'"
+    assert done.stdout.splitlines() == ["9", message, message]
 
 
 # Figures of a report
@@ -557,7 +515,7 @@ for draw in (shown.plot, lambda: svg_of(shown, "a")):
 @pytest.fixture(scope="module")
 def figures() -> list[Any]:
     market = np.array([ODD[0], "\U0001f600 ok"])[np.unique(QID, return_inverse=True)[1] % 2]
-    return figures_of(report_of(compared(ODD, by=market)))  # type: ignore[arg-type]
+    return figures_of(report_of(ODD, by=market))
 
 
 def test_a_report_has_its_pictures(figures: list[Any]) -> None:
@@ -567,23 +525,21 @@ def test_a_report_has_its_pictures(figures: list[Any]) -> None:
     assert "gain" in figures[2].caption
     assert "tied" in figures[2].caption
     assert ODD[0] in figures[0].title  # as given: the page escapes
+    assert [f.name for f in figures_of(report_of(("one",), ["ndcg@10"], by=MARKET))] == [
+        *("over-k-1", "segments-1", "learning-1")
+    ]
+    assert figures_of(summarize(ltr.Queries(Y, qid=QID), models(("one",)), "map")) == []
 
 
-def test_every_svg_stands_alone_in_a_page(figures: list[Any]) -> None:
+def test_every_svg_fits_into_a_page(figures: list[Any]) -> None:
     ids: list[str] = []
     for figure in figures:
-        assert "\udc80" not in figure.svg.partition("</title>")[2]
         root = ElementTree.fromstring(figure.svg)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
-        assert re.fullmatch(r"0 0 [\d.]+ [\d.]+", root.get("viewBox"))
-        assert "width" not in root.attrib
-        assert "height" not in root.attrib
-        own = [element.get("id") for element in root.iter() if element.get("id")]
+        own = [element.get("id", "") for element in root.iter() if element.get("id")]
         ids += own
         for element in root.iter():
-            assert element.tag.rpartition("}")[2] in {
-                *("svg", "g", "path", "defs", "use", "text", "tspan", "clipPath", "rect", "pattern", "title"),
-            }
+            assert element.tag.rpartition("}")[2] not in ("style", "script", "metadata", "image", "foreignObject")
             for key, value in element.attrib.items():
                 assert not key.lower().startswith("on")
                 assert "://" not in value
@@ -592,7 +548,6 @@ def test_every_svg_stands_alone_in_a_page(figures: list[Any]) -> None:
                 if key.rpartition("}")[2] == "href":
                     assert value[1:] in own
     assert len(ids) == len(set(ids))
-    assert all(re.match(r"[a-z]+(-k)?-\d+-", one) for one in ids)
 
 
 def test_text_is_text_and_ink_is_the_pages(figures: list[Any]) -> None:
@@ -603,10 +558,8 @@ def test_text_is_text_and_ink_is_the_pages(figures: list[Any]) -> None:
         assert "#010203" not in styles
         assert not re.search(r"(fill|stroke): #(000000|ffffff)", styles)
         for element in root.iter("{http://www.w3.org/2000/svg}text"):
-            assert "currentColor" in (element.get("style") or "")
-    all_text = {
-        "".join(e.itertext()) for f in figures for e in ElementTree.fromstring(f.svg).iter() if e.tag.endswith("text")
-    }
+            assert "currentColor" in element.get("style", "")
+    all_text = {text for figure in figures for text in svg_texts(figure.svg)}
     assert {"_private", "100%", "{x}", "#010203", "url(#x)", "a b\ufffd\ufffd"} <= all_text
     assert any('$\\alpha_b$ <b>&"x"\'' in text for text in all_text)
     assert "&lt;b&gt;&amp;" in figures[0].svg
@@ -614,44 +567,28 @@ def test_text_is_text_and_ink_is_the_pages(figures: list[Any]) -> None:
 
 
 def test_equal_reports_have_equal_pictures() -> None:
-    comparison = compared(by=MARKET)
-    first = figures_of(report_of(comparison))  # type: ignore[arg-type]
+    report = report_of((BASE, "new"), by=MARKET)
+    first = figures_of(report)
     with mpl.rc_context({"font.size": 30, "lines.linewidth": 9, "text.usetex": True, "axes.facecolor": "red"}):
-        second = figures_of(report_of(comparison))  # type: ignore[arg-type]
-    assert first == second
+        assert figures_of(report) == first
     assert mpl.rcParams["svg.fonttype"] == "path"
 
 
-def test_one_model_has_no_comparison() -> None:
-    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=["ndcg@10"], by=MARKET)
-    found = figures_of(report_of(None, result))  # type: ignore[arg-type]
-    assert [f.name for f in found] == ["over-k-1", "segments-1", "learning-1"]
-    empty = Report(
-        {"options": {"weighted": False}, "curves": None, "segments": [], "learning": None}, {"a": result}, None
-    )
-    assert figures_of(empty) == []  # type: ignore[arg-type]
-
-
 def test_metrics_of_another_scale_have_their_own_axis() -> None:
-    comparison = compared(metrics=["map", "cg", ltr.DCG(gain=(0, 10, 100, 1000, 10_000)), "ndcg@10"])
-    large = comparison.metrics[2]
-    assert comparison["cg"].difference == 0  # of the whole list, whatever the ranking
-    assert abs(comparison[large].ci_high) > 10 * max(abs(comparison[one].ci_high) for one in ("map", "ndcg@10"))
-    figures = figures_of(report_of(comparison))  # type: ignore[arg-type]
-    titles = [figure.title for figure in figures if figure.name.startswith("comparison")]
+    report = report_of((BASE, "new"), ["map", "cg", ltr.DCG(gain=(0, 10, 100, 1000, 10_000)), "ndcg@10"])
+    assert report.comparison is not None
+    large = report.comparison.metrics[2]
+    assert report.comparison["cg"].difference == 0  # of the whole list, whatever the ranking
+    titles = [figure.title for figure in figures_of(report) if figure.name.startswith("comparison")]
     assert titles == [f"Difference to {BASE} in map, cg, ndcg_exp@10", f"Difference to {BASE} in {large}"]
 
 
 def test_of_many_segments_the_largest_are_shown() -> None:
     label = np.array([f"s{i % 35}" for i in range(40)])[np.unique(QID, return_inverse=True)[1]]
-    comparison = compared(metrics=["precision@5"], by=label)
-    found = {f.name: f for f in figures_of(report_of(comparison))}  # type: ignore[arg-type]
+    found = {f.name: f for f in figures_of(report_of((BASE, "new"), ["precision@5"], by=label))}
     for name in ("segments-1", "segments-2"):
         assert found[name].caption.endswith("Only the 30 largest of 35 segments are shown.")
-        lines = [
-            "".join(e.itertext()) for e in ElementTree.fromstring(found[name].svg).iter() if e.tag.endswith("text")
-        ]
-        segments = [line for line in lines if re.fullmatch(r"s\d+", line)]
+        segments = [line for line in svg_texts(found[name].svg) if re.fullmatch(r"s\d+", line)]
         assert len(segments) == 30
         assert {f"s{i}" for i in range(5)} <= set(segments)  # of two queries each
 
@@ -672,4 +609,3 @@ def test_mq2008(data: Path) -> None:
     display = DifferencesDisplay.from_comparison(comparison, "map", "TF")
     assert display.wins + display.ties + display.losses == comparison["map", "TF"].n_queries == 105
     assert display.n_undefined == 51
-    assert svg_of(display, "one").startswith("<svg")

@@ -1,25 +1,25 @@
-"""The report: the dict first, then its renderings."""
+"""The report: its plain values first, then text, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
-from pathlib import Path
+import re
+from html import unescape
 from typing import Any
 
-import lightgbm as lgb
 import numpy as np
-import pandas as pd
 import pytest
+from made_report import METRICS, MODELS, made_report
 
 import ltr_metrics as ltr
-from ltr_metrics.io.models import predict
-from ltr_metrics.report import as_json, as_per_query_csv, as_text, summarize
+from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
 
 pytestmark = pytest.mark.integration
 
-METRICS = ["ndcg@10", "mrr", "map(rel=2)", "p@5"]
+ROWS = ["ndcg@10", "mrr", "map(rel=2)", "p@5"]
 
 
 @pytest.fixture(scope="module")
@@ -28,70 +28,174 @@ def rows() -> dict[str, Any]:
     return {"X": X, "y": y, "qid": qid, "scores": {"good": X[:, 0], "flat": np.zeros(len(y))}}
 
 
-def test_the_dict_says_what_evaluate_says(rows: dict[str, Any]) -> None:
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return made_report()
+
+
+def test_the_values_are_those_of_evaluate(rows: dict[str, Any]) -> None:
     queries = ltr.Queries(rows["y"], qid=rows["qid"])
-    report = summarize(queries, rows["scores"], METRICS, source="here", ties="worst")
-    assert json.loads(as_json(report)) == report.summary
+    report = summarize(queries, rows["scores"], ROWS, source="here", ties="worst", intervals_of_means={})
+    found = report.to_dict()
+    assert json.loads(as_json(report)) == found
     for name, score in rows["scores"].items():
-        expected = ltr.evaluate(rows["y"], score, qid=rows["qid"], metrics=METRICS, ties="worst")
-        for metric, line in report.summary["models"][name].items():
-            values = expected.per_query[metric]
+        expected = queries.evaluate(score, ROWS, ties="worst")
+        intervals = ltr.intervals(expected)
+        for line in (line for line in found["means"] if line["model"] == name):
+            metric = line["metric"]
             assert line["mean"] == expected[metric]
             assert line["n_undefined"] == expected.n_undefined[metric] == 40 - line["n_queries"]
-            assert line["quantiles"]["0.25"] == np.nanquantile(values, 0.25)
-    described = report.summary["data"]
-    assert described["rows"] == len(rows["y"])
-    assert sum(described["grades"].values()) == len(rows["y"])
-    assert described["queries_without_relevant"] == expected.n_undefined["mrr"]
-    assert report.summary["options"] == {
+            assert line["q25"] == np.nanquantile(expected.per_query[metric], 0.25)
+            assert (line["ci_low"], line["ci_high"]) == (intervals[metric].ci_low, intervals[metric].ci_high)
+    assert (found["data"]["n_rows"], sum(found["data"]["grades"].values())) == (len(rows["y"]), len(rows["y"]))
+    assert found["data"]["n_no_relevant"] == expected.n_undefined["mrr"]
+    assert found["options"] == {
         "ties": "worst",
         "no_relevant": "skip",
+        "no_relevant_of": {},
         "convention": "default",
         "weighted": False,
-        "no_relevant_of": {},
+        "lower_is_better": [],
     }
+
+
+def test_the_sections_are_the_results_of_the_functions_alone(report: Report) -> None:
+    found, comparison = report.to_dict(), report.comparison
+    assert comparison is not None
+    assert json.loads(as_json(report)) == found
+    assert found["comparison"] == comparison.to_dict()
+    for metric, model in itertools.product(METRICS, MODELS[1:]):
+        of_model = [row for row in found["changes"] if (row["metric"], row["model"]) == (metric, model)]
+        change = comparison.changes(metric, model)
+        for has_gained, queries in ((True, change.improved), (False, change.worsened)):
+            assert [row["qid"] for row in of_model if row["has_gained"] == has_gained] == queries[:10].tolist()
+        for row in of_model:
+            i = comparison.qid.tolist().index(row["qid"])
+            assert row["value"] == comparison.evaluations[model].per_query[metric][i]
+            assert row["difference"] == pytest.approx(row["value"] - row["baseline"], abs=1e-15)
+    assert [row["model"] for row in found["rankings"]] == list(MODELS[1:])
+    for row in found["rankings"]:
+        assert row["overlap"] == report.churn[row["model"]].mean["overlap"]
+        assert row["into_top"] == report.rank_changes[row["model"]].moves.into_top
+    (curve,) = report.curves
+    assert (curve.metric, curve.k.tolist(), list(curve.curves)) == ("ndcg_exp", list(range(1, 11)), list(MODELS))
+    for model in MODELS:
+        assert curve.curves[model].mean[-1] == report.evaluations[model]["ndcg_exp@10"]
+    assert found["audit"]["models"]["bm25"]["n_tied_queries"] > 0
+
+
+def test_a_short_report_has_no_full_sections(rows: dict[str, Any]) -> None:
+    queries = ltr.Queries(rows["y"], qid=rows["qid"])
+    report = summarize(queries, rows["scores"], "map", baseline="good", comparing={"n_resamples": 100})
+    found = report.to_dict()
+    assert [found[name] for name in ("changes", "rankings", "curves", "learning", "audit", "online", "gate")] == [
+        *([], [], [], [], None, None, None)
+    ]
+    assert "Queries that gain" not in as_text(report)
+
+
+def test_a_deep_metric_has_a_curve_of_twenty_cutoffs(rows: dict[str, Any]) -> None:
+    queries = ltr.Queries(rows["y"], qid=rows["qid"])
+    report = summarize(queries, rows["scores"], ["ndcg@5", "ndcg@1000", "mrr@1"], complete=True, no_relevant=1)
+    (curve,) = report.curves
+    assert (curve.metric, int(curve.k[0]), int(curve.k[-1])) == ("ndcg_exp", 1, 1000)
+    assert 15 <= len(curve.k) <= 20
+    assert curve.n_queries == (40, 40)  # none is undefined, as requested
 
 
 def test_a_metric_that_no_query_defines() -> None:
     report = summarize(ltr.Queries([0, 0], group=[2]), {"a": [1, 2]}, ["mrr"])
-    assert report.summary["models"]["a"]["mrr"]["mean"] is None
-    assert json.loads(as_json(report))["models"]["a"]["mrr"]["quantiles"]["0.5"] is None
+    line = json.loads(as_json(report))["means"][0]
+    assert line["mean"] is line["q50"] is None
     assert ["mrr", "a", *["-"] * 6, "0", "1"] in [line.split() for line in as_text(report).splitlines()]
 
 
-def test_text_has_a_line_for_each_metric_and_model(rows: dict[str, Any]) -> None:
+def test_models_that_ranked_documents_of_their_own_have_no_changes_of_rankings() -> None:
+    queries = {name: ltr.Queries([1, 0, 0, 1], qid=[1, 1, 2, 2]) for name in "ab"}
+    scores = {name: [2, 1, 2, 1] for name in "ab"}
+    report = summarize(queries, scores, "mrr", baseline="a", comparing={"n_resamples": 100}, complete=True)
+    assert report.to_dict()["rankings"] == []
+    assert len(report.changes) == 0
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def text_rows(text: str, title: str) -> list[list[str]]:
+    """Cells of the table below a title, the header first."""
+    lines = text.split(f"{title}\n")[1].split("\n\n")[0].splitlines()
+    return [re.split(r"\s{2,}", line.strip()) for line in lines]
+
+
+def markdown_rows(text: str, title: str) -> list[list[str]]:
+    header, _, *rows = text.split(f"## {title}\n\n")[1].split("\n\n")[0].splitlines()
+    return [
+        [unescape(re.sub(r"\\(.)", r"\1", cell.strip())) for cell in line.strip("|").split(" | ")]
+        for line in (header, *rows)
+    ]
+
+
+def latex_rows(text: str, title: str) -> list[list[str]]:
+    body = text.split(f"% {title}\n")[1].split(r"\bottomrule")[0].split(r"\toprule")[1]
+    body = body.replace(r"\_", "_").replace(r"\ensuremath{<}", "<")
+    lines = [line for line in body.splitlines() if line.endswith(r"\\")]
+    return [[cell.strip() for cell in line.removesuffix(r"\\").split("&")] for line in lines]
+
+
+FORMATS = pytest.mark.parametrize(
+    ("render", "parse"), [(as_text, text_rows), (as_markdown, markdown_rows), (as_latex, latex_rows)]
+)
+
+
+@FORMATS
+def test_every_format_has_every_table(report: Report, render: Any, parse: Any) -> None:
+    text, comparison = render(report), report.comparison
+    assert comparison is not None
+    rows = parse(text, "Differences to bm25")
+    assert rows[0][:6] == ["metric", "model", "reading", "baseline", "mean", "difference"]
+    for cells, row in zip(rows[1:], comparison.rows, strict=True):
+        reading = "unclear" if row.p_adjusted > 0.05 else "better" if row.difference > 0 else "worse"
+        numbers = [f"{row.baseline_mean:.4f}", f"{row.mean:.4f}", f"{row.difference:+.4f}"]
+        assert cells[:6] == [row.metric, row.model, reading, *numbers]
+    means = parse(text, "Mean and quantiles over queries")
+    assert len(means) >= 1 + len(METRICS) * len(MODELS)
+    gains = parse(text, "Largest gains")[1:]
+    expected = [row["qid"] for row in report.changes[:10]]
+    assert [cells[0] for cells in gains] == expected
+    assert text.count("Largest gains") == len(MODELS) - 1  # the page alone has those of further metrics
+    assert len(parse(text, "size=few, 60 queries")) == 1 + len(comparison.rows)
+    for title in (
+        *("Similarity of the rankings to those of bm25", "Ranks of the relevant documents: bm25, then the model"),
+        *("Scores", "Effect of the order of tied documents on the mean"),
+    ):
+        assert len(parse(text, title)) >= 3
+    assert "best round" in text
+    assert "How to read" not in text
+
+
+def test_the_heading_says_what_was_evaluated(rows: dict[str, Any]) -> None:
     queries = ltr.Queries(rows["y"], qid=rows["qid"], sample_weight=np.ones(len(rows["y"])))
     origins = {"good": "column 1", "flat": "flat.txt"}
-    text = as_text(summarize(queries, rows["scores"], METRICS, source="here", origins=origins))
-    heading, table, _ = text.split("\n\n")
-    shown = dict(line.split(maxsplit=1) for line in heading.splitlines())
-    assert shown["Data"] == "here"
-    assert shown["Models"] == "good: column 1; flat: flat.txt"
-    assert shown["Queries"] == "40, 5 without a grade above 0"
-    assert shown["Options"] == "ties=mean, no_relevant=skip, convention=default, means weighted by query"
-    lines = table.splitlines()
-    assert lines[0].split()[:6] == ["metric", "model", "weighted", "mean", "q5", "q25"]
-    assert [line.split()[:2] for line in lines[2:6:2]] == [["ndcg_exp@10", "good"], ["mrr", "good"]]
-    assert [line.split()[0] for line in lines[3:7:2]] == ["flat", "flat"]
-    assert len(lines) == 2 * len(METRICS) + 2
-    assert {len(line) for line in lines} == {len(lines[0])}  # columns are aligned
+    text = as_text(summarize(queries, rows["scores"], ROWS, source="here", origins=origins))
+    heading, _, table = text.split("\n\n")
+    facts = dict(line.split(": ", 1) for line in heading.splitlines())
+    assert facts["Data"] == "here"
+    assert facts["Model flat"] == "flat.txt"
+    assert facts["Queries"] == "40, 5 without a grade of 1 or more"
+    assert facts["Options"] == "ties=mean, no_relevant=skip, convention=default, means weighted by query"
+    assert table.splitlines()[0] == "Weighted mean and quantiles over queries"
+    assert len({len(line) for line in table.splitlines()[1 : 2 + 2 * len(ROWS)]}) == 1  # columns are aligned
+    many = ltr.Queries(np.arange(11) / 10, group=[11])
+    assert "11 different grades" in as_text(summarize(many, {"a": np.arange(11)}, "ndcg"))
 
 
 def test_csv_has_a_line_for_each_model_and_query(rows: dict[str, Any]) -> None:
     queries = ltr.Queries(rows["y"], qid=rows["qid"])
-    text = as_per_query_csv(summarize(queries, rows["scores"], METRICS))
-    read = list(csv.DictReader(io.StringIO(text)))
-    assert list(read[0]) == ["model", "qid", "documents", "relevant", *map(str, map(ltr.metric, METRICS))]
+    read = list(csv.DictReader(io.StringIO(as_per_query_csv(summarize(queries, rows["scores"], ROWS)))))
+    assert list(read[0]) == ["model", "qid", "documents", "relevant", *map(str, map(ltr.metric, ROWS))]
     assert len(read) == 80
-    expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="ndcg@10").per_query["ndcg@10"]
-    got = [float(line["ndcg_exp@10"] or "nan") for line in read[:40]]
-    np.testing.assert_array_equal(got, expected)  # to the last digit
-
-
-def test_a_model_of_pandas_categories_is_refused(tmp_path: Path, rows: dict[str, Any]) -> None:
-    X, y, qid = rows["X"], rows["y"], rows["qid"]
-    frame = pd.DataFrame(X).add_prefix("Column_").assign(Column_5=pd.Categorical((X[:, 5] > 0).astype(int)))
-    train = lgb.Dataset(frame, y, group=ltr.qid_to_group(qid))
-    lgb.train({"objective": "lambdarank", "verbose": -1}, train, 2).save_model(tmp_path / "categories.txt")
-    with pytest.raises(ltr.LtrValueError, match=r"trained on pandas categories.*pass the scores as a column"):
-        predict(tmp_path / "categories.txt", frame)
+    expected = queries.evaluate(rows["X"][:, 0], "ndcg@10").per_query["ndcg@10"]
+    found = [float(line["ndcg_exp@10"] or "nan") for line in read[:40]]
+    np.testing.assert_array_equal(found, expected)  # to the last digit
+    weighted = as_per_query_csv(made_report(n_queries=30, weighted=True))
+    assert next(csv.reader(io.StringIO(weighted)))[:4] == ["model", "weight", "size", "qid"]

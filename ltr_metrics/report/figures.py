@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from ltr_metrics.report.plots.style import n_queries_text
 from ltr_metrics.report.report import Report
 
 MAX_SEGMENTS = 30
+SCALE_RATIO = 10  # metrics whose differences are this many times larger get axes of their own
 TEXT_COLOR = "#010203"  # replaced by the text colour of the page
 STYLE = {
     "svg.fonttype": "none",  # text stays text
@@ -99,14 +99,8 @@ def _figure(display: Display, name: str, title: str, caption: str) -> Figure:
 
 
 def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
-    """Draw metrics of one direction whose differences are of one order of magnitude on one axis."""
-    groups: dict[tuple[bool, int], list[str]] = {}
-    for metric in comparison.metrics:
-        rows = [comparison[metric, model] for model in comparison.models]
-        largest = max((abs(v) for row in rows for v in (row.difference, row.ci_low, row.ci_high) if v == v), default=0)
-        scale = round(math.log10(largest)) if largest > 0 else 0
-        groups.setdefault((rows[0].higher_is_better, scale), []).append(metric)
-    for i, metrics in enumerate(groups.values(), start=1):
+    groups = _groups_by_scale(comparison)
+    for i, metrics in enumerate(groups, start=1):
         yield _figure(
             ComparisonDisplay.from_comparison(comparison, metrics),
             f"comparison-{i}",
@@ -114,6 +108,26 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
             f"{_side(comparison, metrics[0])} {_interval(comparison)} They are not corrected for the number of models "
             "and metrics.",
         )
+
+
+def _groups_by_scale(comparison: Comparison) -> list[list[str]]:
+    """Group the metrics of one direction whose largest differences and limits are of a similar scale."""
+    largest = {
+        metric: max((abs(v) for row in rows for v in (row.difference, row.ci_low, row.ci_high) if v == v), default=0.0)
+        for metric in comparison.metrics
+        for rows in [[comparison[metric, model] for model in comparison.models]]
+    }
+    higher, order = comparison.higher_is_better, comparison.metrics.index
+    groups: list[list[str]] = []
+    smallest = 0.0  # of the last group, without metrics in which nothing differs
+    for metric in sorted(largest, key=lambda one: (higher(one), largest[one])):
+        same_direction = groups and higher(groups[-1][0]) == higher(metric)
+        if not same_direction or (smallest and largest[metric] > SCALE_RATIO * smallest):
+            groups.append([])
+            smallest = 0.0
+        groups[-1].append(metric)
+        smallest = smallest or largest[metric]
+    return sorted((sorted(group, key=order) for group in groups), key=lambda group: order(group[0]))
 
 
 def _cutoff_figures(report: Report) -> Iterator[Figure]:
