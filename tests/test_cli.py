@@ -312,6 +312,14 @@ def test_names_are_escaped_in_every_format(run: Run, tmp_path: Path) -> None:
     assert "<b>new</b>" not in page
 
 
+def test_control_characters_are_escaped_in_text_only(run: Run) -> None:
+    command = "evaluate data.txt --scores '\x1b[31mred=1' -m map"
+    text, data = run(command).out, run(f"{command} --format csv").out
+    assert "\x1b" not in text
+    assert r"\x1b[31mred" in text
+    assert "\x1b[31mred" in data
+
+
 def test_csv_for_spreadsheets(run: Run) -> None:
     command = "compare data.txt --scores base=1 --scores '=1+1=2' -m map --n-resamples 100 --format csv"
     command = command.replace("'=1+1=2'", "'@x=2'")

@@ -259,6 +259,7 @@ def test_the_status_with_streams_that_are_gone_full_or_closed(
             stderr=writer if messages == "gone" else pipe,
             text=True,
             check=False,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         )
     finally:
         os.close(writer)
