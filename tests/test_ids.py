@@ -21,8 +21,6 @@ from hypothesis import strategies as st
 import ltr_metrics as ltr
 from ltr_metrics._engine.ids import id_text, id_texts, is_whole_number, order_of_ids, order_of_text, spelling_hint
 from ltr_metrics.io import letor_batches, read_letor, read_table, read_trec, table_batches
-from ltr_metrics.report import summarize
-from ltr_metrics.report.query_table import query_table
 
 METRICS = ["ndcg@5", "map"]
 FEW = {"n_resamples": 300}
@@ -230,28 +228,10 @@ def test_weights_segments_and_clusters_by_id(ids: str, data: Data) -> None:
     }
     of_results = {name: data.evaluate("data.csv", name) for name in models}
     assert ltr.compare(of_results, **options, **FEW).rows == expected.rows
-    found_by_text = ltr.evaluate(
-        data.y, data.new, qid=data.qid, query_weight={str(one): w for one, w in of_query.items()}, metrics=METRICS
-    )
-    assert (
-        found_by_text.mean == ltr.evaluate(data.y, data.new, qid=data.qid, query_weight=of_query, metrics=METRICS).mean
-    )
-    explained = [
-        ltr.explain_difference(
-            data.y, data.new, qid=qid, metric="ndcg@5", a="lightgbm", b="sklearn", query_weight=of_query
-        ).to_dict()
-        for qid in (data.qid, other)
-    ]
-    assert explained[0] == explained[1]
-
-
-def test_a_report_of_models_whose_ids_have_two_types(data: Data) -> None:
-    queries = {"old": ltr.Queries(data.y, qid=data.qid), "new": ltr.Queries(data.y, qid=data.qid.astype(str))}
-    for baseline in ("old", "new", None):
-        report = summarize(
-            queries, {"old": data.old, "new": data.new}, METRICS, baseline=baseline, comparing=FEW if baseline else None
-        )
-        assert query_table(report)["n_rows"] == 26
+    by_text = {str(one): weight for one, weight in of_query.items()}
+    for weight in (of_query, by_text):
+        result = ltr.evaluate(data.y, data.new, qid=other, query_weight=weight, metrics=METRICS)
+        assert dict(result) == {row.metric: row.mean for row in expected.rows if row.model == "new"}
 
 
 @pytest.mark.parametrize(

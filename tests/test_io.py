@@ -129,6 +129,8 @@ def test_sizes_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         write(tmp_path, sizes, "a.txt.query")
         with pytest.raises(ltr.LtrValueError, match=message):
             read_letor(a)
+        with pytest.raises(ltr.LtrValueError, match=message):
+            ltr.evaluate_batches(letor_batches(a), scores={"first": "1"}, metrics=["mrr"])
 
 
 FORM = "a line must have the form 'grade qid:7 1:0.25 2:0.5'"
@@ -415,7 +417,7 @@ def test_a_compressed_file_that_is_cut_off_is_named(tmp_path: Path, read: Callab
     line = {read_letor: GOOD, read_scores: "0.5\n", read_table: "qid,label\n"}[read]
     name = f"cut.{'csv' if read is read_table else 'txt'}{ending}"
     content = COMPRESS[ending](line.encode() * 1000)
-    for one in (content[: len(content) // 2], content[:-1], b"text"):
+    for one in (content[: len(content) // 2], content[:-1], content[:12] + b"\xff" * 20 + content[32:], b"text"):
         with pytest.raises(ltr.LtrValueError, match=f"{name} is damaged, cut off or not what its name says"):
             read(write(tmp_path, one, name))
 

@@ -275,12 +275,10 @@ def test_a_name_never_stands_for_two_metrics() -> None:
 def test_extreme_numbers() -> None:
     tiny = ltr.evaluate([1e-308, 0], [1, 1], group=[2], metrics="err(p=label)")
     assert tiny["err(p=label)"] == pytest.approx(0.75e-308)
-    rates = ltr.evaluate([1e-9, 3e-9, 1e-17, 3e-17], [2, 1, 2, 1], group=[2, 2], metrics="ndcg_exp").per_query[
-        "ndcg_exp"
-    ]
-    linear = ltr.evaluate([1e-9, 3e-9, 1e-17, 3e-17], [2, 1, 2, 1], group=[2, 2], metrics="ndcg_lin").per_query[
-        "ndcg_lin"
-    ]
+    rates, linear = (
+        ltr.evaluate([1e-9, 3e-9, 1e-17, 3e-17], [2, 1, 2, 1], group=[2, 2], metrics=name).per_query[name]
+        for name in ("ndcg_exp", "ndcg_lin")
+    )
     np.testing.assert_allclose(rates, linear, rtol=3e-9)
     for options, message in (
         ({"y_true": [1.7e308] * 2, "metrics": "cg"}, "finite in float64, also summed"),
@@ -336,11 +334,3 @@ def test_unknown_options_are_refused_by_name(function: Any) -> None:
     )
     with pytest.raises(ltr.LtrTypeError, match=rf"{function.__name__} has no option 'qids'. Did you mean 'qid'"):
         function([1, 0], [1, 2], qids=[1, 1], **given)
-
-
-def test_what_a_notebook_shows_is_small() -> None:
-    queries = ltr.Queries(Y, qid=QID)
-    assert repr(queries) == "Queries(4 queries, 8 rows)"
-    for thing in (queries.evaluate(S, "mrr"), ltr.tie_audit(Y, S, qid=QID, metrics="mrr")):
-        assert repr(thing) == str(thing)
-        assert len(repr(thing)) < 200

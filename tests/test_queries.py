@@ -199,6 +199,7 @@ def test_a_series_of_query_weights_goes_by_its_index() -> None:
 def test_results_cannot_change_what_they_came_from() -> None:
     queries = ltr.Queries(Y, group=GROUP, query_weight=[1, 2])
     result = queries.evaluate(S, "mrr")
+    assert repr(queries) == "Queries(2 queries, 4 rows)"
     for array in (result.qid, result.n_documents, result.n_relevant, result.weight):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 7
