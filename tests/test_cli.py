@@ -118,6 +118,19 @@ def test_evaluate_and_report(
         assert own == expected.segments_to_dicts()
 
 
+@pytest.mark.parametrize("flag", ["", "--sorted"])
+def test_features_that_the_lines_lack(run: Run, rows: dict[str, Any], flag: str) -> None:
+    X = rows["X"].copy()
+    X[:, 5] = 0
+    lines = zip(rows["y"], rows["qid"], X[:, :5].tolist(), strict=True)
+    Path("narrow.txt").write_text(
+        "".join(f"{y} qid:{q} " + " ".join(f"{j}:{x!r}" for j, x in enumerate(row, 1)) + "\n" for y, q, row in lines)
+    )
+    found = as_json(run(f"evaluate narrow.txt --n-features 6 --model model.txt -m map --format json {flag}"))
+    expected = ltr.evaluate(rows["y"], predict("model.txt", X), qid=rows["qid"], metrics="map").mean
+    assert (found["models"]["model"]["mean"] if flag else means(found)["model"]) == expected
+
+
 def test_csv_has_the_values_of_each_query(run: Run, rows: dict[str, Any], frame: pd.DataFrame) -> None:
     command = "evaluate data.parquet --scores a=Column_0 --scores b=flat -m mrr,map --segment device --format csv"
     whole, parts = run(command), run(f"{command} --sorted")
