@@ -269,6 +269,9 @@ def test_saved_results_are_compared_with_models_and_alone(run: Run, rows: dict[s
             run(f"compare --result base=saved.parquet {line} --baseline base --n-resamples 200 --format json")
         )
         assert found["rows"] == expected["rows"]
+    line = "data.csv --scores new=Column_1 --weight traffic --baseline base --n-resamples 200 --format json"
+    weighted = ltr.compare(models, rows["y"], sample_weight=1.0 + rows["qid"] % 2, **options).to_dict()
+    assert as_json(run(f"compare --result base=saved.parquet {line}"))["rows"] == weighted["rows"]
     common = f"compare --result base=fewer.parquet --result new={new} --n-resamples 200 --format json"
     assert run(common).status == 2
     found = as_json(run(f"{common} --queries common"))
