@@ -529,3 +529,8 @@ def test_metrics(run: Run) -> None:
     assert cells["no_relevant"] == ["skip", "1", "1", "0", "0", "0", "drop"]
     assert cells["map.denominator"] == ["min", "min", "min", "min", "-", "relevant", "-"]
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_report_of_one_query_has_no_intervals(run: Run) -> None:
+    Path("one.csv").write_text("qid,label,s\n1,1,0.5\n1,0,0.7\n")
+    assert means(as_json(run("report one.csv --scores s -m map --format json"))) == {"s": {"map": 0.5}}
