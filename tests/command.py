@@ -12,11 +12,10 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
 
 import ltr_metrics as ltr
 from ltr_metrics.cli import main
-
-FAST = ("--metrics", "ndcg@5,map", "--n-resamples", 200)
 
 
 class Done(NamedTuple):
@@ -33,9 +32,9 @@ def in_process(capsys: pytest.CaptureFixture[str], *arguments: object) -> Done:
     return Done(left.value.code, *capsys.readouterr())
 
 
-def as_process(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command as a shell does."""
-    command = [sys.executable, "-m", "ltr_metrics", *map(str, arguments)]
+def as_process(*arguments: object, code: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the command as a shell does, or Python code that calls it."""
+    command = [sys.executable, *(["-c", code] if code else ["-m", "ltr_metrics"]), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
@@ -76,6 +75,8 @@ def write_files(path: Path, rows: dict[str, Any]) -> None:
     np.save(path / "short.npy", X[:-1, 1])
     train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
     lgb.train({"objective": "lambdarank", "verbose": -1, "seed": 0}, train, 5).save_model(path / "model.txt")
+    features = xgb.DMatrix(X, y, group=ltr.qid_to_group(qid), feature_names=[f"Column_{j}" for j in range(6)])
+    xgb.train({"objective": "rank:ndcg", "seed": 0}, features, 4).save_model(path / "model.json")
     ltr.evaluate(y, X[:, 0], qid=qid, metrics=["ndcg@5", "map"]).save(path / "saved.parquet")
     ltr.evaluate(y, X[:, 0], qid=qid, metrics=["ndcg@5", "map"], ties="worst").save(path / "worst.parquet")
     ltr.evaluate(y[qid > 3], X[qid > 3, 0], qid=qid[qid > 3], metrics=["ndcg@5", "map"]).save(path / "fewer.parquet")

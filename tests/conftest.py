@@ -11,7 +11,7 @@ import profiles  # noqa: F401  (chooses how Hypothesis draws)
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics._hosts import queries_cache
+from ltr_metrics._hosts import host_data
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("LTR_METRICS_DATA", ROOT.parent / "shared" / "data"))
@@ -51,5 +51,5 @@ def cached_queries(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref[ltr.Quer
         created.append(weakref.ref(queries))
         return queries
 
-    monkeypatch.setattr(queries_cache, "Queries", create)
+    monkeypatch.setattr(host_data, "Queries", create)
     return created

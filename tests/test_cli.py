@@ -1,4 +1,4 @@
-"""The command: what it computes is what the library computes."""
+"""The command computes what the library computes: command lines beside calls, with equal numbers."""
 
 from __future__ import annotations
 
@@ -6,31 +6,24 @@ import csv
 import gzip
 import io
 import json
+import shlex
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from command import FAST, Done, as_process, in_process, made_rows, write_files
-from systems import needs_posix
+from command import Done, in_process, made_rows, write_files
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.bins import bins
-from ltr_metrics.analysis.gate import gate
 from ltr_metrics.io import read_trec
 from ltr_metrics.io.models import predict
 
 pytestmark = pytest.mark.integration
 
 Run = Callable[..., Done]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    return partial(in_process, capsys)
+COLUMN_OPTIONS = ("sample_weight", "docid", "cluster")
 
 
 @pytest.fixture(scope="module")
@@ -39,502 +32,505 @@ def rows() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Any]) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Any]) -> Path:
     path = tmp_path_factory.mktemp("data")
     write_files(path, rows)
     return path
 
 
-# -- evaluate --------------------------------------------------------------------------------------
+@pytest.fixture
+def frame(made: Path) -> pd.DataFrame:
+    return pd.read_parquet(made / "data.parquet")
 
 
-@pytest.mark.parametrize("data", ["data.txt", "data.parquet", "data.csv"])
-@pytest.mark.parametrize("command", ["evaluate", "report"])
-def test_the_numbers_are_those_of_the_library(
-    run: Run, folder: Path, rows: dict[str, Any], data: str, command: str
-) -> None:
-    column = "1" if data == "data.txt" else "Column_0"
-    arguments = [command, folder / data, "--model", f"new={folder / 'model.txt'}", "--scores", f"base={column}"]
-    metrics = ["ndcg@10", "map(rel=2,denominator=relevant)@5", "ndcg(gain=[0,1,2,3,4])"]
-    done = run(*arguments, "--metrics", ",".join(metrics), "--format", "json")
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs a command line, given as text, in the folder of the files."""
+    monkeypatch.chdir(made)
+    return lambda line, *more: in_process(capsys, *shlex.split(line), *more)
+
+
+def as_json(done: Done, status: int = 0) -> Any:
+    assert done.status == status, done.err
+    return json.loads(done.out)
+
+
+def as_lines(done: Done) -> list[dict[str, str]]:
     assert done.status == 0, done.err
-    models = json.loads(done.out)["models"]
-    for name, scores in (("base", rows["X"][:, 0]), ("new", predict(folder / "model.txt", rows["X"]))):
-        expected = ltr.evaluate(rows["y"], scores, qid=rows["qid"], metrics=metrics)
-        assert {metric: line["mean"] for metric, line in models[name].items()} == expected.mean
+    return list(csv.DictReader(io.StringIO(done.out)))
 
 
-def test_what_is_evaluated_is_named_after_its_column_or_file_where_no_name_is_given(
-    run: Run, folder: Path, rows: dict[str, Any], tmp_path: Path
+def means(plain: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the means in the JSON of evaluate and report, by model and metric."""
+    found: dict[str, dict[str, float]] = {}
+    for line in plain["means"]:
+        found.setdefault(line["model"], {})[line["metric"]] = line["mean"]
+    return found
+
+
+def options_of(frame: pd.DataFrame, options: dict[str, Any]) -> dict[str, Any]:
+    """Return keyword arguments, with columns in place of their names."""
+    named = {name: frame[value] if name in COLUMN_OPTIONS else value for name, value in options.items()}
+    return {name: frame[value] if name == "by" else value for name, value in named.items()}
+
+
+# -- evaluate and report -----------------------------------------------------------------------------------------------
+
+METRICS = {"metrics": ["ndcg@10", "map(rel=2,denominator=relevant)@5", "ndcg(gain=[0,1,2,3,4])"]}
+NAMES = f"-m '{','.join(METRICS['metrics'])}'"
+EVALUATE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
+    "LETOR": (f"data.txt --model new=model.txt --scores base=1 {NAMES}", {"base": "Column_0", "new": "model.txt"}, METRICS),
+    "Parquet": (f"data.parquet --model new=model.txt --scores base=Column_0 {NAMES}", {"base": "Column_0", "new": "model.txt"}, METRICS),
+    "CSV": (f"data.csv --model new=model.txt --scores base=Column_0 {NAMES}", {"base": "Column_0", "new": "model.txt"}, METRICS),
+    "XGBoost": ("data.csv --model model.json -m map", {"model": "model.json"}, {"metrics": "map"}),
+    "other columns": ("other.parquet --qid query --label grade --scores Column_0", {"Column_0": "Column_0"}, {}),
+    "convention": ("data.csv --scores a=flat --convention lightgbm", {"a": "flat"}, {"convention": "lightgbm"}),
+    "policies": ("data.csv --scores flat --ties worst --no-relevant 0.5 -m map", {"flat": "flat"}, {"ties": "worst", "no_relevant": 0.5, "metrics": "map"}),
+    "docids": ("data.csv --scores flat --docid doc --ties docid --no-relevant drop -m ndcg@3", {"flat": "flat"},
+        {"docid": "doc", "ties": "docid", "no_relevant": "drop", "metrics": "ndcg@3"}),
+    "docids of LETOR": ("docs.txt --scores 1 --ties docid -m map", {"1": "rounded"}, {"docid": "doc", "ties": "docid", "metrics": "map"}),
+    "weights, segments": ("data.csv --scores a=flat --weight traffic --segment device -m mrr,p@2", {"a": "flat"},
+        {"sample_weight": "traffic", "by": ["device"], "metrics": ["mrr", "p@2"]}),
+    "column of a metric": ("data.csv --scores a=flat -m 'sum_of(traffic)@2'", {"a": "flat"}, {"metrics": "sum_of(traffic)@2", "columns": "traffic"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EVALUATE)
+@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "report --n-resamples 100"])
+def test_evaluate_and_report(
+    run: Run, made: Path, rows: dict[str, Any], frame: pd.DataFrame, case: str, command: str
 ) -> None:
-    np.save(tmp_path / "tuned.v2.npy", rows["X"][:, 1])
-    items = ["--scores", "Column_0", "--scores", tmp_path / "tuned.v2.npy", "--model", folder / "model.txt"]
-    named = ["--scores", "Column_0=Column_0", "--scores", f"tuned.v2={tmp_path / 'tuned.v2.npy'}"]
-    named += ["--model", f"model={folder / 'model.txt'}"]
-    short, long = (
-        json.loads(run("evaluate", folder / "data.csv", *these, "--metrics", "map", "--format", "json").out)
-        for these in (items, named)
+    line, scores, options = EVALUATE[case]
+    frame.rename(columns={"qid": "query", "label": "grade"}).to_parquet("other.parquet")
+    frame["rounded"] = frame["Column_0"].round()
+    lines = zip(frame["label"], frame["qid"], frame["rounded"], frame["doc"], strict=True)
+    Path("docs.txt").write_text("".join(f"{y} qid:{qid} 1:{x} # docid = {doc}\n" for y, qid, x, doc in lines))
+    if "columns" in options:
+        options = options | {"columns": {options["columns"]: frame[options["columns"]]}}
+    found = as_json(run(f"{command} {line} --format json"))
+    for name, source in scores.items():
+        values = frame[source] if source in frame else predict(made / source, frame)
+        expected = ltr.evaluate(rows["y"], values, qid=rows["qid"], **options_of(frame, options))
+        is_sorted = "--sorted" in command
+        assert (found["models"][name]["mean"] if is_sorted else means(found)[name]) == expected.mean
+        segments = found["models"][name]["segments"] if is_sorted else found["segments"]
+        own = [{k: v for k, v in part.items() if k != "model"} for part in segments if part.get("model", name) == name]
+        assert own == expected.segments_to_dicts()
+
+
+@pytest.mark.parametrize("flag", ["", "--sorted"])
+def test_features_that_the_lines_lack(run: Run, rows: dict[str, Any], flag: str) -> None:
+    X = rows["X"].copy()
+    X[:, 5] = 0
+    lines = zip(rows["y"], rows["qid"], X[:, :5].tolist(), strict=True)
+    Path("narrow.txt").write_text(
+        "".join(f"{y} qid:{q} " + " ".join(f"{j}:{x!r}" for j, x in enumerate(row, 1)) + "\n" for y, q, row in lines)
     )
-    assert list(short["models"]) == ["Column_0", "tuned.v2", "model"]
-    assert short == long
-    letor = run("evaluate", folder / "data.txt", "--scores", "2", "--metrics", "map", "--format", "json")
-    assert list(json.loads(letor.out)["models"]) == ["2"]
-    (tmp_path / "bm25.run.gz").write_bytes(gzip.compress((folder / "b.run").read_bytes()))
-    runs = ["--run", folder / "a.run", "--run", tmp_path / "bm25.run.gz"]
-    trec = run("evaluate", "--qrels", folder / "qrels", *runs, "--metrics", "map", "--format", "json")
-    assert list(json.loads(trec.out)["models"]) == ["a", "bm25"]
+    found = as_json(run(f"evaluate narrow.txt --n-features 6 --model model.txt -m map --format json {flag}"))
+    expected = ltr.evaluate(rows["y"], predict("model.txt", X), qid=rows["qid"], metrics="map").mean
+    assert (found["models"]["model"]["mean"] if flag else means(found)["model"]) == expected
 
 
-def test_two_things_of_one_name_are_refused_with_the_remedy(run: Run, folder: Path) -> None:
-    done = run("evaluate", folder / "data.csv", "--scores", "flat", "--scores", "flat")
-    assert done.status == 2
-    assert "--scores uses the name 'flat' twice. Write NAME=flat to choose another name." in done.err
-    done = run("evaluate", folder / "data.csv", "--scores", "=flat")
-    assert done.status == 2
-    assert "must have the form NAME=VALUE or VALUE. Got '=flat'." in done.err
+def test_csv_has_the_values_of_each_query(run: Run, rows: dict[str, Any], frame: pd.DataFrame) -> None:
+    command = "evaluate data.parquet --scores a=Column_0 --scores b=flat -m mrr,map --segment device --format csv"
+    whole, parts = run(command), run(f"{command} --sorted")
+    assert (parts.status, parts.out) == (0, whole.out)
+    lines = as_lines(whole)
+    expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics=["mrr", "map"])
+    first = [line for line in lines if line["model"] == "a"]
+    assert [line["map"] for line in first] == [
+        "" if np.isnan(v) else repr(v) for v in expected.per_query["map"].tolist()
+    ]
+    assert [line["device"] for line in first] == ["desk" if int(line["qid"]) % 3 else "ph|one" for line in first]
+    assert len(lines) == 2 * len(first)
 
 
-def test_a_convention_brings_its_own_default_metrics(run: Run, folder: Path) -> None:
-    done = run(
-        "evaluate", folder / "data.csv", "--scores", "a=Column_0", "--convention", "lightgbm", "--format", "json"
-    )
-    summary = json.loads(done.out)
-    assert list(summary["models"]["a"]) == ["ndcg_exp@10", "map(rel=>0.5)"]
-    assert summary["options"] == {
-        "ties": "stable",
-        "no_relevant": 1.0,
-        "convention": "lightgbm",
-        "weighted": False,
-        "no_relevant_of": {},
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_intervals_of_means(run: Run, rows: dict[str, Any], frame: pd.DataFrame, is_sorted: bool) -> None:
+    command = "evaluate data.csv --scores a=Column_0 -m map --confidence 0.9 --ci-method t --seed 3 --n-resamples 200"
+    cluster: Any = {} if is_sorted else {"cluster": frame["user"]}
+    done = as_json(run(f"{command} --format json {'--sorted' if is_sorted else '--cluster user'}"))
+    result = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="map", **cluster)
+    expected = ltr.intervals(result, confidence=0.9, interval="t", random_state=3, n_resamples=200)["map"]
+    line = done["models"]["a"]["intervals"]["rows"][0] if is_sorted else done["means"][0]
+    assert (line["ci_low"], line["ci_high"]) == (expected.ci_low, expected.ci_high)
+
+
+def test_segments_by_counts(run: Run, rows: dict[str, Any]) -> None:
+    """Four ranges with nearly as many queries each, in ascending order; saved results have them as well."""
+    line = "data.txt --scores a=1 -m mrr --segment n_relevant --segment n_documents"
+    parts = as_json(run(f"evaluate {line} --format json"))["segments"]
+    assert [part["segment"] for part in parts if part["name"] == "n_relevant"] == ["0-1", "2-3", "4", "5+"]
+    n_relevant = pd.Series(rows["y"] >= 1).groupby(rows["qid"]).sum()
+    labels = ["0-1", "0-1", "2-3", "2-3", "4"]
+    by = [labels[count] if count < 5 else "5+" for count in n_relevant]
+    expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="mrr", by={"n_relevant": by})
+    own = {part["segment"]: part["mean"] for part in parts if part["name"] == "n_relevant"}
+    assert own == {label: dict(part) for label, part in expected.by["n_relevant"].items()}
+    (saved,) = {
+        part["name"]
+        for part in as_json(
+            run("compare --result saved.parquet --result a=saved.parquet --segment n_documents --format json")
+        )["segments"]
     }
+    assert saved == "n_documents"
+
+
+def test_names_default_to_columns_and_files(run: Run, rows: dict[str, Any], made: Path) -> None:
+    np.save("tuned.v2.npy", rows["X"][:, 1])
+    Path("flat").write_text("not a file of scores, by its name")
+    plain = as_json(run("evaluate data.csv --scores flat --scores tuned.v2.npy --model model.txt -m map --format json"))
+    assert plain["origins"] == {"flat": "column flat", "tuned.v2": "file tuned.v2.npy", "model": "model.txt"}
+    expected = ltr.evaluate(rows["y"], rows["X"][:, 1], qid=rows["qid"], metrics="map")
+    assert means(plain)["tuned.v2"] == expected.mean
+    Path("bm25.run.gz").write_bytes(gzip.compress((made / "b.run").read_bytes()))
+    trec = as_json(run("evaluate --qrels qrels --run a.run --run bm25.run.gz -m map --format json"))
+    assert list(means(trec)) == ["a", "bm25"]
+    assert list(means(as_json(run("evaluate data.txt --scores ./scores.txt --scores 2 -m map --format json")))) == [
+        "scores",
+        "2",
+    ]
+
+
+def test_saved_results_are_those_of_the_library(run: Run, rows: dict[str, Any], tmp_path: Path) -> None:
+    done = run("evaluate data.txt --scores a=1 -m map --save", tmp_path / "one.parquet")
+    assert (done.status, done.err) == (0, f"Wrote {tmp_path / 'one.parquet'}.\n")
+    expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="map")
+    assert ltr.load_result(tmp_path / "one.parquet").to_dict() == expected.to_dict()
+    done = run(
+        f"evaluate data.txt --sorted --scores a=1 --scores b=2 -m map --save b={tmp_path}/b --save a={tmp_path}/a"
+    )
+    assert done.status == 0, done.err
+    assert ltr.load_result(tmp_path / "a").mean == expected.mean != ltr.load_result(tmp_path / "b").mean
+
+
+MODULE = """
+import ltr_metrics as ltr
+from neighbour import THRESHOLD
+def top(grades, columns):
+    return float(grades[0] > THRESHOLD)
+first_good = ltr.as_metric(top, name="first_good", per="query", columns=[])
+"""
+
+
+def test_metrics_of_a_file(run: Run, rows: dict[str, Any], made: Path) -> None:
+    Path("neighbour.py").write_text("THRESHOLD = 1\n")
+    Path("own.py").write_text(MODULE)
+    command = "data.csv --scores a=Column_0 --metrics-module own.py"
+    plain = as_json(run(f"evaluate {command} -m first_good,map --format json"))
+    first = rows["y"][pd.Series(rows["X"][:, 0]).groupby(rows["qid"]).idxmax()]
+    assert means(plain)["a"]["first_good"] == pytest.approx((first > 1).mean(), rel=1e-15)
+    done = run(f"evaluate {command} -m first_god")
+    assert (done.status, "own.py has first_good. Did you mean 'first_good'?" in done.err) == (2, True)
+    gate = run(f"compare {command} --scores b=Column_1 -m first_good --n-resamples 100 --gate 'first_good > -1'")
+    assert gate.status == 0, gate.err
+
+
+# -- compare -----------------------------------------------------------------------------------------------------------
+
+AB = "--scores a=Column_0 --scores b=Column_1 -m ndcg@5,map --n-resamples 200"
+COMPARE: dict[str, tuple[str, dict[str, Any]]] = {
+    "LETOR": (AB.replace("Column_0", "1").replace("Column_1", "2"), {}),
+    "statistics": (
+        f"{AB} --confidence 0.9 --power 0.7 --test t --correction bh --correction-over all --ci-method bca --seed 3",
+        {"confidence": 0.9, "power": 0.7, "test": "t", "correction": "bh", "correction_over": "all", "interval": "bca", "random_state": 3},
+    ),
+    "Wilcoxon": (f"{AB} --test wilcoxon --correction bonferroni", {"test": "wilcoxon", "correction": "bonferroni"}),
+    "columns": (f"{AB} --weight traffic --cluster user --segment device", {"sample_weight": "traffic", "cluster": "user", "by": ["device"]}),
+    "convention": (f"{AB} --convention letor --ties worst --no-relevant skip", {"convention": "letor", "ties": "worst", "no_relevant": "skip"}),
+    "baseline": (f"{AB} --baseline b", {"baseline": "b"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", COMPARE)
+def test_compare(run: Run, rows: dict[str, Any], frame: pd.DataFrame, case: str) -> None:
+    line, options = COMPARE[case]
+    data = "data.txt" if case == "LETOR" else "data.parquet"
+    expected = ltr.compare(
+        {"a": rows["X"][:, 0], "b": rows["X"][:, 1]}, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"],
+        n_resamples=200, **options_of(frame, options),
+    )  # fmt: skip
+    found = as_json(run(f"compare {data} {line} --format json"))
+    assert found["gate"] is None
+    assert {name: found[name] for name in expected.to_dict()} == expected.to_dict()
+    lines = as_lines(run(f"compare {data} {line} --format csv"))
+    overall = [line for line in lines if not line.get("segment")]
+    assert [float(line["difference"]) for line in overall] == [row.difference for row in expected.rows]
+
+
+def test_saved_results_are_compared_with_models_and_alone(run: Run, rows: dict[str, Any], tmp_path: Path) -> None:
+    new = tmp_path / "new.parquet"
+    assert run("evaluate data.txt --scores new=2 -m ndcg@5,map --save", new).status == 0
+    models = {"base": rows["X"][:, 0], "new": rows["X"][:, 1]}
+    options = {"qid": rows["qid"], "metrics": ["ndcg@5", "map"], "n_resamples": 200}
+    expected = ltr.compare(models, rows["y"], **options).to_dict()
+    for line in (f"--result new={new}", "data.txt --scores new=2", "data.csv --scores new=Column_1"):
+        found = as_json(
+            run(f"compare --result base=saved.parquet {line} --baseline base --n-resamples 200 --format json")
+        )
+        assert found["rows"] == expected["rows"]
+    line = "data.csv --scores new=Column_1 --weight traffic --baseline base --n-resamples 200 --format json"
+    weighted = ltr.compare(models, rows["y"], sample_weight=1.0 + rows["qid"] % 2, **options).to_dict()
+    assert as_json(run(f"compare --result base=saved.parquet {line}"))["rows"] == weighted["rows"]
+    common = f"compare --result base=fewer.parquet --result new={new} --n-resamples 200 --format json"
+    assert run(common).status == 2
+    found = as_json(run(f"{common} --queries common"))
+    kept = rows["qid"] > 3
+    models, options["qid"] = {name: scores[kept] for name, scores in models.items()}, rows["qid"][kept]
+    assert found["rows"] == ltr.compare(models, rows["y"][kept], **options).to_dict()["rows"]
+
+
+@pytest.mark.parametrize("first", ["--model m=model.txt", "--scores s=1", "--result r=saved.parquet"])
+def test_the_first_model_on_the_command_line_is_the_baseline(run: Run, first: str) -> None:
+    models = [first, *({"--model m=model.txt", "--scores s=1", "--result r=saved.parquet"} - {first})]
+    found = as_json(run(f"compare data.txt {' '.join(models)} -m map --n-resamples 100 --format json"))
+    assert found["baseline"] == first.partition("=")[0][-1]
+
+
+def test_a_gate_gives_the_status(run: Run, rows: dict[str, Any], tmp_path: Path) -> None:
+    command, out = (
+        "compare data.txt --scores base=1 --scores new=2 -m ndcg@5,map --n-resamples 200",
+        tmp_path / "x.json",
+    )
+    opened, shut = "ndcg@5 > -0.9", "share(map < -0.05) < 1%"
+    done = run(f"{command} --gate '{opened}'")
+    assert (done.status, done.err.startswith("PASS  new: ndcg@5 > -0.9: ")) == (0, True)
+    done = run(f"{command} --gate '{opened}' --gate '{shut}' --output", out)
+    assert (done.status, [line[:4] for line in done.err.splitlines()]) == (1, ["Wrot", "PASS", "FAIL"])
+    models = {"base": rows["X"][:, 0], "new": rows["X"][:, 1]}
+    comparison = ltr.compare(models, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"], n_resamples=200)
+    assert json.loads(out.read_text())["gate"] == ltr.gate(comparison, [opened, shut]).to_dict()
+    each = run(f"{command} --gate '{opened}' --gate-each-segment --segment n_documents")
+    assert len(each.err.splitlines()) > 2
+    report = as_json(run(f"report{command[7:]} --gate '{shut}' --format json"), status=1)
+    assert report["gate"]["passed"] is False
+
+
+# -- formats -----------------------------------------------------------------------------------------------------------
+
+
+def test_names_are_escaped_in_every_format(run: Run, tmp_path: Path) -> None:
+    name = r"a|b_$x$<i>\#%&"
+    command = f"compare data.txt --scores base=1 --scores '{name}=2' -m map --n-resamples 100 --segment n_documents"
+    assert name in run(command).out
+    markdown, latex = (run(f"{command} --format {form}").out for form in ("markdown", "latex"))
+    assert r"a\|b\_\$x\$&lt;i&gt;\\\#%&amp;" in markdown
+    assert name not in markdown
+    assert name not in "\n".join(line for line in latex.splitlines() if not line.startswith("%"))
+    assert as_json(run(f"{command} --format json"))["models"] == [name]
+    done = run(
+        "report data.txt --scores base=1 --scores '<b>new</b>=2' -m map --n-resamples 100 -o", tmp_path / "x.html"
+    )
+    assert (done.status, done.out) == (0, ""), done.err
+    page = (tmp_path / "x.html").read_text()
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert "&lt;b&gt;new&lt;/b&gt;" in page
+    assert "<b>new</b>" not in page
+
+
+def test_control_characters_are_escaped_in_text_only(run: Run) -> None:
+    command = "evaluate data.txt --scores '\x1b[31mred=1' -m map"
+    text, data = run(command).out, run(f"{command} --format csv").out
+    assert "\x1b" not in text
+    assert r"\x1b[31mred" in text
+    assert "\x1b[31mred" in data
+
+
+def test_csv_for_spreadsheets(run: Run) -> None:
+    command = "compare data.txt --scores base=1 --scores '=1+1=2' -m map --n-resamples 100 --format csv"
+    command = command.replace("'=1+1=2'", "'@x=2'")
+    plain, safe = run(command), run(f"{command} --spreadsheet-safe")
+    assert "'" not in plain.out
+    assert safe.out.replace('"\'@x"', "@x") == plain.out != safe.out
+    refused = run(f"{command.replace('csv', 'json')} --spreadsheet-safe")
+    assert (refused.status, "--spreadsheet-safe needs --format csv" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("x.json", "{"), ("x.md", "Data"), ("x.tex", "% Data"), ("x.csv", "model,qid"), ("x.txt", "Data")],
+)
+def test_the_ending_chooses_the_format(run: Run, tmp_path: Path, name: str, begins: str) -> None:
+    done = run("evaluate data.txt --scores a=1 -m map --output", tmp_path / name)
+    assert (done.status, done.out, done.err) == (0, "", f"Wrote {tmp_path / name}.\n")
+    assert (tmp_path / name).read_text().startswith(begins)
+    run("evaluate data.txt --scores a=1 -m map --format json --output", tmp_path / name)
+    assert json.loads((tmp_path / name).read_text())["data"]
 
 
 def test_a_warning_is_one_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "binary.csv").write_text("qid,label,s\n1,1,0.5\n1,0,0.7\n")
     for _ in range(2):  # not only the first time
-        done = run("evaluate", tmp_path / "binary.csv", "--scores", "s=s")
-        assert done.status == 0
+        done = run("evaluate --scores s=s", tmp_path / "binary.csv")
+        assert (done.status, done.err.count("\n")) == (0, 1)
         assert done.err.startswith("warning: err counts grades")
-        assert done.err.count("\n") == 1
 
 
-def test_segments_and_weights_in_every_format(run: Run, folder: Path, rows: dict[str, Any]) -> None:
-    command = ["evaluate", folder / "data.parquet", "--scores", "a=Column_0", "--scores", "b=flat"]
-    command += ["--metrics", "mrr,p@2", "--segment", "device", "--weight", "traffic"]
-    frame = pd.read_parquet(folder / "data.parquet")
-    by = {"device": frame["device"]}
-    options = {"qid": rows["qid"], "metrics": "mrr", "sample_weight": frame["traffic"], "by": by}
-    expected = ltr.evaluate(rows["y"], rows["X"][:, 0], **options)
-    plain = json.loads(run(*command, "--format", "json").out)
-    assert plain["models"]["a"]["mrr"]["mean"] == expected["mrr"]
-    (phone,) = [part for part in plain["segments"] if (part["model"], part["segment"]) == ("a", "ph|one")]
-    assert phone["mean"]["mrr"] == expected.by["device"]["ph|one"]["mrr"]
-    text = run(*command).out
-    assert "weighted mean" in text
-    assert [line.split()[:2] for line in text.splitlines() if line.startswith("device=ph|one")] == [
-        ["device=ph|one", "a"],
-        ["device=ph|one", "b"],
-    ]
-    markdown = run(*command, "--format", "markdown").out
-    assert "- Data: " in markdown
-    assert r"device=ph\|one" in markdown
-    latex = run(*command, "--format", "latex").out
-    assert latex.count(r"\toprule") == 2
-    assert latex.startswith("% Data: ")
-    lines = list(csv.DictReader(io.StringIO(run(*command, "--format", "csv").out)))
-    assert [line["device"] for line in lines] == ["desk" if int(line["qid"]) % 3 else "ph|one" for line in lines]
+# -- TREC --------------------------------------------------------------------------------------------------------------
 
 
-def test_columns_of_a_table_serve_mean_of(run: Run, folder: Path, rows: dict[str, Any]) -> None:
-    command = ["evaluate", folder / "data.parquet", "--scores", "a=Column_0", "--metrics", "mean_of(Column_1)@2"]
-    plain = json.loads(run(*command, "--format", "json").out)
-    options = {"metrics": "mean_of(x)@2", "columns": {"x": rows["X"][:, 1]}}
-    expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], **options)
-    assert plain["models"]["a"]["mean_of(Column_1)@2"]["mean"] == pytest.approx(expected["mean_of(x)@2"], rel=1e-12)
-
-
-@pytest.mark.parametrize("data", ["data.txt", "data.csv"])
-@pytest.mark.parametrize("file", ["scores.npy", "scores.txt"])
-def test_scores_may_be_a_file(run: Run, folder: Path, data: str, file: str) -> None:
-    column = "2" if data == "data.txt" else "Column_1"
-    done = run(
-        "evaluate",
-        folder / data,
-        "--scores",
-        f"file={folder / file}",
-        "--scores",
-        f"column={column}",
-        "--format",
-        "json",
-    )
-    summary = json.loads(done.out)
-    assert summary["models"]["file"] == summary["models"]["column"]
-    assert summary["origins"] == {"file": f"file {folder / file}", "column": f"column {column}"}
-
-
-def test_a_name_that_is_both_column_and_file_is_refused(
-    run: Run, folder: Path, rows: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    np.save("s.npy", rows["X"][:, 0])
-    pd.DataFrame({"qid": rows["qid"], "label": rows["y"], "s.npy": 0.0, "bm25": 1.0}).to_csv("t.csv", index=False)
-    Path("bm25").write_text("a run, say")  # no file of scores, by its name
-    done = run("evaluate", "t.csv", "--scores", "a=s.npy")
-    assert done.status == 2
-    assert "is ambiguous: there is a column and a file of this name. Write ./s.npy" in done.err
-    assert run("evaluate", "t.csv", "--scores", "a=./s.npy").status == 0
-    assert run("evaluate", "t.csv", "--scores", "a=bm25").status == 0
-
-
-@pytest.mark.parametrize("data", ["data.txt", "data.csv"])
-def test_segments_by_counts_need_no_column(run: Run, folder: Path, rows: dict[str, Any], data: str) -> None:
-    column = "1" if data == "data.txt" else "Column_0"
-    command = ["evaluate", folder / data, "--scores", f"a={column}", "--metrics", "mrr", "--format", "json"]
-    done = run(*command, "--segment", "n_relevant", "--segment", "n_documents")
-    assert done.status == 0, done.err
-    _, first, sizes = np.unique(rows["qid"], return_index=True, return_counts=True)
-    sizes = sizes[np.argsort(first)]
-    relevant = np.array([(rows["y"][rows["qid"] == query] >= 1).sum() for query in rows["qid"][np.sort(first)]])
-    expected = ltr.evaluate(
-        rows["y"],
-        rows["X"][:, 0],
-        qid=rows["qid"],
-        metrics="mrr",
-        by={"n_relevant": bins(relevant), "n_documents": bins(sizes)},
-    )
-    found = [{k: v for k, v in part.items() if k != "model"} for part in json.loads(done.out)["segments"]]
-    assert found == expected.segments_to_dicts()
-    names = [part["segment"] for part in found if part["name"] == "n_documents"]
-    assert names == sorted(names, key=lambda label: int(label.strip("+").partition("-")[0]))
-
-
-def test_what_is_saved_is_the_result(run: Run, folder: Path, rows: dict[str, Any], tmp_path: Path) -> None:
-    command = ["evaluate", folder / "data.txt", "--scores", "a=1", "--metrics", "map"]
-    done = run(*command, "--save", tmp_path / "one.parquet")
-    assert done.status == 0, done.err
-    assert done.err == f"Wrote {tmp_path / 'one.parquet'}.\n"
-    expected = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="map")
-    assert ltr.load_result(tmp_path / "one.parquet").to_dict() == expected.to_dict()
-    files = ["--save", f"b={tmp_path / 'b.parquet'}", "--save", f"a={tmp_path / 'a.parquet'}"]
-    assert run(*command, "--scores", "b=2", *files).status == 0
-    assert ltr.load_result(tmp_path / "a.parquet").mean == expected.mean
-    assert ltr.load_result(tmp_path / "b.parquet").mean != expected.mean
-
-
-@pytest.mark.parametrize("data", ["data.txt", "data.parquet"])
-def test_sorted_gives_the_same_numbers(run: Run, folder: Path, tmp_path: Path, data: str) -> None:
-    column = "1" if data == "data.txt" else "Column_0"
-    command = ["evaluate", folder / data, "--model", f"new={folder / 'model.txt'}", "--scores", f"a={column}"]
-    whole, parts = (json.loads(run(*command, *flags, "--format", "json").out) for flags in ([], ["--sorted"]))
-    for name, of_model in whole["models"].items():
-        assert parts["models"][name]["mean"] == {metric: line["mean"] for metric, line in of_model.items()}
-    assert "ndcg_exp@10" in run(*command, "--sorted").out
-    lines = run(*command, "--sorted", "--output", tmp_path / "x.csv", "--save", f"a={tmp_path / 'a.parquet'}")
-    assert lines.status == 0, lines.err
-    assert len((tmp_path / "x.csv").read_text().splitlines()) == 2 * 40 + 1
-    assert (
-        run("compare", "--result", f"a={tmp_path / 'a.parquet'}", "--result", f"b={folder / 'saved.parquet'}").status
-        == 2
-    )
-    assert run(*command, "--sorted", "--format", "markdown").status == 2
-
-
-# -- compare ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("data", ["data.txt", "data.parquet"])
-def test_a_comparison_is_that_of_the_library(run: Run, folder: Path, rows: dict[str, Any], data: str) -> None:
-    names = ["1", "2"] if data == "data.txt" else ["Column_0", "Column_1"]
-    command = ["compare", folder / data, "--scores", f"base={names[0]}", "--scores", f"new={names[1]}", *FAST]
-    options = {
-        "confidence": 0.9,
-        "power": 0.7,
-        "test": "t",
-        "correction": "bh",
-        "correction_over": "all",
-        "interval": "percentile",
-    }
-    options_by_name = {"ci_method" if name == "interval" else name: value for name, value in options.items()}
-    given = [text for name, value in options_by_name.items() for text in (f"--{name.replace('_', '-')}", value)]
-    done = run(*command, *given, "--seed", 3, "--format", "json", "--segment", "n_documents")
-    assert done.status == 0, done.err
-    found = json.loads(done.out)
-    expected = ltr.compare(
-        {"base": rows["X"][:, 0], "new": rows["X"][:, 1]}, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"],
-        n_resamples=200, random_state=3, **options,
-    ).to_dict()  # fmt: skip
-    assert found["rows"] == expected["rows"]
-    assert found["settings"] == expected["settings"]
-    assert found["gate"] is None
-    assert found["origins"] == {"base": f"column {names[0]}", "new": f"column {names[1]}"}
-    assert {part["name"] for part in found["segments"]} == {"n_documents"}
-
-
-def test_weights_clusters_and_segments_of_columns(run: Run, folder: Path, rows: dict[str, Any]) -> None:
-    frame = pd.read_parquet(folder / "data.parquet")
-    command = ["compare", folder / "data.parquet", "--scores", "a=Column_0", "--scores", "b=Column_1", *FAST]
-    done = run(*command, "--weight", "traffic", "--cluster", "user", "--segment", "device", "--format", "json")
-    expected = ltr.compare(
-        {"a": rows["X"][:, 0], "b": rows["X"][:, 1]}, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"],
-        n_resamples=200,
-        sample_weight=frame["traffic"], cluster=frame["user"], by={"device": frame["device"]},
-    ).to_dict()  # fmt: skip
-    found = json.loads(done.out)
-    assert found["n_clusters"] == 13
-    assert {name: found[name] for name in expected} == expected
-
-
-def test_the_first_model_on_the_command_line_is_the_baseline(run: Run, folder: Path) -> None:
-    model, scores = ["--model", f"m={folder / 'model.txt'}"], ["--scores", "s=1"]
-    saved = ["--result", f"r={folder / 'saved.parquet'}"]
-    for first, *others in ([model, scores, saved], [scores, model, saved], [saved, scores, model]):
-        given = [text for one in (first, *others) for text in one]
-        plain = json.loads(run("compare", folder / "data.txt", *given, *FAST, "--format", "json").out)
-        assert plain["baseline"] == first[1].partition("=")[0]
-        assert run("compare", folder / "data.txt", *given, *FAST, "--baseline", "m").status == 0
-
-
-def test_saved_results_stand_beside_models_and_alone(
-    run: Run, folder: Path, rows: dict[str, Any], tmp_path: Path
-) -> None:
-    saved = ["--result", f"base={folder / 'saved.parquet'}"]
-    expected = ltr.compare(
-        {"base": rows["X"][:, 0], "new": rows["X"][:, 1]},
-        rows["y"],
-        qid=rows["qid"],
-        metrics=["ndcg@5", "map"],
-        n_resamples=200,
-    ).to_dict()
-    beside = run("compare", folder / "data.txt", *saved, "--scores", "new=2", "--n-resamples", 200, "--format", "json")
-    assert beside.status == 0, beside.err
-    assert json.loads(beside.out)["rows"] == expected["rows"]
-    new = tmp_path / "new.parquet"
-    assert (
-        run("evaluate", folder / "data.txt", "--scores", "new=2", "--metrics", "ndcg@5,map", "--save", new).status == 0
-    )
-    alone = run(
-        "compare", *saved, "--result", f"new={new}", "--n-resamples", 200, "--format", "json", "--gate", "ndcg@5 > -1"
-    )
-    assert alone.status == 0, alone.err
-    assert json.loads(alone.out)["rows"] == expected["rows"]
-    split = run(
-        "compare", *saved, "--result", f"new={new}", "--n-resamples", 200, "--segment", "n_documents", "--format", "csv"
-    )
-    lines = list(csv.DictReader(io.StringIO(split.out)))
-    assert {line["segmentation"] for line in lines} == {"", "n_documents"}
-    assert [line["segment"] for line in lines[:2]] == ["", ""]
-    assert [float(line["difference"]) for line in lines[:2]] == [row["difference"] for row in expected["rows"]]
-
-
-def test_a_gate_gives_the_status(run: Run, folder: Path, rows: dict[str, Any], tmp_path: Path) -> None:
-    command = ["compare", folder / "data.txt", "--scores", "base=1", "--scores", "new=2", *FAST]
-    opened, shut = ["--gate", "ndcg@5 > -0.9"], ["--gate", "share(map < -0.05) < 1%"]
-    done = run(*command, *opened)
-    assert done.status == 0
-    assert done.err.startswith("PASS  new: ndcg@5 > -0.9: ")
-    out = tmp_path / "x.json"
-    done = run(*command, *opened, *shut, "--output", out)
-    assert done.status == 1
-    assert [line[:4] for line in done.err.splitlines()] == ["Wrot", "PASS", "FAIL"]
-    plain = json.loads(out.read_text())  # the output is written all the same
-    expected = ltr.compare(
-        {"base": rows["X"][:, 0], "new": rows["X"][:, 1]},
-        rows["y"],
-        qid=rows["qid"],
-        metrics=["ndcg@5", "map"],
-        n_resamples=200,
-    )
-    assert plain["gate"] == gate(expected, ["ndcg@5 > -0.9", "share(map < -0.05) < 1%"]).to_dict()
-    each = run(*command, "--gate", "ndcg@5 > -0.9", "--gate-each-segment", "--segment", "n_documents")
-    assert len(each.err.splitlines()) > 2
-    report = run("report", *command[1:], *shut, "--format", "json")
-    assert report.status == 1
-    assert json.loads(report.out)["gate"]["passed"] is False
-
-
-def test_names_are_escaped_in_every_format(run: Run, folder: Path) -> None:
-    name = r"a|b_$x$<i>\#%&"
-    command = [
-        "compare",
-        folder / "data.txt",
-        "--scores",
-        "base=1",
-        "--scores",
-        f"{name}=2",
-        *FAST,
-        "--segment",
-        "n_documents",
-    ]
-    assert name in run(*command).out
-    markdown = run(*command, "--format", "markdown").out
-    assert r"a\|b\_\$x\$&lt;i&gt;\\\#%&amp;" in markdown
-    assert name not in markdown
-    assert "## n\\_documents=" in markdown
-    latex = run(*command, "--format", "latex").out
-    tables = [line for line in latex.splitlines() if not line.startswith("%")]
-    assert name not in "\n".join(tables)
-    assert sum(r"a|b\_\$x\$" in line for line in tables) == latex.count(r"\toprule") * 2
-    assert json.loads(run(*command, "--format", "json").out)["models"] == [name]
-
-
-# -- report ----------------------------------------------------------------------------------------
-
-
-def test_a_report_is_html_by_its_name(run: Run, folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "report.html"
-    done = run("report", folder / "data.txt", "--scores", "base=1", "--scores", "<b>new</b>=2", *FAST, "--output", out)
-    assert (done.status, done.out) == (0, ""), done.err
-    page = out.read_text()
-    assert page.lstrip().lower().startswith("<!doctype html>")
-    assert "<b>new</b>" not in page
-    assert "&lt;b&gt;new&lt;/b&gt;" in page
-    plain = json.loads(
-        run("report", folder / "data.txt", "--scores", "a=1", "--scores", "b=2", *FAST, "--format", "json").out
-    )
-    assert plain["comparison"]["baseline"] == "a"
-    assert (
-        json.loads(run("report", folder / "data.txt", "--scores", "a=1", "--format", "json").out)["comparison"] is None
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "begins"),
-    [("x.json", "{"), ("x.md", "- Data"), ("x.tex", "% Data"), ("x.csv", "model,qid"), ("x.txt", "Data ")],
-)
-def test_the_name_says_the_format(run: Run, folder: Path, tmp_path: Path, name: str, begins: str) -> None:
-    done = run("evaluate", folder / "data.txt", "--scores", "a=1", "--output", tmp_path / name)
-    assert (done.status, done.out, done.err) == (0, "", f"Wrote {tmp_path / name}.\n")
-    assert (tmp_path / name).read_text().startswith(begins)
-    run("evaluate", folder / "data.txt", "--scores", "a=1", "--output", tmp_path / name, "--format", "json")
-    assert json.loads((tmp_path / name).read_text())["models"]["a"]
-
-
-# -- TREC ------------------------------------------------------------------------------------------
-
-
-def test_trec_files(run: Run, data: Path) -> None:
+def test_trec_eval_s_own_example(run: Run, data: Path) -> None:
     trec = data / "trec_eval"
-    command = ["evaluate", "--qrels", trec / "qrels.test", "--run", f"x={trec / 'results.test'}", "--format", "json"]
-    done = run(*command, "--convention", "trec_eval", "--metrics", "map,p@10,rprec,mrr,success@10")
-    assert done.status == 0, done.err
-    means = {metric: line["mean"] for metric, line in json.loads(done.out)["models"]["x"].items()}
-    assert list(means) == ["map(denominator=relevant)", "precision@10", "rprec", "mrr", "hit@10"]
-    assert [round(value, 4) for value in means.values()] == [0.1785, 0.3, 0.2174, 0.4064, 0.6667]  # its own out.test
+    files = f"--qrels {trec / 'qrels.test'} --run x={trec / 'results.test'}"
+    found = as_json(run(f"evaluate {files} --convention trec_eval -m map,p@10,rprec,mrr,success@10 --format json"))
+    assert [round(value, 4) for value in means(found)["x"].values()] == [0.1785, 0.3, 0.2174, 0.4064, 0.6667]
 
 
-@pytest.mark.parametrize(
-    ("runs", "message"),
-    [
-        (["lacks"], "The run 'lacks' lacks topics of the qrels: 1, 2. Choose the topics"),
-        (["has"], "The run 'has' has topics without judgments: 11, 12. Choose the topics"),
-        (
-            ["a", "lacks", "has"],
-            "'lacks' lacks topics of the qrels: 1, 2. The run 'has' has topics without judgments: 11, 12.",
-        ),
-    ],
-)
-@pytest.mark.parametrize("command", ["evaluate", "report", "compare"])
-def test_other_topics_are_refused_by_name(run: Run, folder: Path, runs: list[str], message: str, command: str) -> None:
-    given = [text for name in runs for text in ("--run", f"{name}={folder / name}.run")]
-    given += ["--run", f"b={folder / 'b.run'}"] if command == "compare" else []
-    done = run(command, "--qrels", folder / "qrels", *given)
-    assert (done.status, done.out) == (2, "")
-    assert message in done.err
-    assert "--topics both leaves out" in done.err
-    assert "--topics qrels keeps all" in done.err
-
-
-def test_topics_say_what_becomes_of_them(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
-    (tmp_path / "run").write_text("1 Q0 a 1 9 x\n3 Q0 b 1 9 x\n")
-    command = ["evaluate", "--qrels", tmp_path / "qrels", "--run", f"x={tmp_path / 'run'}", "--metrics", "map"]
-    command += ["--convention", "trec_eval", "--format", "json"]
-    done = run(*command, "--topics", "both")
+def test_runs_with_other_topics(run: Run) -> None:
+    command = "evaluate --qrels qrels --run a.run --run lacks.run --run has.run -m map --format json"
+    refused = run(command)
+    assert (refused.status, refused.out) == (2, "")
     assert (
-        "lacks topics of the qrels: 2. With --topics both, topics that the qrels or a run lacks are left out of all runs."
-        in done.err
+        "The run 'lacks' lacks topics of the qrels: 1, 2. The run 'has' has topics without judgments: 11, 12."
+        in refused.err
     )
-    assert json.loads(done.out)["models"]["x"]["map(denominator=relevant)"]["mean"] == 1
-    done = run(*command, "--topics", "qrels")
-    assert "are queries without retrieved documents" in done.err
-    assert json.loads(done.out)["models"]["x"]["map(denominator=relevant)"]["mean"] == 0.5
+    for topics, effect, n_queries in (
+        ("both", "are left out of all runs", 8),
+        ("qrels", "without retrieved documents", 10),
+    ):
+        done = run(f"{command} --topics {topics}")
+        assert f"With --topics {topics}, " in done.err
+        assert effect in done.err
+        assert {line["n_queries"] + line["n_undefined"] for line in as_json(done)["means"]} == {n_queries}
 
 
-def test_runs_are_compared_over_the_same_topics(run: Run, folder: Path) -> None:
-    command = ["compare", "--qrels", folder / "qrels", "--convention", "trec_eval", *FAST, "--format", "json"]
-    a, b, lacks = (["--run", f"{name}={folder / name}.run"] for name in ("a", "b", "lacks"))
-    done = run(*command, *a, *b, "--segment", "n_relevant")
-    assert done.status == 0, done.err
-    found = json.loads(done.out)
-    values = {}
-    for name in "ab":
-        read = read_trec(folder / "qrels", folder / f"{name}.run")
-        values[name] = ltr.evaluate(**read, metrics=["ndcg@5", "map"], convention="trec_eval")  # type: ignore[arg-type]
-    assert found["rows"] == ltr.compare(values, n_resamples=200).to_dict()["rows"]
+@pytest.mark.parametrize("topics", ["both", "qrels"])
+def test_runs_are_compared(run: Run, topics: Any) -> None:
+    runs = {name: read_trec("qrels", f"{name}.run", topics=topics) for name in ("a", "lacks")}
+    if topics == "both":
+        kept = np.isin(runs["a"].qid, runs["lacks"].qid)
+        runs["a"] = {name: values[kept] for name, values in dict(runs["a"]).items()}  # type: ignore[assignment]
+    options: Any = {"metrics": ["ndcg@5", "map"], "convention": "trec_eval"}
+    results = {name: ltr.evaluate(**one, **options) for name, one in runs.items()}
+    line = f"--run a.run --run lacks.run --topics {topics} --convention trec_eval -m ndcg@5,map --segment n_relevant"
+    found = as_json(run(f"compare --qrels qrels {line} --n-resamples 200 --format json"))
+    assert found["rows"] == ltr.compare(results, n_resamples=200).to_dict()["rows"]
     assert {part["name"] for part in found["segments"]} == {"n_relevant"}
-    done = run(*command, *a, *lacks, "--topics", "both")
-    assert done.status == 0
-    assert json.loads(done.out)["n_queries"] == 8
-    alone = run("evaluate", *command[1:3], *a, *lacks, "--topics", "both", "--format", "json", "--metrics", "map")
+
+
+# -- explain and audit -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_value", [True, False])
+def test_explain(run: Run, rows: dict[str, Any], is_value: bool) -> None:
+    data: Any = {"qid": rows["qid"], "metric": "ndcg@5"}
+    expected: Any
+    if is_value:
+        line, expected = "--value 0.4100", ltr.identify_convention(rows["y"], rows["X"][:, 0], **data, value="0.4100")
+    else:
+        line = "--from lightgbm --to sklearn --ties stable"
+        expected = ltr.explain_difference(rows["y"], rows["X"][:, 0], **data, a="lightgbm", b="sklearn", ties="stable")
+    command = f"explain data.csv --scores x=Column_0 --metric ndcg@5 {line}"
+    assert as_json(run(f"{command} --format json")) == {"x": expected.to_dict()}
+    assert run(command).out == f"x: {expected}\n"
+    lines = as_lines(run(f"{command} --format csv"))
+    assert [line.pop("model") for line in lines] == ["x"] * len(expected.to_pandas())
+    assert list(lines[0]) == list(expected.to_pandas().columns)
+
+
+@pytest.mark.parametrize("data", ["data.txt", "data.csv"])
+def test_audit(run: Run, rows: dict[str, Any], data: str) -> None:
+    column = "1" if data == "data.txt" else "Column_0"
+    np.save("rounded.npy", rows["X"][:, 1].round())
+    line = f"audit {data} --scores new={column} --scores rounded.npy -m ndcg@5,map -k 5"
+    models = {"new": rows["X"][:, 0], "rounded": rows["X"][:, 1].round()}
+    expected = ltr.audit(rows["y"], models, qid=rows["qid"], metrics=["ndcg@5", "map"], k=5)
+    assert as_json(run(f"{line} --format json")) == expected.to_dict()
+    assert run(line).out == f"{expected}\n"
+
+
+def test_an_audit_counts_repeated_documents(run: Run) -> None:
+    for line in ("data.csv --scores flat --docid twice", "again.txt --scores 1"):
+        assert as_json(run(f"audit {line} -m map --format json"))["data"]["repeated"]["n_rows"] > 0
+
+
+def test_an_audit_of_runs(run: Run) -> None:
+    alone = {name: as_json(run(f"audit --qrels qrels --run {name}.run -m map --format json")) for name in "ab"}
+    data = read_trec("qrels", "a.run")
+    named: Any = {key: data[key] for key in ("qid", "docid", "retrieved", "judged")}
+    assert alone["a"] == ltr.audit(data.y_true, {"a": data.y_score}, metrics=["map"], **named).to_dict()
+    both = as_json(run("audit --qrels qrels --run a.run --run b.run -m map --format json"))
+    assert both["data"] is None
+    for name in "ab":
+        assert both["models"][name] == {"data": alone[name]["data"]} | alone[name]["models"][name]
     assert [
-        model["map"]["n_queries"] + model["map"]["n_undefined"] for model in json.loads(alone.out)["models"].values()
-    ] == [8, 8]
-    assert json.loads(run(*command, *a, *lacks, "--topics", "qrels").out)["n_queries"] == 10
+        part.partition(":")[0]
+        for part in run("audit --qrels qrels --run a.run --run b.run -m map").out.split("\n\n")[::2]
+    ] == ["a", "b"]
 
 
-# -- explain ---------------------------------------------------------------------------------------
+# -- curve -------------------------------------------------------------------------------------------------------------
+
+CURVE = "data.csv --model new=model.txt -m ndcg@5,map"
 
 
-def test_explain(run: Run, folder: Path, rows: dict[str, Any]) -> None:
-    command = ["explain", folder / "data.csv", "--scores", "x=Column_0", "--metric", "ndcg@5", "--from", "lightgbm"]
-    command += ["--to", "sklearn", "--ties", "stable"]
-    expected = ltr.explain_difference(
-        rows["y"], rows["X"][:, 0], qid=rows["qid"], metric="ndcg@5", a="lightgbm", b="sklearn", ties="stable"
-    )
-    assert json.loads(run(*command, "--format", "json").out) == {"x": expected.to_dict()}
-    assert run(*command).out == f"x: {expected}\n"
-    lines = list(csv.DictReader(io.StringIO(run(*command, "--format", "csv").out)))
-    assert [line["field"] for line in lines] == list(expected.fields)
-    assert {line["model"] for line in lines} == {"x"}
+def as_read(curve: dict[str, Any]) -> dict[str, Any]:
+    """Return a curve with query ids as text, as CSV has them."""
+    return curve | {"overfit": [query | {"qid": str(query["qid"])} for query in curve["overfit"]]}
 
 
-def test_explain_a_value(run: Run, folder: Path, rows: dict[str, Any]) -> None:
-    command = ["explain", folder / "data.csv", "--scores", "x=Column_0", "--metric", "ndcg@5", "--value", "0.4100"]
-    expected = ltr.identify_convention(rows["y"], rows["X"][:, 0], qid=rows["qid"], metric="ndcg@5", value="0.4100")
-    assert json.loads(run(*command, "--format", "json").out) == {"x": expected.to_dict()}
-    assert run(*command).out == f"x: {expected}\n"
-    lines = list(csv.DictReader(io.StringIO(run(*command, "--format", "csv").out)))
-    assert [float(line["value"]) for line in lines] == [one.value for one in expected.candidates]
+def test_curve(run: Run, rows: dict[str, Any], frame: pd.DataFrame, tmp_path: Path) -> None:
+    options: Any = {
+        "qid": rows["qid"],
+        "metrics": ["ndcg@5", "map"],
+        "every": 2,
+        "convention": "letor",
+        "ties": "worst",
+    }
+    log = ltr.learning_curve("model.txt", rows["X"], rows["y"], sample_weight=frame["traffic"], name="new", **options)
+    line = f"{CURVE} --every 2 --confidence 0.9 --convention letor --ties worst --weight traffic"
+    found = as_json(run(f"curve {line} --format json"))
+    for curve in found["curves"]:
+        metric = curve["metric"]
+        expected = as_read(log.learning_curve("new", metric, 0.9).to_dict())
+        chosen = log.best_round("new", metric, 0.9)
+        assert as_read(curve) == {"model": "new"} | expected | {"keep_n_rounds": chosen.n_rounds}
+    lines = as_lines(run(f"curve {line} --format csv"))
+    assert [int(line["n_rounds"]) for line in lines] == [2, 4, 5] * 2
+    assert [float(line["mean"]) for line in lines] == [mean for curve in found["curves"] for mean in curve["mean"]]
+    markdown = " ".join(run(f"curve {line} --model again=model.txt --format markdown").out.replace("\\", "").split())
+    assert markdown.count(" ".join(str(chosen).split())) == 2
+    report = as_json(run(f"report {CURVE} --n-resamples 100 --learning-curve 2 --confidence 0.9 --format json"))
+    log = ltr.learning_curve("model.txt", rows["X"], rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"], every=2)
+    expected_curves = [
+        {"model": "new"} | as_read(log.learning_curve("data", m, 0.9).to_dict()) for m in ("ndcg@5", "map")
+    ]
+    assert list(map(as_read, report["learning"])) == expected_curves
 
 
-@pytest.mark.slow
-def test_a_hyphen_is_a_csv_from_standard_input(folder: Path) -> None:
-    content = (folder / "data.csv").read_text()
-    piped = as_process("evaluate", "-", "--scores", "Column_0", "--format", "json", input=content)
-    named = as_process("evaluate", "data.csv", "--scores", "Column_0", "--format", "json", cwd=folder)
-    assert (piped.returncode, piped.stderr) == (0, "")
-    assert json.loads(piped.stdout)["models"] == json.loads(named.stdout)["models"]
-    assert json.loads(piped.stdout)["data"]["source"] == "standard input"
-    compared = as_process("compare", "-", "--scores", "Column_0", "--scores", "Column_1", *FAST, input=content)
-    assert (compared.returncode, compared.stderr) == (0, "")
+@pytest.mark.parametrize(("ending", "begins"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_a_figure(run: Run, tmp_path: Path, ending: str, begins: bytes) -> None:
+    figure, out = tmp_path / f"x.{ending}", tmp_path / "curve.md"
+    done = run(f"curve {CURVE} --model again=model.json --plot {figure} -o {out}")
+    assert (done.status, done.out, done.err) == (0, "", f"Wrote {figure}.\nWrote {out}.\n")
+    assert figure.read_bytes().startswith(begins)
+    assert ending != "svg" or figure.read_bytes().count(b'id="axes_') == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "content", "message"),
-    [
-        (["-"], "", "- cannot be read as csv: Empty CSV file"),
-        (["-", "--sorted"], "qid,label,s\n7,1,2\n", "Standard input (-) cannot be read in batches"),
-        (["-", "--engine", "dask"], "qid,label,s\n7,1,2\n", "--engine dask reads files, not standard input (-)"),
-        pytest.param(
-            ["/dev/stdin"],
-            "qid,label,s\n7,1,2\n",
-            "name a CSV from standard input - (a hyphen)",
-            marks=needs_posix("/dev/stdin"),
-        ),
-    ],
-)
-def test_standard_input_that_cannot_be_read(arguments: list[str], content: str, message: str) -> None:
-    done = as_process("evaluate", *arguments, "--scores", "s", input=content)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+# -- metrics -----------------------------------------------------------------------------------------------------------
+
+
+def test_metrics(run: Run) -> None:
+    text, plain = run("metrics").out, as_json(run("metrics --format json"))
+    assert [one["name"] for one in plain["metrics"]] == [info.name for info in ltr.available_metrics()]
+    assert list(plain["conventions"]) == list(ltr.CONVENTIONS)
+    for info, one in zip(ltr.available_metrics(), plain["metrics"], strict=True):
+        assert one["required"] == [name for name, default in info.parameters.items() if default is ...]
+        assert all(word in text for word in (f"\n{info.name} ", *info.aliases))
+    for name, convention in ltr.CONVENTIONS.items():
+        one = plain["conventions"][name]
+        assert (one["ties"], one["cutoff"]) == (convention.ties, convention.cutoff)
+        assert set(one["metrics"]) == set(convention.metrics)
+    cells = {
+        name: values
+        for name, *values in map(str.split, text.partition("chooses")[2].partition("\n\n")[0].splitlines()[2:])
+    }
+    assert cells["ties"] == [convention.ties for convention in ltr.CONVENTIONS.values()][:7]
+    assert cells["no_relevant"] == ["skip", "1", "1", "0", "0", "0", "drop"]
+    assert cells["map.denominator"] == ["min", "min", "min", "min", "-", "relevant", "-"]
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_report_of_one_query_has_no_intervals(run: Run) -> None:
+    Path("one.csv").write_text("qid,label,s\n1,1,0.5\n1,0,0.7\n")
+    assert means(as_json(run("report one.csv --scores s -m map --format json"))) == {"s": {"map": 0.5}}

@@ -1,32 +1,26 @@
-"""Where the command writes: never over its inputs, with the permissions that a file has; and what
-its status says when it cannot write.
-"""
+"""Where the command writes: never over its inputs, a whole file or none, and what its status says if it cannot write."""
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from command import as_process, in_process, made_rows, write_files
 from systems import needs_posix
 
-from ltr_metrics.io import write as writing
-
 pytestmark = pytest.mark.integration
 
-A, B = ["--scores", "a=Column_0"], ["--scores", "b=Column_1"]
+A, B, JSON = ["--scores", "a=Column_0"], ["--scores", "b=Column_1"], ["--format", "json"]
 AB = ["data.csv", *A, *B, "--metrics", "map", "--n-resamples", "100"]
-JSON = ["--format", "json"]
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "sized.txt").write_text(re.sub(r" qid:\S+", "", (path / "data.txt").read_text()))
     sizes = np.unique(made_rows()["qid"], return_counts=True)[1]
     (path / "sized.txt.query").write_text("".join(f"{size}\n" for size in sizes))
+    (path / "own.py").write_text("import ltr_metrics\nx = ltr_metrics.as_metric(min, name='x', per='query')\n")
     return path
 
 
@@ -47,41 +42,41 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-# -- outputs that are inputs -----------------------------------------------------------------------
-
-READ = {
-    "the data": ("data.csv", ["evaluate", "data.csv", *A, *JSON, "--output"]),
-    "the data, saved": ("data.csv", ["evaluate", "data.csv", *A, "--save"]),
-    "a later part of the data": ("b.csv", ["evaluate", "data.csv", "b.csv", *A, *JSON, "--output"]),
-    "one of two saved": ("data.csv", ["evaluate", *AB[:5], "--save", "a=new.parquet", "--save", "b={}"]),
-    "sorted": ("data.csv", ["evaluate", "data.csv", *A, "--sorted", *JSON, "--output"]),
-    "sorted, saved": ("data.parquet", ["evaluate", "data.parquet", *A, "--sorted", "--save"]),
-    "Dask": ("data.csv", ["evaluate", "data.csv", *A, "--engine", "dask", *JSON, "--output"]),
-    "Dask, saved": ("data.parquet", ["evaluate", "data.parquet", *A, "--engine", "dask", "--save"]),
-    "Spark": ("data.parquet", ["evaluate", "data.parquet", *A, "--engine", "spark", "--save"]),
-    "LETOR": ("data.txt", ["evaluate", "data.txt", "--scores", "a=1", "--output"]),
-    "query sizes": ("sized.txt.query", ["evaluate", "sized.txt", "--scores", "a=1", *JSON, "--output"]),
-    "a model": ("model.txt", ["evaluate", "data.txt", "--model", "model.txt", "--output"]),
-    "a model, saved": ("model.txt", ["evaluate", "data.txt", "--model", "m=model.txt", "--save"]),
-    "scores": ("scores.txt", ["evaluate", "data.csv", "--scores", "a=scores.txt", "--output"]),
-    "scores, saved": ("scores.npy", ["evaluate", "data.csv", "--scores", "scores.npy", "--save"]),
-    "a result": ("saved.parquet", ["compare", *AB, "--result", "old=saved.parquet", *JSON, "--output"]),
-    "results alone": ("worst.parquet", ["compare", "--result", "saved.parquet", "--result", "worst.parquet", *JSON, "--output"]),
-    "qrels": ("qrels", ["evaluate", "--qrels", "qrels", "--run", "a=a.run", *JSON, "--output"]),
-    "a run": ("b.run", ["compare", "--qrels", "qrels", "--run", "a.run", "--run", "b.run", *JSON, "--output"]),
-    "a report": ("data.csv", ["report", *AB, "--format", "html", "--output"]),
-    "an explanation": ("data.csv", ["explain", "data.csv", *A, "--metric", "ndcg", "--from", "lightgbm", "--to", "letor", *JSON, "--output"]),
-}  # fmt: skip
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.iterdir() if file.is_file()}
 
 
-def _hard_link(source: Path) -> str:
-    os.link(source, "hard")
-    return "hard"
+# -- outputs that are inputs -------------------------------------------------------------------------------------------
+
+READ = [
+    ("data.csv", ["evaluate", "data.csv", *A, *JSON, "-o"]),
+    ("data.csv", ["evaluate", "data.csv", *A, "--save"]),
+    ("counted.csv", ["evaluate", "data.csv", "counted.csv", *A, *JSON, "-o"]),
+    ("data.csv", ["evaluate", *AB[:5], "--save", "a=new.parquet", "--save", "b={}"]),
+    ("data.parquet", ["evaluate", "data.parquet", *A, "--sorted", "--save"]),
+    ("sized.txt.query", ["evaluate", "sized.txt", "--scores", "a=1", *JSON, "-o"]),
+    ("model.txt", ["evaluate", "data.txt", "--model", "model.txt", "-o"]),
+    ("scores.txt", ["evaluate", "data.csv", "--scores", "a=scores.txt", "-o"]),
+    ("own.py", ["evaluate", "data.csv", *A, "--metrics-module", "own.py", "-m", "x", *JSON, "-o"]),
+    ("worst.parquet", ["compare", "--result", "saved.parquet", "--result", "worst.parquet", *JSON, "-o"]),
+    ("qrels", ["evaluate", "--qrels", "qrels", "--run", "a=a.run", *JSON, "-o"]),
+    ("b.run", ["compare", "--qrels", "qrels", "--run", "a.run", "--run", "b.run", *JSON, "-o"]),
+    ("data.csv", ["report", *AB, "--format", "html", "-o"]),
+    ("data.csv", ["explain", "data.csv", *A, "-m", "ndcg", "--from", "lightgbm", "--to", "letor", *JSON, "-o"]),
+    ("data.csv", ["audit", "data.csv", *A, *JSON, "-o"]),
+    ("data.csv", ["curve", "data.csv", "--model", "model.txt", *JSON, "-o"]),
+    ("model.svg", ["curve", "data.csv", "--model", "model.svg", "--plot"]),
+]
 
 
 def _link(source: Path) -> str:
     Path("link").symlink_to(source)
     return "link"
+
+
+def _hard_link(source: Path) -> str:
+    os.link(source, "hard")
+    return "hard"
 
 
 def _link_to_folder(source: Path) -> str:
@@ -95,134 +90,81 @@ def _input_is_link(source: Path) -> str:
     return str(real)
 
 
-NEEDS_LINKS = needs_posix("links that everybody may make")
-NAMES = {
-    "the same name": str,
-    "another way": lambda source: f"../data/{source}",
-    "a link": _link,
-    "a link to its folder": _link_to_folder,
-    "a hard link": _hard_link,
-    "the input is a link": _input_is_link,
-}
+OTHER_NAMES = (_link, _hard_link, _link_to_folder, _input_is_link)
+READ_UNDER_A_NAME = [
+    *(pytest.param(*case, str) for case in READ),
+    pytest.param(*READ[0], lambda source: f"../data/{source}"),
+    *(pytest.param(*READ[0], name, marks=needs_posix("links")) for name in OTHER_NAMES),
+]
 
 
-def _refused(capsys: pytest.CaptureFixture[str], arguments: list[str], source: Path, target: str) -> None:
-    before, files = source.read_bytes(), sorted(Path().iterdir())
+@pytest.mark.parametrize(("source", "arguments", "name"), READ_UNDER_A_NAME)
+def test_an_input_is_not_replaced_under_any_of_its_names(
+    capsys: pytest.CaptureFixture[str], folder: Path, source: str, arguments: list[str], name: Callable[[Path], str]
+) -> None:
+    shutil.copy("model.txt", "model.svg")
+    target = name(Path(source))
+    before = contents(folder)
     is_placed = any("{}" in one for one in arguments)
     done = in_process(capsys, *([one.format(target) for one in arguments] if is_placed else [*arguments, target]))
     assert (done.status, done.out) == (2, "")
-    assert f"{target} must not be a file that the command reads: it is the input {source}. Name another" in done.err
-    assert source.read_bytes() == before
-    assert sorted(Path().iterdir()) == files
-
-
-@pytest.mark.parametrize("case", READ)
-@pytest.mark.usefixtures("folder")
-def test_no_input_is_replaced_by_a_result(capsys: pytest.CaptureFixture[str], case: str) -> None:
-    shutil.copy("data.csv", "b.csv")
-    source, arguments = READ[case]
-    _refused(capsys, arguments, Path(source), source)
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=NEEDS_LINKS) if "link" in n else n for n in NAMES])
-@pytest.mark.usefixtures("folder")
-def test_an_input_is_known_by_each_of_its_names(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    source = Path("data.csv")
-    _refused(capsys, READ["the data"][1], source, NAMES[name](source))
+    assert f"{target} is the input {source}, which is not replaced. Name another file." in done.err
+    assert contents(folder) == before
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_result_is_not_appended_to_an_input() -> None:
-    before = Path("data.csv").read_bytes()
-    with Path("data.csv").open("ab") as appended:
-        command = [sys.executable, "-m", "ltr_metrics", "evaluate", "data.csv", *A]
-        done = subprocess.run(command, stdout=appended, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 2
-    assert (
-        "The output standard output must not be a file that the command reads: it is the input data.csv" in done.stderr
-    )
-    assert Path("data.csv").read_bytes() == before
-
-
-@pytest.mark.usefixtures("folder")
-def test_the_file_behind_standard_input_is_not_replaced() -> None:
-    before = Path("data.csv").read_bytes()
-    with Path("data.csv").open() as data:
-        done = as_process("evaluate", "-", *A, *JSON, "--output", "data.csv", stdin=data)
-    assert done.returncode == 2
-    assert "The output data.csv must not be a file that the command reads: it is the input -" in done.stderr
-    assert Path("data.csv").read_bytes() == before
-
-
-@pytest.mark.usefixtures("folder")
-def test_files_that_are_no_inputs_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
-    """A column may have the name of a file, and an older result of the same name is what --output is for."""
+def test_files_that_are_not_inputs_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    """A column may have the name of a file."""
     Path("Column_0").write_text("before")
-    arguments = [
-        "evaluate",
-        "data.csv",
-        "--scores",
-        "Column_0",
-        *JSON,
-        "--output",
-        "Column_0",
-        "--save",
-        "saved.parquet",
-    ]
-    assert in_process(capsys, *arguments).status == 0
+    line = ["evaluate", "data.csv", "--scores", "Column_0", *JSON, "-o", "Column_0", "--save", "saved.parquet"]
+    assert in_process(capsys, *line).status == 0
     assert Path("Column_0").read_text().startswith("{")
-    sized = ["evaluate", "sized.txt", "--scores", "a=1", "--output"]
-    assert in_process(capsys, *sized, "sizes.txt").status == 0
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hyphen_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["evaluate", "data.csv", *A, *JSON]
-    expected = in_process(capsys, *command)
-    assert in_process(capsys, *command, "--output", "-") == expected
-    assert expected.out.startswith("{")
-    refused = in_process(capsys, "report", *AB, "--format", "html", "--output", "-")
-    assert (refused.status, refused.out) == (2, "")
-    assert "HTML must be written to a file" in refused.err
+    assert in_process(capsys, *command, "-o", "-") == in_process(capsys, *command)
+    assert in_process(capsys, "report", *AB, "--format", "html", "-o", "-").status == 2
     assert not Path("-").exists()
 
 
-# -- what is replaced ------------------------------------------------------------------------------
+# -- files that are whole or untouched -----------------------------------------------------------------------------------
 
 
-@needs_posix("permissions of a group")
-@pytest.mark.parametrize("option", ["--output", "--save"])
-@pytest.mark.usefixtures("folder")
-def test_a_replaced_file_keeps_its_permissions(capsys: pytest.CaptureFixture[str], option: str) -> None:
-    for mode in (0o600, 0o664, 0o640):
-        target = Path("result.json")
-        target.write_text("before")
-        target.chmod(mode)
-        assert in_process(capsys, "evaluate", "data.csv", *A, option, target).status == 0
-        assert target.read_bytes() != b"before"
-        assert target.stat().st_mode & 0o777 == mode
+@needs_posix("permissions and links")
+@pytest.mark.parametrize("option", ["-o", "--save"])
+def test_a_replaced_file_keeps_its_permissions_and_a_link_stays_a_link(
+    capsys: pytest.CaptureFixture[str], folder: Path, option: str
+) -> None:
+    real, link = folder / "real.json", folder / "link.json"
+    link.symlink_to(real)
+    for mode in (0o600, 0o664):
+        real.write_text("before")
+        real.chmod(mode)
+        assert in_process(capsys, "evaluate", "data.csv", *A, option, link).status == 0
+        assert real.read_bytes() != b"before"
+        assert real.stat().st_mode & 0o777 == mode
+        assert link.is_symlink()
 
 
-@NEEDS_LINKS
-@pytest.mark.usefixtures("folder")
-def test_a_loop_of_links_is_no_target(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("one").symlink_to("two")
-    Path("two").symlink_to("one")
+@needs_posix("/dev/null")
+@pytest.mark.parametrize("target", ["/dev/null", "read-only.json"])
+def test_devices_and_read_only_files_are_not_replaced(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    Path("read-only.json").write_text("before")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or Path(path).name != "read-only.json")
     monkeypatch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "read_source", None)  # would be called to read
-    for option in (["--output", "one", *JSON], ["--save", "two"]):
-        done = in_process(capsys, "evaluate", "data.csv", *A, *option)
-        assert (done.status, done.out) == (2, "")
-        assert f"error: {option[1]} is a link that leads back to itself. Remove the link" in done.err
-        assert "Traceback" not in done.err
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_read_only_file_is_not_replaced(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("x.json").write_text("before")
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or Path(path).name != "x.json")
-    done = in_process(capsys, "evaluate", "data.csv", *A, "--output", "x.json")
-    assert (done.status, Path("x.json").read_text()) == (2, "before")
-    assert "x.json exists and is read-only. Name another file, or make it writable." in done.err
+    before = contents(folder)
+    for option in ("-o", "--save"):
+        done = in_process(capsys, "evaluate", "data.csv", *A, *JSON, option, target)
+        assert (done.status, re.search(f"{target} (is not a regular file|.* is read-only)", done.err) is not None) == (
+            2,
+            True,
+        )
+    assert contents(folder) == before
+    assert Path("/dev/null").is_char_device()
 
 
 FULL = """
@@ -234,150 +176,119 @@ main(sys.argv[1:])
 
 
 @needs_posix("limit of the size of files")
-@pytest.mark.parametrize("option", ["--output", "--save"])
-@pytest.mark.usefixtures("folder")
-def test_a_file_that_is_too_large_is_named(option: str) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["-o", "--save"])
+def test_a_file_that_is_too_large_leaves_the_former_one(folder: Path, option: str) -> None:
     Path("x.json").write_text("before")
-    files = sorted(Path().iterdir())
-    command = [sys.executable, "-c", FULL, "evaluate", "data.csv", *A, option, "x.json"]
+    before = contents(folder)
     own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}  # which writes files
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=own)
+    done = as_process("evaluate", "data.csv", *A, option, "x.json", code=FULL, env=own)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "ltr-metrics: error: [Errno 27] File too large: 'x.json'\n"
-    assert Path("x.json").read_text() == "before"
-    assert sorted(Path().iterdir()) == files
+    assert re.fullmatch(r"ltr-metrics: error: .*File too large.*\n", done.stderr)
+    assert contents(folder) == before
 
 
-@pytest.mark.parametrize("option", ["--output", "--save"])
-@pytest.mark.usefixtures("folder")
-def test_a_full_disk_is_an_error_that_names_the_file(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str
+def test_nothing_is_saved_if_rendering_fails(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def is_full(_handle: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def fails(_report: object) -> str:
+        raise OSError("a library is missing")
 
-    monkeypatch.setattr(writing.os, "fsync", is_full)
-    files = sorted(Path().iterdir())
-    done = in_process(capsys, "evaluate", "data.csv", *A, option, "x.json")
-    assert (done.status, done.out) == (2, "")
-    assert done.err == "ltr-metrics: error: [Errno 28] No space left on device: 'x.json'\n"
-    assert sorted(Path().iterdir()) == files
+    monkeypatch.setitem(sys.modules["ltr_metrics.cli.evaluate"].RENDERERS, "text", fails)
+    before = contents(folder)
+    assert in_process(capsys, "evaluate", "data.csv", *A, "--save", "x.parquet", "-o", "x.txt").status == 2
+    assert contents(folder) == before
 
 
-# -- standard streams ------------------------------------------------------------------------------
+@needs_posix("named pipes")
+def test_an_interrupted_command_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    import fcntl
+    import termios
 
-GATE = {"passes": "map > -1", "fails": "map > 1", "error": "mapp > 1"}
-STREAMS = {"open": "/dev/null", "full": "/dev/full", "closed": "&-"}
-FAILED_BEFORE = {
-    ("open", "full", "passes"),
-    ("open", "full", "error"),
-    ("open", "closed", "passes"),
-    ("closed", "open", "passes"),
-    ("closed", "open", "fails"),
-}
-
-
-def in_shell(arguments: list[str], redirections: str) -> subprocess.CompletedProcess[str]:
-    command = ["sh", "-c", f'exec "$@" {redirections}', "sh", sys.executable, "-m", "ltr_metrics", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def _statuses() -> Iterator[Any]:
-    """Yield the table of docs/comparison.md."""
-    for output in STREAMS:
-        for messages in STREAMS:
-            for gate, status in {"passes": 0, "fails": 1, "error": 2}.items():
-                for has_file in (False, True):
-                    is_lost = output != "open" and not has_file
-                    marks = [] if (output, messages, gate) in FAILED_BEFORE and not has_file else [pytest.mark.slow]
-                    case = (output, messages, gate, has_file, 2 if is_lost else status)
-                    name = f"stdout {output}, stderr {messages}, {gate}" + ", --output" * has_file
-                    yield pytest.param(*case, marks=marks, id=name)
+    pipe, out = tmp_path / "pipe.txt", tmp_path / "x.json"
+    os.mkfifo(pipe)
+    out.write_text("before")
+    command = [sys.executable, "-m", "ltr_metrics", "evaluate", str(pipe), "--scores", "a=1", "-o", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with pipe.open("wb") as writer:  # opens once the command reads
+            writer.write((folder / "data.txt").read_bytes()[:1000])
+            writer.flush()
+            while any(fcntl.ioctl(writer.fileno(), termios.FIONREAD, bytes(4))):  # so that it waits for more
+                os.sched_yield()
+            process.send_signal(signal.SIGINT)
+        shown, said = process.communicate()
+    assert (process.returncode, shown, said.strip()) == (2, "", "ltr-metrics: stopped.")
+    assert out.read_text() == "before"
 
 
+# -- standard streams --------------------------------------------------------------------------------------------------
+
+GATE = ["compare", *AB, "--gate"]
+STREAMS = [  # arguments, standard output, standard error, status
+    (["evaluate", "data.csv", *A], "gone", "open", 0),
+    ([*GATE, "map > 1"], "gone", "open", 1),
+    (["evaluate", "--help"], "gone", "open", 0),
+    (["evaluate", "data.csv", *A], "full", "open", 2),
+    ([*GATE, "map > -1"], "closed", "open", 2),
+    ([*GATE, "map > 1"], "open", "full", 1),
+    ([*GATE, "map > 1"], "open", "gone", 1),
+    ([*GATE, "map > -1"], "open", "closed", 0),
+    ([*GATE, "map > 1", "-o", "x.json"], "full", "full", 1),
+    (["evaluate", "data.csv", "--no-such-option"], "open", "gone", 2),
+]
+
+
+@needs_posix("pipes that nobody reads")
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-@pytest.mark.parametrize(("output", "messages", "gate", "has_file", "status"), [*_statuses()])
+@pytest.mark.parametrize(("arguments", "output", "messages", "status"), STREAMS)
 @pytest.mark.usefixtures("folder")
-def test_the_status_with_streams_that_are_closed_or_full(
-    output: str, messages: str, gate: str, has_file: bool, status: int
+def test_the_status_with_streams_that_are_gone_full_or_closed(
+    arguments: list[str], output: str, messages: str, status: int
 ) -> None:
-    arguments = ["compare", *AB, "--gate", GATE[gate], *(["--output", "x.json"] if has_file else [])]
-    done = in_shell(arguments, f">{STREAMS[output]} 2>{STREAMS[messages]}")
-    assert (done.returncode, done.stdout, done.stderr) == (status, "", "")
-    assert Path("x.json").exists() is (has_file and status < 2)
+    reader, writer = os.pipe()
+    os.close(reader)
+    redirection = {"full": "/dev/full", "closed": "&-"}
+    redirections = [f"{i}>{redirection[one]}" for i, one in ((1, output), (2, messages)) if one in redirection]
+    command = ["sh", "-c", f'exec "$@" {" ".join(redirections)}', "sh", sys.executable, "-m", "ltr_metrics", *arguments]
+    pipe = subprocess.PIPE
+    try:
+        done = subprocess.run(
+            command,
+            stdout=writer if output == "gone" else pipe,
+            stderr=writer if messages == "gone" else pipe,
+            text=True,
+            check=False,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
+        )
+    finally:
+        os.close(writer)
+    assert done.returncode == status, done.stderr
+    if messages == "open":
+        assert not re.search("Traceback|Exception|Error", done.stderr)
+        assert ("Name a file for it with --output." in done.stderr) is (output in redirection)
 
 
+@needs_posix("pseudo-terminals")
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-@pytest.mark.parametrize(
-    ("stream", "reason"), [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")]
-)
 @pytest.mark.usefixtures("folder")
-def test_a_result_that_is_lost_is_an_error_with_a_remedy(stream: str, reason: str) -> None:
-    done = in_shell(["evaluate", "data.csv", *A], stream)
-    message = (
-        f"standard output cannot be written to, so the result is lost: {reason}. Name a file for it with --output."
-    )
-    assert (done.returncode, done.stderr) == (2, f"ltr-metrics: error: {message}\n")
-    assert in_shell(["evaluate", "--help"], stream).returncode == 2
+def test_a_bar_is_shown_on_a_terminal_only() -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
 
-
-@pytest.mark.slow
-@needs_posix("limit of the size of files")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.usefixtures("folder")
-def test_a_disk_that_becomes_full_is_an_error(monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
-    """Without a buffer, Python's print writes the half for which there is space, and reports no error."""
-    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
-    command = [sys.executable, "-c", FULL, "evaluate", "data.csv", *A]
-    with Path("result.txt").open("wb") as output:
-        done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 2
-    assert "so the result is lost: File too large. Name a file for it with --output.\n" in done.stderr
-
-
-NUMBERS = """
-import os
-from ltr_metrics.cli.standard_streams import prepare_streams
-prepare_streams()
-null = os.stat(os.devnull)
-assert all(os.path.samestat(os.fstat(number), null) for number in range(3))
-assert os.open(os.devnull, os.O_RDONLY) > 2
-"""
-
-
-def test_no_file_is_opened_in_the_place_of_a_closed_stream() -> None:
-    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, "-c", NUMBERS]
-    assert subprocess.run(command, check=False).returncode == 0
-
-
-@contextmanager
-def _raised(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    def raises(*_: Any, **__: Any) -> None:
-        raise error
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["ltr_metrics.cli.evaluate"], "read_source", raises)
-        yield
-
-
-@pytest.mark.usefixtures("folder")
-def test_what_ends_the_command_from_within_is_no_success(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with _raised(SystemExit(0), monkeypatch):
-        done = in_process(capsys, "evaluate", "data.csv", *A)
-    assert (done.status, done.err) == (2, "ltr-metrics: error: a library ended the command with 0.\n")
-    with _raised(BrokenPipeError(errno.EPIPE, "Broken pipe"), monkeypatch):
-        done = in_process(capsys, "evaluate", "data.csv", *A)
-    assert (done.status, "a process or connection ended too early: [Errno 32]" in done.err) == (2, True)
-
-
-def test_a_command_that_cannot_start_does_not_say_that_a_gate_failed(tmp_path: Path) -> None:
-    (tmp_path / "click.py").write_text("raise RuntimeError('a broken installation')\n")
-    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = as_process("--version", env=os.environ | {"PYTHONPATH": path})
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "ltr-metrics: cannot start." in done.stderr
-    assert "RuntimeError: a broken installation" in done.stderr
+    command = ["evaluate", "data.csv", "--model", "model.txt", "--metrics", "map"]
+    shown, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with os.fdopen(terminal, "w") as stderr:
+        line = [sys.executable, "-m", "ltr_metrics", *command]
+        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=stderr, text=True, check=False)
+    seen = b""
+    with suppress(OSError), os.fdopen(shown, "rb", buffering=0) as file:  # Linux ends a terminal with an error
+        while part := file.read(1 << 16):
+            seen += part
+    assert done.returncode == 0, seen
+    assert b"Scoring with models" in seen
+    plain = as_process(*command)
+    assert (plain.stderr, plain.stdout) == ("", done.stdout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -63,8 +63,6 @@ class HostMetrics:
     names : {"canonical", "asked", "slug"} or mapping
     host : {"lightgbm", "xgboost"}, optional
         The host, if its trainings can have a gain of their own that a convention follows.
-    check_names : callable, optional
-        Raises an error for names that the host cannot log.
     """
 
     def __init__(
@@ -77,13 +75,12 @@ class HostMetrics:
         log: PerQueryLog | None = None,
         names: Names = "canonical",
         host: HostOfGain | None = None,
-        check_names: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
         self._asked = None if metrics is None else listed(metrics)
         self._policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant}
         self.convention = convention_of(convention)
         self._names: Names = dict(names) if isinstance(names, Mapping) else names
-        self._host, self._check_names = host, check_names
+        self._host = host
         self._plans: dict[Gain | None, Plan] = {}
         self.request = self.plan().request
         if self.request.policy.ties == "docid":
@@ -118,11 +115,13 @@ class HostMetrics:
             convention = self.convention if key is None else self.convention.with_gain(key)
             request = resolve(self._asked, convention=convention, **self._policy)
             logged = names_in_log(request, self._names)
-            if self._check_names is not None:
-                self._check_names(list(logged.values()))
             asked = request.asked | {name: canonical for canonical, name in logged.items() if name != canonical}
             self._plans[key] = Plan(replace(request, asked=asked), logged)
         return self._plans[key]
+
+    def plan_of_training(self, read_gain: Callable[[], Gain]) -> Plan:
+        """Return what is evaluated in a training, whose own gain is read only if the metrics follow it."""
+        return self.plan(read_gain()) if self.follows_gain else self.plan()
 
     def evaluate_round(
         self, plan: Plan, queries: Queries, scores: Any, data: Any, *, name: str | None = None, training: Any = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
@@ -27,8 +28,21 @@ def names_in_log(request: Request, names: Names) -> dict[str, str]:
         logged = _names_as_asked(request)
     else:
         logged = {str(metric): metric.slug if names == "slug" else str(metric) for metric in request.metrics}
+    for name in logged.values():
+        refuse_unusable_name(name, f'Rename {name!r}, for example by names={{"{name}": ...}}.')
     _refuse_shared_names(request, logged)
     return logged
+
+
+def refuse_unusable_name(name: str, remedy: str) -> None:
+    """Raise an error for a name that some host cannot log. The rule is one for all hosts."""
+    # XGBoost splits its log at white space and colons, LightGBM's early stopping takes a part of a
+    # name after a space for the name, and CatBoost writes lines and columns of text.
+    if re.search(r"[\s:]", name) or not name.isprintable():
+        raise LtrValueError(
+            f"Hosts pass on and write their logs as text, so a name in a log must have printable characters only, and "
+            f"neither white space nor a colon. {remedy}"
+        )
 
 
 def refuse_names_in_use(names: Iterable[str], in_use: Iterable[str], data: str, remedy: str) -> None:
@@ -77,7 +91,7 @@ def _names_of_mapping(request: Request, names: Mapping[Any, str]) -> dict[str, s
                 f"names has {metric!r}, which is not evaluated.{did_you_mean(metric, known)} A key is a metric as you "
                 f"asked for it, or its canonical name. Here: {', '.join(known)}."
             )
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or not name:
             raise LtrTypeError(f"names must map metrics to text that is not empty. Got {name!r} for {metric!r}.")
         if chosen.setdefault(canonical, name) != name:
             raise LtrValueError(

@@ -9,7 +9,7 @@ from catboost import CatBoostError, Pool
 
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics.catboost import EvalMetric
-from ltr_metrics.catboost.validation_set import ValidationSet
+from ltr_metrics.catboost.catboost_validation import ValidationSet
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.sklearn.early_stopping import Conflicts
 from ltr_metrics.sklearn.training import Training, query_numbers

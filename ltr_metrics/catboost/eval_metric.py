@@ -9,12 +9,11 @@ import catboost.metrics
 import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts.columns import require_columns
+from ltr_metrics._hosts.host_data import require_columns
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names
-from ltr_metrics.catboost.training import Training, refuse_gpu, training_call
-from ltr_metrics.catboost.validation_set import ValidationSet
+from ltr_metrics.catboost.catboost_validation import ValidatedTraining, ValidationSet, refuse_gpu, training_call
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
@@ -54,7 +53,7 @@ class EvalMetric:
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Several require ``log``.
     valid : catboost.Pool or tuple
         The validation set: a Pool with labels and ``group_id``, or the pair ``(y, qid)`` with one
-        entry a row. A Pool keeps labels as float32. The pair keeps them as they are.
+        entry a row.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
         Treatment of tied scores: the expected value over all orders of the tied
         documents (default), input order, lower or higher grade first, or descending
@@ -73,8 +72,9 @@ class EvalMetric:
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
         Names in CatBoost's log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you
         typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping
-        gives names of your own, such as ``{"ndcg@10": "val ndcg"}``. Its keys are metrics as you
-        asked for them, or canonical names. A name must not be that of one of CatBoost's metrics.
+        gives names of your own, such as ``{"ndcg@10": "gain"}``. Its keys are metrics as you asked
+        for them, or canonical names. A name must not contain white space or a colon, and must not
+        be that of one of CatBoost's metrics.
     columns : mapping of str to array-like of shape (n_rows,), optional
         Other numbers of the documents, for ``mean_of(name)`` and
         ``sum_of(name)``. A DataFrame is accepted.
@@ -139,9 +139,14 @@ class EvalMetric:
             convention=convention,
             log=log,
             names=names,
-            check_names=_refuse_unusable_names,
         )
         names_in_log = list(self.metrics.plan().logged.values())
+        if hasattr(catboost.metrics, names_in_log[0]):
+            raise LtrValueError(
+                f"{names_in_log[0]!r} is the name of one of CatBoost's own metrics. CatBoost keeps one history per "
+                "name, so it would mix the values of both. Choose another name, such as "
+                f'names={{...: "my_{names_in_log[0]}"}}.'
+            )
         if len(names_in_log) > 1 and log is None:
             raise LtrValueError(
                 f"CatBoost takes one custom metric and would log {names_in_log[0]} alone. Pass one metric, or "
@@ -149,7 +154,7 @@ class EvalMetric:
             )
         self.valid = valid if isinstance(valid, ValidationSet) else ValidationSet(valid, columns=columns)
         require_columns(self.metrics, self.valid.queries)
-        self._training: Training | None = None
+        self._training: ValidatedTraining | None = None
         _name_class(self, type(self))
 
     def is_max_optimal(self) -> bool:
@@ -179,11 +184,11 @@ class EvalMetric:
     def __call__(self, first: Any, second: Any = None, weight: Any = None, group: Any = None) -> None:
         raise wrong_host("EvalMetric is an object for CatBoostRanker(eval_metric=...).", first, second)
 
-    def _current_training(self) -> Training:
+    def _current_training(self) -> ValidatedTraining:
         call = training_call()
         training = self._training
         if training is None or not training.is_of(call):
-            self._training = training = Training(self.valid, call)
+            self._training = training = ValidatedTraining(self.valid, call)
         return training
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EvalMetric:
@@ -210,17 +215,3 @@ def _restore(kind: type[EvalMetric], state: dict[str, Any]) -> EvalMetric:
     metric.__dict__ |= state
     _name_class(metric, kind)
     return metric
-
-
-def _refuse_unusable_names(names: Sequence[str]) -> None:
-    for name in names:
-        if not name.isprintable():
-            raise LtrValueError(
-                "CatBoost writes names of metrics into its log files, so they must have printable characters only. "
-                f"Got {name!r}."
-            )
-        if hasattr(catboost.metrics, name.partition(":")[0]):
-            raise LtrValueError(
-                f"{name!r} is the name of one of CatBoost's own metrics. CatBoost keeps one history per name, so it "
-                f'would mix the values of both. Choose another name, such as names={{...: "my_{name}"}}.'
-            )

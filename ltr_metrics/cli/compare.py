@@ -18,10 +18,13 @@ from ltr_metrics.analysis.rules import read_rules
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import Source, read_source, requested_metrics, segments_by_count
 from ltr_metrics.cli.output import Output, gate_status
-from ltr_metrics.errors import LtrKeyError, LtrValueError, naming
+from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.metrics.requests import Request, resolve
+from ltr_metrics.report.csv import in_csv
+
+DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based")
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
@@ -35,12 +38,12 @@ def _as_csv(comparison: Comparison) -> str:
 
     parts = [(None, None, comparison), *comparison.segments()]
     if len(parts) == 1:
-        return str(comparison.to_pandas().to_csv(index=False))
+        return in_csv(comparison.to_pandas())
     tables = [part.to_pandas() for _, _, part in parts]
     for (name, label, _), table in zip(parts, tables, strict=True):
         table.insert(0, "segment", "" if label is None else str(label))
         table.insert(0, "segmentation", name or "")
-    return str(pd.concat(tables, ignore_index=True).to_csv(index=False))
+    return in_csv(pd.concat(tables, ignore_index=True))
 
 
 def _as_tables(comparison: Comparison, render: Callable[[Any], str]) -> str:
@@ -63,6 +66,7 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
     options.DATA,
     options.METRICS,
     options.COMPARISON,
+    options.COMMON_QUERIES,
     options.GATE,
     options.output_options(*RENDERERS),
 )
@@ -87,21 +91,22 @@ def compare(rules: tuple[str, ...], gate_each_segment: bool, **arguments: Any) -
       ltr-metrics compare --qrels qrels.txt --run bm25=bm25.run \\
           --run new=new.run --topics qrels --format markdown
     """  # noqa: D301
-    output = Output.of(arguments, RENDERERS)
-    baseline = options.choose_baseline(arguments)
+    output, baseline = Output.of(arguments, RENDERERS), options.choose_baseline(arguments)
     if baseline is None:
         raise LtrValueError("A comparison needs two models or more: --model, --scores, --run or --result.")
-    check_rules(rules, baseline, needs_segments=gate_each_segment and not (arguments["by"] or arguments["results"]))
+    check_rules(
+        rules, baseline, each_segment=gate_each_segment, has_segments=bool(arguments["by"] or arguments["results"])
+    )
     comparison, origins = _compare(arguments, baseline)
     result = gate(comparison, rules, each_segment=gate_each_segment) if rules else None
     output.write(RENDERERS[output.form](comparison, origins, result))
     return gate_status(result)
 
 
-def check_rules(rules: Sequence[str], baseline: str | None, *, needs_segments: bool) -> None:
+def check_rules(rules: Sequence[str], baseline: str | None, *, each_segment: bool, has_segments: bool) -> None:
     """Refuse rules that cannot be read, or that have nothing to check, before any work is done."""
-    if needs_segments:
-        raise LtrValueError("--gate-each-segment needs segments: --segment.")
+    if each_segment and not (rules and has_segments):
+        raise LtrValueError("--gate-each-segment needs a rule and segments: --gate and --segment.")
     if rules and baseline is None:
         raise LtrValueError("--gate needs two models or more, one of which is the baseline.")
     if rules:
@@ -115,8 +120,9 @@ def _compare(arguments: Mapping[str, Any], baseline: str) -> tuple[Comparison, d
     saved = {name: load_result(file) for name, file in arguments["results"].items()}
     origins = {name: f"result {file}" for name, file in arguments["results"].items()}
     if len(saved) == len(options.model_names()):
-        if arguments["data"] or arguments["qrels"]:
+        if arguments["data"]:
             raise LtrValueError("All models are saved results, so DATA are not used. Leave them out.")
+        options.refuse(DATA_OPTIONS, "applies to DATA, but all models are saved results. Leave it out.")
         first = next(iter(saved))
         saved[first] = _with_segments(saved[first], arguments["by"])
         return compare_models(saved, metrics=metrics, **settings, **policy), origins
@@ -125,8 +131,7 @@ def _compare(arguments: Mapping[str, Any], baseline: str) -> tuple[Comparison, d
     results = _evaluate(source, request)
     if request.policy.mean_over == "queries":  # other results bring the weights along
         settings["query_weight"] = next(iter(results.values())).weight
-    ordered = {name: (results | saved)[name] for name in options.model_names()}
-    return compare_models(ordered, **settings), source.origins | origins
+    return compare_models(results | saved, **settings), source.origins | origins
 
 
 def _evaluate(source: Source, request: Request) -> dict[str, Evaluation]:
@@ -144,6 +149,7 @@ def _with_segments(result: Evaluation, by: Sequence[str]) -> Evaluation:
     if absent is not None:
         names = ", ".join(map(str, segments))
         raise LtrKeyError(
-            f"The saved result has no segments {absent!r}. It has {names}. Evaluate with --segment --save."
+            f"--segment {absent}: the saved result has no such segments.{did_you_mean(absent, map(str, segments))} It "
+            f"has {names}. Save others with evaluate --segment --save."
         )
     return replace(result, segments={name: segments[name] for name in by}) if by else result

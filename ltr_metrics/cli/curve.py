@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 from tqdm import tqdm
 
 from ltr_metrics._engine.results import Table, as_markdown, as_text
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import read_rows, requested_metrics
-from ltr_metrics.cli.output import Output
+from ltr_metrics.cli.data import describe_data, read_rows, requested_metrics
+from ltr_metrics.cli.output import Output, write_file
 from ltr_metrics.curves.fitted import read_model
 from ltr_metrics.curves.rounds import evaluate_rounds
 from ltr_metrics.errors import LtrValueError, naming
@@ -24,23 +25,29 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.training_log import PerQueryLog
-from ltr_metrics.io import write_whole
 from ltr_metrics.metrics.requests import Request, resolve
+from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.plots.panels import Format, panels_of_curves
 
 FIGURES: dict[str, Format] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
 
-@dataclass(frozen=True)
-class Result:
-    """What the subcommand has computed; the curves by model, then by metric."""
+class Curve(NamedTuple):
+    """The learning curve of one model and metric, and the round to keep."""
+
+    model: str
+    points: LearningCurve
+    chosen: BestRound
+
+
+class Result(NamedTuple):
+    """What the subcommand has computed."""
 
     source: str
     queries: Queries
-    models: dict[str, str]
+    files: Mapping[str, str]  # by model
     request: Request
-    curves: dict[str, dict[str, LearningCurve]]
-    chosen: dict[str, dict[str, BestRound]]
+    curves: list[Curve]
 
 
 def log_rounds(
@@ -62,17 +69,15 @@ def log_rounds(
 def _tables(result: Result) -> list[Table]:
     """Return one table per model, with the means of each round."""
     tables = []
-    for name, curves in result.curves.items():
-        (first, *_) = curves.values()
+    for name, group in groupby(result.curves, key=lambda one: one.model):
+        curves = list(group)
         rows = [
-            [
-                f"{number + 1:,}",
-                *(f"{'*' * (curve.best == i)}{curve.mean[i]:.4f}" for curve in curves.values()),
-            ]
-            for i, number in enumerate(first.rounds.tolist())
+            [f"{number + 1:,}", *(f"{'*' * (one.points.best == i)}{one.points.mean[i]:.4f}" for one in curves)]
+            for i, number in enumerate(curves[0].points.rounds.tolist())
         ]
-        foot = "\n".join(map(str, result.chosen[name].values()))
-        tables.append(Table(["rounds", *curves], rows, "r", f"{name}: {result.models[name]}", foot))
+        foot = "\n".join(str(one.chosen) for one in curves)
+        metrics = [one.points.metric for one in curves]
+        tables.append(Table(["rounds", *metrics], rows, "r", f"{name}: {result.files[name]}", foot))
     return tables
 
 
@@ -89,11 +94,10 @@ def _as_json(result: Result) -> str:
     plain = {
         "data": {"source": result.source, "rows": queries.n_rows, "queries": queries.n_queries},
         "options": {"ties": policy.ties, "no_relevant": policy.no_relevant, "convention": policy.convention},
-        "origins": result.models,
+        "origins": dict(result.files),
         "curves": [
-            {"model": name} | curve.to_dict() | {"keep_n_rounds": chosen.n_rounds}
-            for name, curves in result.curves.items()
-            for curve, chosen in zip(curves.values(), result.chosen[name].values(), strict=True)
+            {"model": name} | points.to_dict() | {"keep_n_rounds": chosen.n_rounds}
+            for name, points, chosen in result.curves
         ],
         "versions": versions(),
     }
@@ -103,22 +107,22 @@ def _as_json(result: Result) -> str:
 def _as_csv(result: Result) -> str:
     import pandas as pd
 
-    rows = [
-        {
-            "model": name,
-            "metric": metric,
-            "n_rounds": number + 1,
-            "mean": curve.mean[i],
-            "low": curve.low[i],
-            "high": curve.high[i],
-            "is_best": i == curve.best,
-            "is_in_plateau": i in curve.plateau,
-        }
-        for name, curves in result.curves.items()
-        for metric, curve in curves.items()
-        for i, number in enumerate(curve.rounds.tolist())
+    tables = [
+        pd.DataFrame(
+            {
+                "model": name,
+                "metric": points.metric,
+                "n_rounds": points.rounds + 1,
+                "mean": points.mean,
+                "low": points.low,
+                "high": points.high,
+                "is_best": np.arange(len(points.mean)) == points.best,
+                "is_in_plateau": np.isin(np.arange(len(points.mean)), points.plateau),
+            }
+        )
+        for name, points, _ in result.curves
     ]
-    return str(pd.DataFrame(rows).to_csv(index=False))
+    return in_csv(pd.concat(tables, ignore_index=True))
 
 
 RENDERERS: dict[str, Callable[[Result], str]] = {
@@ -163,24 +167,25 @@ def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) ->
     request = resolve(requested_metrics(arguments), **options.policy(arguments))
     queries, _, features = read_rows(arguments)
     logs = log_rounds(arguments["models"], features, queries, request, every)
-    names = list(map(str, request.metrics))
-    result = Result(
-        ", ".join(map(str, arguments["data"])),
-        queries,
-        arguments["models"],
-        request,
-        {one: {name: log.learning_curve(one, name, confidence) for name in names} for one, log in logs.items()},
-        {one: {name: log.best_round(one, name, confidence) for name in names} for one, log in logs.items()},
-    )
+    curves = [
+        Curve(
+            name,
+            log.learning_curve(name, metric, confidence),
+            log.best_round(name, metric, confidence),
+        )
+        for name, log in logs.items()
+        for metric in map(str, request.metrics)
+    ]
+    result = Result(describe_data(arguments), queries, arguments["models"], request, curves)
+    text = RENDERERS[output.form](result)
     if plot is not None:
-        write_whole(plot, _drawn(result.curves, plot))
-    output.write(RENDERERS[output.form](result))
+        write_file(plot, _drawn(result.curves, plot))
+    output.write(text)
 
 
-def _drawn(curves: Mapping[str, Mapping[str, LearningCurve]], path: Path) -> bytes:
+def _drawn(curves: Iterable[Curve], path: Path) -> bytes:
     """Return the figure of the curves, with the models of a metric in the same axes."""
     by_metric: dict[str, dict[str, LearningCurve]] = {}
-    for name, of_model in curves.items():
-        for metric, one in of_model.items():
-            by_metric.setdefault(metric, {})[name] = one
+    for name, points, _ in curves:
+        by_metric.setdefault(points.metric, {})[name] = points
     return panels_of_curves(list(by_metric.values()), FIGURES[path.suffix.lower()])

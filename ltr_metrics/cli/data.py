@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Iterator, Mapping
+import sys
+import traceback
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ from tqdm import tqdm
 
 from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics._engine.per_query import Segmentations
-from ltr_metrics.errors import LtrValueError, import_extra, warn
+from ltr_metrics.cli.options import SCORE_FILES, is_score_file, model_names, refuse
+from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
@@ -29,11 +33,17 @@ from ltr_metrics.io import (
 from ltr_metrics.io.models import load_model
 from ltr_metrics.io.tables import is_table
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.names import split_names
+from ltr_metrics.metrics.names import parse, split_names
 from ltr_metrics.metrics.requests import OneMetric, resolve
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
 COLUMN_OPTIONS = ("docid", "weight", "cluster")
+LETOR_OPTIONS = ("n_features", "zero_based")
+EFFECT_OF_TOPICS = {
+    "both": "topics that the qrels or a run lacks are left out of all runs",
+    "qrels": "topics that a run lacks are queries without retrieved documents, and topics without judgments are left "
+    "out",
+}
 
 
 @dataclass(frozen=True)
@@ -50,14 +60,41 @@ class Source:
 def requested_metrics(arguments: Mapping[str, Any]) -> list[OneMetric] | None:
     """Return the metrics of ``--metrics``, those of ``--metrics-module`` as objects; None means the default ones."""
     names, module = arguments["metrics"], arguments["metrics_module"]
-    own: dict[str, Metric] = {}
-    if module is not None:
-        own = {str(value): value for value in runpy.run_path(str(module)).values() if isinstance(value, Metric)}
-        if not own or names is None:
-            raise LtrValueError(
-                f"--metrics-module needs --metrics, which names its metrics. {module} has {', '.join(own) or 'none'}."
-            )
-    return None if names is None else [own.get(name.strip(), name.strip()) for name in split_names(names)]
+    own = {} if module is None else _own_metrics(module)
+    if names is None:
+        if own:
+            raise LtrValueError(f"--metrics-module needs --metrics, which chooses from its metrics: {', '.join(own)}.")
+        return None
+    requested = [name.strip() for name in split_names(names)]
+    for name in requested if own else ():
+        try:
+            _ = name in own or parse(name)
+        except LtrValueError as error:
+            raise LtrValueError(f"{error} {module} has {', '.join(own)}.{did_you_mean(name, own)}") from None
+    return [own.get(name, name) for name in requested]
+
+
+def _own_metrics(path: Path) -> dict[str, Metric]:
+    """Run a Python file, which may import others of its folder; return the metrics at its top level by name."""
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        values = [value for value in runpy.run_path(str(path)).values() if isinstance(value, Metric)]
+        own = {str(value): value for value in values}
+    except Exception as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        place = f"{path}, line {lines[-1]}," if lines else path
+        raise LtrValueError(f"--metrics-module {place} raised {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.pop(0)
+    repeated = next((str(value) for value in values if own[str(value)] != value), None)
+    if repeated is not None:
+        raise LtrValueError(f"--metrics-module {path} has two metrics with the name {repeated!r}. Rename one of them.")
+    if not own:
+        raise LtrValueError(
+            f"--metrics-module {path} has no metric at its top level. Assign one to a variable, such as "
+            "first_purchase = ltr_metrics.as_metric(function)."
+        )
+    return own
 
 
 def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = False) -> Source:
@@ -68,35 +105,31 @@ def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fa
     scores = {name: _scores(table, item, queries.n_rows) for name, item in arguments["scores"].items()}
     for name, file in tqdm(arguments["models"].items(), "Scoring with models", disable=None, leave=False):
         scores[name] = load_model(file).predict(features)
-    origins = {name: f"{'file' if is_file(item) else 'column'} {item}" for name, item in arguments["scores"].items()}
+    kind = {name: "file" if is_score_file(item) else "column" for name, item in arguments["scores"].items()}
+    origins = {name: f"{kind[name]} {item}" for name, item in arguments["scores"].items()}
     return Source(
         queries=dict.fromkeys(scores, queries),
         scores=scores,
-        description=", ".join(map(str, arguments["data"])),
+        description=describe_data(arguments),
         origins=origins | arguments["models"],
         features=features,
     )
 
 
-def is_file(item: str) -> bool:
-    """Whether ``--scores`` names an existing file, and not a column."""
-    return Path(item).is_file()
+def describe_data(arguments: Mapping[str, Any]) -> str:
+    """Return the names of the files of DATA."""
+    return ", ".join(map(str, arguments["data"]))
 
 
 def read_rows(arguments: Mapping[str, Any], *, can_repeat_documents: bool = False) -> tuple[Queries, Any, Any]:
     """Return the queries of tables or LETOR files, their columns by name, and the features for models."""
-    files = _data_files(arguments)
+    files, by = _data_files(arguments), _segment_columns(arguments)
     columns: dict[str, Any] = {name: arguments.get(name) for name in ("qid", "label", *COLUMN_OPTIONS)}
-    by = [name for name in arguments.get("by", ()) if name not in COUNT_SEGMENTS]
     table: Any
     if is_table(files[0]):
-        named = [name for name in (*columns.values(), *by) if name is not None]
-        scores = [item for item in arguments.get("scores", {}).values() if not is_file(item)]
-        text = [columns["docid"]] if columns["docid"] is not None else []
-        table = read_table(files, qid=columns["qid"], label=columns["label"], columns=[*scores, *named], text=text)
-        features: Any = table
+        features = table = _read_tables(files, columns, by, arguments)
     else:
-        table = read_letor(files, n_features=arguments["n_features"], zero_based=arguments["zero_based"])
+        table = read_letor(files, **{name: arguments[name] for name in LETOR_OPTIONS})
         columns = {"label": "label", "qid": "qid", "docid": None if table.docid is None else "docid"}
         features = table.X
     column = {role: None if name is None else np.asarray(table[name]) for role, name in columns.items()}
@@ -115,20 +148,40 @@ def read_rows(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fals
     return queries, table, features
 
 
+def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], arguments: Mapping[str, Any]) -> Any:
+    """Return the tables as one data frame that has all columns of the command line."""
+    scores = [item for item in arguments.get("scores", {}).values() if not is_score_file(item)]
+    named = [name for name in (*(columns[role] for role in COLUMN_OPTIONS), *by) if name is not None]
+    text = [columns["docid"]] if columns["docid"] is not None else []
+    try:
+        table = read_table(files, qid=columns["qid"], label=columns["label"], columns=[*scores, *named], text=text)
+    except LtrKeyError as error:
+        absent = [item for item in scores if item.endswith(SCORE_FILES)]
+        raise LtrKeyError(f"{error} There is no file {absent[0]} either." if absent else str(error)) from None
+    both = [name for name in COUNT_SEGMENTS if name in arguments.get("by", ()) and name in table]
+    if both:
+        raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")
+    return table
+
+
 def evaluate_sorted(
     arguments: Mapping[str, Any], metrics: list[OneMetric] | None, policy: dict[str, Any]
 ) -> dict[str, Evaluation]:
     """Evaluate tables or LETOR files batch by batch."""
-    files, scores = _data_files(arguments), arguments["scores"]
+    refuse(("qrels", "runs"), "does not go with --sorted, because TREC files are read whole.")
+    refuse(("cluster",), "does not go with --sorted. Pass clusters to ltr_metrics.intervals in Python.")
+    files, scores, by = _data_files(arguments), arguments["scores"], _segment_columns(arguments)
+    if len(by) < len(set(arguments["by"])):
+        raise LtrValueError("--segment needs a column with --sorted. n_documents and n_relevant need all rows.")
     models = {name: load_model(file) for name, file in arguments["models"].items()}
     sources: dict[str, Any] = dict(scores)
-    names = {name: arguments[name] for name in ("qid", "label", "docid", "weight")} | {"by": arguments["by"]}
+    names = {name: arguments[name] for name in ("qid", "label", "docid", "weight")}
     if is_table(files[0]):
         sources |= {name: model.predict for name, model in models.items()}
         features = [name for model in models.values() for name in model.names()]
         needed = resolve(metrics, **policy).needed_columns
         optional = [names["weight"]] if names["weight"] is not None else []
-        text = [name for name in (names["qid"], names["docid"], *names["by"]) if name is not None]
+        text = [name for name in (names["qid"], names["docid"], *by) if name is not None]
         rows: Iterator[Any] = table_batches(
             files, numbers=[names["label"], *scores.values(), *optional, *needed, *features], text=text
         )
@@ -136,37 +189,52 @@ def evaluate_sorted(
         sources |= {name: lambda part, model=model: model.predict(part.X) for name, model in models.items()}
         n_features = max([arguments["n_features"] or 0, *(model.n_features for model in models.values())])
         rows = letor_batches(files, n_features=n_features or None, zero_based=arguments["zero_based"])
+        first = next(rows)
+        names["docid"], rows = None if first.docid is None else "docid", chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
-    return evaluate_batches(rows, scores=sources, metrics=metrics, **names, **policy)
+    return evaluate_batches(rows, scores=sources, metrics=metrics, by=by, **names, **policy)
 
 
 def _data_files(arguments: Mapping[str, Any]) -> list[Path]:
-    """Return the files of DATA, of one kind; refuse options that do not apply to it."""
+    """Return the files of DATA, which are of one kind; refuse options that do not apply to it."""
     files = list(arguments["data"])
-    if not files or len(set(map(is_table, files))) > 1:
-        raise LtrValueError("Name the DATA: LETOR files or tables, not both. Or --qrels FILE with --run NAME=FILE.")
-    if not (arguments["models"] or arguments.get("scores")):
-        raise LtrValueError("Name at least one model, column of scores or run: --model, --scores or --run.")
-    if arguments.get("topics") is not None:
-        raise LtrValueError("--topics needs TREC files: --qrels and --run.")
-    if not is_table(files[0]):
+    if not files:
+        trec = ", or --qrels FILE with --run NAME=FILE" if "qrels" in arguments else ""
+        raise LtrValueError(f"Name the DATA: LETOR files or tables{trec}.")
+    if not model_names():
+        what = (
+            "model, column of scores or run: --model, --scores or --run"
+            if "scores" in arguments
+            else ("model file: --model")
+        )
+        raise LtrValueError(f"Name at least one {what}.")
+    if len(set(map(is_table, files))) > 1:
+        raise LtrValueError("DATA must be tables or LETOR files, not both.")
+    refuse(("topics",), "needs TREC files: --qrels and --run.")
+    if is_table(files[0]):
+        refuse(LETOR_OPTIONS, "is for LETOR files; tables have named columns.")
+    else:
         _refuse_columns(arguments, "LETOR files")
     return files
 
 
+def _segment_columns(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the columns of ``--segment``."""
+    return [name for name in dict.fromkeys(arguments.get("by", ())) if name not in COUNT_SEGMENTS]
+
+
 def _refuse_columns(arguments: Mapping[str, Any], kind: str) -> None:
-    by = [name for name in arguments.get("by", ()) if name not in COUNT_SEGMENTS]
-    if by or any(arguments.get(name) for name in COLUMN_OPTIONS):
-        raise LtrValueError(
-            f"--docid, --weight, --cluster and --segment name columns of a table, and {kind} have none "
-            f"(except --segment {' and --segment '.join(COUNT_SEGMENTS)})."
-        )
+    refuse(("qid", "label", *COLUMN_OPTIONS), f"names a column of a table, and {kind} have none.")
+    if by := _segment_columns(arguments):
+        raise LtrValueError(f"--segment {by[0]} names a column of a table, and {kind} have none. Use n_relevant.")
 
 
 def _scores(table: Any, item: str, n_rows: int) -> AnyArray:
     """Return the scores of a file, or of a column."""
-    if not is_file(item):
+    if not is_score_file(item):
         return np.asarray(table[item])
+    if item in getattr(table, "columns", ()):
+        raise LtrValueError(f"--scores {item} means a column and a file. Write ./{item} for the file.")
     scores = read_scores(item)
     if len(scores) != n_rows:
         raise LtrValueError(
@@ -177,13 +245,19 @@ def _scores(table: Any, item: str, n_rows: int) -> AnyArray:
 
 
 def segments_by_count(n_documents: IntArray, n_relevant: IntArray) -> Segmentations:
-    """Return the segments that need no column, quarters in ascending order of the counts."""
-    pd = import_extra("pandas", "report")
-    quarters = {
-        name: pd.qcut(count, 4, duplicates="drop")
-        for name, count in zip(COUNT_SEGMENTS, (n_documents, n_relevant), strict=True)
-    }
-    return {name: (list(map(str, one.categories)), one.codes.astype(np.intp)) for name, one in quarters.items()}
+    """Return the segments that need no column."""
+    return {name: _quarters(counts) for name, counts in zip(COUNT_SEGMENTS, (n_documents, n_relevant), strict=True)}
+
+
+def _quarters(counts: IntArray) -> tuple[list[Hashable], IntArray]:
+    """Return up to four ranges of counts with nearly as many queries each, and the range of each query."""
+    distinct, n_queries = np.unique(counts, return_counts=True)
+    n_below = n_queries.cumsum()[:-1]  # queries below the second, third, ... distinct count
+    targets = len(counts) * np.arange(1, 4) / 4
+    cuts = {int(np.abs(n_below - target).argmin()) + 1 for target in targets} if len(n_below) else set()
+    starts = distinct[[0, *sorted(cuts)]].tolist()
+    labels = [str(start) if end == start + 1 else f"{start}-{end - 1}" for start, end in pairwise(starts)]
+    return [*labels, f"{starts[-1]}+"], np.searchsorted(starts, counts, side="right") - 1
 
 
 def _add_count_segments(queries: Queries, by: tuple[str, ...]) -> None:
@@ -199,17 +273,25 @@ def _read_runs(arguments: Mapping[str, Any]) -> Source:
     if arguments["data"] or arguments["models"] or arguments["scores"] or qrels is None or not files:
         raise LtrValueError("TREC files need --qrels FILE and --run NAME=FILE, without DATA, --model and --scores.")
     if "n_documents" in by:
-        raise LtrValueError("--segment n_documents is not for TREC runs, each of which retrieves its own documents.")
+        raise LtrValueError(
+            "--segment n_documents does not go with --run, because each run retrieves its own documents. Use "
+            "n_relevant."
+        )
+    refuse(LETOR_OPTIONS, "is for LETOR files.")
     _refuse_columns(arguments, "TREC files")
     runs = {name: read_trec(qrels, file, topics=topics or "both") for name, file in files.items()}
-    for name, run in runs.items():
-        for what, missing in (("lacks topics of the qrels", run.only_in_qrels), ("has other topics", run.only_in_run)):
-            if missing and topics is None:
-                raise LtrValueError(
-                    f"The run {name!r} {what}: {', '.join(missing[:5])}. Choose: --topics both or qrels."
-                )
-            if missing:
-                warn(f"The run {name!r} {what}: {', '.join(missing[:5])}. See --topics {topics}.")
+    kinds = (("lacks topics of the qrels", "only_in_qrels"), ("has topics without judgments", "only_in_run"))
+    differences = [
+        f"The run {name!r} {what}: {', '.join(topics_of[:5])}{', ...' * (len(topics_of) > 5)}."
+        for name, run in runs.items()
+        for what, attribute in kinds
+        if (topics_of := getattr(run, attribute))
+    ]
+    if differences and topics is None:
+        effects = "; ".join(f"with --topics {word}, {effect}" for word, effect in EFFECT_OF_TOPICS.items())
+        raise LtrValueError(f"{' '.join(differences)} Choose the topics: {effects}.")
+    for difference in differences:
+        warn(f"{difference} With --topics {topics}, {EFFECT_OF_TOPICS[topics]}.")
     if topics == "both":
         runs = _common_topics(runs)
     queries = {

@@ -3,21 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ltr_metrics.analysis.intervals import intervals
+from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics
 from ltr_metrics.cli.output import Output, print_message
-from ltr_metrics.errors import LtrValueError, one_line
+from ltr_metrics.errors import LtrValueError, naming, one_line
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
 
+
+def _with_intervals(results: dict[str, Evaluation], settings: Mapping[str, Any] | None) -> Report:
+    """Return results without their rows, with the intervals of their means if there are settings."""
+    estimates: dict[str, Intervals] = {}
+    for name, result in {} if settings is None else results.items():
+        with naming(name):
+            estimates[name] = intervals(result, **(settings or {}))
+    return Report(evaluations=results, intervals=estimates)
+
+
+def _sorted_as_text(report: Report) -> str:
+    parts = []
+    for name, result in report.evaluations.items():
+        parts.append(f"{one_line(name)}\n{result}")
+        if name in report.intervals:
+            parts.append(str(report.intervals[name]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _sorted_as_json(report: Report) -> str:
+    models: dict[str, dict[str, Any]] = {
+        name: {"n_queries": result.n_queries, **result.means_to_dict(), "segments": result.segments_to_dicts()}
+        for name, result in report.evaluations.items()
+    }
+    for name, estimates in report.intervals.items():
+        models[name]["intervals"] = estimates.to_dict()
+    return json.dumps({"models": models}, indent=2, allow_nan=False) + "\n"
+
+
 RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdown": as_markdown, "latex": as_latex}
+SORTED_RENDERERS = {"text": _sorted_as_text, "json": _sorted_as_json, "csv": as_per_query_csv}
 
 
 @click.command(cls=options.Command, short_help="Evaluate models on labelled data.")
@@ -38,7 +68,7 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
     values of each query.
 
     DATA are LETOR files, or tables with the columns qid and label (.parquet, .arrow, .feather,
-    .csv, .tsv). They can be compressed. Query sizes of a LETOR file can be in FILE.query. Use
+    .csv, .tsv). They can be compressed. The query sizes of a LETOR file can be in FILE.query. Use
     --qrels and --run for TREC files.
 
     \b
@@ -53,39 +83,23 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
           --convention trec_eval -m map,p@10
     """  # noqa: D301  (click needs the escape character itself)
     files = _files_to_save(save, options.model_names())
-    output = Output.of(arguments, RENDERERS, *files.values())
+    renderers = SORTED_RENDERERS if is_sorted else RENDERERS
+    output = Output.of(arguments, renderers, *files.values())
     metrics, policy = requested_metrics(arguments), options.policy(arguments)
     settings = options.interval_settings(arguments)
+    if settings is None and not (save or is_sorted):
+        options.refuse(("cluster",), "needs --confidence, whose intervals use it, or --save, which keeps it.")
     if is_sorted:
-        results = evaluate_sorted(arguments, metrics, policy)
-        text = _of_results(results, output.form, settings)
+        report = _with_intervals(evaluate_sorted(arguments, metrics, policy), settings)
     else:
         source = read_source(arguments)
         details: dict[str, Any] = {"source": source.description, "origins": source.origins}
         report = summarize(source.queries, source.scores, metrics, intervals_of_means=settings, **details, **policy)
-        results, text = report.evaluations, RENDERERS[output.form](report)
+    text = renderers[output.form](report)
     for name, file in files.items():
-        results[name].save(file)
+        report.evaluations[name].save(file)
         print_message(f"Wrote {file}.")
     output.write(text)
-
-
-def _of_results(results: dict[str, Evaluation], form: str, settings: dict[str, Any] | None) -> str:
-    """Return results without their rows, which a report would need."""
-    if form == "csv":
-        return as_per_query_csv(Report(evaluations=results))
-    estimates = {} if settings is None else {name: intervals(result, **settings) for name, result in results.items()}
-    if form == "json":
-        plain = {
-            name: {"n_queries": result.n_queries, **result.means_to_dict(), "segments": result.segments_to_dicts()}
-            | ({"intervals": estimates[name].to_dict()} if estimates else {})
-            for name, result in results.items()
-        }
-        return json.dumps({"models": plain}, indent=2, allow_nan=False) + "\n"
-    if form != "text":
-        raise LtrValueError(f"--format {form} is not available with --sorted. Use text, json or csv.")
-    texts = [f"{one_line(name)}\n{result}" for name, result in results.items()]
-    return "\n\n".join([*texts, *map(str, estimates.values())]) + "\n"
 
 
 def _files_to_save(items: Iterable[str], models: list[str]) -> dict[str, Path]:

@@ -14,6 +14,7 @@ from ltr_metrics.cli import options
 from ltr_metrics.cli.data import read_source
 from ltr_metrics.cli.output import Output
 from ltr_metrics.errors import naming, one_line
+from ltr_metrics.report.csv import in_csv
 
 
 def _as_text(explanations: Mapping[str, Any]) -> str:
@@ -29,7 +30,7 @@ def _as_csv(explanations: Mapping[str, Any]) -> str:
     tables = [explanation.to_pandas() for explanation in explanations.values()]
     for name, table in zip(explanations, tables, strict=True):
         table.insert(0, "model", name)
-    return "".join(table.to_csv(index=False, header=i == 0) for i, table in enumerate(tables))
+    return "".join(in_csv(table, header=i == 0) for i, table in enumerate(tables))
 
 
 RENDERERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"text": _as_text, "json": _as_json, "csv": _as_csv}
@@ -59,7 +60,7 @@ def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) ->
           --from default --to sklearn --format json
     """  # noqa: D301
     output = Output.of(arguments, RENDERERS)
-    _require_one_question(a, b, value, arguments)
+    _require_one_question(a, b, value)
     source, policy = read_source(arguments), options.policy(arguments)
     explanations: dict[str, Any] = {}
     for name, scores in source.scores.items():
@@ -72,9 +73,9 @@ def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) ->
     output.write(RENDERERS[output.form](explanations))
 
 
-def _require_one_question(a: Any, b: Any, value: str | None, arguments: Mapping[str, Any]) -> None:
+def _require_one_question(a: Any, b: Any, value: str | None) -> None:
     """Raise an error unless there are either two conventions or a value."""
     if value is None and (a is None or b is None):
         raise click.UsageError("Give --from and --to, or --value.")
-    if value is not None and any(one is not None for one in (a, b, arguments["ties"], arguments["no_relevant"])):
-        raise click.UsageError("--value tries all conventions: leave out --from, --to, --ties and --no-relevant.")
+    if value is not None:
+        options.refuse(("a", "b", "ties", "no_relevant"), "does not go with --value, which tries all conventions.")

@@ -17,7 +17,7 @@ from ltr_metrics.metrics.base import spell
 from ltr_metrics.metrics.conventions import ALIASES, CLASSES, CONVENTIONS, Convention
 from ltr_metrics.metrics.names import MetricInfo, available_metrics
 
-WIDTH = 80
+WIDTH = 64  # of a description
 IN_A_TABLE = 7  # conventions
 USAGE = "Write name@10 for the cutoff k=10, and name(parameter=value) for other parameters."
 CHOICES = {  # of all metrics of a convention
@@ -58,8 +58,7 @@ def choice_tables() -> list[Table]:
 
 def _wrap(name: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
     """Return the table rows of a name and of its wrapped description."""
-    width = WIDTH - max(map(len, rows_of_choices())) - 2
-    lines = [line for sentence in sentences for line in textwrap.wrap(sentence, width, subsequent_indent="  ")]
+    lines = [line for sentence in sentences for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")]
     return list(zip([name, *[""] * (len(lines) - 1)], lines, strict=True))
 
 

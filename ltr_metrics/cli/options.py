@@ -1,17 +1,26 @@
-"""The options of the subcommands, in groups; the help lists them by section."""
+"""The options of the subcommands, each declared once, in groups; the help lists them by section."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
+from click.core import ParameterSource
 
-from ltr_metrics._engine.checks import require_confidence
-from ltr_metrics._engine.words import Correction, Topics
-from ltr_metrics.analysis.settings import INTERVALS, TESTS
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics._engine.words import (
+    Correction,
+    CorrectionOver,
+    Interval,
+    QueriesOfComparison,
+    Test,
+    TiePolicy,
+    Topics,
+)
+from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import DEFAULT_METRICS
@@ -19,8 +28,17 @@ from ltr_metrics.metrics.requests import DEFAULT_METRICS
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OUTPUT_FILE = click.Path(dir_okay=False, path_type=Path)
 COUNT = click.IntRange(min=1)
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+SCORE_FILES = (".npy", ".txt", ".csv")
 NAMES = "ltr_metrics.names"  # in the context: the names of all models, in the order of the command line
 CONVENTION_NAMES = ", ".join(CONVENTIONS)
+WORDS_OF_PYTHON = {  # arguments of the library that no option is named after
+    "y_true": "the grades",
+    "y_score": "the scores",
+    "sample_weight": "--weight",
+    "query_weight": "--weight",
+    "each_segment": "--gate-each-segment",
+}
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
@@ -35,7 +53,25 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A subcommand whose help lists the options by section."""
+    """A subcommand whose help lists the options by section, and whose errors name options."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LtrError as error:
+            raise click.ClickException(self._name_options(str(error))) from error
+
+    def _name_options(self, message: str) -> str:
+        """Replace the library's arguments in a message: as its subject, or in the form name=value."""
+        options = {one.name: one.opts[-1] for one in self.params if isinstance(one, click.Option)}
+        names = WORDS_OF_PYTHON | {name: option for name, option in options.items() if name}
+        words = "|".join(names)
+        message = re.sub(rf"^((?:[^:]+: )?)({words})(?= must | is not used)", lambda m: m[1] + names[m[2]], message)
+        return re.sub(
+            rf"(?<![\w\-(,])({words})=(?:([\"']?)([\w.]+)\2)?",
+            lambda m: f"{names[m[1]]} {m[3] or ''}".rstrip(),
+            message,
+        )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -46,6 +82,14 @@ class Command(click.Command):
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+def refuse(names: Collection[str], reason: str) -> None:
+    """Raise an error if one of these options is on the command line, where it would have no effect."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in names and context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE:
+            raise LtrValueError(f"{option.opts[-1]} {reason}")
 
 
 def add_options(*groups: tuple[Decorator, ...]) -> Callable[[F], F]:
@@ -68,6 +112,16 @@ def _option(section: str, names: str, text: str, metavar: str | None = None, **s
     )
 
 
+_models, _data, _metric, _statistics, _gate, _output = (
+    partial(_option, section) for section in ("Models and scores", "Data", "Metrics", "Statistics", "Gate", "Output")
+)
+
+
+def is_score_file(item: str) -> bool:
+    """Whether ``--scores`` names an existing file, and not a column."""
+    return without_compression(Path(item)).suffix.lower() in SCORE_FILES and Path(item).is_file()
+
+
 def _named(context: click.Context, option: click.Parameter, items: Sequence[str]) -> dict[str, str]:
     """Return the values of NAME=VALUE by name. Without a name, it is the column or that of the file."""
     named: dict[str, str] = {}
@@ -75,10 +129,8 @@ def _named(context: click.Context, option: click.Parameter, items: Sequence[str]
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            name = (
-                item if option.name == "scores" and not Path(item).is_file() else without_compression(Path(item)).stem
-            )
-            value = item
+            is_column = option.name == "scores" and not is_score_file(item)
+            name, value = item if is_column else without_compression(Path(item)).stem, item
         if not (name and value):
             raise click.BadParameter(f"must have the form NAME=VALUE or VALUE. Got {item!r}.")
         if name in names:
@@ -88,41 +140,23 @@ def _named(context: click.Context, option: click.Parameter, items: Sequence[str]
     return named
 
 
-def _models(names: str, text: str, metavar: str = "[NAME=]FILE") -> Decorator:
-    return _option("Models and scores", names, text, metavar, multiple=True, callback=_named)
-
-
-def _data(names: str, text: str, metavar: str | None = None, **settings: Any) -> Decorator:
-    return _option("Data", names, text, metavar, **settings)
-
-
-def _metric(names: str, text: str, metavar: str | None = None, **settings: Any) -> Decorator:
-    return _option("Metrics", names, text, metavar, **settings)
-
-
-def _statistics(names: str, text: str, metavar: str | None = None, **settings: Any) -> Decorator:
-    return _option("Statistics", names, text, metavar, **settings)
-
-
-def _output(names: str, text: str, metavar: str | None = None, **settings: Any) -> Decorator:
-    return _option("Output", names, text, metavar, **settings)
-
+_model = partial(_models, multiple=True, callback=_named)
 
 MODEL_FILES = (
     click.argument("data", nargs=-1, type=FILE),
-    _models("--model models", "Score the data with a model file of LightGBM (.txt) or XGBoost (.json, .ubj)."),
+    _model("--model models", "Score the data with a model file of LightGBM, XGBoost or CatBoost.", "[NAME=]FILE"),
 )
 MODELS = (
     *MODEL_FILES,
-    _models(
+    _model(
         "--scores",
         "Use the scores in a column of the table, in a feature of the LETOR files (given by number), or in a file "
         "with one score per row (.npy, .txt, .csv).",
         "[NAME=]COLUMN_OR_FILE",
     ),
-    _models("--run runs", "Evaluate a TREC run with the judgments of --qrels."),
+    _model("--run runs", "Evaluate a TREC run with the judgments of --qrels.", "[NAME=]FILE"),
 )
-RESULTS = (_models("--result results", "Compare a result that 'evaluate --save' wrote."),)
+RESULTS = (_model("--result results", "Compare a result that 'evaluate --save' wrote.", "[NAME=]FILE"),)
 ROWS = (
     _data("--qid", "Read the query ids from this column of the table.", "COLUMN", default="qid"),
     _data("--label", "Read the grades from this column of the table.", "COLUMN", default="label"),
@@ -169,9 +203,8 @@ _NAMES = (
 )
 _TIES = _metric(
     "--ties",
-    "Rank documents with equal scores by this policy: mean, stable, worst, best or docid.  "
-    "[default: the policy of the convention]",
-    "POLICY",
+    "Rank documents with equal scores by this policy.  [default: the policy of the convention]",
+    type=click.Choice(get_args(TiePolicy)),
 )
 _NO_RELEVANT = _metric(
     "--no-relevant",
@@ -219,13 +252,13 @@ EXPLANATION = (
 _RESAMPLING = (
     _statistics(
         "--ci-method interval",
-        "Compute confidence intervals with a bootstrap over queries (bca, percentile), with Student's t, or with "
-        "the wider of bca and t at each end.",
-        type=click.Choice(list(INTERVALS)),
+        "Compute confidence intervals with a bootstrap over queries (bca), with Student's t, or with the wider of "
+        "both at each end.",
+        type=click.Choice(get_args(Interval)),
         default="wider",
     ),
     _statistics(
-        "--n-resamples", "Set the number of randomizations, and of bootstrap samples.", "N", type=int, default=10_000
+        "--n-resamples", "Set the number of randomizations, and of bootstrap samples.", "N", type=COUNT, default=10_000
     ),
     _statistics(
         "--cluster",
@@ -234,9 +267,9 @@ _RESAMPLING = (
     ),
     _statistics("--seed random_state", "Set the random seed.", "N", type=click.IntRange(min=0), default=0),
 )
-CONFIDENCE = (_statistics("--confidence", "Set the level of the intervals.", "NUMBER", type=float, default=0.95),)
+CONFIDENCE = (_statistics("--confidence", "Set the level of the intervals.", "NUMBER", type=SHARE, default=0.95),)
 INTERVALS_OF_MEANS = (
-    _statistics("--confidence", "Add an interval of each mean, at this level, such as 0.95.", "NUMBER", type=float),
+    _statistics("--confidence", "Add an interval of each mean, at this level, such as 0.95.", "NUMBER", type=SHARE),
     *_RESAMPLING,
 )
 COMPARISON = (
@@ -244,7 +277,7 @@ COMPARISON = (
     _statistics(
         "--test",
         "Compute p-values with this paired, two-sided test.",
-        type=click.Choice(list(TESTS)),
+        type=click.Choice(get_args(Test)),
         default="randomization",
     ),
     _statistics(
@@ -253,12 +286,26 @@ COMPARISON = (
         type=click.Choice(get_args(Correction)),
         default="holm",
     ),
+    _statistics(
+        "--correction-over",
+        "Correct over the models of each metric, or over all metrics and models.",
+        type=click.Choice(get_args(CorrectionOver)),
+        default="models",
+    ),
+    _statistics("--power", "Set the power of the minimum detectable effect.", "NUMBER", type=SHARE, default=0.8),
     *CONFIDENCE,
     *_RESAMPLING,
 )
+COMMON_QUERIES = (
+    _statistics(
+        "--queries",
+        "Require that all results have the same queries, or compare the queries that they have in common.",
+        type=click.Choice(get_args(QueriesOfComparison)),
+        default="same",
+    ),
+)
 GATE = (
-    _option(
-        "Gate",
+    _gate(
         "--gate rules",
         "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
         "difference is above -0.005. 'ndcg@10 > -1%' takes the margin from the baseline's mean. "
@@ -267,10 +314,10 @@ GATE = (
         "RULE",
         multiple=True,
     ),
-    _option("Gate", "--gate-each-segment", "Apply each rule to each segment of --segment as well.", is_flag=True),
+    _gate("--gate-each-segment", "Apply each rule to each segment of --segment as well.", is_flag=True),
 )
 LEARNING_CURVE = (
-    _output("--learning-curve", "Add the learning curve of each model file, every N rounds.", "N", type=COUNT),
+    _models("--learning-curve", "Add the learning curve of each model file, every N rounds.", "N", type=COUNT),
 )
 PLOT = (_output("--plot", "Draw the curves into this file: .svg, .png or .pdf.", "FILE", type=OUTPUT_FILE),)
 SAVE = (
@@ -286,6 +333,9 @@ SAVE = (
 
 def output_options(*formats: str) -> tuple[Decorator, ...]:
     """Return the options that choose the format and the file of the result."""
+    safe = _output(
+        "--spreadsheet-safe", "Put an apostrophe before text in CSV that a spreadsheet would run.", is_flag=True
+    )
     return (
         _output(
             "--format form",
@@ -293,6 +343,7 @@ def output_options(*formats: str) -> tuple[Decorator, ...]:
             type=click.Choice(formats),
         ),
         _output("-o --output", "Write the result to this file, which is replaced.", "FILE", type=OUTPUT_FILE),
+        *([safe] if "csv" in formats else []),
     )
 
 
@@ -304,16 +355,17 @@ def model_names() -> list[str]:
 
 def comparison_settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that `ltr_metrics.compare` takes by the same names."""
-    names = ("test", "correction", "interval", "confidence", "n_resamples", "random_state")
-    return {name: arguments[name] for name in names}
+    names = ("test", "correction", "correction_over", "interval", "confidence", "power", "n_resamples", "random_state")
+    return {name: arguments[name] for name in (*names, "queries") if name in arguments}
 
 
 def interval_settings(arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the arguments that `ltr_metrics.intervals` takes by the same names; None without --confidence."""
+    names = ("confidence", "interval", "n_resamples", "random_state")
     if arguments["confidence"] is None:
+        refuse(names, "is about confidence intervals: add --confidence, such as --confidence 0.95.")
         return None
-    require_confidence(arguments["confidence"])
-    return {name: arguments[name] for name in ("confidence", "interval", "n_resamples", "random_state")}
+    return {name: arguments[name] for name in names}
 
 
 def policy(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -330,5 +382,7 @@ def choose_baseline(arguments: Mapping[str, Any]) -> str | None:
     """Return the model of ``--baseline``, or the first one; None if there is one model."""
     names, baseline = model_names(), arguments["baseline"]
     if baseline is not None and baseline not in names:
-        raise LtrValueError(f"The baseline {baseline!r} is not one of the models, {', '.join(map(repr, names))}.")
+        raise LtrKeyError(
+            f"--baseline {baseline} is not one of the models, {', '.join(names)}.{did_you_mean(baseline, names)}"
+        )
     return None if len(names) < 2 else baseline or names[0]

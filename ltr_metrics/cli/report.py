@@ -52,7 +52,7 @@ def report(rules: tuple[str, ...], gate_each_segment: bool, learning_curve: int 
     """  # noqa: D301
     output = Output.of(arguments, RENDERERS)
     baseline = options.choose_baseline(arguments)
-    check_rules(rules, baseline, needs_segments=gate_each_segment and not arguments["by"])
+    check_rules(rules, baseline, each_segment=gate_each_segment, has_segments=bool(arguments["by"]))
     if learning_curve is not None and not arguments["models"]:
         raise LtrValueError("--learning-curve needs a model file: --model NAME=FILE.")
     metrics, settings = requested_metrics(arguments), options.comparison_settings(arguments)

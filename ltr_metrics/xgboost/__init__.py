@@ -15,7 +15,7 @@ except ImportError as error:
     raise MissingExtraError("xgboost", "xgboost") from error
 
 from ltr_metrics.xgboost.custom_metric import custom_metric
-from ltr_metrics.xgboost.early_stopping import early_stopping
 from ltr_metrics.xgboost.monitor import Monitor
+from ltr_metrics.xgboost.stop_by_metric import early_stopping
 
 __all__ = ["Monitor", "custom_metric", "early_stopping"]

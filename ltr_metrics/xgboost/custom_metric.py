@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import xgboost
 
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts.columns import ColumnsByData
 from ltr_metrics._hosts.frames import HostCall, find_call
+from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of_boundaries
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
 from ltr_metrics._hosts.known_hosts import wrong_host
-from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
-from ltr_metrics._hosts.queries_cache import QueriesCache, queries_of_boundaries
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, refuse_unusable_name
 from ltr_metrics._hosts.workers import Part, mean_over_workers
-from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.xgboost.training import REMEDY, plan_of_training
+from ltr_metrics.xgboost.xgboost_gain import gain_of_training
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers, ids_on_dask
 
 Pairs = list[tuple[str, float]]
+REMEDY = (
+    "Remove it from eval_metric (or pass disable_default_eval_metric=True), or give the Monitor or the data set "
+    "another name."
+)
 WHERE_NOT = (
     " In xgb.cv and on several workers XGBoost makes data sets of its own: use a Monitor, or evaluate afterwards."
 )
@@ -101,8 +102,8 @@ def custom_metric(
         Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as you typed
         it, and ``"slug"`` is ``metric.slug``, which experiment trackers accept. A mapping gives
         names of your own, such as ``{"ndcg@10": "gain"}``. Its keys are metrics as you asked for
-        them, or canonical names. Metrics that are not in it keep their canonical name. XGBoost
-        passes metrics on as text, so a name must not contain white space or a colon.
+        them, or canonical names. Metrics that are not in it keep their canonical name. A name must
+        not contain white space or a colon.
         `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
     columns : mapping of DMatrix to mapping, optional
         Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your
@@ -160,7 +161,7 @@ class MatrixMetrics(MetricFunction):
     """A ``custom_metric``: called with predictions and the DMatrix that they are for."""
 
     def __init__(self, metrics: Metrics, columns: Any = None, **options: Any) -> None:
-        super().__init__(HostMetrics(metrics, host="xgboost", check_names=_refuse_names_that_break_text, **options))
+        super().__init__(HostMetrics(metrics, host="xgboost", **options))
         self._columns = ColumnsByData(self.metrics, columns, "valid")
         self._queries_cache = QueriesCache()
 
@@ -181,7 +182,7 @@ class MatrixMetrics(MetricFunction):
         call = find_call("xgboost", "eval_set")
         if call is None:
             return self.metrics.plan()
-        plan = plan_of_training(self.metrics, call.local("self"))
+        plan = self.metrics.plan_of_training(lambda: gain_of_training(call.local("self")))
         if call.is_direct:
             _refuse_unusable_text(plan, call)
         return plan
@@ -220,20 +221,9 @@ def _round_counter(_: Queries) -> Iterator[int]:
 
 def _refuse_unusable_text(plan: Plan, call: HostCall) -> None:
     """Raise an error for names that break the text of the round, or that are in it already."""
-    data, text = call.local("evname"), call.local("res")
-    _refuse_what_breaks_text(data, f"Rename the data set {data!r} in evals.")
-    keys = [item.rpartition(":")[0] for item in text.split()]
-    in_use = [key.removeprefix(f"{data}-") for key in keys if key.startswith(f"{data}-")]
-    refuse_names_in_use(plan.logged.values(), in_use, repr(data), REMEDY)
-
-
-def _refuse_names_that_break_text(names: Sequence[str]) -> None:
-    for name in names:
-        _refuse_what_breaks_text(name, f'Rename {name!r}, for example by names={{"{name}": ...}}.')
-
-
-def _refuse_what_breaks_text(name: str, remedy: str) -> None:
-    if re.search(r"[\s:]", name):
-        raise LtrValueError(
-            f"XGBoost passes metrics on as text, which a name with white space or a colon breaks. {remedy}"
-        )
+    data, text = (call.local_for_check(name, "the names in XGBoost's log") for name in ("evname", "res"))
+    if data is not None and text is not None:
+        refuse_unusable_name(data, f"Rename the data set {data!r} in evals.")
+        keys = [item.rpartition(":")[0] for item in text.split()]
+        in_use = [key.removeprefix(f"{data}-") for key in keys if key.startswith(f"{data}-")]
+        refuse_names_in_use(plan.logged.values(), in_use, repr(data), REMEDY)

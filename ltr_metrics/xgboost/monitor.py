@@ -11,17 +11,18 @@ import numpy as np
 import xgboost
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts.columns import require_columns
+from ltr_metrics._hosts.host_data import require_columns
 from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
 from ltr_metrics._hosts.known_hosts import not_for_catboost, wrong_host
 from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
 from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
-from ltr_metrics.xgboost.monitored_data import MonitoredData
-from ltr_metrics.xgboost.training import REMEDY, plan_of_training
+from ltr_metrics.xgboost.custom_metric import REMEDY
+from ltr_metrics.xgboost.xgboost_gain import plan_of_training
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers
 
 
@@ -86,10 +87,10 @@ class Monitor(xgboost.callback.TrainingCallback):
     names : {"canonical", "asked", "slug"} or mapping, default "canonical"
         Names in the log. ``"canonical"`` is ``str(metric)``, ``"asked"`` is the name as
         you typed it, and ``"slug"`` is ``metric.slug``, which experiment trackers
-        accept. A mapping gives names of your own, such as ``{"ndcg@10": "val ndcg"}``.
+        accept. A mapping gives names of your own, such as ``{"ndcg@10": "gain"}``.
         Its keys are metrics as you asked for them, or canonical names. Metrics that are
-        not in it keep their canonical name. You can look up values in a
-        `ltr_metrics.PerQueryLog` by these names too.
+        not in it keep their canonical name. A name must not contain white space or a colon.
+        You can look up values in a `ltr_metrics.PerQueryLog` by these names too.
     columns : mapping of str to array-like of shape (n_rows,), optional
         Other numbers of the documents, for ``mean_of(name)`` and
         ``sum_of(name)``. A DataFrame is accepted.
@@ -154,10 +155,18 @@ class Monitor(xgboost.callback.TrainingCallback):
         if not isinstance(name, str) or not name:
             raise LtrTypeError(f"name must be text, the name of the data set in the log. Got {name!r}.")
         self.name = name
-        options = {"query_weight": query_weight, "sample_weight": sample_weight, "columns": columns}
-        self._data = MonitoredData(X, y, qid=qid, group=group, base_margin=base_margin, missing=missing, **options)
-        self.queries = self._data.queries
+        if isinstance(X, xgboost.DMatrix):
+            raise LtrTypeError("Monitor takes X, y and qid. To evaluate a DMatrix, use xgb.train(custom_metric=...).")
+        if qid is None and group is None and hasattr(X, "iloc") and "qid" in X.columns:
+            X, qid = X.drop(columns="qid"), X["qid"]
+        weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+        self.queries = Queries(y, qid=qid, group=group, columns=columns, **weights)
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if n_rows != self.queries.n_rows:
+            raise LtrValueError(f"X and y must have the same number of rows: got {n_rows} and {self.queries.n_rows}.")
         require_columns(self.metrics, self.queries)
+        self._features = {"data": X, "base_margin": base_margin, "missing": missing}
+        self._dmatrix: xgboost.DMatrix | None = None  # of the features, while a training runs
         self.plan: Plan | None = None  # of the current training
         self._rounds = 0
 
@@ -168,10 +177,7 @@ class Monitor(xgboost.callback.TrainingCallback):
             )
         if self._rounds and self.metrics.log is not None:
             raise LtrValueError("The log has a training of this Monitor already. Give a new one to each training.")
-        self._rounds = 0
-        self._data.release()
-        if not xgboost.collective.is_distributed():
-            self._data.build()  # on several workers in the first round: they must build in step
+        self._rounds, self._dmatrix = 0, None
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -185,7 +191,7 @@ class Monitor(xgboost.callback.TrainingCallback):
         return False
 
     def after_training(self, model: Any) -> Any:
-        self._data.release()
+        self._dmatrix = None
         return model
 
     def evaluate(self, model: xgboost.Booster, epoch: int, history: OrderedDict[str, list[float]]) -> None:
@@ -223,9 +229,16 @@ class Monitor(xgboost.callback.TrainingCallback):
         return Part(self.queries, self._predict(model), self._rounds == 0)
 
     def _predict(self, model: xgboost.Booster) -> Any:
-        if self._rounds == 0:
-            self._data.refuse_other_features(model)
-        return self._data.predict(model)
+        if self._dmatrix is None:  # in the first round, because several workers must build theirs in step
+            self._dmatrix = xgboost.DMatrix(**self._features, enable_categorical=True)
+            n_features, n_expected = self._dmatrix.num_col(), model.num_features()
+            if n_features != n_expected:  # XGBoost would treat further ones as missing
+                raise LtrValueError(
+                    f"The Monitor's X has {n_features} features, and the model was trained on {n_expected}. "
+                    '(A column "qid" is not a feature if qid= and group= are left out.)'
+                )
+        # XGBoost caches the last prediction of a DMatrix, and adds that of the new trees.
+        return model.predict(self._dmatrix)
 
     def __call__(self, *arguments: Any) -> None:
         raise wrong_host("Monitor is a callback for callbacks=[...] of XGBRanker and xgb.train.", *arguments)
@@ -237,9 +250,12 @@ class Monitor(xgboost.callback.TrainingCallback):
     def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
         """Return a copy that shares the data and the log: scikit-learn's clone copies callbacks."""
         copied = copy.copy(self)
-        copied.__dict__ |= {"_data": copy.copy(self._data), "_rounds": 0}
+        copied.__dict__ |= {"_dmatrix": None, "_rounds": 0}
         memo[id(self)] = copied
         return copied
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_dmatrix": None}  # which cannot be pickled
 
     def __repr__(self) -> str:
         return f"Monitor({self.metrics}, {self.queries!r}, name={self.name!r})"

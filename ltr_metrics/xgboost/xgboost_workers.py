@@ -40,11 +40,13 @@ def ids_on_dask(dmatrix: Any) -> AnyArray | None:
     A DMatrix keeps the offsets of queries and drops their ids. The function that xgboost.dask runs
     on each worker has both.
     """
-    call = find_call("xgboost", "do_train", is_required=False)
+    call = find_call("xgboost.dask", "do_train")
     if call is None:
         return None
-    pairs = zip(call.local("evals"), call.local("refs"), strict=True)
-    source = next(source for (matrix, _), source in pairs if matrix is dmatrix)
+    matrices, sources = (call.local_for_check(name, "that workers have whole queries") for name in ("evals", "refs"))
+    if matrices is None or sources is None:
+        return None
+    source = next(source for (matrix, _), source in zip(matrices, sources, strict=True) if matrix is dmatrix)
     parts = [part["qid"] for part in source["parts"] or () if "qid" in part]
     arrays = [part.get() if hasattr(part, "__cuda_array_interface__") else np.asarray(part) for part in parts]
     return np.unique(np.concatenate(arrays)) if arrays else np.zeros(0, dtype=np.int64)

@@ -15,9 +15,9 @@ from ltr_metrics._hosts.log_names import refuse_names_in_use
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.xgboost.custom_metric import MatrixMetrics
+from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics
 from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
-from ltr_metrics.xgboost.training import REMEDY, plan_of_training
+from ltr_metrics.xgboost.xgboost_gain import plan_of_training
 
 
 def early_stopping(
@@ -175,5 +175,8 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
 def _plan_of_custom_metric(model: Any) -> list[Plan]:
     """Return the plan of our custom_metric, if any. XGBoost does not pass it to callbacks."""
     call = find_call("xgboost", "after_iteration")
-    function = None if call is None else call.local("self").metric
+    if call is None:
+        return []
+    container = call.local_for_check("self", "under which name a custom_metric logs the metric to stop by")
+    function = getattr(container, "metric", None)
     return [plan_of_training(function.metrics, model)] if isinstance(function, MatrixMetrics) else []

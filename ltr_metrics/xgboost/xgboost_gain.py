@@ -1,4 +1,4 @@
-"""The plan of one XGBoost training, which depends on XGBoost's own gain."""
+"""The gain of XGBoost's own NDCG in a training."""
 
 from __future__ import annotations
 
@@ -10,19 +10,14 @@ import xgboost
 from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
 from ltr_metrics._hosts.known_hosts import Gain, gain_of_setting
 
-REMEDY = (
-    "Remove it from eval_metric (or pass disable_default_eval_metric=True), or give the Monitor or the data set "
-    "another name."
-)
-
 
 def plan_of_training(metrics: HostMetrics, model: Any) -> Plan:
     """Return what is evaluated in the training of a model."""
-    return metrics.plan(_gain_of(model)) if metrics.follows_gain else metrics.plan()
+    return metrics.plan_of_training(lambda: gain_of_training(model))
 
 
-def _gain_of(model: Any) -> Gain:
-    """Return the gain of XGBoost's own NDCG in a training, which may be that of xgb.cv."""
+def gain_of_training(model: Any) -> Gain:
+    """Return the gain of a training, which may be that of xgb.cv."""
     booster = model if isinstance(model, xgboost.Booster) else model.cvfolds[0].bst
     learner = json.loads(booster.save_config())["learner"]
     metrics = [part for part in learner.get("metrics", ()) if part["name"].startswith("ndcg")]

@@ -1,0 +1,123 @@
+"""The queries of a host's data sets, laid out once, and their columns, which no host passes to a metric."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ltr_metrics._engine.checks import named_columns, same_arrays
+from ltr_metrics._hosts.host_metrics import HostMetrics
+from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
+from ltr_metrics.evaluation.evaluate import Queries
+
+
+class QueriesCache:
+    """Cache the queries of each data set until its labels, weights or boundaries change.
+
+    Hosts pass the same object in every round, and report some changes of its content nowhere.
+    So the fields are compared with copies of them. An entry is dropped with its data set.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[Any, tuple[weakref.ref[Any], tuple[Any, ...], Queries]] = {}
+
+    def get(
+        self, data: Any, fields: tuple[Any, ...], make: Callable[[], Queries], *, name: str | None = None
+    ) -> Queries:
+        """Return the queries of a data set. Make them if a field (array or None) has changed.
+
+        One object may be the data of several data sets, which then differ by their names.
+        """
+        key, entries = (id(data), name), self._entries
+        if key in entries:
+            reference, copies, queries = entries[key]
+            if reference() is data and all(map(same_arrays, copies, fields)):
+                return queries
+        queries = make()
+        copies = tuple(None if field is None else np.array(field) for field in fields)  # may change in place
+        entries[key] = weakref.ref(data, lambda _: entries.pop(key, None)), copies, queries
+        return queries
+
+    def __reduce__(self) -> Any:
+        return QueriesCache, ()  # copies and other processes fill their own
+
+
+class ColumnsByData:
+    """The columns of each data set, by the host's object or by the name of the data set.
+
+    Parameters
+    ----------
+    metrics : HostMetrics
+        The metrics that read the columns.
+    columns : mapping or None
+        The columns, which map names to arrays, by data set.
+    key : str
+        What selects a data set, as a user would write it, for messages. A name is in quotes.
+    """
+
+    def __init__(self, metrics: HostMetrics, columns: Any, key: str) -> None:
+        self._needed, self._key = metrics.request.needed_columns, key
+        if columns is None:
+            self._refuse_missing("The metrics", "which no host passes to a metric")
+        by_data = {} if columns is None else columns
+        by_name = key.startswith('"')
+        if not isinstance(by_data, Mapping) or any(isinstance(data, str) != by_name for data in by_data):
+            raise LtrTypeError(
+                f"columns must map data sets to their columns: {{{key}: {{'revenue': ...}}}}. Got {columns!r:.200}."
+            )
+        self._entries = [(data, named_columns(own, f"columns[{data!r}]")) for data, own in by_data.items()]
+
+    def of(self, data: Any) -> dict[str, Any] | None:
+        """Return the columns of a data set, or None if there are none for it."""
+        known = (own for key, own in self._entries if key is data or (isinstance(key, str) and key == data))
+        return next(known, None)
+
+    def require(self, columns: dict[str, Any] | None, data: str, hint: str = "") -> dict[str, Any]:
+        """Return the columns that `of` has found; raise an error if metrics need some and there are none."""
+        if columns is None:
+            names = [key for key, _ in self._entries if isinstance(key, str)]
+            given = f" Given: {', '.join(names)}.{did_you_mean(data, names)}" if names else ""
+            self._refuse_missing(f"{data} has no columns here, and the metrics", "of every data set", given + hint)
+        return columns or {}
+
+    def _refuse_missing(self, who: str, why: str, hint: str = "") -> None:
+        if self._needed:
+            column = self._needed[0]
+            raise LtrValueError(
+                f"{who} read the column {column!r}, {why}. Pass it: columns={{{self._key}: {{{column!r}: ...}}}}, one "
+                f"number a row.{hint}"
+            )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ColumnsByData:
+        return self  # an object is recognised by its identity
+
+
+def require_columns(metrics: HostMetrics, queries: Queries) -> None:
+    """Raise an error at once if a column that a metric needs is missing or no column of numbers."""
+    for metric in metrics.request.metrics:
+        if metric.needed_columns:
+            metric.check_once(queries)
+
+
+def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, **options: Any) -> Queries:
+    """Return the queries of a data set that keeps the offsets of its queries.
+
+    Parameters
+    ----------
+    data, remedy : str
+        What the host calls the data set, and how a user gives it queries, for messages.
+    label, boundaries : ndarray or None
+    **options
+        ``query_weight`` or ``sample_weight``, and ``columns`` of `Queries`.
+    """
+    n_labels = 0 if label is None else len(label)
+    if boundaries is None or len(boundaries) < 2:
+        if n_labels == 0:
+            raise LtrValueError(f"The {data} has no rows with labels, so there is nothing to evaluate.")
+        raise LtrValueError(f"The {data} has no queries. {remedy}")
+    if n_labels != boundaries[-1]:
+        raise LtrValueError(f"The {data} must have one label a row: got {n_labels} labels for {boundaries[-1]} rows.")
+    return Queries(label, group=np.diff(boundaries), **options)

@@ -1,0 +1,217 @@
+"""The validation set of an `EvalMetric`, and the training in which CatBoost evaluates it.
+
+CatBoost passes neither queries nor the data set, so its labels identify the set, and we read what
+else we need from the frames of the training.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import catboost
+import numpy as np
+
+from ltr_metrics._engine.checks import AnyArray, IntArray
+from ltr_metrics._engine.grouping import as_ids
+from ltr_metrics._hosts.frames import HostCall, find_call
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.evaluation.evaluate import Queries
+
+EVALUATE_LATER = "ltr_metrics.learning_curve evaluates any data set after the training."
+
+
+class ValidationSet:
+    """A validation set as the user described it.
+
+    Parameters
+    ----------
+    valid : catboost.Pool or tuple
+        A Pool with labels and ``group_id``, or the pair ``(y, qid)``.
+    sample_weight : array-like of shape (n_rows,), optional
+        By default the weights are those that CatBoost passes.
+    columns : mapping, optional
+        Further columns of the rows.
+
+    Attributes
+    ----------
+    queries : Queries
+        With ``sample_weight`` alone.
+    data : object
+        By which a `PerQueryLog` finds the values: the Pool, or this object.
+    """
+
+    def __init__(self, valid: Any, sample_weight: Any = None, columns: Any = None) -> None:
+        self._sample_weight, self._columns = sample_weight, columns
+        self.data: Any = self
+        if isinstance(valid, catboost.Pool):
+            self.data, label = valid, valid.get_label()
+            if label is None:
+                raise LtrValueError("The validation Pool has no labels. Create it with Pool(X, y, group_id=qid).")
+            # It holds float32, and gives float64. As float32 again, 0.9 reaches a threshold of 0.9.
+            self._target = as_target(label)
+            self._label = label if self._target is None else self._target
+            self._queries: dict[str, Any] = {"group": _sizes_of_pool(valid)}
+        elif isinstance(valid, (tuple, list)) and len(valid) == 2:
+            self._label, self._queries = valid[0], {"qid": valid[1]}
+            self._target = as_target(self._label)
+        else:
+            given = f"{len(valid)} entries" if isinstance(valid, (tuple, list)) else f"a {type(valid).__name__}"
+            raise LtrTypeError(
+                "EvalMetric needs the validation set: the catboost.Pool that you pass to fit(eval_set=...), created "
+                f"with group_id=, or the pair (y, qid). Got {given}."
+            )
+        self.queries = self.queries_with(None)
+
+    def queries_with(self, weight: Any) -> Queries:
+        """Return the queries with the weights of the rows that CatBoost passes, if any."""
+        weights = weight if self._sample_weight is None else self._sample_weight
+        return Queries(self._label, sample_weight=weights, columns=self._columns, **self._queries)
+
+    def has_labels(self, label: Any) -> bool:
+        """Whether labels are those of the validation set, as CatBoost stores them."""
+        target = as_target(label)
+        return target is not None and self._target is not None and np.array_equal(target, self._target)
+
+    def has_queries(self, pool: Any) -> bool:
+        """Whether the queries of a Pool are those of the validation set. A Pool may have no queries."""
+        if pool.get_group_id_hash() is None:
+            return True
+        sizes = self._queries["group"] if "group" in self._queries else _sizes_of_ids(self._queries["qid"])
+        return sizes is not None and np.array_equal(_sizes_of_pool(pool), sizes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"data": None}  # a Pool cannot be pickled
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state | {"data": self}
+
+
+class ValidatedTraining:
+    """One training that an `EvalMetric` evaluates in.
+
+    Raises
+    ------
+    LtrValueError
+        If its evaluation sets do not allow it.
+    """
+
+    def __init__(self, valid: ValidationSet, call: HostCall | None) -> None:
+        self._valid, self._params = valid, params_of(call)
+        self._queries: Queries | None = None
+        self._address: int | None = None  # of the labels: CatBoost keeps each set at its own place
+        if call is not None:
+            refuse_unusable_sets(valid, call.local("test_pool"))
+
+    def is_of(self, call: HostCall | None) -> bool:
+        """Whether a call belongs to this training."""
+        return params_of(call) is self._params
+
+    def queries_of(self, target: AnyArray, weight: AnyArray | None) -> Queries:
+        """Return the queries of the validation set, whose labels and weights CatBoost has passed."""
+        address = int(target.__array_interface__["data"][0])
+        if self._queries is None:
+            # The array is a view of CatBoost's memory, which may not outlive this call.
+            self._queries = self._valid.queries if weight is None else self._valid.queries_with(weight.copy())
+            self._address = address
+        if address != self._address:
+            raise LtrValueError(
+                "The learn set has the same labels as the validation set, in the same order, and CatBoost does not say "
+                "which of them it evaluates. Create EvalMetric with queries that are not in the training. "
+                f"{EVALUATE_LATER}"
+            )
+        return self._queries
+
+
+def training_call() -> HostCall | None:
+    """Return the call of the training that is running, or None outside of CatBoost."""
+    for function in ("cv", "_tune_hyperparams"):
+        call = find_call("catboost", function)
+        if call is not None and call.frame is not None:
+            raise LtrValueError(
+                "EvalMetric works in fit of CatBoost's estimators and in catboost.train, which have one validation "
+                "set. catboost.cv and CatBoost's searches make validation sets of their own. Use "
+                "ltr_metrics.sklearn.QueryRanker with scikit-learn's cross-validation and searches instead."
+            )
+    return find_call("catboost", "_train")
+
+
+def params_of(call: HostCall | None) -> Any:
+    """Return the parameters of a training, which CatBoost copies for each training."""
+    return None if call is None else call.local("params")
+
+
+def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
+    """Raise an error unless the last evaluation set, by which CatBoost stops, is the validation set.
+
+    Labels alone identify a set, so no other evaluation set may have the same labels.
+    """
+    same = [i for i, pool in enumerate(pools) if valid.has_labels(pool.get_label())]
+    if not pools:
+        raise LtrValueError(
+            "This training has no evaluation set. Pass the validation set to fit as well: fit(..., eval_set=pool). "
+            "The learn set is not evaluated, because CatBoost passes no queries and may reorder the rows of this set."
+        )
+    if not same:
+        raise LtrValueError(
+            f"No evaluation set of this training has the {valid.queries.n_rows} labels that EvalMetric was created "
+            "with, in their order. Create EvalMetric with the Pool that you pass as eval_set, or with (y, qid) of the "
+            f"same rows. eval_set has {' and '.join(str(pool.num_row()) for pool in pools)} rows."
+        )
+    if len(same) > 1:
+        raise LtrValueError(
+            f"eval_set[{same[0]}] and eval_set[{same[1]}] have the same labels in the same order. CatBoost does not "
+            f"say which of them it evaluates, so they cannot be told apart. Pass one of them. {EVALUATE_LATER}"
+        )
+    if same[0] != len(pools) - 1:
+        raise LtrValueError(
+            f"EvalMetric evaluates eval_set[{same[0]}], and CatBoost stops by the last of the {len(pools)} evaluation "
+            "sets. Pass the validation set as the last one."
+        )
+    if not valid.has_queries(pools[-1]):
+        raise LtrValueError(
+            "The queries that EvalMetric was created with differ from group_id of the evaluation set. Create it with "
+            "the Pool itself, or with the qid that you pass as group_id."
+        )
+
+
+def refuse_gpu() -> None:
+    """Raise an error if CatBoost prepares a training on a graphics card."""
+    call = find_call("catboost", "_prepare_train_params")
+    if call is None or call.frame is None:  # CatBoost copies a metric elsewhere too
+        return
+    # get_params() would copy the metric, which brings us here again.
+    estimator = call.local_for_check("self", 'whether task_type="GPU" is set')
+    if str(getattr(estimator, "_init_params", {}).get("task_type")).upper() == "GPU":
+        raise LtrValueError(
+            'CatBoost evaluates EvalMetric on the CPU alone. Train with task_type="CPU", or use one of CatBoost\'s own '
+            f"metrics. {EVALUATE_LATER}"
+        )
+
+
+def as_target(label: Any) -> AnyArray | None:
+    """Return labels as CatBoost stores them, or None if they are not numbers."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(label, dtype=np.float32)
+    except (TypeError, ValueError):
+        return None
+
+
+def _sizes_of_pool(pool: Any) -> IntArray:
+    query_of_row = pool.get_group_id_hash()
+    if query_of_row is None:
+        raise LtrValueError("The validation Pool has no queries. Create it with Pool(X, y, group_id=qid).")
+    return _lengths_of_runs(np.asarray(query_of_row))
+
+
+def _sizes_of_ids(qid: Any) -> IntArray | None:
+    """Return the sizes of the queries in the order of the rows, or None if one has rows in several places."""
+    ids = as_ids(qid, "qid")
+    lengths = _lengths_of_runs(ids)
+    return lengths if len(lengths) == len(set(ids.tolist())) else None
+
+
+def _lengths_of_runs(ids: AnyArray) -> IntArray:
+    starts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
+    lengths: IntArray = np.diff(np.r_[starts, len(ids)])
+    return lengths

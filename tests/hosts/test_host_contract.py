@@ -1,0 +1,454 @@
+"""What every host has in common: its log is `ltr.evaluate` on the model of each round, and bad input is an error."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import gc
+import pickle
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from profiles import MULTIPLE
+from sklearn.model_selection import GroupKFold, cross_validate
+from trainings import HOSTS, TRAININGS, Case, Host, Part, matrix
+
+import ltr_metrics as ltr
+
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:(err|pfound) (counts grades|takes)")]
+
+LINEAR, STEPS = [0, 1, 2, 3, 4], [0, 0.5, 2, 2.5, 10]
+OWN = {"ndcg@10": "gain", "err(max_grade=5)@10": "stops"}
+NAMES = {
+    "canonical": ["ndcg_exp@10", "err(max_grade=5)@10", "map(rel=2)@5"],
+    "asked": ["ndcg@10", "err(max_grade=5)@10", "map(rel=2)@5"],
+    "slug": ["ndcg_exp_at_10", "err-max_grade-5_at_10", "map-rel-2_at_5"],
+    "own": ["gain", "stops", "map(rel=2)@5"],
+}
+NAMED = ["ndcg@10", "err(max_grade=5)@10", ltr.MAP(k=5, rel=2)]
+QUESTIONS = ("ndcg@10", "ndcg_lin@3", "ndcg(short=zero)@6", "dcg@5", "p@3", "recall(rel=>0.5)@4", "f1@3", "rprec", "map",
+             "map(denominator=relevant)@5", "mrr", "mrr(rel=2)@3", "err@5", "rbp", "pfound(p_rel=yandex)@5",
+             "pair_accuracy", "kendall")  # fmt: skip
+SEEDS = max(2, round(5 * MULTIPLE))
+CONVENTIONS = ("default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor")
+
+
+def rank_of_first(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
+    ranks = np.flatnonzero(columns["bought"])
+    return float(ranks[0] + 1 if len(ranks) else len(grades) + 1)
+
+
+FIRST = ltr.as_metric(rank_of_first, name="first_purchase", higher_is_better=False, per="query", columns=["bought"])
+
+
+def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
+    return float((grades[:3] > 2).mean())
+
+
+TOP_GRADES = ltr.as_metric(top_grades, per="query")
+
+
+def parts(seed: int = 0, *, ties: bool = False, weighted: bool = False) -> tuple[Part, Part]:
+    """Training and validation data: queries of one document, some without a relevant one, some scores alike."""
+    X, y, qid = ltr.make_ranking(n_queries=50, documents=10, n_features=5, random_state=seed)
+    X, Xv, y, yv, qid, qidv = ltr.train_test_split(X, y, qid, test_size=0.4, random_state=seed)
+    rng = np.random.default_rng(seed)
+    kept = np.r_[True, qidv[1:] != qidv[:-1]] | (qidv > np.unique(qidv)[3])
+    Xv, yv, qidv = Xv[kept], np.where(qidv % 5, yv, 0)[kept], qidv[kept]
+    made = []
+    for features, grades, ids in ((X, y, qid), (Xv, yv, qidv)):
+        weight = rng.integers(1, 17, len(np.unique(ids))) / 8 if weighted else None
+        bought = {"bought": (rng.random(len(grades)) < (grades + 0.2) / 8).astype(float)}
+        made.append(Part(features.round(0) if ties else features, grades.astype(float), ids, weight, bought))
+    return made[0], made[1]
+
+
+PLAIN, TIED, WEIGHTED = parts(), parts(ties=True), parts(weighted=True)
+N = len(PLAIN[1].y)
+
+
+@pytest.fixture(params=HOSTS)
+def host(request: pytest.FixtureRequest) -> Host:
+    return HOSTS[request.param]
+
+
+@pytest.fixture(params=TRAININGS)
+def training(request: pytest.FixtureRequest) -> Host:
+    return TRAININGS[request.param]
+
+
+def columns_needed(case: Case) -> Case:
+    """Only metrics of columns get them."""
+    has_own = any(metric is FIRST for metric in np.atleast_1d(np.array(case.metrics, dtype=object)))
+    return case if has_own else replace(case, valid=case.valid._replace(columns=None))
+
+
+def check(host: Host, case: Case) -> None:
+    """Train, and compare the log, and the PerQueryLog, with `ltr.evaluate` on the scores of each round."""
+    log = ltr.PerQueryLog()
+    options = case.options if host.name.endswith("make_scorer") else case.options | {"log": log}
+    case = columns_needed(replace(case, options=options))
+    run = host.train(case)
+    policy = {name: value for name, value in case.options.items() if name not in ("log", "names")}
+    results = [case.valid.evaluate(scores, list(case.metrics), **policy) for scores in run.scores]
+    names = case.options.get("names", "canonical")
+    logged = NAMES["own" if isinstance(names, dict) else names] if case.metrics is NAMED else list(results[0].mean)
+    assert list(run.history) == (logged if host.logs_all else logged[:1])
+    for name, canonical in zip(run.history, results[0].mean, strict=host.logs_all):
+        expected = [result.mean[canonical] for result in results]
+        np.testing.assert_allclose(run.history[name], expected, rtol=host.digits and 1e-12, atol=host.digits)
+    for name, canonical in zip(logged, results[0].mean, strict=True) if run.data else ():
+        expected = [result.per_query[canonical] for result in results]
+        for asked in (name, canonical):
+            np.testing.assert_allclose(log.values(run.data, asked), expected, rtol=host.digits and 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("data", "metrics", "options"),
+    [
+        (PLAIN, ["err@10", "ndcg_lin@5", "mrr", "pair_accuracy"], {}),
+        (TIED, ["ndcg@3", "map@5", "mrr@2"], {"ties": "worst", "no_relevant": 0}),
+        (WEIGHTED, ["err@10", "map", TOP_GRADES], {"no_relevant": "drop"}),
+        (TIED, ["ndcg@10", "map"], {"convention": "letor"}),
+        *[(PLAIN, NAMED, {"names": OWN if names == "own" else names}) for names in NAMES],
+    ],
+)
+def test_each_round_of_a_training(host: Host, data: tuple[Part, Part], metrics: Any, options: dict[str, Any]) -> None:
+    check(host, Case(*data, metrics, options))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_trainings(host: Host, seed: int) -> None:
+    """Data, weights, metrics and policies are drawn; LTR_METRICS_EXAMPLES=20 draws more of them, every week."""
+    rng = np.random.default_rng(1000 + seed)
+    metrics = rng.choice(QUESTIONS, int(rng.integers(2, 5)), replace=False).tolist()
+    options: dict[str, Any] = {"ties": str(rng.choice(["mean", "stable", "worst", "best"])), "no_relevant": 0}
+    data = parts(seed, ties=bool(rng.integers(2)), weighted=bool(rng.integers(2)))
+    check(host, Case(*data, metrics, options, rounds=int(rng.integers(1, 5))))
+
+
+def test_the_default_metrics(host: Host) -> None:
+    valid, scores = PLAIN[1]._replace(columns=None), PLAIN[1].X[:, 0].astype(float)
+    expected = valid.evaluate(scores, None).mean
+    options = {"log": ltr.PerQueryLog()} if host.name.endswith("EvalMetric") else {}
+    found = call(host, make(host, None, valid, **options), valid, scores)
+    assert found == {name: expected[name] for name in found}
+
+
+def test_a_metric_of_a_column(training: Host) -> None:
+    check(training, Case(*PLAIN, [FIRST, "mrr"]))
+
+
+def test_float32_labels_reach_a_threshold_as_the_users_do(host: Host) -> None:
+    train, valid = PLAIN
+    labels = np.choose(valid.y.astype(int), [0, 0.1, 0.7, 0.9, 1.0])
+    check(host, Case(train, valid._replace(y=labels), ["precision(rel=0.7)@5", "map(rel=0.9)@5"]))
+
+
+@pytest.mark.parametrize("metric", ["err@10", FIRST], ids=str)
+def test_early_stopping_keeps_the_best_round_of_a_scan(training: Host, metric: Any) -> None:
+    """In the metric's direction; the curves have their best round elsewhere in the other one."""
+    case = columns_needed(Case(*PLAIN, [metric], rounds=25))
+    (curve,) = training.train(case).history.values()
+    sign = 1 if metric == "err@10" else -1
+    best, opposite = (scan(s * np.array(curve), 4) for s in (sign, -sign))
+    assert best != opposite
+    stopped = training.train(replace(case, stop=4))
+    assert stopped.best == best
+    (history,) = stopped.history.values()
+    np.testing.assert_array_equal(history, curve[: len(history)])
+    assert len(history) == min(best + 5, 25)
+
+
+def scan(curve: np.ndarray, patience: int) -> int:
+    best = 0
+    for i, value in enumerate(curve):
+        if value > curve[best]:
+            best = i
+        elif i - best >= patience:
+            break
+    return best
+
+
+# -- by hand: without a training, on random data and questions -----------------------------------------------
+
+
+class Predicts:
+    """A model of any host that has these scores."""
+
+    def __init__(self, scores: Any) -> None:
+        self.scores = scores
+
+    def predict(self, X: Any, **options: Any) -> Any:
+        return self.scores
+
+    def num_features(self) -> int:
+        return 5
+
+
+def call(host: Host, adapter: Any, valid: Part, scores: Any, data: Any = None) -> dict[str, float]:
+    """Return what an adapter gives its host for scores of the validation set."""
+    kind = host.name.rpartition(".")[2]
+    if kind == "feval":
+        data = data or lgb.Dataset(valid.X, valid.y, group=valid.group, weight=valid.row_weight).construct()
+        return {name: value for name, value, _ in adapter(scores, data)}
+    if kind == "eval_metric":
+        return {name: value for name, value, _ in adapter(valid.y, scores, valid.row_weight, valid.group)}
+    if kind == "custom_metric":
+        return dict(adapter(scores, data or matrix(valid)))
+    if kind == "Monitor":
+        history: OrderedDict[str, list[float]] = OrderedDict()
+        adapter.before_training(xgb.Booster())
+        adapter.evaluate(Predicts(scores), 0, history)
+        return {name: values[-1] for name, values in history.items()}
+    if kind == "EvalMetric":
+        columns = [scores] if np.ndim(scores) == 1 else [*np.asarray(scores).T]
+        mean, _ = adapter.evaluate(columns, valid.y.astype(np.float32), valid.row_weight)
+        return {next(iter(adapter.metrics.plan().logged.values())): mean}
+    found = adapter(Predicts(scores), valid.X, valid.y, qid=valid.qid, sample_weight=valid.row_weight)
+    return found if isinstance(found, dict) else {"": found}
+
+
+def make(host: Host, metrics: Any, valid: Part, **options: Any) -> Any:
+    if host.name.endswith("Monitor") and valid.weight is not None:
+        options["query_weight"] = valid.weight
+    return host.adapter(metrics, valid, **options)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_random_questions(host: Host, seed: int) -> None:
+    """The values are those of `ltr.evaluate`, and what one refuses the other refuses."""
+    rng = np.random.default_rng(seed)
+    valid = parts(seed, weighted=bool(rng.integers(2)))[1]._replace(columns=None)
+    scores = rng.integers(0, 6, len(valid.y)) / 8 if rng.random() < 0.7 else rng.normal(size=len(valid.y))
+    metrics = rng.choice(QUESTIONS, 3, replace=False).tolist()
+    policy: dict[str, Any] = {"ties": str(rng.choice(["mean", "stable", "worst", "best"]))}
+    if rng.random() < 0.5:
+        policy["convention"] = str(rng.choice(CONVENTIONS))
+    if rng.random() < 0.5:
+        policy["no_relevant"] = [0, 1, "drop", "skip", "error"][rng.integers(5)]
+    try:
+        expected = valid.evaluate(scores, metrics, **policy).mean
+    except ltr.LtrError:
+        with pytest.raises(ltr.LtrError):
+            call(host, make(host, metrics, valid, **policy), valid, scores)
+        return
+    found = call(host, make(host, metrics, valid, **policy), valid, scores)
+    assert found == {name: pytest.approx(expected[name], rel=1e-12) for name in found}
+    assert list(found) == list(expected)[: len(found)]
+
+
+@pytest.mark.parametrize("copies", [copy.deepcopy, lambda adapter: pickle.loads(pickle.dumps(adapter))])
+def test_copies(host: Host, copies: Any) -> None:
+    valid, scores = WEIGHTED[1]._replace(columns=None), WEIGHTED[1].X[:, 0].astype(float)
+    adapter = make(host, "ndcg_lin@5", valid, ties="worst", names={"ndcg_lin@5": "first"})
+    expected = call(host, adapter, valid, scores)
+    assert call(host, copies(adapter), valid, scores) == expected
+    assert repr(copies(adapter)).partition("Queries")[0] == repr(adapter).partition("Queries")[0]
+
+
+FUNCTIONS = [name for name in TRAININGS if name not in ("XGBRanker", "CatBoostRanker")]  # the others have their data
+
+
+@pytest.mark.parametrize("change", ["label", "group", "weight", "weight removed"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_changes_of_a_data_set_are_noticed(name: str, change: str) -> None:
+    host, valid = TRAININGS[name], WEIGHTED[1]._replace(columns=None)
+    if change == "weight":
+        valid = valid._replace(weight=None)
+    scores, adapter = valid.X[:, 0].astype(float), host.adapter(["dcg_lin", "p@3"], valid)
+    data = None
+    if name == "lgb.train":
+        data = lgb.Dataset(valid.X, valid.y, group=valid.group, weight=valid.row_weight).construct()
+    elif name == "xgb.train":
+        data = matrix(valid)
+    else:
+        valid = valid._replace(y=valid.y.copy())
+    before = call(host, adapter, valid, scores, data)
+    after = {
+        "label": valid._replace(y=(valid.y + 1) % 3),
+        "group": valid._replace(qid=np.r_[np.zeros(2), np.ones(len(scores) - 2)], weight=None),
+        "weight": WEIGHTED[1]._replace(columns=None),
+        "weight removed": valid._replace(weight=None),
+    }[change]
+    if name == "lgb.train":
+        data.set_label(after.y)
+        data.set_group(after.group)
+        data.set_field("weight", after.row_weight)
+    elif name == "xgb.train":
+        if change == "weight removed":
+            pytest.skip("XGBoost cannot remove weights")
+        data = matrix(after) if change == "group" else data
+        data.set_label(after.y)
+        data.set_weight(after.weight if after.weight is not None else [])
+    else:
+        valid.y[:] = after.y  # in place
+        after = after._replace(y=valid.y)
+    found = call(host, adapter, after, scores, data)
+    assert found != before
+    assert found == after.evaluate(scores, ["dcg_lin", "p@3"]).mean
+
+
+@pytest.mark.parametrize("name", ["lgb.train", "xgb.train"])
+def test_labels_are_laid_out_once_and_dropped_with_their_data_set(name: str, cached_queries: list[Any]) -> None:
+    train, valid = parts(1)
+    TRAININGS[name].train(columns_needed(Case(train, valid)))
+    assert len(cached_queries) == 1
+    del train, valid
+    gc.collect()
+    assert [reference() for reference in cached_queries] == [None]
+
+
+# -- the host's own metrics ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gain", [None, LINEAR, STEPS], ids=["default", "linear", "steps"])
+@pytest.mark.parametrize("name", ["lgb.train", "LGBMRanker", "xgb.train", "XGBRanker", "CatBoostRanker"])
+def test_the_convention_of_a_host_is_its_own_number_and_follows_its_gain(name: str, gain: Any) -> None:
+    host = TRAININGS[name]
+    if host.convention == "lightgbm":
+        params: dict[str, Any] = {"metric": "ndcg", "eval_at": [10]} | ({} if gain is None else {"label_gain": gain})
+    elif gain is STEPS or (gain and name == "CatBoostRanker"):
+        pytest.skip(f"{name} has no such gain")
+    else:
+        params = {"ndcg_exp_gain": gain is None, "eval_metric": "ndcg@10"}
+    theirs = "ndcg@10"
+    if name == "CatBoostRanker":
+        params, theirs = {"custom_metric": "NDCG:top=10;type=Base"}, "NDCG:top=10;type=Base"
+    train, valid = parts(2, weighted=host.convention == "lightgbm")  # where others log the weighted mean
+    case = columns_needed(Case(train, valid, ["ndcg@10"], {"convention": host.convention}, params))
+    run = host.train(case)
+    own = {None: "exp", 1: "lin"}[gain and gain[1]] if gain is not STEPS else "(gain=[0,0.5,2,2.5,10])"
+    expected = "ndcg_lin@10" if name == "CatBoostRanker" else f"ndcg_{own}@10" if gain is not STEPS else f"ndcg{own}@10"
+    assert expected in run.history
+    if name == "XGBRanker":  # whose own metric is of its own data sets
+        matrix_ = matrix(valid._replace(weight=None))
+        text = run.model.get_booster().eval_set([(matrix_, "v")])
+        np.testing.assert_allclose(run.history[expected][-1], float(text.rpartition(":")[2]), atol=1e-6)
+        return
+    history = run.model.evals_result_["validation"] if name == "CatBoostRanker" else run.history
+    digits = 1e-9 if name == "CatBoostRanker" else 1e-12
+    np.testing.assert_allclose(run.history[expected], history[theirs], rtol=digits, atol=host.digits)
+
+
+def test_a_gain_is_of_its_training_alone() -> None:
+    """One function in several trainings; names that state their gain, and other conventions, do not follow."""
+    train, valid = (part._replace(columns=None) for part in PLAIN)
+    given = ["ndcg@10", "ndcg_exp@5", ltr.NDCG(k=3), "map@10"]
+    adapter = TRAININGS["lgb.train"].adapter(given, valid, convention="lightgbm")
+    for gain, name in ((LINEAR, "ndcg_lin@10"), (STEPS, "ndcg(gain=[0,0.5,2,2.5,10])@10"), (None, "ndcg_exp@10")):
+        params = {} if gain is None else {"label_gain": gain}
+        run = TRAININGS["lgb.train"].train(Case(train, valid, given, {}, params, adapter=adapter))
+        assert list(run.history) == [name, "ndcg_exp@5", "ndcg_exp@3", "map(rel=>0.5)@10"]
+    mine = dataclasses.replace(ltr.CONVENTIONS["lightgbm"], name="mine", host=None)
+    for convention in ("xgboost", mine, None):
+        case = Case(train, valid, ["ndcg@10"], {"convention": convention}, {"label_gain": LINEAR})
+        assert list(TRAININGS["lgb.train"].train(case).history) == ["ndcg_exp@10"]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "taken", "free"),
+    [
+        ("lgb.train", {"metric": "map", "eval_at": [10]}, "map@10", "map@3"),
+        ("LGBMRanker", {"metric": "map", "eval_at": [3]}, "map@3", "map@5"),
+        ("xgb.train", {"objective": "rank:map", "eval_metric": "map@10"}, "map@10", "map@3"),
+    ],
+)
+def test_a_name_that_is_in_the_log_already_is_refused(name: str, params: Any, taken: str, free: str) -> None:
+    """The host keeps one history for a name, so that it would hold its own values and ours in turn."""
+    train, valid = (part._replace(y=np.minimum(part.y, 1), columns=None) for part in PLAIN)
+    host = TRAININGS[name]
+    with pytest.raises(ltr.LtrValueError, match=f"^'{taken}' of .* is in the log already"):
+        host.train(Case(train, valid, [taken], {}, params))
+    assert list(host.train(Case(train, valid, [free], {}, params)).history) == [taken, free]
+    renamed = host.train(Case(train, valid, [taken], {"convention": host.convention}, params)).history
+    assert len(renamed) == 2
+
+
+# -- bad input -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metrics", "options", "message"),
+    [
+        ("ndgc@10", {}, "Did you mean 'ndcg'"),
+        ("mrr", {"ties": "docid"}, "no host passes to a metric"),
+        ("mrr", {"log": []}, "must be a (PerQuery|Search)Log"),
+        ("mrr", {"names": "canonic"}, "names must be one of 'canonical', 'asked', 'slug'"),
+        ("mrr", {"names": {"mrr": 1}}, "names must .*Got"),
+        (["ndcg@10", "mrr"], {"names": {"ndgc@10": "x"}}, "names has 'ndgc@10'.*Did you mean 'ndcg@10'"),
+        ("mrr", {"names": {"mrr": "our mrr"}}, "neither white space nor a colon. Rename 'our mrr'"),
+        ("mrr", {"names": {"mrr": "our:mrr"}}, "neither white space nor a colon"),
+        ("mrr", {"names": {"mrr": "\x07"}}, "printable characters only"),
+        (["mrr", "map"], {"names": {"mrr": "x", "map": "x"}}, "both be logged as 'x'"),
+        (["mrr", "map"], {"names": {"mrr": "map", "map": "mrr"}}, "which is the name of mrr here"),
+        (["ndcg@10", "ndcg_exp@10"], {"names": "asked"}, "are the same metric, ndcg_exp@10"),
+    ],
+)
+def test_arguments(host: Host, metrics: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
+        make(host, metrics, PLAIN[1], **options)
+
+
+@pytest.mark.parametrize("metric", ["mean_of(price)", FIRST], ids=str)
+def test_a_column_that_is_missing(training: Host, metric: Any) -> None:
+    with pytest.raises(ltr.LtrValueError, match=r"column '(price|bought)'"):
+        make(training, metric, PLAIN[1])
+
+
+@pytest.mark.parametrize(
+    ("y", "scores", "message"),
+    [
+        (np.zeros(N), np.zeros(N), "map is undefined for all 20 queries"),
+        (PLAIN[1].y + 0.5, np.zeros(N), "err.*grade"),
+        (PLAIN[1].y, np.full(N, np.nan), "NaN"),
+        (PLAIN[1].y, np.zeros((N, 3)), r"one score a row\. The model predicts an array of shape \(\d+, 3\)"),
+    ],
+    ids=["undefined", "no grades", "NaN", "several scores"],
+)
+def test_what_has_no_value(host: Host, y: np.ndarray, scores: np.ndarray, message: str) -> None:
+    valid = PLAIN[1]._replace(columns=None, y=y)
+    with pytest.raises(ltr.LtrValueError, match=message):
+        call(host, make(host, ["err@10", "map"] if message.startswith("map") else ["err@10"], valid), valid, scores)
+
+
+@pytest.mark.filterwarnings("ignore:.*Empty dataset", "ignore:Exception ignored")
+def test_no_queries_and_no_rows(host: Host) -> None:
+    train, valid = (part._replace(columns=None) for part in PLAIN)
+    loss = {"objective": "regression"} if "lightgbm" in host.name else {"objective": "reg:squarederror"}
+    params = loss if "lightgbm" in host.name or "xgboost" in host.name else {}
+    with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=r"quer(y|ies)|qid"):
+        host.train(Case(train._replace(qid=None), valid._replace(qid=None), params=params))
+    empty = Part(valid.X[:0], valid.y[:0], valid.qid[:0])
+    with pytest.raises(Exception, match=r"(?i)empty|no rows|0 sample|num_data"):  # the host's own error, or ours
+        host.train(Case(train, empty))
+
+
+@pytest.mark.parametrize("given", [name for name in HOSTS if name != "XGBRanker"])
+@pytest.mark.parametrize("place", FUNCTIONS)
+def test_the_wrong_hosts_callable(place: str, given: str) -> None:
+    """The error names the right one."""
+    case = columns_needed(Case(*PLAIN, adapter=make(HOSTS[given], "mrr", PLAIN[1])))
+    if given == place:
+        assert TRAININGS[place].train(case).history["mrr"]
+        return
+    with pytest.raises(ltr.LtrTypeError, match=TRAININGS[place].name.replace(".", r"\.")):
+        TRAININGS[place].train(case)
+
+
+@pytest.mark.parametrize("given", [name for name in HOSTS if name not in ("scikit-learn", "XGBRanker")])
+def test_a_hosts_metric_as_scoring_or_of_xgbranker(given: str) -> None:
+    train, valid = PLAIN
+    adapter = make(HOSTS[given], "mrr", valid)
+    model, folds = lgb.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1), {"groups": train.qid, "cv": GroupKFold(2)}
+    with pytest.raises(ltr.LtrTypeError, match=r"ltr_metrics\.sklearn\.make_scorer"):
+        cross_validate(model, train.X, train.y, scoring=adapter, error_score="raise", **folds)
+    ranker = xgb.XGBRanker(n_estimators=2, n_jobs=1, eval_metric=adapter)
+    sets = {"qid": train.qid, "eval_set": [(valid.X, valid.y)], "eval_qid": [valid.qid], "verbose": False}
+    with pytest.raises(ltr.LtrTypeError, match=r"ltr_metrics\.xgboost\.Monitor"):
+        ranker.fit(train.X, train.y, **sets)

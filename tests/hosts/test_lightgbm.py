@@ -1,0 +1,256 @@
+"""What LightGBM alone has: kinds of Datasets, subsets, `lgb.cv`, boosters by hand, and what it tells to nobody."""
+
+from __future__ import annotations
+
+import weakref
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GroupKFold
+from test_host_contract import PLAIN, WEIGHTED, check
+from trainings import HAS_EVAL_X, LIGHTGBM, TRAININGS, Case, Part, lightgbm_train
+
+import ltr_metrics as ltr
+from ltr_metrics.lightgbm import eval_metric, feval
+
+pytestmark = pytest.mark.integration
+
+METRICS = ["err@10", "ndcg_lin@5", "mrr"]
+PARAMS = LIGHTGBM | {"metric": "None"}
+TRAIN, VALID = (part._replace(columns=None) for part in PLAIN)
+CUT = r"holds \d+ of the \d+ documents of query \d+"
+
+
+def dataset(part: Part, reference: Any = None, **options: Any) -> lgb.Dataset:
+    return lgb.Dataset(part.X, part.y, group=part.group, reference=reference, **options)
+
+
+def train(train_set: lgb.Dataset, *sets: lgb.Dataset, metric: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
+    history: dict[str, Any] = {}
+    given = {"feval": metric or feval(METRICS), "callbacks": [lgb.record_evaluation(history)]} | options
+    return lgb.train(PARAMS, train_set, 4, list(sets), **given), history
+
+
+def is_that_of(booster: lgb.Booster, history: dict[str, list[float]], part: Part) -> bool:
+    return {name: values[-1] for name, values in history.items()} == part.evaluate(
+        booster.predict(part.X), METRICS
+    ).mean
+
+
+def squares(scores: np.ndarray, train_set: lgb.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    return scores - train_set.get_label(), np.ones_like(scores)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"objective": "rank_xendcg"},
+        {"objective": "poisson"},
+        {"objective": squares},
+        {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6},
+        {"data_sample_strategy": "goss"},
+        {"objective": "regression", "linear_tree": True},
+    ],
+)
+def test_ways_to_train(params: dict[str, Any]) -> None:
+    check(TRAININGS["lgb.train"], Case(TRAIN, VALID, METRICS, params=params))
+
+
+@pytest.mark.parametrize("boosting", ["gbdt", "dart"])
+def test_several_sets_the_training_data_and_a_model_to_start_from(boosting: str) -> None:
+    begun, _ = train(dataset(TRAIN), dataset(TRAIN))
+    data = dataset(TRAIN)
+    log = ltr.PerQueryLog()
+    booster, history = train(
+        data, dataset(VALID, data), data, valid_names=["one", "own"], init_model=begun, metric=feval(METRICS, log=log),
+    )  # fmt: skip
+    assert list(history) == ["own", "one"]
+    assert is_that_of(booster, history["one"], VALID)
+    assert is_that_of(booster, history["own"], TRAIN)
+    np.testing.assert_array_equal(np.nanmean(log.values(data, "mrr"), axis=1), history["own"]["mrr"])
+
+
+class Rows(lgb.Sequence):
+    batch_size = 7
+
+    def __init__(self, X: np.ndarray) -> None:
+        self.X = X
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        return self.X[rows]
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+
+def of_kind(kind: str, part: Part, reference: Any, folder: Path) -> lgb.Dataset:
+    file = folder / f"{len(part.y)}"
+    if kind == "pandas":
+        return lgb.Dataset(pd.DataFrame(part.X), pd.Series(part.y), group=pd.Series(part.group), reference=reference)
+    if kind == "sequence":
+        return lgb.Dataset(Rows(part.X), part.y, group=part.group, reference=reference)
+    if kind == "positions":
+        return dataset(part, reference, position=np.concatenate([np.arange(n) for n in part.group]))
+    if kind == "binary file":
+        dataset(part, reference, params={"verbose": -1}).save_binary(file)
+    else:
+        np.savetxt(file, np.column_stack([part.y, part.X]), delimiter=",", fmt="%.17g")
+        np.savetxt(f"{file}.query", part.group, fmt="%d")
+    return lgb.Dataset(file, reference=reference)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "sequence", "positions", "binary file", "text file"])
+def test_datasets_of_all_kinds(kind: str, tmp_path: Path) -> None:
+    data = of_kind(kind, TRAIN, None, tmp_path)
+    booster, history = train(data, data, of_kind(kind, VALID, data, tmp_path))
+    assert is_that_of(booster, history["training"], TRAIN)
+    assert is_that_of(booster, history["valid_1"], VALID)
+
+
+@pytest.mark.parametrize("how", ["of memory", "raw data freed", "of a file", "of a subset", "regrouped"])
+def test_a_subset_of_whole_queries(how: str, tmp_path: Path) -> None:
+    """LightGBM forgets the groups of one that is of a file or of another subset: its own NDCG is NaN then."""
+    ids = np.unique(TRAIN.qid)
+    rows = np.flatnonzero(np.isin(TRAIN.qid, ids[::2]))
+    data = dataset(TRAIN, free_raw_data=how == "raw data freed")
+    if how == "of a file":
+        dataset(TRAIN, params={"verbose": -1}).save_binary(tmp_path / "a.bin")
+        data = lgb.Dataset(tmp_path / "a.bin")
+    subset = data.subset(rows)
+    if how == "of a subset":
+        inner = np.flatnonzero(np.isin(TRAIN.qid[rows], ids[::4]))
+        subset, rows = subset.subset(inner), rows[inner]
+    part = Part(TRAIN.X[rows], TRAIN.y[rows], TRAIN.qid[rows])
+    if how == "regrouped":
+        subset.construct().set_group([5, len(rows) - 5])
+        part = part._replace(qid=np.r_[np.zeros(5), np.ones(len(rows) - 5)])
+    log = ltr.PerQueryLog()
+    booster, history = train(data, subset, metric=feval(METRICS, log=log))
+    assert is_that_of(booster, history["valid_0"], part)
+    if how == "of memory":
+        np.testing.assert_array_equal(log.qid(subset), np.arange(len(ids))[::2])  # as counted in the whole data
+
+
+@pytest.mark.parametrize("how", ["every second row", "in two steps", "twice"])
+def test_a_subset_that_cuts_queries_is_refused(how: str) -> None:
+    data, n = dataset(TRAIN), len(TRAIN.y)
+    subset = data.subset(np.repeat(np.arange(n), 2) if how == "twice" else np.arange(0, n, 2))
+    if how == "in two steps":  # the second takes whole what the first has left of queries
+        subset = subset.subset(np.arange(-(-TRAIN.group[0] // 2)))
+    with pytest.raises(ltr.LtrValueError, match=rf"{CUT}.*Pass all rows of a query"):
+        train(data, subset)
+
+
+class TestCrossValidation:
+    def test_the_means_are_those_of_the_folds(self) -> None:
+        log = ltr.PerQueryLog()
+        weighted = WEIGHTED[0]
+        data = lgb.Dataset(weighted.X, weighted.y, group=weighted.group, weight=weighted.row_weight)
+        folds = list(GroupKFold(3).split(weighted.X, groups=weighted.qid))
+        found = lgb.cv(PARAMS, data, 3, folds=folds, feval=feval(["mrr"], log=log), eval_train_metric=True,
+                       return_cvbooster=True)  # fmt: skip
+        for name, side in (("train", 0), ("valid", 1)):
+            values = []
+            for booster, fold in zip(found["cvbooster"].boosters, folds, strict=True):
+                rows = fold[side]
+                queries = {"qid": weighted.qid[rows], "sample_weight": weighted.row_weight[rows]}
+                values.append(
+                    ltr.evaluate(weighted.y[rows], booster.predict(weighted.X[rows]), metrics="mrr", **queries)
+                )
+            assert found[f"{name} mrr-mean"][-1] == np.mean([value["mrr"] for value in values])
+        assert sum(len(log.qid(name)) for name in log.names) == 3 * len(weighted.group)
+
+    @pytest.mark.parametrize("how", [{"stratified": True}, {"stratified": False, "shuffle": False}])
+    def test_queries_that_folds_cut(self, how: dict[str, bool]) -> None:
+        params = PARAMS | {"objective": "regression"}
+        with pytest.raises(ltr.LtrValueError, match=f"{CUT}.*GroupKFold"):
+            lgb.cv(params, dataset(TRAIN), 2, nfold=4, feval=feval("mrr"), **how)
+        found = lgb.cv(params, dataset(TRAIN), 2, folds=GroupKFold(4), feval=feval("mrr"))  # the remedy
+        assert list(found) == ["valid mrr-mean", "valid mrr-stdv"]
+
+    def test_columns_serve_the_folds(self) -> None:
+        data = dataset(TRAIN, free_raw_data=False)
+        revenue = PLAIN[0].columns["bought"]
+        metric = feval("sum_of(revenue)@3", columns={data: {"revenue": revenue}})
+        folds = list(GroupKFold(2).split(TRAIN.X, groups=TRAIN.qid))
+        found = lgb.cv(PARAMS, data, 2, folds=folds, feval=metric, return_cvbooster=True)
+        values = []
+        for booster, (_, rows) in zip(found["cvbooster"].boosters, folds, strict=True):
+            part = Part(TRAIN.X[rows], TRAIN.y[rows], TRAIN.qid[rows], columns={"revenue": revenue[rows]})
+            values.append(part.evaluate(booster.predict(part.X), "sum_of(revenue)@3")["sum_of(revenue)@3"])
+        assert found["valid sum_of(revenue)@3-mean"][-1] == pytest.approx(np.mean(values), rel=1e-12)
+
+
+def test_a_booster_by_hand_and_several_functions_beside_lightgbms_own() -> None:
+    data = dataset(TRAIN)
+    valid = dataset(VALID, data)
+    metrics = feval(METRICS)
+    booster, _ = train(data, valid, metric=metrics, keep_training_booster=True)
+    for part, values in ((TRAIN, booster.eval_train(metrics)), (VALID, booster.eval_valid(metrics))):
+        assert is_that_of(booster, {name: [value] for _, name, value, *_ in values}, part)
+    run = lightgbm_train(Case(TRAIN, VALID, params={"metric": "ndcg", "eval_at": [3]},
+                              adapter=[feval("mrr"), feval("err@5", ties="worst")]))  # fmt: skip
+    assert list(run.history) == ["ndcg@3", "mrr", "err@5"]
+
+
+def test_whose_name_is_in_use() -> None:
+    """Dataset.params stay those of the first training, and a function of the user's may rename our values."""
+    data = dataset(TRAIN)
+    valid = dataset(VALID, data)
+    own = {"metric": "map", "eval_at": [10]}
+    lgb.train(PARAMS | own, data, 1, [valid])
+    assert list(train(data, valid, metric=feval("map@10"))[1]["valid_0"]) == ["map@10"]
+    ours = feval("map@10")
+    renamed = lambda *given: [(f"our {name}", *rest) for name, *rest in ours(*given)]  # noqa: E731
+    assert list(lightgbm_train(Case(TRAIN, VALID, params=own, adapter=renamed)).history) == ["map@10", "our map@10"]
+    for two in ([feval(["err", "mrr"]), feval("mrr", ties="worst")], [lambda *_: ("mrr", 0.0, True), feval("mrr")]):
+        with pytest.raises(ltr.LtrValueError, match="^'mrr' of this data set is in the log"):
+            lightgbm_train(Case(TRAIN, VALID, adapter=two))
+
+
+def test_a_call_by_hand_reads_the_gain_of_the_dataset() -> None:
+    valid = dataset(VALID, params={"label_gain": [0, 1, 2, 3, 4]}).construct()
+    ((name, _, _),) = feval("ndcg@10", convention="lightgbm")(VALID.X[:, 0], valid)
+    assert name == "ndcg_lin@10"
+
+
+def test_the_arrays_of_the_ranker_are_dropped_with_their_labels() -> None:
+    metrics, y = eval_metric("dcg_lin"), np.array([0.0, 1, 2, 0])
+    metrics(y, y, None, np.array([2, 2]))
+    ((_, _, prepared),) = metrics._queries_cache._entries.values()
+    queries = weakref.ref(prepared)
+    del y, prepared
+    assert queries() is None
+
+
+@pytest.mark.skipif(not HAS_EVAL_X, reason="eval_X came with LightGBM 4.7")
+@pytest.mark.filterwarnings("ignore:.*eval_set")
+def test_eval_set_and_what_lightgbm_ignores() -> None:
+    """A tuple of functions, and "None" beside the objective's own metric."""
+    given: dict[str, Any] = {"group": TRAIN.group, "eval_set": [(VALID.X, VALID.y)], "eval_group": [VALID.group]}
+    ranker = lgb.LGBMRanker(n_estimators=2, metric="None", verbose=-1, n_jobs=1)
+    ranker.fit(TRAIN.X, TRAIN.y, eval_metric=(eval_metric("mrr"), eval_metric("map")), **given)
+    assert ranker.evals_result_ == {}
+    ranker = lgb.LGBMRanker(n_estimators=2, verbose=-1, n_jobs=1)
+    ranker.fit(TRAIN.X, TRAIN.y, eval_metric=["None", eval_metric("mrr")], eval_at=[5], **given)
+    assert list(ranker.evals_result_["valid_0"]) == ["ndcg@5", "mrr"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (lambda valid: {"revenue": [1.0]}, r"must map data sets to their columns"),
+        (lambda valid: {dataset(TRAIN): {"revenue": [1.0]}}, r"A Dataset of this training has no columns here"),
+        (lambda valid: {valid: {"revenues": VALID.y}}, r"Did you mean 'revenues'"),
+        (lambda valid: {valid: {"revenue": [1.0] * 5}}, r"columns\['revenue'\].*got 5"),
+    ],
+)
+def test_wrong_columns(columns: Any, message: str) -> None:
+    data = dataset(TRAIN)
+    valid = dataset(VALID, data)
+    with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
+        train(data, valid, metric=feval("sum_of(revenue)@3", columns=columns(valid)))

@@ -1,0 +1,252 @@
+"""What XGBoost alone has: text of six decimals, `early_stopping`, and the Monitor, which predicts for itself."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import itertools
+import pickle
+import weakref
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from scipy import sparse
+from sklearn.base import clone
+from test_host_contract import PLAIN, WEIGHTED, check
+from trainings import TRAININGS, XGBOOST, Case, Part, matrix, xgboost_train
+
+import ltr_metrics as ltr
+from ltr_metrics.xgboost import Monitor, custom_metric, early_stopping
+
+pytestmark = pytest.mark.integration
+
+METRICS = ["err@10", "ndcg_exp@10", "map", "mrr"]
+PARAMS = XGBOOST | {"disable_default_eval_metric": True}
+TRAIN, VALID = (part._replace(columns=None) for part in PLAIN)
+
+
+class Predictions(xgb.callback.TrainingCallback):
+    """Keeps what the model predicts after each round, from a prediction anew."""
+
+    def __init__(self, X: Any, **options: Any) -> None:
+        self.X, self.options, self.rounds = X, options, []
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        self.rounds.append(model.predict(xgb.DMatrix(self.X, enable_categorical=True, **self.options)))
+        return False
+
+
+def monitor(metrics: Any = "mrr", part: Part = VALID, **options: Any) -> Monitor:
+    return Monitor(metrics, part.X, part.y, **{"qid": part.qid, "query_weight": part.weight} | options)
+
+
+def ranker(*callbacks: Any, rounds: int = 4, **options: Any) -> Any:
+    made = {"n_estimators": rounds, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3} | options
+    return xgb.XGBRanker(callbacks=list(callbacks), **made)
+
+
+def train(
+    metric: Any = None, callbacks: Any = (), rounds: int = 4, evals: Any = None, **options: Any
+) -> tuple[Any, Any]:
+    history: dict[str, Any] = {}
+    evals = [(matrix(VALID), "v")] if evals is None else evals
+    booster = xgb.train(PARAMS | options, matrix(TRAIN), rounds, evals=evals, custom_metric=metric,
+                        callbacks=list(callbacks), evals_result=history, verbose_eval=False)  # fmt: skip
+    return booster, history
+
+
+@pytest.mark.filterwarnings("ignore:.*(gblinear|Parameters)")
+@pytest.mark.parametrize("continued", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"booster": "dart", "rate_drop": 0.5, "one_drop": 1},
+        {"booster": "gblinear"},
+        {"num_parallel_tree": 3, "subsample": 0.5},
+        {"tree_method": "approx", "grow_policy": "lossguide"},
+    ],
+)
+def test_the_monitor_is_right_in_every_round(options: dict[str, Any], continued: bool) -> None:
+    weighted, seen = WEIGHTED[1]._replace(columns=None), Predictions(VALID.X)
+    begun = ranker(**options).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid) if continued else None
+    model = ranker(monitor(METRICS, weighted), seen, **options).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, xgb_model=begun)
+    means = [weighted.evaluate(score, METRICS).mean for score in seen.rounds]
+    assert model.evals_result()["valid"] == {name: [mean[name] for mean in means] for name in METRICS}
+
+
+@pytest.mark.parametrize("objective", ["rank:pairwise", "reg:squarederror", "binary:logistic"])
+def test_other_objectives(objective: str) -> None:
+    """What is evaluated is what `predict` gives, for logistic objectives too, where large margins tie at 1."""
+    train_, valid = (part._replace(y=(part.y > 1).astype(float)) for part in (TRAIN, VALID))
+    params = {"objective": objective, "eta": 5.0 if objective == "binary:logistic" else 0.3}
+    check(TRAININGS["xgb.train"], Case(train_, valid, ["mrr", "map@3"], params=params))
+
+
+def kinds() -> dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]]:
+    """X to train on, X to watch, and options of the ranker and of both the Monitor and the DMatrix."""
+    X, Xv = TRAIN.X, VALID.X
+    frames = [pd.DataFrame(part).add_prefix("f") for part in (X, Xv)]
+    cut = [f.assign(f0=pd.cut(f["f0"], [-9, -1, 0, 1, 9], labels=list("abcd"))) for f in frames]
+    return {
+        "pandas": (*frames, {}, {}),
+        "categories": (*cut, {"enable_categorical": True}, {}),
+        "sparse": (*(sparse.csr_matrix(np.where(part > 0, part, 0)) for part in (X, Xv)), {}, {}),
+        "missing": (*(np.where(part < 0, -99.0, part) for part in (X, Xv)), {"missing": -99.0}, {"missing": -99.0}),
+        "margin": (X, Xv, {}, {"base_margin": 3 * Xv[:, 1]}),
+        "lists": (X, Xv.tolist(), {}, {}),
+    }
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_the_monitor_takes_what_xgboost_takes(kind: str) -> None:
+    X, Xv, options, of_matrix = kinds()[kind]
+    seen = Predictions(Xv, **of_matrix)
+    watched = Monitor("mrr", Xv, VALID.y, qid=VALID.qid, **of_matrix)
+    model = ranker(watched, seen, **options).fit(X, TRAIN.y, qid=TRAIN.qid)
+    assert model.evals_result()["valid"]["mrr"] == [VALID.evaluate(score, "mrr")["mrr"] for score in seen.rounds]
+    if kind == "pandas":
+        order = np.random.default_rng(0).permutation(len(VALID.y))
+        columns = Xv.assign(qid=VALID.qid).iloc[order]
+        again = ranker(Monitor("mrr", columns, VALID.y[order])).fit(X.assign(qid=TRAIN.qid), TRAIN.y)
+        assert again.evals_result()["valid"]["mrr"] == pytest.approx(model.evals_result()["valid"]["mrr"], rel=1e-14)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_several_monitors_and_early_stopping_by_one(order: tuple[int, ...]) -> None:
+    """In any order of the callbacks, since XGBoost before 3.2 calls them in any."""
+    names = {"mrr": "first", "err@10": "stop"}
+    callbacks = [monitor(["mrr", "err@10"], TRAIN, name="train"), monitor(["mrr", "err@10"], names=names),
+                 early_stopping("err@10", 5, data_name="valid")]  # fmt: skip
+    model = ranker(*(callbacks[i] for i in order), rounds=60)
+    sets = {"eval_set": [(VALID.X, VALID.y)], "eval_qid": [VALID.qid]}
+    model.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, verbose=False, **sets)
+    logged = model.evals_result()
+    assert [list(logged[name]) for name in ("train", "valid")] == [["mrr", "err@10"], ["first", "stop"]]
+    assert list(logged)[-1] == "validation_0"  # XGBoost's own early stopping watches the last one
+    assert model.best_iteration == int(np.argmax(logged["valid"]["stop"])) < 59
+    assert model.best_score == VALID.evaluate(model.predict(VALID.X), "err@10")["err@10"]
+    for other in (clone(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert other.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, verbose=False, **sets).evals_result() == logged
+    assert clone(model).callbacks[order.index(0)].queries is callbacks[0].queries  # data are not copied
+
+
+def test_early_stopping_serves_several_trainings_and_continued_models() -> None:
+    stopper = early_stopping("mrr", 5, min_delta=1e-4, save_best=True)
+    boosters = [train(custom_metric("mrr"), [stopper], 60, [(matrix(VALID), name)])[0] for name in ("one", "two")]
+    assert boosters[0].best_iteration == boosters[1].best_iteration == boosters[0].num_boosted_rounds() - 1 < 59
+    begun, _ = train(rounds=3)
+    seen, history = Predictions(VALID.X), {}
+    booster = xgb.train(PARAMS, matrix(TRAIN), 20, evals=[(matrix(VALID), "v")], custom_metric=custom_metric("mrr"),
+                        xgb_model=begun, callbacks=[seen, early_stopping("mrr", 30)], verbose_eval=False)  # fmt: skip
+    scanned = np.round([VALID.evaluate(score, "mrr")["mrr"] for score in seen.rounds], 6)
+    assert booster.best_iteration == 3 + int(np.argmax(scanned))
+    _, history = train(custom_metric("err@10"), rounds=20)
+    plain = xgb.train(PARAMS, matrix(TRAIN), 20, evals=[(matrix(VALID), "v")], custom_metric=custom_metric("err@10"),
+                      early_stopping_rounds=20, verbose_eval=False)  # fmt: skip
+    assert plain.best_iteration == int(np.argmin(history["v"]["err@10"]))  # without it, the lowest is the best
+
+
+@pytest.mark.parametrize("convention", ["trec_eval", "gdeval"])
+def test_early_stopping_on_a_convention_that_breaks_ties_by_document(convention: str) -> None:
+    """The stopper ranks nothing, so that it needs no tie policy; `python -m fuzz` found that it wanted one."""
+    metric, stopper = custom_metric("ndcg@10", convention=convention, ties="mean"), early_stopping
+    booster, history = train(metric, [stopper("ndcg@10", 2, convention=convention)], 20)
+    assert booster.best_iteration == int(np.argmax(next(iter(history["v"].values()))))
+
+
+def test_cv_stops_early_and_keeps_queries_whole() -> None:
+    log = ltr.PerQueryLog()
+    metric = custom_metric(["mrr", "err@10"], names="slug", log=log)
+    plain = xgb.cv(PARAMS, matrix(TRAIN), 20, nfold=3, custom_metric=metric, as_pandas=False)
+    tests = [name for i, name in enumerate(log.names) if i % 2 == 1]  # training and test part of each fold
+    assert sum(len(log.qid(name)) for name in tests) == len(TRAIN.group)
+    expected = np.mean([np.nanmean(log.values(name, "mrr")[-1]) for name in tests])
+    assert plain["test-mrr-mean"][-1] == pytest.approx(expected, abs=5.1e-7)
+    stopped = xgb.cv(PARAMS, matrix(TRAIN), 20, nfold=3, custom_metric=custom_metric(["mrr", "err@10"], names="slug"),
+                     as_pandas=False, callbacks=[early_stopping("err@10", 4)])["test-err_at_10-mean"]  # fmt: skip
+    assert len(stopped) == int(np.argmax(plain["test-err_at_10-mean"][: len(stopped) + 4])) + 1
+
+
+def test_xgboosts_own_metrics() -> None:
+    """Only its NDCG and its objective have the gain of the training; its own early stopping watches its own."""
+    for of_host in ("map@5", "pre@5", "rmse", ["map", "ndcg@3"]):
+        model = ranker(monitor("ndcg@10", convention="xgboost"), eval_metric=of_host, ndcg_exp_gain=False, rounds=1)
+        assert list(model.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid).evals_result()["valid"]) == ["ndcg_lin@10"]
+    sets = {"eval_set": [(VALID.X, VALID.y)], "eval_qid": [VALID.qid], "verbose": False}
+    best = [ranker(*callbacks, rounds=30, early_stopping_rounds=5).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid, **sets)
+            for callbacks in ((), (monitor(name="validation_0"),))]  # fmt: skip
+    assert best[0].best_iteration == best[1].best_iteration
+
+
+class Change(xgb.callback.TrainingCallback):
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        model.set_param({"ndcg_exp_gain": epoch < 1})
+        return False
+
+
+class Broken(xgb.callback.TrainingCallback):
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        raise RuntimeError("broken")
+
+
+def test_the_life_of_a_monitor() -> None:
+    log = ltr.PerQueryLog()
+    watched = monitor(name="held out", log=log)
+    with pytest.raises(RuntimeError, match="broken"):
+        ranker(monitor(), Broken()).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
+    model = ranker(watched).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
+    np.testing.assert_array_equal(log.values(watched, "mrr"), log.values("held out", "mrr"))
+    np.testing.assert_array_equal(log.qid("held out"), list(dict.fromkeys(VALID.qid.tolist())))
+    with pytest.raises(ltr.LtrValueError, match="new one"):
+        model.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
+    gone, model.callbacks = weakref.ref(watched), None
+    del watched, log
+    gc.collect()
+    assert gone() is None  # the history keeps none alive
+    assert len(model.evals_result()["held out"]["mrr"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "message"),
+    [
+        (lambda: [early_stopping("err@10", 2)], r"watches err@10, which is not in the log. It has v: mrr"),
+        (lambda: [early_stopping("mrr", 2, data_name="w")], "watches mrr of 'w', which is not in the log"),
+        (lambda: [monitor(name="a"), monitor(name="b"), early_stopping("mrr", 2)], "Several data sets have mrr"),
+        (lambda: [monitor(), monitor()], "^'mrr' of 'valid' is in the log"),
+        (lambda: [monitor(name="v")], "^'mrr' of 'v' is in the log"),
+        (lambda: [Change(), monitor("ndcg@10", convention="xgboost")], "ndcg_exp_gain has changed after 1 rounds"),
+        (lambda: [monitor(part=VALID._replace(X=VALID.X[:, :3]))], "Monitor's X has 3 features.*trained on 5"),
+    ],
+)
+def test_callbacks_that_cannot_work(callbacks: Any, message: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=message):
+        train(custom_metric("mrr"), callbacks())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: early_stopping(["mrr", "map"], 5), "watches one metric. Got mrr, map"),
+        (lambda: early_stopping("mrr", 2.5), "rounds must be a whole number"),
+        (lambda: early_stopping("mrr", 3, min_delta=-0.1), "min_delta must be a number, 0 or more"),
+        (lambda: early_stopping("mrr", 3, data_name=3), "data_name must be the name of a data set"),
+        (lambda: Monitor("mrr", VALID.X[:-1], VALID.y, qid=VALID.qid), "same number of rows"),
+        (lambda: Monitor("mrr", matrix(VALID), VALID.y, qid=VALID.qid), "To evaluate a DMatrix"),
+        (lambda: monitor(name=None), "name must be text"),
+        (lambda: train(custom_metric("mrr"), evals=[(matrix(VALID), "my valid")]), "Rename the data set 'my valid'"),
+        (lambda: xgb.cv(PARAMS, matrix(TRAIN), 2, nfold=2, callbacks=[monitor()]), "trains one for each fold"),
+        (lambda: xgboost_train(Case(TRAIN, VALID, options={"columns": {}}, metrics="mean_of(a)")), "columns"),
+    ],
+)
+def test_arguments(make: Any, message: str) -> None:
+    with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
+        make()
+
+
+def test_a_log_on_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xgb.collective, "is_distributed", lambda: True)
+    with pytest.raises(ltr.LtrValueError, match="log= keeps what one process evaluates"):
+        custom_metric("mrr", log=ltr.PerQueryLog())(np.zeros(len(VALID.y)), matrix(VALID))

@@ -1,0 +1,228 @@
+"""What the command cannot do: status 2, one message that names the option, the file and the value, and no traceback."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from command import as_process, in_process, made_rows, write_files
+
+import ltr_metrics as ltr
+from ltr_metrics.cli import cli
+
+pytestmark = pytest.mark.integration
+
+CSV, TXT = "data.csv --scores a=Column_0", "data.txt --scores a=1"
+AB = f"{CSV} --scores b=Column_1 -m map --n-resamples 100"
+TREC = "--qrels qrels --run a=a.run"
+SAVED = "--result saved.parquet"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data")
+    write_files(path, made_rows())
+    (path / "broken.py").write_text("import ltr_metrics\n1 / 0\n")
+    (path / "leaves.py").write_text("raise SystemExit(0)\n")
+    (path / "empty.py").write_text("")
+    twice = "import ltr_metrics as ltr\na, b = (ltr.as_metric(f, name='x', per='query') for f in (min, max))\n"
+    (path / "twice.py").write_text(twice)
+    (path / "both.csv").write_text((path / "data.csv").read_text().replace("flat", "scores.npy", 1))
+    return path
+
+
+BAD = [
+    # models, scores and data
+    ("evaluate", "Name the DATA: LETOR files or tables, or --qrels FILE with --run"),
+    ("curve", "Name the DATA: LETOR files or tables.$"),
+    ("evaluate data.txt", "Name at least one model, column of scores or run: --model, --scores or --run"),
+    ("curve data.txt", "Name at least one model file: --model"),
+    (f"evaluate absent.txt {CSV}", "File 'absent.txt' does not exist"),
+    ("evaluate data.txt --model a=absent.txt", "no model file absent.txt"),
+    ("evaluate data.txt --model a=data.csv", "data.csv is not a .* model file"),
+    ("evaluate data.txt --n-features 7 --model model.txt", "model.txt has 6 features"),
+    ("curve nan.csv --model model.txt", "lack the model's feature 'Column_0'"),
+    ("evaluate data.txt --scores a=9", "no feature '9' .* numbers 1 to 6"),
+    ("evaluate data.csv --scores a=flaat", "data.csv has no column 'flaat'. Did you mean 'flat'"),
+    ("evaluate data.csv --scores a=s.npy", "no column 's.npy'.* There is no file s.npy either"),
+    ("evaluate data.csv --scores short.npy", r"short.npy must have one score per row .* It has 3\d\d scores for 3\d\d rows"),
+    ("evaluate both.csv --scores scores.npy", "--scores scores.npy means a column and a file. Write ./scores.npy"),
+    ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
+    (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
+    (f"evaluate {TXT} --model a=model.txt", "'--model': the name 'a' is used twice. Write NAME=model.txt"),
+    (f"evaluate {CSV} --scores b=words", "b: the scores must be numbers"),
+    ("evaluate nan.csv --scores s -m map", r"s: the scores must not be NaN: got nan at row 1 \(query 1\)"),
+    (f"evaluate {CSV} --label Column_1", r"the grades must .* row \d"),
+    ("evaluate part.txt.gz --scores 1", "part.txt.gz is damaged"),
+    ("evaluate part.parquet --scores a=Column_0", "part.parquet .*cut off"),
+    ("evaluate empty.txt --scores 1", "empty.txt has no document"),
+    ("evaluate empty.csv --scores s", "empty.csv .*Empty CSV"),
+    ("evaluate bad.txt --scores 1", "bad.txt:2.*1:x"),
+    ("evaluate again.txt --scores 1", r"'A' stands at row 0 \(query 1\) and again at row 2"),
+    (f"evaluate {CSV} --docid twice", r"'d\d' stands at row \d+ \(query \w+\) and again"),
+    (f"evaluate data.txt {CSV}", "DATA must be tables or LETOR files, not both"),
+    *((f"compare {AB} --{option} devic", "data.csv has no column 'devic'. Did you mean 'device'") for option in
+        ("label", "qid", "weight", "segment", "docid", "cluster")),
+    ("evaluate counted.csv --scores Column_0 --segment n_documents", "--segment n_documents means a count, and also a column"),
+    (f"evaluate {CSV} --segment doc", "'doc'.* must be one label a query"),
+    # options that do not apply
+    *((f"compare {TXT} --scores b=2 --{option} x", f"--{option} .*names a column of a table, and LETOR files have none") for option in
+        ("label", "qid", "weight", "segment", "docid", "cluster")),
+    (f"evaluate {CSV} --zero-based", "--zero-based is for LETOR files"),
+    (f"evaluate {CSV} --topics qrels", "--topics needs TREC files: --qrels and --run"),
+    (f"evaluate {CSV} --seed 1", "--seed is about confidence intervals: add --confidence"),
+    (f"evaluate {CSV} --cluster user", "--cluster needs --confidence, .* or --save"),
+    (f"evaluate {CSV} --sorted --cluster user", "--cluster does not go with --sorted"),
+    (f"evaluate {TXT} --sorted --segment n_documents", "--segment needs a column with --sorted"),
+    (f"evaluate {CSV} --sorted --format markdown", "--format markdown does not go with --sorted. Use one of text, json, csv"),
+    (f"evaluate --sorted {TREC}", "does not go with --sorted, because TREC files are read whole"),
+    ("report data.csv --scores flat --learning-curve 2", "--learning-curve needs a model file"),
+    # metrics
+    (f"evaluate {CSV} -m ndgc", "Did you mean 'ndcg'"),
+    (f"evaluate {CSV} -m ''", "form name, name@10"),
+    (f"evaluate {CSV} --ties random", "'--ties': 'random' is not one of 'mean', 'stable'"),
+    (f"evaluate {CSV} --no-relevant never", "--no-relevant must be .* 'never'"),
+    (f"evaluate {CSV} --convention lightgmb", "Did you mean 'lightgbm'"),
+    (f"evaluate {CSV} --ties docid", "--ties docid.* needs .*docid"),
+    (f"evaluate {TXT} -m 'ndcg(gain=[0,x])'", "one finite number a grade"),
+    (f"evaluate {TXT} -m mrr --convention lightgbm", "'mrr' is not a metric of lightgbm"),
+    (f"evaluate {TXT} -m map --metrics-module empty.py", "--metrics-module empty.py has no metric at its top level"),
+    (f"evaluate {TXT} -m map --metrics-module broken.py", "--metrics-module broken.py, line 2, raised ZeroDivisionError"),
+    (f"evaluate {TXT} -m x --metrics-module twice.py", "twice.py has two metrics with the name 'x'"),
+    (f"evaluate {TXT} --metrics-module twice.py", "--metrics-module"),
+    (f"evaluate {TXT} -m map --metrics-module leaves.py", "a library ended the command with 0"),
+    (f"evaluate {CSV} --metric map", "No such option"),
+    ("evaluat", "No such command"),
+    # comparison, gate and saved results
+    (f"compare {CSV}", "needs two models or more"),
+    (f"compare {AB} --baseline A", "--baseline A is not one of the models, a, b. Did you mean 'a'"),
+    (f"compare {AB} --test z", "'--test': 'z' is not one of"),
+    (f"compare {AB} --confidence 95", "'--confidence': 95.0 is not in the range 0<x<1"),
+    (f"compare {AB} --power 2", "'--power': 2.0 is not in the range"),
+    (f"compare {AB} --n-resamples 3", "--n-resamples must be a whole number of at least 100"),
+    (f"compare {AB} --test wilcoxon --weight traffic", "(?i)wilcoxon"),
+    (f"compare {AB} --gate map", "cannot be read"),
+    (f"compare {AB} --gate 'mapp > 0'", "'mapp' was not evaluated.*Did you mean 'map'"),
+    (f"compare {AB} --gate 'c: map > 0'", "'c: map > 0' cannot be checked.* Models: b"),
+    (f"report {AB} --gate 'a: map > 0'", "'a: map > 0' cannot be checked.* Models: b"),
+    (f"compare {AB} --gate 'map > 0' --gate-each-segment", "--gate-each-segment needs a rule and segments"),
+    (f"compare {AB} --segment device --gate-each-segment", "--gate-each-segment needs a rule and segments"),
+    (f"report {CSV} --gate 'map > 0'", "--gate needs two models or more"),
+    (f"compare {SAVED} --result a=absent.parquet", "no saved result absent.parquet"),
+    (f"compare {SAVED} --result a=data.parquet", "data.parquet .*not a saved result"),
+    (f"compare {SAVED} --result a=worst.parquet", "--ties worst, .* --ties mean"),
+    (f"compare {SAVED} --result a=fewer.parquet", "different queries .* --queries common"),
+    (f"compare {SAVED} {TXT} -m mrr", "lacks mrr; it has"),
+    (f"compare {SAVED} data.txt --result b=saved.parquet", "so DATA are not used"),
+    (f"compare {SAVED} --result b=saved.parquet --weight w", "--weight applies to DATA"),
+    (f"compare {SAVED} --result b=saved.parquet --ties best", "--ties is not used"),
+    (f"compare {SAVED} --result b=saved.parquet --segment device", "--segment device: .* It has n_documents, n_relevant"),
+    # TREC
+    ("evaluate --qrels qrels", "--qrels FILE and --run NAME=FILE"),
+    ("evaluate --run a.run", "--qrels FILE and --run NAME=FILE"),
+    (f"evaluate {CSV} {TREC.replace('a=', 'x=')}", "without DATA, --model and --scores"),
+    (f"evaluate {TREC} --docid d", "--docid names a column of a table, and TREC files have none"),
+    (f"evaluate {TREC} --segment n_documents", "--segment n_documents does not go with --run"),
+    ("evaluate --qrels qrels --run a=absent.run", "absent.run"),
+    ("evaluate --qrels qrels --run a=qrels", "qrels:1: a line must have"),
+    # explain and curve
+    ("explain data.csv --scores x=flat -m ndcg --from lightgbm --to trec_eval", "x: .*needs docid"),
+    (f"explain {CSV} -m err --from lightgbm --to gdeval", "not a metric of"),
+    (f"explain {CSV} -m ndcg --from lightgbm", "Give --from and --to, or --value"),
+    (f"explain {CSV} -m ndcg --from lightgbm --value 0.4", "--from does not go with --value"),
+    (f"explain {CSV} -m ndcg --value high", "--value must be a finite number"),
+    ("curve data.csv --model model.txt --plot a.bmp", "--plot a.bmp must end in one of .svg, .png, .pdf"),
+    # outputs
+    (f"evaluate {AB.partition(' -m')[0]} --save x", "--save must have the form NAME=FILE, .* a, b"),
+    (f"evaluate {CSV} --save x --save a=y", "--save must have the form NAME=FILE, once"),
+    (f"evaluate {CSV} --save a=x -o ./x --format csv", "x would be written twice"),
+    (f"evaluate {CSV} --save absent/x.parquet", "no folder absent to write x.parquet into"),
+    (f"evaluate {CSV} -o absent/x.txt", "no folder absent to write x.txt into"),
+    (f"evaluate {CSV} -o .", "is a directory"),
+    (f"evaluate {CSV} -o report", "--output report must end in one of .txt, .json, .csv, .md, .tex. Or choose"),
+    (f"audit {CSV} -o x.csv", "--output x.csv must end in one of .txt, .json"),
+    (f"report {CSV} --format html", "--output report.html"),
+    ("metrics data.csv", "unexpected extra argument"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message"), BAD)
+def test_status_2_and_one_message(
+    capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.chdir(made)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    before = sorted(made.iterdir())
+    done = in_process(capsys, *shlex.split(line))
+    assert (done.status, done.out) == (2, ""), done.err
+    assert re.search(message, done.err.strip()), done.err
+    assert done.err.startswith("ltr-metrics: error: ")
+    assert "Traceback" not in done.err
+    assert sorted(made.iterdir()) == before
+
+
+def test_a_fault_of_ours_is_no_failed_gate(
+    capsys: pytest.CaptureFixture[str], made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.chdir(made)
+    monkeypatch.setattr(sys.modules["ltr_metrics.cli.compare"], "compare_models", fails)
+    done = in_process(capsys, "compare", *AB.split())
+    assert (done.status, "ZeroDivisionError" in done.err) == (2, True)
+
+
+def test_a_command_that_cannot_start_does_not_say_that_a_gate_failed(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise RuntimeError('a broken installation')\n")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import ltr_metrics.__main__ as one; one.main()"
+    done = as_process("--version", code=code)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ltr-metrics: cannot start." in done.stderr
+    assert "RuntimeError: a broken installation" in done.stderr
+
+
+# -- help --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", cli.commands)
+def test_help_fits_a_terminal_and_its_examples_are_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    """The examples name files that do not exist, so each fails at that point and no earlier."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    done = in_process(capsys, command, "--help")
+    assert (done.status, done.err) == (0, "")
+    assert max(map(len, done.out.splitlines())) <= 80
+    sections = [line for line in done.out.splitlines() if line.endswith(":") and line[0] != " "]
+    assert sections[-1] == "Output:"
+    assert command == "metrics" or sections[:2] == ["Models and scores:", "Data:"]
+    examples = done.out.partition("Examples:")[2].partition(sections[0])[0]
+    for line in examples.replace("\\\n", " ").strip().splitlines():
+        program, *arguments = shlex.split(line)
+        assert program == "ltr-metrics"
+        example = in_process(capsys, *arguments)
+        assert command == "metrics" or (example.status, "does not exist" in example.err) == (2, True)
+    for option in cli.commands[command].params:
+        if isinstance(option, click.Option):
+            assert re.fullmatch(r"[A-Z].*\.", re.sub(r"  \[default: .*\]$", "", option.help or "")), option.opts
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = in_process(capsys, "--help").out.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == [
+        "evaluate",
+        "compare",
+        "report",
+        "curve",
+        "explain",
+        "audit",
+        "metrics",
+    ]
+    assert in_process(capsys, "--version").out == f"ltr-metrics, version {ltr.__version__}\n"
