@@ -124,7 +124,7 @@ def test_the_report_reads_better_and_worse(comparison: ltr.Comparison) -> None:
     queries = ltr.Queries(Y, qid=QID)
     report = summarize(queries, scores, [RANK, "ndcg@10"], baseline="base", comparing=settings)
     page = as_html(report)
-    assert "lower is better" in page
+    assert "lower is better" in page.lower()
     assert "Lower is better for mean_rank." in as_text(report)
     captions = [figure.caption for figure in figures_of(report)]
     assert any("to the left of the line is better" in caption for caption in captions)
