@@ -18,14 +18,7 @@ from ltr_metrics.sklearn.training import Training, query_numbers
 KINDS_OF_FEATURES = ("cat_features", "text_features", "embedding_features")  # that are not numbers
 ROWS_OF_POOL = {"sample_weight": "weight", "group_weight": "group_weight", "baseline": "baseline"}
 
-CONFLICTS = Conflicts(
-    own_stopping=("early_stopping_rounds", "od_type", "od_wait", "od_pval"),
-    callback=None,
-    booster=(),
-    refused=(),
-    reason="",
-    remedy="",
-)
+CONFLICTS = Conflicts(own_stopping=("early_stopping_rounds", "od_type", "od_wait", "od_pval"))
 
 
 def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:

@@ -22,11 +22,11 @@ class Conflicts(NamedTuple):
     """Settings of a host's estimators that conflict with our early stopping."""
 
     own_stopping: tuple[str, ...]  # parameters that make the estimator stop by itself
-    callback: str | None  # class of the host's callback that stops, if it has one
-    booster: tuple[str, ...]  # names of the parameter that selects the booster
-    refused: tuple[str, ...]  # boosters that cannot be stopped
-    reason: str
-    remedy: str  # a booster that can
+    callback: str | None = None  # class of the host's callback that stops, if it has one
+    booster: tuple[str, ...] = ()  # names of the parameter that selects the booster
+    refused: tuple[str, ...] = ()  # boosters that cannot be stopped
+    reason: str = ""
+    remedy: str = ""  # a booster that can
 
 
 @dataclass(frozen=True)

@@ -104,14 +104,18 @@ def kinds() -> dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]]:
 def test_the_monitor_takes_what_xgboost_takes(kind: str) -> None:
     X, Xv, options, of_matrix = kinds()[kind]
     seen = Predictions(Xv, **of_matrix)
-    watched = Monitor("mrr", Xv, VALID.y, qid=VALID.qid, **of_matrix)
+    watched = Monitor("err@10", Xv, VALID.y, qid=VALID.qid, **of_matrix)
     model = ranker(watched, seen, **options).fit(X, TRAIN.y, qid=TRAIN.qid)
-    assert model.evals_result()["valid"]["mrr"] == [VALID.evaluate(score, "mrr")["mrr"] for score in seen.rounds]
+    assert model.evals_result()["valid"]["err@10"] == [
+        VALID.evaluate(score, "err@10")["err@10"] for score in seen.rounds
+    ]
     if kind == "pandas":
         order = np.random.default_rng(0).permutation(len(VALID.y))
         columns = Xv.assign(qid=VALID.qid).iloc[order]
-        again = ranker(Monitor("mrr", columns, VALID.y[order])).fit(X.assign(qid=TRAIN.qid), TRAIN.y)
-        assert again.evals_result()["valid"]["mrr"] == pytest.approx(model.evals_result()["valid"]["mrr"], rel=1e-14)
+        again = ranker(Monitor("err@10", columns, VALID.y[order])).fit(X.assign(qid=TRAIN.qid), TRAIN.y)
+        assert again.evals_result()["valid"]["err@10"] == pytest.approx(
+            model.evals_result()["valid"]["err@10"], rel=1e-14
+        )
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))

@@ -1,0 +1,88 @@
+"""Metrics of columns that the model does not see, in `QueryRanker` and in searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from catboost import CatBoostRanker
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from test_host_contract import FIRST, PLAIN
+from trainings import CATBOOST, Part
+
+import ltr_metrics as ltr
+from ltr_metrics.sklearn import QueryRanker, make_scorer
+
+pytestmark = pytest.mark.integration
+TRAIN = PLAIN[0]
+FRAME = pd.DataFrame(TRAIN.X).add_prefix("f").assign(qid=TRAIN.qid, **TRAIN.columns)
+BOUGHT = {"columns": ["bought"]}
+ESTIMATORS = {
+    "LightGBM": lgb.LGBMRanker(n_estimators=25, n_jobs=1, verbose=-1, learning_rate=0.3),
+    "XGBoost": xgb.XGBRanker(n_estimators=25, n_jobs=1),
+    "CatBoost": CatBoostRanker(iterations=25, **{k: v for k, v in CATBOOST.items() if k != "use_best_model"}),
+}
+
+
+@pytest.mark.parametrize("host", ESTIMATORS)
+def test_query_ranker_stops_at_the_minimum(host: str) -> None:
+    options: dict[str, Any] = {"early_stopping_rounds": 4, "validation_fraction": 0.4, "metric": FIRST}
+    ranker = QueryRanker(ESTIMATORS[host], **options, **BOUGHT, random_state=1).fit(FRAME, TRAIN.y)
+    assert ranker.n_features_in_ == TRAIN.X.shape[1]
+    held = np.isin(TRAIN.qid, ranker.validation_qid_)
+    part = Part(TRAIN.X[held], TRAIN.y[held], TRAIN.qid[held], columns={"bought": TRAIN.columns["bought"][held]})
+    features = part.X if host == "CatBoost" else FRAME[held].drop(columns=["qid", "bought"])
+    log = ltr.learning_curve(
+        ranker.estimator_, features, part.y, qid=part.qid, metrics=FIRST, columns=part.columns
+    )  # fmt: skip
+    curve = log.values("data", FIRST).mean(axis=1)
+    assert ranker.n_rounds_ - 1 == curve[: ranker.n_rounds_].argmin()
+    own = part.evaluate(ranker.predict(FRAME[held]), FIRST)["first_purchase"]
+    assert ranker.score(FRAME[held], part.y) == -own
+    np.testing.assert_array_equal(ranker.predict(FRAME), ranker.predict(FRAME.drop(columns="bought")))
+
+
+def test_a_search_chooses_the_smallest_mean() -> None:
+    ranker = QueryRanker(clone(ESTIMATORS["LightGBM"]).set_params(n_estimators=5), **BOUGHT)
+    grid = {"estimator__learning_rate": [1e-9, 0.3]}
+    search = GridSearchCV(ranker, grid, scoring=make_scorer(FIRST), cv=GroupKFold(2), refit=False)
+    search.fit(FRAME, TRAIN.y, groups=TRAIN.qid)
+    means = []
+    for rate in grid["estimator__learning_rate"]:
+        folds = []
+        for train, test in GroupKFold(2).split(FRAME, groups=TRAIN.qid):
+            model = ranker.set_params(estimator__learning_rate=rate).fit(FRAME.iloc[train], TRAIN.y[train])
+            part = Part(None, TRAIN.y[test], TRAIN.qid[test], columns={"bought": TRAIN.columns["bought"][test]})
+            folds.append(-part.evaluate(model.predict(FRAME.iloc[test]), FIRST)["first_purchase"])
+        means.append(np.mean(folds))
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
+    assert search.best_index_ == int(np.argmax(means))
+
+
+def test_a_scorer_reads_columns_of_frames_and_arrays() -> None:
+    ranker = QueryRanker(ESTIMATORS["LightGBM"], qid=5, columns={"bought": 6})
+    X = np.column_stack([TRAIN.X, TRAIN.qid, TRAIN.columns["bought"]])
+    scorer = make_scorer(FIRST, qid=5, columns={"bought": 6})
+    assert scorer(ranker.fit(X, TRAIN.y), X, TRAIN.y) == -TRAIN.evaluate(ranker.predict(X), FIRST)["first_purchase"]
+    renamed = FRAME.rename(columns={"bought": "brought"})
+    with pytest.raises(ltr.LtrValueError, match=r"reads the column 'bought' of X.*Did you mean 'brought'"):
+        make_scorer(FIRST)(QueryRanker(ESTIMATORS["LightGBM"]).fit(renamed, TRAIN.y), renamed, TRAIN.y)
+    with pytest.raises(ltr.LtrTypeError, match="columns must be names of columns of X"):
+        make_scorer(FIRST, columns="bought")
+
+
+def test_a_scorer_warns_of_a_gain_of_the_estimator() -> None:
+    """It does not follow, since a search compares all candidates by one metric."""
+    valid = PLAIN[1]
+    model = QueryRanker(clone(ESTIMATORS["LightGBM"]).set_params(label_gain=[0, 1, 2, 3, 4]))
+    model.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
+    with pytest.warns(ltr.LtrWarning, match=r"estimator__label_gain=.*ndcg@10 has the exponential gain here"):
+        value = make_scorer("ndcg@10", convention="lightgbm")(model, valid.X, valid.y, qid=valid.qid)
+    assert value == make_scorer("ndcg_exp@10", convention="lightgbm")(model, valid.X, valid.y, qid=valid.qid)
+    model.set_params(estimator__label_gain=[0, 1, 3, 7, 15])
+    make_scorer("ndcg@10", convention="lightgbm")(model, valid.X, valid.y, qid=valid.qid)
