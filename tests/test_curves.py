@@ -371,7 +371,7 @@ def without_curve(kind: str) -> tuple[Any, Any]:
         ("baseline", ltr.LtrValueError, r"The Pool has a baseline.*base_margin="),
         ("dask", ltr.LtrTypeError, r"Got a Dask collection: pass X\.compute\(\)"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_other_models_and_data_are_refused(model: Any, error: type[Exception], message: str) -> None:
     features = X_VALID
