@@ -95,7 +95,7 @@ def kinds() -> dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]]:
         "categories": (*cut, {"enable_categorical": True}, {}),
         "sparse": (*(sparse.csr_matrix(np.where(part > 0, part, 0)) for part in (X, Xv)), {}, {}),
         "missing": (*(np.where(part < 0, -99.0, part) for part in (X, Xv)), {"missing": -99.0}, {"missing": -99.0}),
-        "margin": (X, Xv, {}, {"base_margin": 3 * Xv[:, 1]}),
+        "margin": (X, Xv, {}, {"base_margin": np.random.default_rng(0).normal(size=len(Xv))}),
         "lists": (X, Xv.tolist(), {}, {}),
     }
 
