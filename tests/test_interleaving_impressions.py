@@ -167,7 +167,7 @@ def test_bytes_and_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "log.gz"
     write_impressions(path, made("ppm", 200))
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(LtrValueError, match=r"log\.gz is damaged or cut off"):
+    with pytest.raises(LtrValueError, match=r"log\.gz is damaged, cut off"):
         list(read_impressions(path))
 
 

@@ -113,7 +113,13 @@ def test_the_import_leaves_to_later_what_is_rarely_used() -> None:
     ours = set(run("import sys, numpy, ltr_metrics; print(*sys.modules)").split()) - set(by_numpy)
     assert "ltr_metrics.evaluation.evaluate" in ours
     assert (
-        not {"ltr_metrics.evaluation.training_log", "ltr_metrics.io.datasets", "ltr_metrics.analysis.explain", "json", "difflib"}
+        not {
+            "ltr_metrics.evaluation.training_log",
+            "ltr_metrics.io.datasets",
+            "ltr_metrics.analysis.explain",
+            "json",
+            "difflib",
+        }
         & ours
     )
     assert not any(name.startswith(("concurrent", "multiprocessing", "numpy.random")) for name in ours)
@@ -147,7 +153,11 @@ def test_the_lightgbm_adapter_does_not_load_its_host() -> None:
     [
         ("pandas", "ltr_metrics.evaluate([1], [1], group=[1], metrics='mrr').to_pandas()", "report"),
         ("pandas", "ltr_metrics.io.read_table('x.csv')", "report"),
-        ("lightgbm", "ltr_metrics.io.models.predict(model(b'tree\\ntree_sizes=9\\nTree=0\\nx\\nend of trees\\n\\nend of parameters\\n'), None)", "lightgbm"),
+        (
+            "lightgbm",
+            "ltr_metrics.io.models.predict(model(b'tree\\ntree_sizes=9\\nTree=0\\nx\\nend of trees\\n\\nend of parameters\\n'), None)",
+            "lightgbm",
+        ),
         ("xgboost", "ltr_metrics.io.models.predict(model(b'{}'), None)", "xgboost"),
         ("scipy", "ltr_metrics.compare({1: [1, 2], 2: [2, 1]}, [1, 0], group=[1, 1], metrics='err')", "report"),
         ("pyarrow", "ltr_metrics.load_result('r.parquet')", "report"),

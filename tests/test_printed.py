@@ -101,7 +101,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "DataAudit": lambda: audited().data,
     "Churn": churned,
     "RankChanges": changed,
-    "BestRound": lambda: best_round(rounds(), None, metric="map", rule="one_se", confidence=0.9),
+    "BestRound": lambda: best_round(rounds(), None, metric="map", confidence=0.9),
     "LearningCurve": lambda: learning_curve(
         rounds(), None, np.array([SCRIPT] * 30, object), metric="map", data=SCRIPT, confidence=0.9
     ),

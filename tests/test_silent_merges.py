@@ -162,5 +162,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path, line_bre
     table = write("a.csv", "qid,label,s", "7,1,0.5", "7,0,2")
     assert list(read_table(table).columns) == ["qid", "label", "s"]
     assert read_trec(write("qrels", "1 0 A 1"), write("run", "1 Q0 A 1 2.5 me")).qid.tolist() == ["1"]
-    log = write("log.jsonl", '{"shown": ["a", "b"], "teams": [0, 1], "clicks": [0]}')
+    log = write(
+        "log.jsonl", '{"rankings": {"x": ["a"], "y": ["b"]}, "shown": ["a", "b"], "teams": ["x", "y"], "clicks": [0]}'
+    )
     assert [one.clicks for one in read_impressions(log)] == [[0]]
