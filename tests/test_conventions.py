@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.cli.metrics import CHOICES, choice_tables, scope_text
+from ltr_metrics.cli.metrics import CHOICES, convention_rows
 from ltr_metrics.metrics.conventions import ALIASES, convention_of
 from ltr_metrics.metrics.requests import resolve
 
@@ -240,15 +240,12 @@ def test_lists_of_ids_have_no_grades() -> None:
 
 
 def tables() -> str:
-    """The choices, their meanings and the metrics of all conventions, as tables in Markdown."""
-    conventions = ltr.CONVENTIONS.values()
-    choices = [(table.header, [(f"`{name}`", *cells) for name, *cells in table.rows]) for table in choice_tables()]
+    """The choices of all conventions and their meanings, as tables in Markdown."""
+    rows = [(f"`{name}`", *choices) for name, *choices in convention_rows()]
     meanings = [(f"`{name}`", text) for name, text in CHOICES.items()]
-    scopes = [(f"`{convention.name}`", scope_text(convention)) for convention in conventions]
-    parts = [*choices, (("choice", "meaning"), meanings), (("name", "metrics"), scopes)]
     return "\n".join(
-        "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * len(heading), *rows))
-        for heading, rows in parts
+        "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * len(heading), *body))
+        for heading, body in ((("convention", *CHOICES), rows), (("choice", "meaning"), meanings))
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -18,48 +18,60 @@ from ltr_metrics.metrics.conventions import ALIASES, CLASSES, CONVENTIONS, Conve
 from ltr_metrics.metrics.names import MetricInfo, available_metrics
 
 WIDTH = 64  # of a description
-IN_A_TABLE = 7  # conventions
+WIDTH_OF_METRICS = 48  # of a convention
 USAGE = "Write name@10 for the cutoff k=10, and name(parameter=value) for other parameters."
 CHOICES = {  # of all metrics of a convention
     "ties": "The order of documents with equal scores.",
     "no_relevant": "The value, or the handling, of a query for which a metric is undefined.",
     "cutoff": "The cutoff of a metric that is named without @k.",
     "rel": "The grade from which on a document is relevant, if it is not 1.",
-    "host": "The training library whose own gain replaces that of NDCG and DCG in its trainings.",
-    "weighs_undefined_as_one": "Metrics to whose sum an undefined query adds no_relevant, whatever its weight.",
+    "metrics": "The metrics of the system, each with the parameters that differ from its defaults.",
 }
 
 
 def _as_text() -> str:
     """Return the tables of metrics and conventions."""
-    metrics = [row for info in available_metrics() for row in _wrap(info.name, _describe(info))]
-    scopes = [row for convention in CONVENTIONS.values() for row in _wrap(convention.name, [scope_text(convention)])]
-    meanings = [row for name, text in CHOICES.items() for row in _wrap(name, [text])]
+    metrics = [row for info in available_metrics() for row in _wrap((info.name,), _describe(info), WIDTH)]
+    conventions = [row for *cells, text in convention_rows() for row in _wrap(cells, [text], WIDTH_OF_METRICS)]
+    meanings = [row for name, text in CHOICES.items() for row in _wrap((name,), [text], WIDTH)]
     tables = (
         Table(("metric", "description"), metrics, "l", foot=USAGE),
-        *choice_tables(),
-        Table(("convention", "metrics"), scopes, "l"),
+        Table(("convention", *CHOICES), conventions, "l", title="What each convention chooses (-: nothing):"),
         Table(("choice", "meaning"), meanings, "l"),
     )
     return "\n\n".join(map(as_text, tables)) + "\n"
 
 
-def choice_tables() -> list[Table]:
-    """Return the choices of all conventions, a few conventions in each table."""
-    names = list(CONVENTIONS)
-    tables = []
-    for start in range(0, len(names), IN_A_TABLE):
-        some = names[start : start + IN_A_TABLE]
-        rows = [(choice, *(choice_text(CONVENTIONS[name], choice) for name in some)) for choice in rows_of_choices()]
-        title = "" if start else "What each convention chooses (-: nothing):"
-        tables.append(Table(("choice", *some), rows, "l", title=title))
-    return tables
+def convention_rows() -> list[tuple[str, ...]]:
+    """Return a row per convention: its name, its choices for all metrics, and its metrics."""
+    return [
+        (name, *(_choice(getattr(one, choice)) for choice in [*CHOICES][:-1]), metrics_text(one))
+        for name, one in CONVENTIONS.items()
+    ]
 
 
-def _wrap(name: str, sentences: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the table rows of a name and of its wrapped description."""
-    lines = [line for sentence in sentences for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")]
-    return list(zip([name, *[""] * (len(lines) - 1)], lines, strict=True))
+def _choice(value: Any) -> str:
+    return "-" if value is None else spell(value)
+
+
+def metrics_text(convention: Convention) -> str:
+    """Return the metrics of a convention with what differs from their defaults, and its further names."""
+    if convention.metrics.keys() == CLASSES.keys():
+        return "all"
+    metrics = []
+    for name, settings in sorted(convention.metrics.items()):
+        differences = [f"{key}={spell(value)}" for key, value in settings.items() if key != "k"]
+        differences += ["no cutoff"] * ("k" in settings)
+        differences += ["undefined queries weigh 1"] * (name in convention.weighs_undefined_as_one)
+        metrics.append(f"{name} ({', '.join(differences)})" if differences else name)
+    aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)
+    return ", ".join(metrics) + (f"; also called {aliases}" if aliases else "")
+
+
+def _wrap(cells: Sequence[str], sentences: Iterable[str], width: int) -> list[tuple[str, ...]]:
+    """Return the table rows of some cells and of a description, which is wrapped."""
+    lines = [line for sentence in sentences for line in textwrap.wrap(sentence, width, subsequent_indent="  ")]
+    return [(*(cells if nth == 0 else [""] * len(cells)), line) for nth, line in enumerate(lines)]
 
 
 def _describe(info: MetricInfo) -> list[str]:
@@ -73,40 +85,6 @@ def parameters_text(info: MetricInfo) -> str:
         name if default is None else f"{name} (required)" if default is ... else f"{name}={default}"
         for name, default in info.parameters.items()
     )
-
-
-def rows_of_choices() -> list[str]:
-    """Return the choices of all conventions: for all metrics, then those of single metrics, such as map.denominator."""
-    of_metrics = [
-        f"{name}.{parameter}"
-        for name in CLASSES
-        for parameter in dict.fromkeys(p for c in CONVENTIONS.values() for p in c.metrics.get(name, {}) if p != "k")
-    ]
-    return [*CHOICES, *of_metrics]
-
-
-def choice_text(convention: Convention, choice: str) -> str:
-    """Return a choice as text; a dash if it is open, or the system does not have the metric."""
-    if choice in CHOICES:
-        value = getattr(convention, choice)
-        return "-" if value in (None, ()) else ", ".join(value) if isinstance(value, tuple) else spell(value)
-    name, _, parameter = choice.partition(".")
-    if name not in convention.metrics:
-        return "-"
-    default = None if parameter == "no_relevant" else {f.name: f.default for f in fields(CLASSES[name])}[parameter]
-    value = convention.metrics[name].get(parameter, default)
-    return "-" if value is None else spell(value)
-
-
-def scope_text(convention: Convention) -> str:
-    """Return the names of the metrics that a convention has, and its further names."""
-    if convention.metrics.keys() == CLASSES.keys():
-        return "all metrics"
-    metrics = ", ".join(
-        f"{name} (without a cutoff)" if "k" in convention.metrics[name] else name for name in sorted(convention.metrics)
-    )
-    aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)
-    return f"{metrics}; also called {aliases}" if aliases else metrics
 
 
 def _as_json() -> str:
