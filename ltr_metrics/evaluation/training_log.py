@@ -337,6 +337,7 @@ class PerQueryLog:
         data : object
             The host's data set; the log keeps a weak reference.
         result : Evaluation
+            The values of the round.
         request : Request
             The request of the metric function: the same object in all rounds.
         name : str, optional
