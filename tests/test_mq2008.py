@@ -120,8 +120,8 @@ def test_the_example_on_fold_1(data: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "report.json").read_text())
-    for metric, of_metric in summary["models"]["early stopping"].items():
-        today = summary["models"]["today"][metric]["mean"]
-        row = rf"^{re.escape(metric)} +early stopping +{today:.4f}  {of_metric['mean']:.4f} "
+    means = {(row["model"], row["metric"]): row["mean"] for row in summary["means"]}
+    for metric in {metric for _, metric in means}:
+        row = rf"^{re.escape(metric)} +early stopping +{means['today', metric]:.4f} +{means['early stopping', metric]:.4f} "
         assert re.search(row, done.stdout, flags=re.MULTILINE)
     assert "Differences to today over 156 queries." in done.stdout

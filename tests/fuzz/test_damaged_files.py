@@ -37,7 +37,7 @@ X, y, qid = ltr.make_ranking(n_queries=6, documents=5, n_features=3, random_stat
 ROWS = pd.DataFrame({"qid": qid, "label": y, "s": X[:, 0], "device": np.where(qid % 2, "phone", "desk"), "w": 1.0})
 ROWS["doc"] = [f"D{i}" for i in range(len(y))]
 IMPRESSION = """\
-{"query": "q1", "rankings": {"old": ["a", "b"], "new": ["b", "a"]}, "shown": ["a", "b"], "teams": [0, 1], "clicks": [0]}
+{"query": "q1", "rankings": {"old": ["a", "b"], "new": ["b", "a"]}, "shown": ["a", "b"], "teams": ["old", "new"], "clicks": [0]}
 """
 
 
