@@ -19,10 +19,7 @@ from benchmarks.measures import MEASURES, training
 from benchmarks.peers import PEERS, load
 from benchmarks.targets import TARGETS
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.filterwarnings("ignore:Your system has an old version of glibc"),  # some wheels of XGBoost say so
-]
+pytestmark = pytest.mark.integration
 
 TINY = Effort(
     name="tiny",

@@ -24,7 +24,6 @@ PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")),
     *sorted(page for page in DOCS.rglob("*.md") if not set(BUILT) & set(page.parts)),
 ]
-OLD_LINUX = "ignore:Your system has an old version of glibc"  # some of XGBoost's wheels say so wherever they are
 
 
 SNIPPETS = [
@@ -36,7 +35,6 @@ SNIPPETS = [
 ]
 
 
-@pytest.mark.filterwarnings(OLD_LINUX)
 @pytest.mark.parametrize("code", SNIPPETS)
 def test_python_in_the_documentation_runs(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
