@@ -73,8 +73,8 @@ class Queries(LabelledQueries):
     Raises
     ------
     LtrValueError, LtrTypeError
-        If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, or both
-        or neither of ``qid`` and ``group`` are given.
+        If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, two
+        columns of a table have one name, or both or neither of ``qid`` and ``group`` are given.
 
     See Also
     --------
