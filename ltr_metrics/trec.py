@@ -16,6 +16,7 @@ from ltr_metrics._engine.checks import BoolArray, require_count
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.io.trec import from_qrels
+from ltr_metrics.metrics.requests import resolve_once
 
 __all__ = ["RelevanceEvaluator", "supported_measures"]
 
@@ -149,7 +150,8 @@ class RelevanceEvaluator:
         if self._metrics:
             with np.errstate(over="ignore"):  # the largest scores become infinite, and tie
                 scores = data.y_score.astype(np.float32)
-            result = queries.evaluate(scores, list(self._metrics.values()), convention="trec_eval")
+            request = resolve_once(list(self._metrics.values()), convention="trec_eval")
+            result = queries.evaluate_request(scores, request)
             columns |= {measure: result.per_query[name] for measure, name in self._metrics.items()}
         rows = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns.values()]).tolist()
         return {

@@ -409,7 +409,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"query_weight": np.zeros(80)}, "All query weights are 0"),
     ({"cluster": ["one"] * 80}, "All 80 queries are of one cluster"),
     ({"models": {"base": [1], "new": []}}, "new is an empty list"),
-    ({"models": {1: [1], "1": [2]}}, "the same name as text"),
+    ({"models": {1: [1], "1": [2]}}, "one column for each name.*'1' names 2"),
     ({"y_true": None}, "y_true is needed"),
 ]
 

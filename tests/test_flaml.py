@@ -44,7 +44,7 @@ def test_flamls_own_ndcg_ranks_all_rows_as_one_query() -> None:
     ml = pytest.importorskip("flaml.automl.ml", reason="flaml is not installed")
     X, y, qid = ltr.make_ranking(n_queries=20, random_state=0)
     scores = X[:, 0]
-    one_query = ltr.evaluate(y, scores, qid=np.zeros(len(y)), metrics="ndcg_lin")["ndcg_lin"]
+    one_query = ltr.evaluate(y, scores, group=[len(y)], metrics="ndcg_lin")["ndcg_lin"]
     assert 1 - ml.metric_loss_score("ndcg", scores, y, groups=qid) == pytest.approx(one_query, abs=1e-12)
     ours = ltr.evaluate(y, scores, qid=qid, metrics=["ndcg_lin", "ndcg_lin@10"], no_relevant=0)
     assert abs(one_query - ours["ndcg_lin"]) > 0.01

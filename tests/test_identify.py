@@ -106,7 +106,9 @@ def test_every_candidate_is_what_evaluate_gives() -> None:
         policy: dict[str, Any] = {"ties": convention.ties, "no_relevant": convention.no_relevant}
         if one.changed in policy:
             policy[one.changed] = one.to
-        assert one.value == ltr.evaluate(**data, metrics=ltr.metric(one.metric), **policy)[one.metric]
+        as_one = {"qid": None, "group": [len(data["qid"])]}
+        rows = data | as_one if one.changed == "queries" else data
+        assert one.value == ltr.evaluate(**rows, metrics=ltr.metric(one.metric), **policy)[one.metric]
         assert one.distance == abs(one.value - 0.5)
 
 
@@ -169,6 +171,30 @@ def test_digits_set_the_tolerance() -> None:
     assert ltr.identify_convention(**call, value=0.41, tolerance=0.3).tolerance == 0.3
     percent = ltr.evaluate([2, 0, 1], [3, 2, 1], group=[3], metrics="ndcg")["ndcg"] * 100
     assert "divide it by 100" in ltr.identify_convention(**call, value=f"{percent:.2f}").sentence
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_all_rows_as_one_query_is_a_changed_choice(ties: bool) -> None:
+    from sklearn.metrics import ndcg_score
+
+    data = ranking(3) | ({} if ties else {"y_score": np.random.default_rng(0).normal(size=len(ranking(3)["qid"]))})
+    value = ndcg_score([data["y_true"]], [data["y_score"]], k=10)
+    found = ltr.identify_convention(**data, metric="ndcg@10", value=value)
+    assert {(one.changed, one.to) for one in found.matches} == {("queries", "all rows as one")}
+    assert "sklearn" in [name for one in found.matches for name in one.conventions]
+    assert "queries: all rows as one" in str(found)
+
+
+@pytest.mark.parametrize(
+    "convert", [np.float32, lambda value: float(np.float32(value)), lambda value: np.array(value, "f4")]
+)
+def test_float32_values_are_compared_at_their_precision(convert: Any) -> None:
+    data = ranking(4)
+    value = ltr.evaluate(**data, metrics="ndcg@10", convention="torchmetrics")["ndcg@10"]
+    found = ltr.identify_convention(**data, metric="ndcg@10", value=convert(value * (1 + 4e-7)))
+    assert "torchmetrics" in found.matches[0].conventions
+    assert found.matches[0].changed is None
+    assert found.tolerance == pytest.approx(1e-6 * value, rel=1e-3)
 
 
 def test_results_are_plain_and_printed() -> None:

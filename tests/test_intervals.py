@@ -25,7 +25,7 @@ def result_with(values: Any, **options: Any) -> ltr.Evaluation:
     """Return an evaluation with these values of MRR."""
     values = np.asarray(values, dtype=np.float64)
     ones = np.ones(len(values))
-    options = {"qid": np.arange(len(values))} | options
+    options = options if "qid" in options else {"group": ones} | options
     return ltr.evaluate(ones, ones, metrics="mrr", **options).with_values({"mrr": values})
 
 

@@ -274,3 +274,32 @@ def test_err_warns_once_a_queries_that_the_scale_is_too_long() -> None:
         queries.evaluate(S, ["err@10", "err@5"])
         ltr.evaluate([0, 3, 1, 0], S, group=GROUP, metrics="err")
         ltr.evaluate([0, 1, 1, 0], S, group=GROUP, metrics="err(max_grade=1)")
+
+
+# -- ids that name no queries -----------------------------------------------------------------------------------------
+
+ONE_DOCUMENT = [*range(19), 19, 19]  # 19 of 20 queries
+NO_QUERIES = {
+    "row numbers": (np.arange(20), "20 of 20 queries have one document"),
+    "nearly each row": (ONE_DOCUMENT, "19 of 20 queries have one document"),
+    "one id": (["a"] * 200, "All 200 rows are of 1 query, a"),
+}
+
+
+@pytest.mark.parametrize("case", NO_QUERIES)
+def test_ids_that_name_no_queries_are_a_warning(case: str) -> None:
+    qid, message = NO_QUERIES[case]
+    y, s = np.arange(len(qid)) % 2, np.arange(len(qid))
+    for call in (
+        lambda: ltr.evaluate(y, s, qid=qid, metrics="mrr"),
+        lambda: ltr.Queries(y, qid=qid).evaluate(s, "mrr"),
+        lambda: ltr.tie_audit(y, s, qid=qid, metrics="mrr"),
+    ):
+        with pytest.warns(ltr.LtrWarning, match=f"{message}.*group instead of qid.*filterwarnings"):
+            call()
+    ltr.evaluate(y, s, group=ltr.qid_to_group(qid), metrics="mrr")  # whoever passes sizes has said what they are
+
+
+@pytest.mark.parametrize("qid", [np.arange(19), [*range(18), 18, 18, 19, 19], ["a"] * 199, [*["a"] * 199, "b"]])
+def test_other_ids_are_no_warning(qid: list[object]) -> None:
+    ltr.evaluate(np.ones(len(qid)), np.arange(len(qid)), qid=qid, metrics="mrr")

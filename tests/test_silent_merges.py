@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import read_impressions
 from ltr_metrics.io import letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
+from ltr_metrics.sklearn.columns import names_of_columns
 
 # -- scores -----------------------------------------------------------------------------------------------------------
 
@@ -123,6 +125,41 @@ def test_a_nul_in_tables(tmp_path: Path) -> None:
             rows = read(tmp_path / name)
             with pytest.raises(ltr.LtrValueError, match="must not end with a NUL character"):
                 ltr.evaluate(rows["label"], rows["s"], qid=rows["qid"], metrics="mrr")
+
+
+# -- names of columns -------------------------------------------------------------------------------------------------
+
+VALUES = [[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0], [1.0, 1.0, 1.0, 1.0]]
+REPEATED: dict[str, Any] = {
+    "mapping": dict(zip([1, "1", "new"], VALUES, strict=True)),
+    "pandas": pd.DataFrame(np.transpose(VALUES), columns=["1", "1", "new"]),
+    "pandas of two types": pd.DataFrame(np.transpose(VALUES), columns=[1, "1", "new"]),
+    "arrow": pa.table(VALUES, names=["1", "1", "new"]),
+    "arrow batch": pa.record_batch(VALUES, names=["1", "1", "new"]),
+}
+
+
+@pytest.mark.parametrize("form", REPEATED)
+def test_two_columns_of_one_name_are_refused(form: str) -> None:
+    columns, y, data = REPEATED[form], [1, 0, 0, 2], {"group": [2, 2], "metrics": "mrr"}
+    calls: dict[str, Callable[[], Any]] = {
+        "models": lambda: ltr.compare(columns, y, **data),
+        "scores": lambda: ltr.audit(y, columns, **data),
+        "columns": lambda: ltr.evaluate(y, VALUES[0], columns=columns, **data),
+        "by": lambda: ltr.evaluate(y, VALUES[0], by=columns, **data | {"group": [1] * 4}),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ltr.LtrValueError, match=f"{name} must have one column for each name.*'1' names 2 columns"):
+            call()
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, lambda row, columns: pa.table([[one] for one in row[0]], columns)])
+def test_two_columns_of_one_name_in_judgments_and_features_are_refused(table: Any) -> None:
+    qrels = table([[1, "a", 1, 0]], columns=["query_id", "doc_id", "relevance", "relevance"])
+    with pytest.raises(ltr.LtrValueError, match="qrels must have one column for each name.*'relevance'"):
+        ltr.from_qrels(qrels, {1: {"a": 1.0}})
+    with pytest.raises(ltr.LtrValueError, match="X must have one column for each name.*'x'"):
+        names_of_columns(table([[1, 0]], columns=["x", "x"]))
 
 
 # -- weights ----------------------------------------------------------------------------------------------------------

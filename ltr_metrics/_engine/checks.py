@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar, cast
@@ -106,15 +107,26 @@ def has_named_columns(thing: Any) -> bool:
 
 
 def named_columns(table: Any, name: str) -> dict[str, Any]:
-    """Return a table's columns by name."""
+    """Return a table's columns by name; names are text, and each name has one column."""
     if not has_named_columns(table):
         raise LtrTypeError(
             f'{name} must map names to columns, for example {{"margin": ...}}, or be a table. Got {_kind(table)}.'
         )
-    if hasattr(table, "items"):
-        return {str(key): column for key, column in table.items()}
-    names = getattr(table, "column_names", None) or table.columns
-    return {str(key): table[key] for key in names}
+    keys = refuse_repeated_names(table, name)
+    columns = (column for _, column in table.items()) if hasattr(table, "items") else map(table.__getitem__, keys)
+    return dict(zip(map(str, keys), columns, strict=True))
+
+
+def refuse_repeated_names(table: Any, name: str) -> list[Any]:
+    """Return the keys of a table's columns, and raise an error if two of them are one text."""
+    keys = list(table.keys() if hasattr(table, "items") else getattr(table, "column_names", None) or table.columns)
+    for repeated, n_columns in Counter(map(str, keys)).most_common(1):
+        if n_columns > 1:
+            raise LtrValueError(
+                f"{name} must have one column for each name, which is text: {repeated!r} names {n_columns} columns. "
+                "Rename or drop all of them but one."
+            )
+    return keys
 
 
 def pandas_index(column: Any) -> Any:

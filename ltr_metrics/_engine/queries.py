@@ -26,7 +26,7 @@ from ltr_metrics._engine.grouping import GroupedRows, as_document_ids
 from ltr_metrics._engine.per_query import Segmentations, labels_of, segmentations, weights
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import Unjudged
-from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
+from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # of typing from Python 3.11 on
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
 MIN_FRACTIONAL_LABELS = 8  # fewer distinct fractional labels may still be grades
 HIGHEST_USUAL_GRADE = 30  # of a grade scale; LightGBM's default gains end here, too
+MIN_QUERIES_OF_ONE = 20  # of fewer queries, all may have one document
+MIN_ROWS_OF_ONE_QUERY = 200  # fewer rows may be one query
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
 
 
@@ -91,6 +93,7 @@ class LabelledQueries(GroupedRows):
         self.segments: Segmentations = {} if by is None else segmentations(self, by)
         self.cluster: IntArray | None = None if cluster is None else labels_of(self, "cluster", cluster)[1]
 
+        self.has_ids = qid is not None
         self.may_be_swapped = True  # until the first scores have been compared with the labels
         shared = (self.qid, self.sizes, self.n_documents, self.grades, self.grade_index, self.weight, self.cluster)
         for array in shared:
@@ -182,6 +185,21 @@ class LabelledQueries(GroupedRows):
                     "y_score? Labels come first. If you did not swap them, ignore this warning."
                 )
         return scores
+
+    @cached
+    def warn_of_ids_that_name_no_queries(self) -> None:
+        """Warn once if nearly each row has an id of its own, or all rows have one; sizes say what is meant."""
+        n_of_one, ids = int(np.count_nonzero(self.sizes == 1)), ""
+        if self.n_queries >= MIN_QUERIES_OF_ONE and 10 * n_of_one > 9 * self.n_queries:
+            ids = f"{n_of_one:,} of {self.n_queries:,} queries have one document, like row numbers or document ids"
+        elif self.n_queries == 1 and self.n_rows >= MIN_ROWS_OF_ONE_QUERY:
+            ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
+        if ids and self.has_ids:
+            warn(
+                f"{ids}: does qid name the queries? A metric ranks the rows of one id. If it does, pass the sizes as "
+                "group instead of qid, or silence this: "
+                "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
+            )
 
     def refuse_nan_scores(self, scores: AnyArray, name: str = "y_score", flags: str = "retrieved") -> None:
         """Raise an error if the score of a ranked row is NaN.

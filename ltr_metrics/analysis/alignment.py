@@ -126,17 +126,14 @@ def models_from(
 
 def _runs_by_name(models: Any) -> dict[str, list[Any]]:
     """Return the runs of each model, of which there are several if it has seeds."""
-    if not isinstance(models, Mapping) and has_named_columns(models):
-        models = named_columns(models, "models")  # a table of scores
-    if not isinstance(models, Mapping) or isinstance(models, Evaluation) or len(models) < 2:
+    if has_named_columns(models) and not isinstance(models, Evaluation):
+        models = named_columns(models, "models")  # a mapping or a table of scores
+    if not isinstance(models, dict) or len(models) < 2:
         raise LtrTypeError(
             'compare needs two models or more by name, {"base": ..., "new": ...}. '
             f"Got {len(models) if isinstance(models, dict) else f'a {type(models).__name__}'}."
         )
-    runs = {str(name): _runs(str(name), model) for name, model in models.items()}
-    if len(runs) < len(models):
-        raise LtrValueError(f"Two models have the same name as text: {', '.join(map(repr, models))}. Rename one.")
-    return runs
+    return {name: _runs(name, model) for name, model in models.items()}
 
 
 def _runs(name: str, model: Any) -> list[Any]:

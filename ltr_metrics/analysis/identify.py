@@ -36,6 +36,7 @@ TABLE = {
     "distance": "{distance:.2g}",
     "matches": "{matches}",
 }
+FLOAT32_DIGITS = 9  # tell any float32 from its neighbours
 ROUNDING = 1e-12  # systems that sum in another order differ by less
 
 
@@ -78,7 +79,8 @@ class Identification(Result):
     value : float
         The given value.
     tolerance : float
-        The largest distance at which a candidate matches: half a unit of the last given digit.
+        The largest distance at which a candidate matches: half a unit of the last given digit, or
+        the precision of a float32 value.
     candidates : tuple of CandidateConvention
         Those that match stand first, and of these the unchanged conventions.
         Then follow the others, the nearest first.
@@ -187,8 +189,9 @@ def identify_convention(
 
     The function evaluates the metric under every convention, and under every convention with one
     choice changed. The choices are the order of ties, queries without a relevant document, the
-    cutoff, and the parameters of the metric, such as its gain. A change without any effect on these
-    data is left out.
+    cutoff, the parameters of the metric, such as its gain, and all rows ranked as one query, as
+    scikit-learn's ``ndcg_score([y], [score])`` does. A change without any effect on these data is
+    left out.
 
     Parameters
     ----------
@@ -205,6 +208,8 @@ def identify_convention(
         The value that the other tool gave. Text keeps zeros at the end, as in ``"0.4110"``.
     tolerance : float, optional
         The largest distance of a match. The default is half a unit of the last digit of ``value``.
+        For a float32 value with more digits than float32 has, such as TorchMetrics', it is 1e-6
+        times the value.
     **data
         ``qid`` or ``group``, and the other options of `ltr_metrics.Queries`. Conventions that break
         ties by document need ``docid`` if scores are tied.
@@ -253,7 +258,14 @@ def identify_convention_of(
             reasons = " ".join(f"{name}: {reason}" for name, reason in refused.items())
             raise LtrValueError(f"No convention accepts {name_of(metric)!r} on these data. {reasons}")
         origins = _origins(queries, readings, has_ties)
-        means = _means(queries, y_score, [origin.reading for origin in origins])
+        whole = _as_one_query(queries)
+        if queries.n_queries > 1:
+            has_ties = bool(tied_queries(whole, whole.scores(y_score))[0].any())
+            readings_of_whole = _readings_of_conventions(whole, metric, has_ties)[0]
+            for name in filter(readings_of_whole.__contains__, readings):
+                reading = readings_of_whole[name]._replace(is_of_one_query=True)
+                origins.setdefault(Origin(reading, "queries", "all rows as one"), []).append(name)
+        means = _means(queries, whole, y_score, [origin.reading for origin in origins])
     candidates = _candidates(origins, readings, means, number)
 
     def order(one: CandidateConvention) -> tuple[Any, ...]:
@@ -263,6 +275,19 @@ def identify_convention_of(
     return Identification(name_of(metric), number, tolerance, tuple(sorted(candidates, key=order)), refused)
 
 
+def _as_one_query(queries: Queries) -> Queries:
+    """Return all rows as one query, which is what `ndcg_score([y], [score])` of scikit-learn makes of them."""
+    return Queries(
+        np.append(0.0, queries.grades)[queries.grade_index],  # rows that unjudged="drop" removes have the index 0
+        group=[queries.n_rows],
+        docid=queries.docid,
+        retrieved=queries.retrieved,
+        judged=queries.judged,
+        unjudged=queries.unjudged,
+        columns=queries.columns,
+    )
+
+
 def _listed(names: Sequence[str]) -> str:
     """Return names as in "a, b and c"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
@@ -270,13 +295,15 @@ def _listed(names: Sequence[str]) -> str:
 
 def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[float, float]:
     """Return the value as a number, and half a unit of its last digit unless a tolerance is given."""
-    text = value.strip() if isinstance(value, str) else repr(value.item() if isinstance(value, np.generic) else value)
+    text = value.strip() if isinstance(value, str) else repr(value.item() if hasattr(value, "item") else value)
     try:
         number, digits = float(text), Decimal(text)
     except (ValueError, InvalidOperation):
         number, digits = math.nan, Decimal(0)
     if isinstance(value, bool) or not math.isfinite(number):
         raise LtrValueError(f"value must be a finite number, such as 0.4117. Got {value!r}.")
+    if tolerance is None and len(digits.as_tuple().digits) > FLOAT32_DIGITS and number == np.float32(number):
+        return number, abs(number) * float(np.finfo(np.float32).resolution) + ROUNDING
     if tolerance is None:
         return number, 0.5 * 10.0 ** int(digits.as_tuple().exponent) + ROUNDING
     if not is_number(tolerance) or tolerance < 0:
@@ -291,6 +318,7 @@ class Reading(NamedTuple):
     ties: TiePolicy
     no_relevant: Any
     weighs_undefined_as_one: bool = False
+    is_of_one_query: bool = False
 
 
 class Origin(NamedTuple):
@@ -363,18 +391,17 @@ def _changed(reading: Reading, field: str, value: Any) -> Reading:
     return reading._replace(metric=dataclasses.replace(reading.metric, **{field: value}))
 
 
-def _means(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:
+def _means(queries: Queries, whole: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:
     """Return the mean of each reading that has one, with one evaluation for each policy."""
     by_policy: dict[tuple[Any, ...], list[Reading]] = {}
     for reading in readings:
         if reading.ties != "docid" or queries.docid is not None:
-            key = (reading.ties, reading.no_relevant, reading.weighs_undefined_as_one, reading.metric.mean_over)
-            by_policy.setdefault(key, []).append(reading)
+            by_policy.setdefault((*reading[1:], reading.metric.mean_over), []).append(reading)
     means: dict[Reading, float] = {}
-    for (ties, no_relevant, as_one, _), alike in by_policy.items():
+    for (ties, no_relevant, as_one, is_of_one_query, _), alike in by_policy.items():
         metrics = tuple(dict.fromkeys(reading.metric for reading in alike))
         policy = Policy(ties, no_relevant, "tried", weighs_undefined_as_one=tuple(map(str, metrics)) if as_one else ())
-        mean = queries.evaluate_request(scores, Request(metrics, {}, policy)).mean
+        mean = (whole if is_of_one_query else queries).evaluate_request(scores, Request(metrics, {}, policy)).mean
         means |= {reading: mean[str(reading.metric)] for reading in alike}
     return {reading: mean for reading, mean in means.items() if not math.isnan(mean)}
 

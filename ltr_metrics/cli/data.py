@@ -142,6 +142,7 @@ def read_rows(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fals
         by={name: table[name].to_numpy() for name in by} or None,
         columns=table if is_table(files[0]) else None,
     )
+    queries.warn_of_ids_that_name_no_queries()
     if not can_repeat_documents:
         queries.refuse_repeated_documents()
     _add_count_segments(queries, arguments.get("by", ()))

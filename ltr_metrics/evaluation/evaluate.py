@@ -73,8 +73,8 @@ class Queries(LabelledQueries):
     Raises
     ------
     LtrValueError, LtrTypeError
-        If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, or both
-        or neither of ``qid`` and ``group`` are given.
+        If lengths differ, a label is NaN or negative, ids are missing, sizes do not add up, two
+        columns of a table have one name, or both or neither of ``qid`` and ``group`` are given.
 
     See Also
     --------
@@ -144,6 +144,7 @@ class Queries(LabelledQueries):
             For NaN scores, a wrong number of scores, unknown metrics, and labels that a metric is
             not defined on.
         """
+        self.warn_of_ids_that_name_no_queries()
         request = resolve_once(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
         return self.evaluate_request(y_score, request, n_threads)
 
@@ -271,6 +272,9 @@ def evaluate(
     Warns
     -----
     LtrWarning
+        If ``qid`` names no queries: more than 90 % of at least 20 queries have one document, or all
+        of at least 200 rows are of one query. Where this is right, pass ``group`` instead.
+
         If ``y_true`` and ``y_score`` look swapped. The labels then have at least eight different
         values that are not whole numbers, more than half as many as rows. The scores are whole
         numbers from 0 to at most 30, of which a quarter repeat a score of their query. Fractional
@@ -320,7 +324,9 @@ def queries_from(y_true: Any, options: dict[str, Any], function: str, own: Seque
             f"{function} has no option {name!r}.{did_you_mean(name, [*own, *known])} "
             f"Its options for the data are {', '.join(known)}."
         )
-    return Queries(y_true, **options)
+    queries = Queries(y_true, **options)
+    queries.warn_of_ids_that_name_no_queries()
+    return queries
 
 
 def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], request: Request) -> Evaluation:

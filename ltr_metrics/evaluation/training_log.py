@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -97,8 +97,8 @@ class PerQueryLog:
     """
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
-        if isinstance(names, str):
-            raise LtrTypeError(f"names must be several names, such as [{names!r}]. Got {names!r}.")
+        if isinstance(names, (str, Mapping, set, frozenset)):
+            raise LtrTypeError(f"names must be several names, such as ['valid', 'test'], in order. Got {names!r}.")
         self._user_names = None if names is None else tuple(names)
         if self._user_names is not None and len(set(self._user_names)) < len(self._user_names):
             raise LtrValueError(f"names must differ, since each selects a data set. Got {', '.join(self._user_names)}.")

@@ -9,7 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from ltr_metrics._engine.checks import AnyArray, as_array, as_numbers
+from ltr_metrics._engine.checks import AnyArray, as_array, as_numbers, has_named_columns, refuse_repeated_names
 from ltr_metrics._engine.grouping import as_ids
 from ltr_metrics._engine.per_query import refuse_bad_weights
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -163,4 +163,6 @@ def _describe_columns(X: Any, column: str | int) -> str:
 
 def _as_frame(X: Any) -> Any:
     """Return a table with named columns as a narwhals frame, and anything else as it is."""
+    if has_named_columns(X):
+        refuse_repeated_names(X, "X")
     return nw.from_native(X, eager_only=True, pass_through=True)
