@@ -17,6 +17,7 @@ from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 
+DEFAULT_ITERATIONS = 1000  # CatBoost's own
 EVALUATE_LATER = "ltr_metrics.learning_curve evaluates any data set after the training."
 
 
@@ -99,12 +100,20 @@ class ValidatedTraining:
         self._valid, self._params = valid, params_of(call)
         self._queries: Queries | None = None
         self._address: int | None = None  # of the labels: CatBoost keeps each set at its own place
+        self._n_evaluated = 0
         if call is not None:
             refuse_unusable_sets(valid, call.local("test_pool"))
 
     def is_of(self, call: HostCall | None) -> bool:
         """Whether a call belongs to this training."""
         return params_of(call) is self._params
+
+    def next_round(self) -> int:
+        """Return the round, from 0, that CatBoost evaluates now: each ``metric_period``-th one, and the last."""
+        params = self._params or {}
+        number = self._n_evaluated * params.get("metric_period", 1)
+        self._n_evaluated += 1
+        return int(min(number, params.get("iterations", DEFAULT_ITERATIONS) - 1))
 
     def queries_of(self, target: AnyArray, weight: AnyArray | None) -> Queries:
         """Return the queries of the validation set, whose labels and weights CatBoost has passed."""
