@@ -142,6 +142,12 @@ def learning_curve(
     MissingExtraError
         If the host of a model file, or tqdm for ``progress``, is not installed.
 
+    Warns
+    -----
+    LtrWarning
+        If the learning rates of a LightGBM model's trees rise, as in a ``dart`` model that was
+        continued with ``gbdt``. Such a model does not record that it was ``dart``.
+
     See Also
     --------
     ltr_metrics.lightgbm.feval : Record a log during the training, with LightGBM.
