@@ -51,7 +51,7 @@ class ValidationSet:
             # It holds float32, and gives float64. As float32 again, 0.9 reaches a threshold of 0.9.
             self._target = as_target(label)
             self._label = label if self._target is None else self._target
-            self._queries: dict[str, Any] = {"group": _sizes_of_pool(valid)}
+            self._queries: dict[str, Any] = {"group": sizes_of_pool(valid)}
         elif isinstance(valid, (tuple, list)) and len(valid) == 2:
             self._label, self._queries = valid[0], {"qid": valid[1]}
             self._target = as_target(self._label)
@@ -78,7 +78,7 @@ class ValidationSet:
         if pool.get_group_id_hash() is None:
             return True
         sizes = self._queries["group"] if "group" in self._queries else _sizes_of_ids(self._queries["qid"])
-        return sizes is not None and np.array_equal(_sizes_of_pool(pool), sizes)
+        return sizes is not None and np.array_equal(sizes_of_pool(pool), sizes)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"data": None}  # a Pool cannot be pickled
@@ -206,7 +206,7 @@ def as_target(label: Any) -> AnyArray | None:
         return None
 
 
-def _sizes_of_pool(pool: Any) -> IntArray:
+def sizes_of_pool(pool: Any) -> IntArray:
     query_of_row = pool.get_group_id_hash()
     if query_of_row is None:
         raise LtrValueError("The validation Pool has no queries. Create it with Pool(X, y, group_id=qid).")

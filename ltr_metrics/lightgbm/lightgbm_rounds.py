@@ -22,7 +22,7 @@ from ltr_metrics.curves.checks import (
     require_features,
     require_table,
 )
-from ltr_metrics.curves.fitted import Rounds
+from ltr_metrics.curves.fitted import QueriesOfX, Rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 
 CELLS = 1 << 22  # rows x trees in one call; LightGBM takes 12 bytes for each
@@ -31,8 +31,8 @@ SHRINKAGE = re.compile("^shrinkage=(.*)$", re.MULTILINE)
 LEAF_VALUES = re.compile("^leaf_value=(.*)$", re.MULTILINE)
 
 
-def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
-    """Return the number of rounds and of rows, and the rounds."""
+def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds, QueriesOfX]:
+    """Return the number of rounds and of rows, the rounds, and the queries that X has."""
     booster = _booster_of(model)
     if booster.num_model_per_iteration() > 1:
         raise refuse_several_scores(booster.num_model_per_iteration())
@@ -53,7 +53,7 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
             if n_trees in wanted:
                 yield first + scores / n_trees if averages else scores
 
-    return booster.current_iteration(), n_rows, rounds
+    return booster.current_iteration(), n_rows, rounds, {}
 
 
 def _outputs(booster: Any, X: Any) -> Iterator[FloatArray]:
