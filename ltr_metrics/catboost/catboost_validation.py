@@ -192,8 +192,9 @@ def refuse_gpu() -> None:
     estimator = call.local_for_check("self", 'whether task_type="GPU" is set')
     if str(getattr(estimator, "_init_params", {}).get("task_type")).upper() == "GPU":
         raise LtrValueError(
-            'CatBoost evaluates EvalMetric on the CPU alone. Train with task_type="CPU", or use one of CatBoost\'s own '
-            f"metrics. {EVALUATE_LATER}"
+            'EvalMetric works only with task_type="CPU". On a graphics card CatBoost copies the labels for each call, '
+            "so EvalMetric could not tell the learn set from the validation set. Train on the CPU, or use one of "
+            f"CatBoost's own metrics. {EVALUATE_LATER}"
         )
 
 
@@ -207,6 +208,7 @@ def as_target(label: Any) -> AnyArray | None:
 
 
 def sizes_of_pool(pool: Any) -> IntArray:
+    """Return the sizes of a Pool's queries, whose rows are consecutive."""
     query_of_row = pool.get_group_id_hash()
     if query_of_row is None:
         raise LtrValueError("The validation Pool has no queries. Create it with Pool(X, y, group_id=qid).")

@@ -169,7 +169,7 @@ def test_arguments(metrics: Any, valid: Any, options: dict[str, Any], message: s
 
 def test_where_it_cannot_work(tmp_path: Path) -> None:
     metric = EvalMetric("mrr", PAIR)
-    with pytest.raises(ltr.LtrValueError, match="on the CPU alone"):
+    with pytest.raises(ltr.LtrValueError, match="only with task_type"):
         fit(metric, pool(TRAIN), pool(VALID), task_type="GPU")
     settings = {"iterations": 2, "loss_function": "YetiRank", "logging_level": "Silent", "train_dir": str(tmp_path)}
     with pytest.raises(CatBoostError, match="make validation sets of their own"):
