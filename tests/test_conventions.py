@@ -6,6 +6,7 @@ import dataclasses
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -257,3 +258,14 @@ def test_the_tables_in_the_documentation_are_those_of_the_code() -> None:
         page.write_text(text[:begin] + tables() + text[end:], encoding="utf-8")
         return
     assert text[begin:end] == tables(), "run this test with UPDATE_DOCS=1"
+
+
+@pytest.mark.parametrize(("metric", "convention"), [("err@10", "gdeval"), ("pfound@10", "catboost")])
+def test_no_warning_of_a_choice_that_the_convention_made(
+    metric: str, convention: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    data: dict[str, Any] = {"qid": [1, 1], "docid": ["a", "b"], "metrics": metric}
+    own = ltr.evaluate([1, 0], [2, 1], **data, convention=convention)
+    assert not recwarn.list
+    with pytest.warns(ltr.LtrWarning, match="to max_grade=4|as probabilities"):
+        assert ltr.evaluate([1, 0], [2, 1], **data)[metric] == own[metric]

@@ -277,6 +277,26 @@ def test_queryrankers_pipelines_and_searches_are_opened(host: str) -> None:
         curve(ranker, valid.iloc[:, 1:])
 
 
+@pytest.mark.parametrize("kind", ["frame", "DMatrix", "Pool"])
+def test_queries_that_the_data_of_a_host_have(kind: str) -> None:
+    host = "catboost" if kind == "Pool" else "xgboost"
+    model, library = model_of(host), pytest.importorskip(host)
+    pandas = pytest.importorskip("pandas")
+    features = {
+        "frame": lambda: pandas.DataFrame(X_VALID).add_prefix("f").assign(qid=QID_VALID),
+        "DMatrix": lambda: library.DMatrix(X_VALID, qid=QID_VALID),
+        "Pool": lambda: library.Pool(X_VALID, group_id=QID_VALID),
+    }[kind]()
+    if kind == "frame":
+        model = library.XGBRanker(n_estimators=N_ROUNDS, n_jobs=1, max_depth=3)
+        model.fit(pandas.DataFrame(X).add_prefix("f").assign(qid=QID), Y)
+    expected = ltr.evaluate(Y_VALID, model.predict(features if kind != "DMatrix" else X_VALID), qid=QID_VALID)
+    found = ltr.learning_curve(model, features, Y_VALID)
+    for metric, values in expected.per_query.items():
+        assert_array_equal(found.values("data", metric)[-1], values)
+    assert_array_equal(curve(model, features).values("data", "map"), found.values("data", "map"))
+
+
 def test_files_are_models_with_all_their_rounds(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     path = tmp_path / "model.txt"
@@ -318,6 +338,18 @@ def test_dart_is_refused_and_why(tmp_path: Path) -> None:
     for model in (booster, again, tmp_path / "model.txt"):
         with pytest.raises(ltr.LtrValueError, match="dart booster has no learning curve"):
             curve(model)
+
+
+@pytest.mark.parametrize(("first", "is_suspicious"), [("dart", True), ("gbdt", False)])
+def test_a_dart_model_that_gbdt_continued(first: str, is_suspicious: bool, recwarn: pytest.WarningsRecorder) -> None:
+    booster, _ = train_lightgbm({"boosting": first} | ({"drop_rate": 0.9, "skip_drop": 0.0} if is_suspicious else {}))
+    decay = lgb.reset_parameter(learning_rate=lambda i: 0.1 * 0.9**i)
+    train = lgb.Dataset(X, Y, group=GROUP)
+    both = lgb.train(LIGHTGBM | {"boosting": "gbdt"}, train, 5, init_model=booster, callbacks=[decay])
+    recwarn.clear()
+    curve(both)
+    messages = [str(w.message) for w in recwarn if w.category is ltr.LtrWarning]
+    assert [("dart" in message) for message in messages] == [True] * is_suspicious
 
 
 @pytest.mark.parametrize(("kind", "reason"), [("dart", "dart booster"), ("gblinear", "gblinear booster")])

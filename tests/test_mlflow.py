@@ -59,6 +59,7 @@ def test_it_evaluates_rankers_alone() -> None:
         ({"qid": "Qid"}, "Did you mean 'qid'"),
         ({"qid": None}, "qid must be the name of a column of data, or one id a row"),
         ({"by": ["device", 1]}, "by must be the name of a column.*Got 1 among the names"),
+        ({"columns": ["weight", 1]}, "columns must be the name of a column.*Got 1 among the names"),
         ({"by": "country"}, "by names the column 'country'"),
         ({"qid": pd.Series(QID, index=np.arange(len(QID)) + 1)}, "data and qid have different pandas indexes"),
         ({"qid": QID[:-1]}, "qid must have one entry a row"),
@@ -97,6 +98,21 @@ def test_settings_name_columns_or_hold_values() -> None:
         assert dict(result) == dict(expected)
         assert dict(result.by["device"]["=desk"]) == dict(expected.by["device"]["=desk"])
     assert Settings(qid=QID).queries(dataset(X)).n_queries == 12
+
+
+@pytest.mark.parametrize(
+    ("columns", "name"), [(None, "weight"), (["weight"], "weight"), ({"price": "weight"}, "price"), ({"p": SCORE}, "p")]
+)
+def test_columns_that_metrics_read(columns: Any, name: str) -> None:
+    values = columns[name] if name == "p" else FRAME["weight"]
+    metric = f"sum_of({name})@3"
+    config = {"metrics": metric} if columns is None else {"metrics": metric, "columns": columns}
+    settings, spy = Settings.from_config(config), Spy()
+    result = settings.queries(dataset()).evaluate(scores_of(dataset(), spy, None, settings), metrics=metric)
+    assert dict(result) == dict(ltr.evaluate(Y, SCORE, qid=QID, metrics=metric, columns={name: values}))
+    assert ("weight" in spy.columns) == (name == "p")  # a column of a metric is no feature
+    with pytest.raises(ltr.LtrValueError, match=r"columns names the column 'wait'.*Did you mean 'weight'"):
+        Settings(metrics="sum_of(wait)@3").queries(dataset())
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------

@@ -65,8 +65,10 @@ class ColumnsByData:
         by_data = {} if columns is None else columns
         by_name = key.startswith('"')
         if not isinstance(by_data, Mapping) or any(isinstance(data, str) != by_name for data in by_data):
+            keys = ", ".join(map(repr, by_data)) if isinstance(by_data, Mapping) else ""
+            given = f"the keys {keys}" if keys else type(by_data).__name__
             raise LtrTypeError(
-                f"columns must map data sets to their columns: {{{key}: {{'revenue': ...}}}}. Got {columns!r:.200}."
+                f"columns must map data sets to their columns: {{{key}: {{'revenue': ...}}}}. Got {given}."
             )
         self._entries = [(data, named_columns(own, f"columns[{data!r}]")) for data, own in by_data.items()]
 

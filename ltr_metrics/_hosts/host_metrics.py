@@ -124,17 +124,25 @@ class HostMetrics:
         return self.plan(read_gain()) if self.follows_gain else self.plan()
 
     def evaluate_round(
-        self, plan: Plan, queries: Queries, scores: Any, data: Any, *, name: str | None = None, training: Any = None
+        self,
+        plan: Plan,
+        queries: Queries,
+        scores: Any,
+        data: Any,
+        *,
+        name: str | None = None,
+        training: Any = None,
+        number: int | None = None,
     ) -> dict[str, float]:
         """Evaluate a data set in one round, record the values in the log, and return the means.
 
-        ``data``, ``name`` and ``training`` are those of `PerQueryLog.record`.
+        ``data``, ``name``, ``training`` and ``number`` are those of `PerQueryLog.record`.
         A NaN mean is an error: a host would log it and never stop on it.
         """
         result = plan.evaluate(queries, scores)
         refuse_undefined_means(result)
         if self.log is not None:
-            self.log.record(data, result, plan.request, name=name, training=training)
+            self.log.record(data, result, plan.request, name=name, training=training, number=number)
         return plan.named(result.mean)
 
 

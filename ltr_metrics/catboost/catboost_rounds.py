@@ -12,13 +12,14 @@ import catboost
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics.catboost.catboost_validation import sizes_of_pool
 from ltr_metrics.curves.checks import refuse_several_scores, refuse_unfitted, require_table
-from ltr_metrics.curves.fitted import Rounds
+from ltr_metrics.curves.fitted import QueriesOfX, Rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 
-def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
-    """Return the number of rounds and of rows, and the rounds."""
+def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds, QueriesOfX]:
+    """Return the number of rounds and of rows, the rounds, and the queries that X has."""
     if not isinstance(model, catboost.CatBoost):
         raise LtrTypeError(f"learning_curve needs a model of CatBoost. Got {type(model).__name__}.")
     if not model.is_fitted():
@@ -40,7 +41,8 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
                 yield scores if start is None else start + scores
 
     n_rows = int(X.shape[0])
-    return model.tree_count_, n_rows, rounds
+    has_queries = isinstance(X, catboost.Pool) and X.get_group_id_hash() is not None
+    return model.tree_count_, n_rows, rounds, {"group": sizes_of_pool(X)} if has_queries else {}
 
 
 def _stages(model: Any, X: Any) -> Iterator[AnyArray]:

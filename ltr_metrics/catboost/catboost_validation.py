@@ -17,6 +17,7 @@ from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 
+DEFAULT_ITERATIONS = 1000  # CatBoost's own
 EVALUATE_LATER = "ltr_metrics.learning_curve evaluates any data set after the training."
 
 
@@ -50,7 +51,7 @@ class ValidationSet:
             # It holds float32, and gives float64. As float32 again, 0.9 reaches a threshold of 0.9.
             self._target = as_target(label)
             self._label = label if self._target is None else self._target
-            self._queries: dict[str, Any] = {"group": _sizes_of_pool(valid)}
+            self._queries: dict[str, Any] = {"group": sizes_of_pool(valid)}
         elif isinstance(valid, (tuple, list)) and len(valid) == 2:
             self._label, self._queries = valid[0], {"qid": valid[1]}
             self._target = as_target(self._label)
@@ -77,7 +78,7 @@ class ValidationSet:
         if pool.get_group_id_hash() is None:
             return True
         sizes = self._queries["group"] if "group" in self._queries else _sizes_of_ids(self._queries["qid"])
-        return sizes is not None and np.array_equal(_sizes_of_pool(pool), sizes)
+        return sizes is not None and np.array_equal(sizes_of_pool(pool), sizes)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"data": None}  # a Pool cannot be pickled
@@ -99,12 +100,20 @@ class ValidatedTraining:
         self._valid, self._params = valid, params_of(call)
         self._queries: Queries | None = None
         self._address: int | None = None  # of the labels: CatBoost keeps each set at its own place
+        self._n_evaluated = 0
         if call is not None:
             refuse_unusable_sets(valid, call.local("test_pool"))
 
     def is_of(self, call: HostCall | None) -> bool:
         """Whether a call belongs to this training."""
         return params_of(call) is self._params
+
+    def next_round(self) -> int:
+        """Return the round, from 0, that CatBoost evaluates now: each ``metric_period``-th one, and the last."""
+        params = self._params or {}
+        number = self._n_evaluated * params.get("metric_period", 1)
+        self._n_evaluated += 1
+        return int(min(number, params.get("iterations", DEFAULT_ITERATIONS) - 1))
 
     def queries_of(self, target: AnyArray, weight: AnyArray | None) -> Queries:
         """Return the queries of the validation set, whose labels and weights CatBoost has passed."""
@@ -183,8 +192,9 @@ def refuse_gpu() -> None:
     estimator = call.local_for_check("self", 'whether task_type="GPU" is set')
     if str(getattr(estimator, "_init_params", {}).get("task_type")).upper() == "GPU":
         raise LtrValueError(
-            'CatBoost evaluates EvalMetric on the CPU alone. Train with task_type="CPU", or use one of CatBoost\'s own '
-            f"metrics. {EVALUATE_LATER}"
+            'EvalMetric works only with task_type="CPU". On a graphics card CatBoost copies the labels for each call, '
+            "so EvalMetric could not tell the learn set from the validation set. Train on the CPU, or use one of "
+            f"CatBoost's own metrics. {EVALUATE_LATER}"
         )
 
 
@@ -197,7 +207,8 @@ def as_target(label: Any) -> AnyArray | None:
         return None
 
 
-def _sizes_of_pool(pool: Any) -> IntArray:
+def sizes_of_pool(pool: Any) -> IntArray:
+    """Return the sizes of a Pool's queries, whose rows are consecutive."""
     query_of_row = pool.get_group_id_hash()
     if query_of_row is None:
         raise LtrValueError("The validation Pool has no queries. Create it with Pool(X, y, group_id=qid).")

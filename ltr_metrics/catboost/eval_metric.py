@@ -42,8 +42,8 @@ class EvalMetric:
       query is the mean weight of its rows.
     - CatBoost takes one custom metric. With several metrics the first one is CatBoost's, and
       ``log`` has the values of all.
-    - With ``metric_period=5`` CatBoost evaluates every fifth round and the last one. Log and early
-      stopping know these rounds alone.
+    - With ``metric_period=5`` CatBoost evaluates every fifth round and the last one. Only these
+      rounds are in the log, with their numbers (0, 5, 10, ...), and in early stopping.
     - An error in the training arrives as a ``CatBoostError``, whose text ends with our message.
     - It does not work with ``task_type="GPU"``, ``catboost.cv`` and CatBoost's own searches.
 
@@ -174,6 +174,7 @@ class EvalMetric:
             self.valid.data,
             name=DATA_NAME,
             training=training,
+            number=training.next_round(),
         )
         return next(iter(mean.values())), 1.0
 

@@ -63,13 +63,13 @@ def learning_curve(
         ``ltr_metrics.io.models.load_model`` returned.
     X : array, sparse matrix or data frame of shape (n_rows, n_features)
         Features, as for the model's ``predict``. XGBoost's ``DMatrix`` and CatBoost's ``Pool`` are
-        accepted.
+        accepted, and so is the column ``"qid"`` of a data frame for an ``XGBRanker``.
     y : array-like of shape (n_rows,)
         Grades, finite and not negative.
     qid : array-like of shape (n_rows,), optional
         One id per row, in any order, of any hashable type. Exactly one of ``qid`` and ``group`` is
-        required, except that a ``QueryRanker`` also takes the queries from the column of X that it
-        was fitted with.
+        required, unless X has the queries: in the column that a ``QueryRanker`` was fitted with, in
+        the column ``"qid"`` for an ``XGBRanker``, in a ``DMatrix`` or in a ``Pool``.
     group : array-like of int, optional
         Sizes of the queries, whose rows are consecutive.
     metrics : str, Metric, or several of them, optional
@@ -142,6 +142,12 @@ def learning_curve(
     MissingExtraError
         If the host of a model file, or tqdm for ``progress``, is not installed.
 
+    Warns
+    -----
+    LtrWarning
+        If the learning rates of a LightGBM model's trees rise, as in a ``dart`` model that was
+        continued with ``gbdt``. Such a model does not record that it was ``dart``.
+
     See Also
     --------
     ltr_metrics.lightgbm.feval : Record a log during the training, with LightGBM.
@@ -180,8 +186,7 @@ def learning_curve(
     refuse_different_indexes(X=X, y=y)
     queries = Queries(
         y,
-        qid=fitted.qid,
-        group=group,
+        **fitted.queries,
         query_weight=query_weight,
         sample_weight=sample_weight,
         docid=docid,

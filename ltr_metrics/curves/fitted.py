@@ -14,6 +14,7 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io.models import Model, load_model
 
 Rounds = Callable[[Sequence[int], FloatArray | None], Iterator[AnyArray]]
+QueriesOfX = dict[str, Any]  # qid or group, or empty if X has no queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,7 @@ class Fitted:
     n_rounds: int
     n_rows: int
     rounds: Rounds
-    qid: Any
+    queries: QueriesOfX
 
     def scores(self, every: int, start: FloatArray | None, n_rows: int) -> tuple[Iterator[AnyArray], list[int]]:
         """Return the raw scores of the selected rounds, and their numbers of rounds."""
@@ -40,7 +41,7 @@ class Fitted:
 
 
 def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
-    """Return a model's rounds on the rows of X. ``qid`` may come from a column of X."""
+    """Return a model's rounds on the rows of X, which may have the queries."""
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     if isinstance(model, Model):
@@ -53,8 +54,10 @@ def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
         raise LtrTypeError(
             "learning_curve evaluates data in memory. Got a Dask collection: pass X.compute(), and y and qid likewise."
         )
-    n_rounds, n_rows, rounds = _rounds_of(model, as_array(X, "X") if isinstance(X, (list, tuple)) else X)
-    return Fitted(n_rounds, n_rows, rounds, qid)
+    n_rounds, n_rows, rounds, queries = _rounds_of(model, as_array(X, "X") if isinstance(X, (list, tuple)) else X)
+    if qid is not None or group is not None:
+        queries = {"qid": qid, "group": group}
+    return Fitted(n_rounds, n_rows, rounds, queries)
 
 
 def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
@@ -79,12 +82,12 @@ def _is_query_ranker(model: Any) -> bool:
     return isinstance(model, QueryRanker)
 
 
-def _rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
+def _rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds, QueriesOfX]:
     host = host_of(model)
     if host is None:
         raise LtrTypeError(
             "learning_curve needs a fitted model of LightGBM, XGBoost or CatBoost, which predicts by rounds, or the "
             f"path of a model file. Got {type(model).__module__}.{type(model).__qualname__}."
         )
-    found: tuple[int, int, Rounds] = module_of(host, "rounds").rounds_of(model, X)
+    found: tuple[int, int, Rounds, QueriesOfX] = module_of(host, "rounds").rounds_of(model, X)
     return found

@@ -166,6 +166,8 @@ class Queries(LabelledQueries):
                         f"{error} It is one of the default metrics: pass metrics= with the ones you need."
                     ) from None
                 raise
+            if request.policy.convention == "default":
+                metric.warn_once(self)
         threads = n_threads_for(self.n_rows, n_threads)
         per_query = compute_values(self, scores, request, threads)
         _apply_no_relevant(self, per_query, request.policy)

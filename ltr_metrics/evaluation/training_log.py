@@ -161,8 +161,9 @@ class PerQueryLog:
     def rounds(self, data: Any) -> IntArray:
         """Return the round of the training, from 0, of each row of `values`.
 
-        They are 0, 1, 2, ... in the log of a training. A log of ``ltr_metrics.learning_curve`` may
-        have only every tenth round, for example: 9, 19, 29, ...
+        They are 0, 1, 2, ... in the log of a training, unless CatBoost's ``metric_period`` leaves
+        some out. A log of ``ltr_metrics.learning_curve`` may have only every tenth round, for
+        example: 9, 19, 29, ...
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from ltr_metrics._hosts.log_names import Names
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Metrics
+from ltr_metrics.metrics.requests import Metrics, resolve
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Settings:
     docid: Any = None
     by: Any = None
     features: Any = None
+    columns: Any = None
     metric_prefix: str = ""
 
     @classmethod
@@ -51,9 +52,16 @@ class Settings:
         return {"ties": self.ties, "no_relevant": self.no_relevant, "convention": self.convention}
 
     @property
+    def columns_of_metrics(self) -> dict[str, Any]:
+        """The column, or its values, for each name that the metrics read."""
+        names = resolve(self.metrics, **self.policy).needed_columns
+        return {name: name for name in names} | _by_name("columns", self.columns)
+
+    @property
     def columns_of_queries(self) -> list[str]:
         """The named columns that describe queries and documents, which are not features."""
-        values = [self.qid, self.sample_weight, self.docid, *_segmentations(self.by).values()]
+        by = _by_name("by", self.by)
+        values = [self.qid, self.sample_weight, self.docid, *by.values(), *self.columns_of_metrics.values()]
         return [value for value in values if isinstance(value, str)]
 
     def queries(self, dataset: Any) -> Queries:
@@ -65,8 +73,9 @@ class Settings:
         if self.qid is None:
             raise LtrValueError("qid must be the name of a column of data, or one id a row. Got None.")
         values = {name: _values(dataset, name, getattr(self, name)) for name in ("qid", "sample_weight", "docid")}
-        by = {name: _values(dataset, "by", value) for name, value in _segmentations(self.by).items()}
-        return Queries(dataset.labels_data, **values, by=by or None)
+        by = {name: _values(dataset, "by", value) for name, value in _by_name("by", self.by).items()}
+        columns = {name: _values(dataset, "columns", value) for name, value in self.columns_of_metrics.items()}
+        return Queries(dataset.labels_data, **values, by=by or None, columns=columns or None)
 
 
 def scores_of(dataset: Any, model: Any, predictions: str | None, settings: Settings) -> Any:
@@ -127,18 +136,18 @@ def _one_column(output: Any, name: str | None) -> Any:
     return scores
 
 
-def _segmentations(by: Any) -> dict[str, Any]:
-    """Return the segmentations by name."""
-    if by is None:
+def _by_name(setting: str, given: Any) -> dict[str, Any]:
+    """Return the columns of a setting by name: their names in the data, or their values."""
+    if given is None:
         return {}
-    if isinstance(by, Mapping):
-        return {str(name): value for name, value in by.items()}
-    names = list(by) if isinstance(by, (list, tuple)) else [by]
+    if isinstance(given, Mapping):
+        return {str(name): value for name, value in given.items()}
+    names = list(given) if isinstance(given, (list, tuple)) else [given]
     for name in names:
         if not isinstance(name, str):
             raise LtrTypeError(
-                f"by must be the name of a column of data, several names, or a mapping of names to one label a row. "
-                f"Got {name!r} among the names."
+                f"{setting} must be the name of a column of data, several names, or a mapping of names to one entry "
+                f"a row. Got {name!r} among the names."
             )
     return {name: name for name in names}
 

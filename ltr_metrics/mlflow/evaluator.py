@@ -40,6 +40,9 @@ class RankerEvaluator:
     - ``sample_weight``, ``docid``: the name of a column, or one entry a row.
     - ``by``: the name of a column, several names, or a mapping of names to one label a row. The
       report has the means of each segment.
+    - ``columns``: other numbers of the documents, for metrics such as ``sum_of(revenue)@10``: names
+      of columns, or a mapping of names in metrics to names of columns or to one number a row. The
+      default is the columns that the metrics name.
     - ``features``: the list of columns that the model gets. The default are the columns of the
       model's signature. Without a signature the model gets all columns but those named above.
     - ``metric_prefix``: text before the names of metrics and files, such as ``"test_"``, if you

@@ -31,7 +31,7 @@ def make_scorer(
     no_relevant: NoRelevant | float | None = None,
     convention: ConventionName | Convention | None = None,
     log: SearchLog | None = None,
-    names: Names = "canonical",
+    names: Names = "asked",
     columns: Any = None,
 ) -> QueryScorer:
     """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``.
@@ -44,8 +44,7 @@ def make_scorer(
     metrics : str, Metric, or several of them
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). One metric gives a float. A list
         gives a dict from one prediction, with the names that ``names`` selects. A search's
-        ``refit=`` must then be one of these names: by default ``"ndcg_exp@10"`` if you asked for
-        ``"ndcg@10"``.
+        ``refit=`` must then be one of these names: by default a metric as you typed it.
     qid : str or int, default "qid"
         Column of X that holds the queries: a name, or an index for arrays. It is not needed if
         ``qid`` is routed.
@@ -66,9 +65,9 @@ def make_scorer(
     log : SearchLog, optional
         Records the values per query of every candidate and fold in a folder, also from worker
         processes (``n_jobs=2``).
-    names : {"canonical", "asked", "slug"} or mapping, default "canonical"
-        Names in ``cv_results_``, and for ``refit=``. ``"canonical"`` is ``str(metric)``,
-        ``"asked"`` is the name as you typed it, and ``"slug"`` is ``metric.slug``, which experiment
+    names : {"asked", "canonical", "slug"} or mapping, default "asked"
+        Names in ``cv_results_``, and for ``refit=``. ``"asked"`` is the name as you typed it,
+        ``"canonical"`` is ``str(metric)``, and ``"slug"`` is ``metric.slug``, which experiment
         trackers accept. A mapping gives names of your own. Its keys are metrics as you asked for
         them, or canonical names. You can look up values in the log by these names too.
     columns : sequence of str, or mapping of str to str or int, optional
@@ -157,7 +156,7 @@ class QueryScorer(MetricFunction):
     >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=10, n_jobs=1, verbose=-1)).fit(X, y, qid=qid)
     >>> scorer = make_scorer(["ndcg@10", "mrr"]).set_score_request(sample_weight=True)
     >>> sorted(scorer(ranker, X, y, qid=qid))
-    ['mrr', 'ndcg_exp@10']
+    ['mrr', 'ndcg@10']
     >>> scorer.get_metadata_routing().score.requests
     {'qid': True, 'sample_weight': True}
     """
@@ -171,7 +170,7 @@ class QueryScorer(MetricFunction):
         log: SearchLog | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(HostMetrics(metrics, **options))
+        super().__init__(HostMetrics(metrics, **{"names": "asked"} | options))
         self.columns: dict[str, str | int] = {name: name for name in self.metrics.request.needed_columns}
         self.columns |= columns_by_name(columns)
         if log is not None and not isinstance(log, SearchLog):
@@ -181,8 +180,10 @@ class QueryScorer(MetricFunction):
         self.log = log
         self.qid = qid
         self.is_single = isinstance(metrics, (str, Metric)) or callable(metrics)
+        if options.get("names") == "asked":
+            del options["names"]
         options |= {"columns": columns, "log": log}
-        without_defaults = {key: value for key, value in options.items() if value not in (None, "canonical")}
+        without_defaults = {key: value for key, value in options.items() if value is not None}
         self._options = {"qid": qid} | without_defaults
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
 

@@ -29,7 +29,9 @@ REMEDY = (
     "another name."
 )
 WHERE_NOT = (
-    " In xgb.cv and on several workers XGBoost makes data sets of its own: use a Monitor, or evaluate afterwards."
+    " In xgb.cv and on several workers XGBoost makes data sets of its own. Instead of xgb.cv, pass "
+    "QueryRanker(XGBRanker(), columns=[...]) and make_scorer of ltr_metrics.sklearn to scikit-learn's cross_validate, "
+    "or call xgb.train for each fold. On several workers, use a Monitor, or evaluate after the training."
 )
 
 
@@ -109,7 +111,8 @@ def custom_metric(
         Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your
         own read them too: ``{valid: {"revenue": array}}``, one number a row. They serve
         neither the folds of ``xgb.cv`` nor several workers, where XGBoost makes other DMatrix
-        objects.
+        objects. Instead of ``xgb.cv``, use scikit-learn's ``cross_validate`` with
+        `ltr_metrics.sklearn.make_scorer`. On several workers, use a `Monitor`.
 
     Returns
     -------

@@ -21,12 +21,12 @@ from ltr_metrics.curves.checks import (
     require_features,
     require_table,
 )
-from ltr_metrics.curves.fitted import Rounds
+from ltr_metrics.curves.fitted import QueriesOfX, Rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 
-def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
-    """Return the number of rounds and of rows, and the rounds."""
+def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds, QueriesOfX]:
+    """Return the number of rounds and of rows, the rounds, and the queries that X has."""
     booster, missing = _booster_of(model)
     config = json.loads(booster.save_config())["learner"]
     kinds = {config["learner_train_param"]["booster"], config["gradient_booster"]["name"]}
@@ -38,9 +38,15 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
     if "dart" in kinds or "dart_train_param" in config["gradient_booster"]:
         raise refuse_dart()
     is_matrix = isinstance(X, xgboost.DMatrix)
+    queries: QueriesOfX = {}
     if not is_matrix:
         require_table(X, ", a DMatrix")
+        if isinstance(model, xgboost.XGBRanker) and hasattr(X, "iloc") and "qid" in X.columns:  # as its predict
+            queries, X = {"qid": X["qid"]}, X.drop(columns="qid")
     data = X if is_matrix else _matrix(X, missing)
+    boundaries = data.get_uint_info("group_ptr") if is_matrix else ()
+    if len(boundaries) > 1:
+        queries = {"group": np.diff(boundaries)}
     require_features(data.num_col(), booster.num_features())
 
     def rounds(stops: Sequence[int], start: FloatArray | None) -> Iterator[AnyArray]:
@@ -54,7 +60,7 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds]:
                 raise refuse_several_scores(scores.shape[1])
             yield scores
 
-    return booster.num_boosted_rounds(), data.num_row(), rounds
+    return booster.num_boosted_rounds(), data.num_row(), rounds, queries
 
 
 def _predict(booster: xgboost.Booster, data: xgboost.DMatrix, n_rounds: int) -> AnyArray:

@@ -72,17 +72,31 @@ def test_weights_are_those_of_the_evaluation_set() -> None:
     assert history(by_group) == scan(by_group, weighted)
 
 
-def test_sets_that_are_not_the_bound_one_and_the_metric_period() -> None:
+def test_sets_that_are_not_the_bound_one() -> None:
     half = Part(*(column[: len(VALID.y) // 2] for column in VALID[:3]))
     model = fit(EvalMetric("mrr", PAIR), pool(TRAIN), [pool(TRAIN), pool(half), pool(VALID)])
     for data in ("learn", "validation_0", "validation_1"):
         assert set(history(model, data=data)) == {-1}
     assert history(model, data="validation_2") == scan(model, VALID)
-    sparse = fit(EvalMetric("mrr", PAIR), pool(TRAIN), pool(VALID), metric_period=4)
-    assert history(sparse) == [history(model, data="validation_2")[i] for i in (0, 4, 5)]
     own = pool(TRAIN)  # which CatBoost reorders as the learn set, so that the two differ
     model = fit(EvalMetric("mrr", own), own, own, loss_function="YetiRank", boosting_type="Ordered")
     assert history(model) == scan(model, TRAIN)
+
+
+@pytest.mark.parametrize("is_continued", [False, True])
+@pytest.mark.parametrize(("period", "rounds"), [(1, [0, 1, 2, 3, 4, 5]), (4, [0, 4, 5]), (5, [0, 5]), (9, [0, 5])])
+def test_the_log_has_the_rounds_of_the_metric_period(period: int, rounds: list[int], is_continued: bool) -> None:
+    log, full = ltr.PerQueryLog(), ltr.PerQueryLog()
+    first = fit(EvalMetric("mrr", PAIR), pool(TRAIN), pool(VALID)) if is_continued else None
+    start = {"init_model": first} if is_continued else {}
+    fit(EvalMetric("mrr", PAIR, log=full), pool(TRAIN), pool(VALID), **start)
+    model = fit(EvalMetric("mrr", PAIR, log=log), pool(TRAIN), pool(VALID), metric_period=period, **start)
+    assert log.rounds("validation").tolist() == rounds
+    np.testing.assert_array_equal(log.values("validation", "mrr"), full.values("validation", "mrr")[rounds])
+    best = log.best_round("validation", "mrr")
+    assert best.n_rounds == rounds[best.best] + 1
+    if not is_continued:
+        assert best.n_rounds == model.best_iteration_ + 1
 
 
 def test_a_continued_training_and_scores_to_start_from() -> None:
@@ -155,7 +169,7 @@ def test_arguments(metrics: Any, valid: Any, options: dict[str, Any], message: s
 
 def test_where_it_cannot_work(tmp_path: Path) -> None:
     metric = EvalMetric("mrr", PAIR)
-    with pytest.raises(ltr.LtrValueError, match="on the CPU alone"):
+    with pytest.raises(ltr.LtrValueError, match="only with task_type"):
         fit(metric, pool(TRAIN), pool(VALID), task_type="GPU")
     settings = {"iterations": 2, "loss_function": "YetiRank", "logging_level": "Silent", "train_dir": str(tmp_path)}
     with pytest.raises(CatBoostError, match="make validation sets of their own"):

@@ -16,7 +16,9 @@ from test_host_contract import FIRST, PLAIN
 from trainings import CATBOOST, Part
 
 import ltr_metrics as ltr
+from ltr_metrics.lightgbm import feval
 from ltr_metrics.sklearn import QueryRanker, make_scorer
+from ltr_metrics.xgboost import custom_metric
 
 pytestmark = pytest.mark.integration
 TRAIN = PLAIN[0]
@@ -62,6 +64,22 @@ def test_a_search_chooses_the_smallest_mean() -> None:
         means.append(np.mean(folds))
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
     assert search.best_index_ == int(np.argmax(means))
+
+
+def test_columns_in_xgb_cv_name_the_way_out() -> None:
+    data = xgb.DMatrix(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
+    metric = custom_metric(FIRST, columns={data: TRAIN.columns})
+    settings: dict[str, Any] = {"objective": "rank:ndcg", "nthread": 1}
+    with pytest.raises(ltr.LtrValueError, match=r"Instead of xgb\.cv, pass QueryRanker.*cross_validate"):
+        xgb.cv(settings, data, 2, nfold=2, custom_metric=metric)
+
+
+@pytest.mark.parametrize("columns", [TRAIN.columns, {"bought": pd.Series(TRAIN.columns["bought"])}, [1.0] * 500])
+def test_columns_without_a_data_set_are_not_printed(columns: Any) -> None:
+    for adapter in (feval, custom_metric):
+        with pytest.raises(ltr.LtrTypeError, match="columns must map data sets") as caught:
+            adapter(FIRST, columns=columns)
+        assert str(caught.value).endswith(("Got the keys 'bought'.", "Got list."))
 
 
 def test_a_scorer_reads_columns_of_frames_and_arrays() -> None:
