@@ -70,6 +70,7 @@ BAD = [
         ("label", "qid", "weight", "segment", "docid", "cluster")),
     ("evaluate counted.csv --scores Column_0 --segment n_documents", "--segment n_documents means a count, and also a column"),
     (f"evaluate {CSV} --segment doc", "'doc'.* must be one label a query"),
+    (f"evaluate {CSV} ./data.csv", "data.csv and data.csv are the same file"),
     # options that do not apply
     *((f"compare {TXT} --scores b=2 --{option} x", f"--{option} .*names a column of a table, and LETOR files have none") for option in
         ("label", "qid", "weight", "segment", "docid", "cluster")),
@@ -105,6 +106,7 @@ BAD = [
     (f"compare {AB} --confidence 95", "'--confidence': 95.0 is not in the range 0<x<1"),
     (f"compare {AB} --power 2", "'--power': 2.0 is not in the range"),
     (f"compare {AB} --n-resamples 3", "--n-resamples must be a whole number of at least 100"),
+    (f"compare {AB} --n-resamples 99999999999", "--n-resamples must be at most 10000000"),
     (f"compare {AB} --test wilcoxon --weight traffic", "(?i)wilcoxon"),
     (f"compare {AB} --gate map", "cannot be read"),
     (f"compare {AB} --gate 'mapp > 0'", "'mapp' was not evaluated.*Did you mean 'map'"),
@@ -136,10 +138,12 @@ BAD = [
     (f"explain {CSV} -m ndcg --from lightgbm", "Give --from and --to, or --value"),
     (f"explain {CSV} -m ndcg --from lightgbm --value 0.4", "--from does not go with --value"),
     (f"explain {CSV} -m ndcg --value high", "--value must be a finite number"),
+    (f"explain {CSV} -m ndcg --value 0e400", "--value must be a finite number"),
     ("curve data.csv --model model.txt --plot a.bmp", "--plot a.bmp must end in one of .svg, .png, .pdf"),
     # outputs
     (f"evaluate {AB.partition(' -m')[0]} --save x", "--save must have the form NAME=FILE, .* a, b"),
     (f"evaluate {CSV} --save x --save a=y", "--save must have the form NAME=FILE, once"),
+    (f"evaluate {CSV} --save -", "--save - must name a file"),
     (f"evaluate {CSV} --save a=x -o ./x --format csv", "x would be written twice"),
     (f"evaluate {CSV} --save absent/x.parquet", "no folder absent to write x.parquet into"),
     (f"evaluate {CSV} -o absent/x.txt", "no folder absent to write x.txt into"),
