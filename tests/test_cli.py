@@ -147,7 +147,7 @@ def test_csv_has_the_values_of_each_query(run: Run, rows: dict[str, Any], frame:
 
 @pytest.mark.parametrize("is_sorted", [False, True])
 def test_intervals_of_means(run: Run, rows: dict[str, Any], frame: pd.DataFrame, is_sorted: bool) -> None:
-    command = "evaluate data.csv --scores a=Column_0 -m map --confidence 0.9 --ci-method t --seed 3 --n-resamples 200"
+    command = "evaluate data.csv --scores a=Column_0 -m map --confidence 0.9 --interval t --seed 3 --n-resamples 200"
     cluster: Any = {} if is_sorted else {"cluster": frame["user"]}
     done = as_json(run(f"{command} --format json {'--sorted' if is_sorted else '--cluster user'}"))
     result = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="map", **cluster)
@@ -232,7 +232,7 @@ AB = "--scores a=Column_0 --scores b=Column_1 -m ndcg@5,map --n-resamples 200"
 COMPARE: dict[str, tuple[str, dict[str, Any]]] = {
     "LETOR": (AB.replace("Column_0", "1").replace("Column_1", "2"), {}),
     "statistics": (
-        f"{AB} --confidence 0.9 --power 0.7 --test t --correction bh --correction-over all --ci-method bca --seed 3",
+        f"{AB} --confidence 0.9 --power 0.7 --test t --correction bh --correction-over all --interval bca --seed 3",
         {"confidence": 0.9, "power": 0.7, "test": "t", "correction": "bh", "correction_over": "all", "interval": "bca", "random_state": 3},
     ),
     "Wilcoxon": (f"{AB} --test wilcoxon --correction bonferroni", {"test": "wilcoxon", "correction": "bonferroni"}),

@@ -56,6 +56,8 @@ BAD = [
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
     (f"evaluate {TXT} --model a=model.txt", "'--model': the name 'a' is used twice. Write NAME=model.txt"),
     (f"evaluate {CSV} --scores b=words", "b: the scores must be numbers"),
+    (f"evaluate {CSV} -m 'mean_of(x)'", "needs the column 'x'.* Add it to the columns of a table. Given: Column_0"),
+    ("evaluate nan.csv --label s --scores qid", r"Drop the rows .* or give them the label 0 .* The means differ"),
     ("evaluate nan.csv --scores s -m map", r"s: the scores must not be NaN: got nan at row 1 \(query 1\)"),
     (f"evaluate {CSV} --label Column_1", r"the grades must .* row \d"),
     ("evaluate part.txt.gz --scores 1", "part.txt.gz is damaged"),
@@ -133,7 +135,7 @@ BAD = [
     ("evaluate --qrels qrels --run a=absent.run", "absent.run"),
     ("evaluate --qrels qrels --run a=qrels", "qrels:1: a line must have"),
     # explain and curve
-    ("explain data.csv --scores x=flat -m ndcg --from lightgbm --to trec_eval", "x: .*needs docid"),
+    ("explain data.csv --scores x=flat -m ndcg --from lightgbm --to trec_eval", "x: .*needs document ids.* --docid"),
     (f"explain {CSV} -m err --from lightgbm --to gdeval", "not a metric of"),
     (f"explain {CSV} -m ndcg --from lightgbm", "Give --from and --to, or --value"),
     (f"explain {CSV} -m ndcg --from lightgbm --value 0.4", "--from does not go with --value"),
