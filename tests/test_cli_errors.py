@@ -32,6 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "empty.py").write_text("")
     twice = "import ltr_metrics as ltr\na, b = (ltr.as_metric(f, name='x', per='query') for f in (min, max))\n"
     (path / "twice.py").write_text(twice)
+    (path / "no_qid.csv").write_text("query,map\n1,0.5\n")
     (path / "both.csv").write_text((path / "data.csv").read_text().replace("flat", "scores.npy", 1))
     return path
 
@@ -117,6 +118,8 @@ BAD = [
     (f"compare {AB} --gate 'map > 0' --gate-each-segment", "--gate-each-segment needs a rule and segments"),
     (f"compare {AB} --segment device --gate-each-segment", "--gate-each-segment needs a rule and segments"),
     (f"report {CSV} --gate 'map > 0'", "--gate needs two models or more"),
+    (f"compare {SAVED} --result a=data.csv", "data.csv: .*each query once"),
+    (f"compare {SAVED} --result a=no_qid.csv", "no_qid.csv has no column 'qid'"),
     (f"compare {SAVED} --result a=absent.parquet", "no saved result absent.parquet"),
     (f"compare {SAVED} --result a=data.parquet", "data.parquet .*not a saved result"),
     (f"compare {SAVED} --result a=worst.parquet", "--ties worst, .* --ties mean"),

@@ -157,7 +157,14 @@ MODELS = (
     ),
     _model("--run runs", "Evaluate a TREC run with the judgments of --qrels.", "[NAME=]FILE"),
 )
-RESULTS = (_model("--result results", "Compare a result that 'evaluate --save' wrote.", "[NAME=]FILE"),)
+RESULTS = (
+    _model(
+        "--result results",
+        "Compare a result that 'evaluate --save' wrote, or the values of another tool: a CSV file with the column qid "
+        "and one column per metric.",
+        "[NAME=]FILE",
+    ),
+)
 ROWS = (
     _data("--qid", "Read the query ids from this column of the table.", "COLUMN", default="qid"),
     _data("--label", "Read the grades from this column of the table.", "COLUMN", default="label"),
