@@ -83,6 +83,8 @@ EVALUATE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
     "Parquet": (f"data.parquet --model new=model.txt --scores base=Column_0 {NAMES}", {"base": "Column_0", "new": "model.txt"}, METRICS),
     "CSV": (f"data.csv --model new=model.txt --scores base=Column_0 {NAMES}", {"base": "Column_0", "new": "model.txt"}, METRICS),
     "XGBoost": ("data.csv --model model.json -m map", {"model": "model.json"}, {"metrics": "map"}),
+    "CatBoost": ("data.csv --model model.cbm -m map", {"model": "model.cbm"}, {"metrics": "map"}),
+    "CatBoost, LETOR": ("data.txt --model model.cbm -m map", {"model": "model.cbm"}, {"metrics": "map"}),
     "other columns": ("other.parquet --qid query --label grade --scores Column_0", {"Column_0": "Column_0"}, {}),
     "convention": ("data.csv --scores a=flat --convention lightgbm", {"a": "flat"}, {"convention": "lightgbm"}),
     "policies": ("data.csv --scores flat --ties worst --no-relevant 0.5 -m map", {"flat": "flat"}, {"ties": "worst", "no_relevant": 0.5, "metrics": "map"}),
