@@ -301,6 +301,21 @@ def test_a_file_under_two_names_is_one_file(tmp_path: Path, read: Callable[[Any]
         read([path, other])
 
 
+@needs_posix("named pipes")
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+@pytest.mark.parametrize("read", [read_table, lambda path: next(table_batches(path, numbers=["label"]))])
+def test_a_table_in_a_pipe_is_refused(tmp_path: Path, read: Callable[[Path], Any], name: str) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    pipe = os.open(path, os.O_RDWR)
+    try:
+        os.write(pipe, b"qid,label\n1,0\n")
+        with pytest.raises(ltr.LtrValueError, match="is a pipe"):
+            read(path)
+    finally:
+        os.close(pipe)
+
+
 def test_other_errors_of_tables(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "absent.csv")
