@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import catboost
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
@@ -77,6 +78,9 @@ def write_files(path: Path, rows: dict[str, Any]) -> None:
     lgb.train({"objective": "lambdarank", "verbose": -1, "seed": 0}, train, 5).save_model(path / "model.txt")
     features = xgb.DMatrix(X, y, group=ltr.qid_to_group(qid), feature_names=[f"Column_{j}" for j in range(6)])
     xgb.train({"objective": "rank:ndcg", "seed": 0}, features, 4).save_model(path / "model.json")
+    pool = catboost.Pool(X, y, group_id=qid, feature_names=[f"Column_{j}" for j in range(6)])
+    settings = {"iterations": 4, "verbose": False, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
+    catboost.CatBoostRanker(**settings).fit(pool).save_model(path / "model.cbm")
     ltr.evaluate(y, X[:, 0], qid=qid, metrics=["ndcg@5", "map"]).save(path / "saved.parquet")
     ltr.evaluate(y, X[:, 0], qid=qid, metrics=["ndcg@5", "map"], ties="worst").save(path / "worst.parquet")
     ltr.evaluate(y[qid > 3], X[qid > 3, 0], qid=qid[qid > 3], metrics=["ndcg@5", "map"]).save(path / "fewer.parquet")

@@ -33,6 +33,7 @@ def facts_by_loop(made: Data, docid: list[str]) -> dict[str, Any]:
         "documents_a_query": {"min": min(made.group), "median": np.median(made.group), "max": max(made.group)},
         "n_one_document": sum(len(y) == 1 for y, _ in of_query),
         "n_no_relevant": sum(max(y) < 1 for y, _ in of_query),
+        "n_all_relevant": sum(min(y) >= 1 for y, _ in of_query),
         "n_one_grade": sum(len(set(y.tolist())) == 1 for y, _ in of_query),
         "grades": dict(sorted(Counter(made.y.tolist()).items())),
         "repeated": (sum(extra), sum(n > 0 for n in extra)),
@@ -100,6 +101,7 @@ def test_the_condensed_list_has_fewer_documents() -> None:
     assert (result.n_one_document, result.n_one_grade, result.n_no_relevant) == (1, 2, 1)
     assert result.grades == {0: 1, 1: 1, 2: 1}
     whole = audit(y, {"m": range(6)}, **options).data
+    assert (result.n_all_relevant, whole.n_all_relevant) == (1, 0)
     assert (whole.n_one_document, whole.n_one_grade, whole.documents_a_query["max"]) == (1, 1, 3)
 
 

@@ -83,6 +83,8 @@ EVALUATE: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
     "Parquet": (f"data.parquet --model new=model.txt --scores base=Column_0 {NAMES}", {"base": "Column_0", "new": "model.txt"}, METRICS),
     "CSV": (f"data.csv --model new=model.txt --scores base=Column_0 {NAMES}", {"base": "Column_0", "new": "model.txt"}, METRICS),
     "XGBoost": ("data.csv --model model.json -m map", {"model": "model.json"}, {"metrics": "map"}),
+    "CatBoost": ("data.csv --model model.cbm -m map", {"model": "model.cbm"}, {"metrics": "map"}),
+    "CatBoost, LETOR": ("data.txt --model model.cbm -m map", {"model": "model.cbm"}, {"metrics": "map"}),
     "other columns": ("other.parquet --qid query --label grade --scores Column_0", {"Column_0": "Column_0"}, {}),
     "convention": ("data.csv --scores a=flat --convention lightgbm", {"a": "flat"}, {"convention": "lightgbm"}),
     "policies": ("data.csv --scores flat --ties worst --no-relevant 0.5 -m map", {"flat": "flat"}, {"ties": "worst", "no_relevant": 0.5, "metrics": "map"}),
@@ -147,7 +149,7 @@ def test_csv_has_the_values_of_each_query(run: Run, rows: dict[str, Any], frame:
 
 @pytest.mark.parametrize("is_sorted", [False, True])
 def test_intervals_of_means(run: Run, rows: dict[str, Any], frame: pd.DataFrame, is_sorted: bool) -> None:
-    command = "evaluate data.csv --scores a=Column_0 -m map --confidence 0.9 --ci-method t --seed 3 --n-resamples 200"
+    command = "evaluate data.csv --scores a=Column_0 -m map --confidence 0.9 --interval t --seed 3 --n-resamples 200"
     cluster: Any = {} if is_sorted else {"cluster": frame["user"]}
     done = as_json(run(f"{command} --format json {'--sorted' if is_sorted else '--cluster user'}"))
     result = ltr.evaluate(rows["y"], rows["X"][:, 0], qid=rows["qid"], metrics="map", **cluster)
@@ -232,7 +234,7 @@ AB = "--scores a=Column_0 --scores b=Column_1 -m ndcg@5,map --n-resamples 200"
 COMPARE: dict[str, tuple[str, dict[str, Any]]] = {
     "LETOR": (AB.replace("Column_0", "1").replace("Column_1", "2"), {}),
     "statistics": (
-        f"{AB} --confidence 0.9 --power 0.7 --test t --correction bh --correction-over all --ci-method bca --seed 3",
+        f"{AB} --confidence 0.9 --power 0.7 --test t --correction bh --correction-over all --interval bca --seed 3",
         {"confidence": 0.9, "power": 0.7, "test": "t", "correction": "bh", "correction_over": "all", "interval": "bca", "random_state": 3},
     ),
     "Wilcoxon": (f"{AB} --test wilcoxon --correction bonferroni", {"test": "wilcoxon", "correction": "bonferroni"}),
@@ -270,6 +272,15 @@ def test_saved_results_are_compared_with_models_and_alone(run: Run, rows: dict[s
         )
         assert found["rows"] == expected["rows"]
     line = "data.csv --scores new=Column_1 --weight traffic --baseline base --n-resamples 200 --format json"
+    values = ltr.evaluate(rows["y"], models["base"], qid=rows["qid"], metrics=["ndcg@5", "map"]).to_pandas()
+    values.drop(columns=["documents", "relevant"]).to_csv(tmp_path / "values.csv", index=False)
+    for rest in (f"--result new={new}", "data.txt --scores new=2"):
+        found = as_json(
+            run(
+                f"compare --result base={tmp_path / 'values.csv'} {rest} --baseline base --n-resamples 200 --format json"
+            )
+        )
+        assert found["rows"] == expected["rows"]
     weighted = ltr.compare(models, rows["y"], sample_weight=1.0 + rows["qid"] % 2, **options).to_dict()
     assert as_json(run(f"compare --result base=saved.parquet {line}"))["rows"] == weighted["rows"]
     common = f"compare --result base=fewer.parquet --result new={new} --n-resamples 200 --format json"

@@ -32,6 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "empty.py").write_text("")
     twice = "import ltr_metrics as ltr\na, b = (ltr.as_metric(f, name='x', per='query') for f in (min, max))\n"
     (path / "twice.py").write_text(twice)
+    (path / "no_qid.csv").write_text("query,map\n1,0.5\n")
     (path / "both.csv").write_text((path / "data.csv").read_text().replace("flat", "scores.npy", 1))
     return path
 
@@ -56,6 +57,8 @@ BAD = [
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
     (f"evaluate {TXT} --model a=model.txt", "'--model': the name 'a' is used twice. Write NAME=model.txt"),
     (f"evaluate {CSV} --scores b=words", "b: the scores must be numbers"),
+    (f"evaluate {CSV} -m 'mean_of(x)'", "needs the column 'x'.* Add it to the columns of a table. Given: Column_0"),
+    ("evaluate nan.csv --label s --scores qid", r"Drop the rows .* or give them the label 0 .* The means differ"),
     ("evaluate nan.csv --scores s -m map", r"s: the scores must not be NaN: got nan at row 1 \(query 1\)"),
     (f"evaluate {CSV} --label Column_1", r"the grades must .* row \d"),
     ("evaluate part.txt.gz --scores 1", "part.txt.gz is damaged"),
@@ -70,6 +73,7 @@ BAD = [
         ("label", "qid", "weight", "segment", "docid", "cluster")),
     ("evaluate counted.csv --scores Column_0 --segment n_documents", "--segment n_documents means a count, and also a column"),
     (f"evaluate {CSV} --segment doc", "'doc'.* must be one label a query"),
+    (f"evaluate {CSV} ./data.csv", "data.csv and data.csv are the same file"),
     # options that do not apply
     *((f"compare {TXT} --scores b=2 --{option} x", f"--{option} .*names a column of a table, and LETOR files have none") for option in
         ("label", "qid", "weight", "segment", "docid", "cluster")),
@@ -105,6 +109,7 @@ BAD = [
     (f"compare {AB} --confidence 95", "'--confidence': 95.0 is not in the range 0<x<1"),
     (f"compare {AB} --power 2", "'--power': 2.0 is not in the range"),
     (f"compare {AB} --n-resamples 3", "--n-resamples must be a whole number of at least 100"),
+    (f"compare {AB} --n-resamples 99999999999", "--n-resamples must be at most 10000000"),
     (f"compare {AB} --test wilcoxon --weight traffic", "(?i)wilcoxon"),
     (f"compare {AB} --gate map", "cannot be read"),
     (f"compare {AB} --gate 'mapp > 0'", "'mapp' was not evaluated.*Did you mean 'map'"),
@@ -113,6 +118,8 @@ BAD = [
     (f"compare {AB} --gate 'map > 0' --gate-each-segment", "--gate-each-segment needs a rule and segments"),
     (f"compare {AB} --segment device --gate-each-segment", "--gate-each-segment needs a rule and segments"),
     (f"report {CSV} --gate 'map > 0'", "--gate needs two models or more"),
+    (f"compare {SAVED} --result a=data.csv", "data.csv: .*each query once"),
+    (f"compare {SAVED} --result a=no_qid.csv", "no_qid.csv has no column 'qid'"),
     (f"compare {SAVED} --result a=absent.parquet", "no saved result absent.parquet"),
     (f"compare {SAVED} --result a=data.parquet", "data.parquet .*not a saved result"),
     (f"compare {SAVED} --result a=worst.parquet", "--ties worst, .* --ties mean"),
@@ -131,15 +138,17 @@ BAD = [
     ("evaluate --qrels qrels --run a=absent.run", "absent.run"),
     ("evaluate --qrels qrels --run a=qrels", "qrels:1: a line must have"),
     # explain and curve
-    ("explain data.csv --scores x=flat -m ndcg --from lightgbm --to trec_eval", "x: .*needs docid"),
+    ("explain data.csv --scores x=flat -m ndcg --from lightgbm --to trec_eval", "x: .*needs document ids.* --docid"),
     (f"explain {CSV} -m err --from lightgbm --to gdeval", "not a metric of"),
     (f"explain {CSV} -m ndcg --from lightgbm", "Give --from and --to, or --value"),
     (f"explain {CSV} -m ndcg --from lightgbm --value 0.4", "--from does not go with --value"),
     (f"explain {CSV} -m ndcg --value high", "--value must be a finite number"),
+    (f"explain {CSV} -m ndcg --value 0e400", "--value must be a finite number"),
     ("curve data.csv --model model.txt --plot a.bmp", "--plot a.bmp must end in one of .svg, .png, .pdf"),
     # outputs
     (f"evaluate {AB.partition(' -m')[0]} --save x", "--save must have the form NAME=FILE, .* a, b"),
     (f"evaluate {CSV} --save x --save a=y", "--save must have the form NAME=FILE, once"),
+    (f"evaluate {CSV} --save -", "--save - must name a file"),
     (f"evaluate {CSV} --save a=x -o ./x --format csv", "x would be written twice"),
     (f"evaluate {CSV} --save absent/x.parquet", "no folder absent to write x.parquet into"),
     (f"evaluate {CSV} -o absent/x.txt", "no folder absent to write x.txt into"),

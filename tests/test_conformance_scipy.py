@@ -71,6 +71,9 @@ def test_pair_accuracy_of_two_grades_is_the_area_under_the_roc_curve(levels: int
     data = random_data(seed, [0, 1], levels=levels)
     expected = [roc_auc_score(y, score) if len(set(y)) == 2 else np.nan for y, score in data.queries()]
     np.testing.assert_allclose(per_query("pair_accuracy", data), expected, rtol=0, atol=1e-12)
+    gauc = np.ma.average(np.ma.masked_invalid(expected), weights=data.group)  # of impressions
+    result = ltr.evaluate(data.y, data.score, group=data.group, query_weight=data.group, metrics="pair_accuracy")
+    assert result["pair_accuracy"] == pytest.approx(gauc, rel=1e-12)
 
 
 @pytest.mark.parametrize("grades", GRADES)

@@ -108,7 +108,7 @@ def test_without_ties_no_document_ids_are_needed() -> None:
         "ties"
         not in ltr.explain_difference(y, [3, 2, 1], group=group, metric="ndcg", a="lightgbm", b="trec_eval").parts
     )
-    with pytest.raises(ltr.LtrValueError, match='needs docid.*ties="stable"'):
+    with pytest.raises(ltr.LtrValueError, match='needs document ids.*docid=.*ties="stable"'):
         ltr.explain_difference(y, [3, 2, 2], group=group, metric="ndcg", a="lightgbm", b="trec_eval")
 
 

@@ -215,6 +215,7 @@ def test_an_object_and_a_function() -> None:
 
 BAD = {
     "text": ({"value": "high"}, "value must be a finite number"),
+    "no last digit": ({"value": "0e400"}, "value must be a finite number"),
     "NaN": ({"value": np.nan}, "value must be a finite number"),
     "yes": ({"value": True}, "value must be a finite number"),
     "tolerance": ({"tolerance": -1}, "tolerance must be a finite number of at least 0"),

@@ -52,7 +52,8 @@ def test_letor(tmp_path: Path, ending: str) -> None:
     path = write(tmp_path, COMPRESS.get(ending, bytes)(GOOD.encode()), f"data.txt{ending}")
     assert_good(path)
     assert read_letor(path, n_features=5).X.shape == (3, 5)
-    assert read_letor([path, path]).qid.tolist() == [7, 7, 10] * 2
+    other = write(tmp_path, path.read_bytes(), f"other.txt{ending}")
+    assert read_letor([path, other]).qid.tolist() == [7, 7, 10] * 2
 
 
 def test_what_real_files_hold(tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ def test_tables(tmp_path: Path, name: str, ending: str) -> None:
     path = write(tmp_path, COMPRESS.get(ending, bytes)(content), name + ending)
     assert is_table(path)
     assert read_table(path, columns=["score"]).to_dict("list") == FRAME.to_dict("list")
-    assert len(read_table([path, path])) == 6
+    assert len(read_table([path, write(tmp_path, path.read_bytes(), f"other.{name}{ending}")])) == 6
     if not ending or (name.endswith("sv") and ending != ".xz"):
         rows = pd.concat(table_batches(path, numbers=["label", "score"]))
         assert rows.to_dict("list") == FRAME[["qid", "label", "score"]].to_dict("list")
@@ -285,6 +286,34 @@ def test_tables_that_are_refused(tmp_path: Path, case: str) -> None:
         read_table(path)
     with pytest.raises(ltr.LtrError, match=message):
         list(table_batches(path, numbers=["label"]))
+
+
+@pytest.mark.parametrize("name", ["{}", "../{0.parent.name}/{0.name}", "link", "hard link"])
+@pytest.mark.parametrize("read", [read_letor, read_table])
+def test_a_file_under_two_names_is_one_file(tmp_path: Path, read: Callable[[Any], Any], name: str) -> None:
+    path = write(tmp_path, GOOD) if read is read_letor else write(tmp_path, "qid,label\n1,0\n", "data.csv")
+    other = tmp_path / name.format(path)
+    if name == "link":
+        other.symlink_to(path)
+    elif name == "hard link":
+        os.link(path, other)
+    with pytest.raises(ltr.LtrValueError, match="are the same file, whose rows would count twice"):
+        read([path, other])
+
+
+@needs_posix("named pipes")
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet"])
+@pytest.mark.parametrize("read", [read_table, lambda path: next(table_batches(path, numbers=["label"]))])
+def test_a_table_in_a_pipe_is_refused(tmp_path: Path, read: Callable[[Path], Any], name: str) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    pipe = os.open(path, os.O_RDWR)
+    try:
+        os.write(pipe, b"qid,label\n1,0\n")
+        with pytest.raises(ltr.LtrValueError, match="is a pipe"):
+            read(path)
+    finally:
+        os.close(pipe)
 
 
 def test_other_errors_of_tables(tmp_path: Path) -> None:

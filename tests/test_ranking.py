@@ -200,7 +200,7 @@ def test_document_ids_decide_ties_in_descending_order_as_text() -> None:
     y, docid = [1, 0, 0], ["d10", "d9", "d2"]
     result = ltr.evaluate(y, [0, 0, 0], group=[3], metrics=["mrr"], ties="docid", docid=docid)
     assert result["mrr"] == pytest.approx(1 / 3)  # d9, d2, d10
-    with pytest.raises(ltr.LtrValueError, match='needs docid.*ties="stable"'):
+    with pytest.raises(ltr.LtrValueError, match='needs document ids.*docid=.*ties="stable"'):
         ltr.evaluate(y, [0, 0, 0], group=[3], metrics=["mrr"], ties="docid")
 
 

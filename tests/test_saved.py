@@ -195,3 +195,51 @@ def test_a_fingerprint_lets_go_of_the_labels_and_survives_copies() -> None:
     assert backwards.fingerprint.of_all(backwards.qid) == text
     assert backwards.fingerprint.of_all(backwards.qid.astype(str)) == text
     assert evaluated(seed=1).fingerprint.of_all(result.qid) != text  # type: ignore[union-attr]
+
+
+# -- values of another tool --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_counts", [True, False])
+@pytest.mark.parametrize(("convention", "metrics"), [(None, ["ndcg@10", "arp"]), ("trec_eval", ["ndcg@10", "map@5"])])
+def test_values_of_another_tool_are_compared_as_if_evaluated(
+    has_counts: bool, convention: Any, metrics: list[str]
+) -> None:
+    X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
+    options: dict[str, Any] = {"convention": convention, "docid": [f"d{i}" for i in range(len(y))]}
+    old, new = (ltr.evaluate(y, X[:, j], qid=qid, metrics=metrics, **options) for j in (0, 1))
+    frame = old.to_pandas().sample(frac=1, random_state=0).astype({"qid": str})
+    frame = frame if has_counts else frame.drop(columns=["documents", "relevant"])
+    read = ltr.Evaluation.from_per_query(frame, convention=convention)
+    assert (read.policy.ties, read.lower_is_better) == (old.policy.ties, old.lower_is_better)
+    expected = ltr.compare({"old": old, "new": new}, random_state=0).to_pandas()
+    for models in ({"old": read, "new": new}, {"new": new, "old": read}):
+        found = ltr.compare(models, baseline="old", random_state=0).to_pandas()
+        np.testing.assert_allclose(found["difference"], expected["difference"], rtol=1e-12)
+        np.testing.assert_allclose(found["mean"], expected["mean"], rtol=1e-12)
+
+
+def test_names_of_columns_are_completed_or_taken_as_they_are() -> None:
+    frame = {"qid": [1, 2], "ndcg@10": [0.5, np.nan], "ms": [20, 30]}
+    read = ltr.Evaluation.from_per_query(frame, convention="sklearn", lower_is_better=["ms"])
+    assert dict(read) == {"ndcg_lin@10": 0.5, "ms": 25}
+    assert (read.lower_is_better, read.n_undefined["ndcg@10"]) == ({"ms"}, 1)
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        ({"map": [1.0]}, {}, "column qid"),
+        ({"qid": [1]}, {}, "a column per metric"),
+        ({"qid": [1, "1"], "map": [1, 2]}, {}, "each query once"),
+        ({"qid": [1], "map": ["high"]}, {}, "map must be numbers"),
+        ({"qid": [1], "ndcg": [1.0], "ndcg_exp": [1.0]}, {}, "each metric once"),
+        ({"qid": [1], "mrr": [1.0]}, {"convention": "lightgbm"}, "'mrr' is not a metric of lightgbm"),
+        ({"qid": [1], "pair_accuracy(average=micro)": [1.0]}, {}, "mean over pairs"),
+        ({"qid": [1], "map": [1.0]}, {"lower_is_better": ["map"]}, "lower_is_better"),
+        ([1, 2], {}, "frame must map names to columns"),
+    ],
+)
+def test_what_is_no_table_of_values_is_refused(frame: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        ltr.Evaluation.from_per_query(frame, **options)

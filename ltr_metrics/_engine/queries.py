@@ -211,8 +211,8 @@ class LabelledQueries(GroupedRows):
             row = int(is_nan.argmax())
             raise LtrValueError(
                 f"{name} must not be NaN: got nan at {self.where(row)}, {int(is_nan.sum())} in all. A NaN has no rank. "
-                "Find out why the model returned it (a diverged training, a feature out of range), or set "
-                f"{flags} to False for the row."
+                "Find out why the model returned it (a diverged training, a feature out of range), or "
+                f"drop the row (in Python, {flags} may also be False there)."
             )
 
     # -- checks of the labels --------------------------------------------------------------------
@@ -226,7 +226,10 @@ class LabelledQueries(GroupedRows):
                 self._refuse_labels(labels, is_bad, rule, "A document with a grade is judged.")
             labels = np.where(self.judged, labels, labels.dtype.type(0))
         if not np.isfinite(labels).all():
-            remedy = "Drop the rows that have no judgment, or pass judged=False for them."
+            remedy = (
+                "Drop the rows that have no judgment, so that the documents below them move up, or give them the label "
+                "0 (in Python, judged may also be False there), so that they keep their rank. The means differ."
+            )
             self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", remedy)
         if labels.min() < 0:
             remedy = "Shift the grades so that the lowest is 0."

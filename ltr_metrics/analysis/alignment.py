@@ -299,7 +299,8 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
             _require_same(who, "unjudged", unjudged, expected, "None: judged was not given")
         is_other = differing(run.fingerprint, reference.fingerprint)
     else:  # results from a search's log keep counts only
-        is_other = ~is_same_size | (run.n_relevant != reference.n_relevant)
+        is_counted = (run.n_documents >= 0) & (reference.n_documents >= 0)  # not by from_per_query
+        is_other = is_counted & (~is_same_size | (run.n_relevant != reference.n_relevant))
     if is_other.any():
         at = int(is_other.argmax())
         counts, expected_counts = (

@@ -21,6 +21,7 @@ from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
+from ltr_metrics.io.tables import is_table_of_values, read_values
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv
 
@@ -117,7 +118,7 @@ def _compare(arguments: Mapping[str, Any], baseline: str) -> tuple[Comparison, d
     """Read, evaluate and compare; return the comparison and the origin of each model."""
     settings = options.comparison_settings(arguments) | {"baseline": baseline}
     metrics, policy = requested_metrics(arguments), options.policy(arguments)
-    saved = {name: load_result(file) for name, file in arguments["results"].items()}
+    saved = {name: _read_result(file, policy) for name, file in arguments["results"].items()}
     origins = {name: f"result {file}" for name, file in arguments["results"].items()}
     if len(saved) == len(options.model_names()):
         if arguments["data"]:
@@ -125,13 +126,22 @@ def _compare(arguments: Mapping[str, Any], baseline: str) -> tuple[Comparison, d
         options.refuse(DATA_OPTIONS, "applies to DATA, but all models are saved results. Leave it out.")
         first = next(iter(saved))
         saved[first] = _with_segments(saved[first], arguments["by"])
-        return compare_models(saved, metrics=metrics, **settings, **policy), origins
+        is_used = any(map(is_table_of_values, arguments["results"].values()))
+        return compare_models(saved, metrics=metrics, **settings, **({} if is_used else policy)), origins
     source = read_source(arguments)
     request = resolve(metrics_of(list(saved.values())) if metrics is None and saved else metrics, **policy)
     results = _evaluate(source, request)
     if request.policy.mean_over == "queries":  # other results bring the weights along
         settings["query_weight"] = next(iter(results.values())).weight
     return compare_models(results | saved, **settings), source.origins | origins
+
+
+def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
+    """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
+    if not is_table_of_values(file):
+        return load_result(file)
+    with naming(file):
+        return Evaluation.from_per_query(read_values(file), **policy)
 
 
 def _evaluate(source: Source, request: Request) -> dict[str, Evaluation]:
@@ -144,7 +154,9 @@ def _evaluate(source: Source, request: Request) -> dict[str, Evaluation]:
 
 def _with_segments(result: Evaluation, by: Sequence[str]) -> Evaluation:
     """Return a saved result with the segments of ``--segment``, from those that it has."""
-    segments = segments_by_count(result.n_documents, result.n_relevant) | result.segments
+    is_counted = (result.n_documents >= 0).all()  # not in values of another tool
+    by_count = segments_by_count(result.n_documents, result.n_relevant) if is_counted else {}
+    segments = by_count | result.segments
     absent = next((name for name in by if name not in segments), None)
     if absent is not None:
         names = ", ".join(map(str, segments))

@@ -114,5 +114,7 @@ def _files_to_save(items: Iterable[str], models: list[str]) -> dict[str, Path]:
                 f"--save must have the form NAME=FILE, once for each NAME of {', '.join(models) or 'the models'}. FILE "
                 f"alone needs a single model. Got {item!r}."
             )
+        if file == "-":
+            raise LtrValueError(f"--save {item} must name a file, because standard output takes the result as text.")
         files[name] = Path(file)
     return files

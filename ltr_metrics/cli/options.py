@@ -37,6 +37,7 @@ WORDS_OF_PYTHON = {  # arguments of the library that no option is named after
     "y_score": "the scores",
     "sample_weight": "--weight",
     "query_weight": "--weight",
+    "columns": "the columns of a table",
     "each_segment": "--gate-each-segment",
 }
 
@@ -68,7 +69,7 @@ class Command(click.Command):
         words = "|".join(names)
         message = re.sub(rf"^((?:[^:]+: )?)({words})(?= must | is not used)", lambda m: m[1] + names[m[2]], message)
         return re.sub(
-            rf"(?<![\w\-(,])({words})=(?:([\"']?)([\w.]+)\2)?",
+            rf"(?<![\w\-(,])({words})=(?![\[{{])(?:([\"']?)([\w.]*\w)\2)?",
             lambda m: f"{names[m[1]]} {m[3] or ''}".rstrip(),
             message,
         )
@@ -156,7 +157,14 @@ MODELS = (
     ),
     _model("--run runs", "Evaluate a TREC run with the judgments of --qrels.", "[NAME=]FILE"),
 )
-RESULTS = (_model("--result results", "Compare a result that 'evaluate --save' wrote.", "[NAME=]FILE"),)
+RESULTS = (
+    _model(
+        "--result results",
+        "Compare a result that 'evaluate --save' wrote, or the values of another tool: a CSV file with the column qid "
+        "and one column per metric.",
+        "[NAME=]FILE",
+    ),
+)
 ROWS = (
     _data("--qid", "Read the query ids from this column of the table.", "COLUMN", default="qid"),
     _data("--label", "Read the grades from this column of the table.", "COLUMN", default="label"),
@@ -251,7 +259,7 @@ EXPLANATION = (
 )
 _RESAMPLING = (
     _statistics(
-        "--ci-method interval",
+        "--interval",
         "Compute confidence intervals with a bootstrap over queries (bca), with Student's t, or with the wider of "
         "both at each end.",
         type=click.Choice(get_args(Interval)),

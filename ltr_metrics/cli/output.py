@@ -45,7 +45,8 @@ class Output:
     def of(cls, arguments: Mapping[str, Any], formats: Iterable[str], *others: Path) -> Output:
         """Return the output of the command line; refuse one that cannot be written, before any work is done."""
         path: Path | None = None if arguments["output"] == STANDARD_OUTPUT else arguments["output"]
-        form: str = arguments["form"] or ("text" if path is None else FORMATS.get(path.suffix.lower(), ""))
+        ending = ".txt" if path is None or path.is_char_device() else path.suffix.lower()
+        form: str = arguments["form"] or FORMATS.get(ending, "")
         if arguments["form"] and form not in formats:
             raise LtrValueError(f"--format {form} does not go with --sorted. Use one of {', '.join(formats)}.")
         if form not in formats:

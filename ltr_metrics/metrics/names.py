@@ -192,6 +192,11 @@ def parse(name: str) -> ParsedName:
     return _parse(name)
 
 
+def is_metric_name(name: str) -> bool:
+    """Whether a name begins as that of a metric here; what follows may still be wrong."""
+    return re.split(r"[@(]", name, maxsplit=1)[0] in _BY_NAME
+
+
 @lru_cache(maxsize=1_000)
 def _parse(name: str) -> ParsedName:
     refuse_several(name)

@@ -27,7 +27,8 @@ class PairAccuracy(Metric):
 
     over the pairs of ranked documents of a query that differ in grade.
     With two grades this is the area under the query's ROC curve. Undefined where all grades are
-    equal. The option ``ties`` does not apply.
+    equal. The option ``ties`` does not apply. With one query per user, and the user's impressions
+    or clicks as ``query_weight``, the mean is the GAUC of recommender systems.
 
     Parameters
     ----------

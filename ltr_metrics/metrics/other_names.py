@@ -51,6 +51,7 @@ OTHER_NAMES = (
     OtherName("torchmetrics", "RetrievalAUROC", "pair_accuracy"),
     OtherName("TF-Ranking", "average_relevance_position", "arp"),
     OtherName("recommender systems", "HR{k}", "hit{k}"),
+    OtherName("recommender systems", "GAUC", "pair_accuracy", ", with the impressions of each user as its weight"),
 )
 _LEVEL = re.compile(r"iprec(?:_at_recall)?[@_]([01]?\.\d+|0|1)", re.IGNORECASE | re.ASCII)
 _CUTOFF = re.compile(r"(?P<stem>.+?)(?:(?:@|_|\.|:top=)(?P<k>\d{1,18}))?", re.ASCII)

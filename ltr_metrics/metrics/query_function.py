@@ -107,9 +107,14 @@ def _call(function: QueryFunction, columns: list[str], documents: FloatArray) ->
         return None
     if not isinstance(value, (Real, np.bool_)):
         raise LtrTypeError(f"the function must return a number, or None where it is undefined. Got {value!r}.")
-    number = float(value)
-    if math.isnan(number):
-        raise LtrValueError("the function returned NaN. Return None where the metric is undefined.")
+    try:
+        number = float(value)
+    except OverflowError:  # of an int beyond the range of floats
+        number = math.inf
+    if not math.isfinite(number):
+        raise LtrValueError(
+            f"the function must return a finite number. Got {number}. Return None where the metric is undefined."
+        )
     return number
 
 
