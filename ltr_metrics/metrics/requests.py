@@ -41,7 +41,7 @@ class Policy:
     convention: str  # its name; explicit options win over it
     no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # exceptions
     mean_over: str = "queries"  # or "pairs": what the means are over
-    weighs_undefined_as_one: tuple[str, ...] = ()  # as in LightGBM's NDCG
+    weighs_undefined_as_one: tuple[str, ...] = ()  # as in the NDCG of LightGBM and XGBoost
 
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
         """Return the value, or the rule, for undefined values of a metric."""
