@@ -159,6 +159,7 @@ class Queries(LabelledQueries):
         for metric in request.metrics:
             try:
                 metric.check_once(self)
+                request.check_weights(metric, self.weight)
             except LtrValueError as error:
                 if request.by_default:
                     raise LtrValueError(
