@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,8 @@ class RelevanceEvaluator:
     Parameters
     ----------
     query_relevance : mapping of str to mapping of str to int
-        The judgments, ``{query: {document: grade}}``. A negative grade is unjudged.
+        The judgments, ``{query: {document: grade}}``. A document with a negative grade counts as not
+        judged, as in trec_eval.
     measures : iterable of str
         Names of trec_eval, with cutoffs after a dot or an underscore: ``"map"``, ``"ndcg_cut.10"``,
         ``"P_5,10"``. Without cutoffs, those of trec_eval are used. `supported_measures` has all
@@ -81,7 +83,7 @@ class RelevanceEvaluator:
     -----
     As in pytrec_eval, tied documents are ordered by descending id, and scores are rounded to
     float32, which ties scores that differ little. Unlike there, a NaN score is an
-    error.
+    error. pytrec_eval 0.5.11 may crash if all grades of a query are negative.
 
     Examples
     --------
@@ -99,7 +101,8 @@ class RelevanceEvaluator:
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,
     ) -> None:
-        self._qrels = _checked(query_relevance, "query_relevance", '{"q1": {"d1": 2}}')
+        qrels = _checked(query_relevance, "query_relevance", '{"q1": {"d1": 2}}')
+        self._qrels = {query: _judged(documents) for query, documents in qrels.items() if documents}
         self._level = require_count("relevance_level", relevance_level)
         self._judged_only = judged_docs_only_flag
         cutoffs = _cutoffs_by_measure(measures)
@@ -128,19 +131,18 @@ class RelevanceEvaluator:
             As for `ltr_metrics.from_qrels`.
         """
         run = _checked(scores, "scores", '{"q1": {"d1": 9.5}}')
-        run = {query: self._ranked(query, run[query]) for query in run if self._qrels.get(query)}
-        values = self._values({query: documents for query, documents in run.items() if documents})
-        return {query: values[query] if query in values else self._of_nothing(query) for query in run}
+        run = {query: self._ranked(query, run[query]) for query in run if query in self._qrels}
+        values = self._values({query: ranked for query, ranked in run.items() if ranked and self._qrels[query]})
+        return {query: values.get(query) or self._of_nothing(query, len(ranked)) for query, ranked in run.items()}
 
     def _ranked(self, query: str, documents: Mapping[str, float]) -> Mapping[str, float]:
-        """Return the documents that are ranked: all, or those with a grade that is not negative."""
+        """Return the documents that are ranked: all, or only the judged ones."""
         if not self._judged_only:
             return documents
-        grade = self._qrels[query]
-        return {document: score for document, score in documents.items() if grade.get(document, -1) >= 0}
+        return {document: score for document, score in documents.items() if document in self._qrels[query]}
 
     def _values(self, run: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-        """Return the values of queries for which documents were retrieved."""
+        """Return the values of queries with retrieved and judged documents."""
         if not run or not (self._counts or self._metrics):
             return {}
         data = from_qrels({query: self._qrels[query] for query in run}, run)
@@ -158,10 +160,10 @@ class RelevanceEvaluator:
             query: dict(zip(columns, row, strict=True)) for query, row in zip(queries.qid.tolist(), rows, strict=True)
         }
 
-    def _of_nothing(self, query: str) -> dict[str, float]:
-        """Return the values of a query for which nothing was retrieved."""
+    def _of_nothing(self, query: str, n_retrieved: int) -> dict[str, float]:
+        """Return the values of a query for which nothing was retrieved, or nothing is judged."""
         n_relevant = sum(grade >= self._level for grade in self._qrels[query].values())
-        counts = {"num_q": 1.0, "num_rel": float(n_relevant)}
+        counts = {"num_q": 1.0, "num_ret": float(n_retrieved), "num_rel": float(n_relevant)}
         return {name: counts.get(name, 0.0) for name in (*self._counts, *self._metrics)}
 
 
@@ -179,6 +181,11 @@ def _checked(data: Any, name: str, example: str) -> Mapping[str, Mapping[str, An
                 f"{query!r}. Convert it, or use ltr_metrics.from_qrels, which takes ids of any type."
             )
     return data
+
+
+def _judged(grades: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the grades that are not negative. `from_qrels` refuses those that are not numbers."""
+    return {document: grade for document, grade in grades.items() if not (isinstance(grade, Real) and grade < 0)}
 
 
 def _cutoffs_by_measure(measures: Iterable[str]) -> dict[str, set[int]]:

@@ -7,6 +7,8 @@ alone also takes 1 - label in float32.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from strategies import Data, random_data
@@ -96,12 +98,22 @@ def test_group_weights(metric: str) -> None:
 
 @pytest.mark.parametrize("metric", ["map", "precision", "recall"])
 def test_catboost_ignores_group_weights_here(metric: str) -> None:
-    """A known difference: ours is the weighted mean."""
+    """So they are an error, which names the options of the weighted mean."""
     data = Data(np.array([0.0, 1.0, 1.0, 0.0]), np.array([2.0, 1.0, 2.0, 1.0]), np.array([2, 2]))
     weight = np.array([3.0, 1.0])
     first, second = {"map": (0.5, 1), "precision": (0, 1), "recall": (0, 1)}[metric]
     k = None if metric == "map" else 1
     name = metric if k is None else f"{metric}@1"
+    rows = {"y_true": data.y, "y_score": data.score, "qid": data.qid}
     assert theirs(metric, k, data, weight) == theirs(metric, k, data) == (first + second) / 2
-    ours = ltr.evaluate(data.y, data.score, qid=data.qid, metrics=name, convention="catboost", query_weight=weight)
-    assert ours[name] == (3 * first + second) / 4
+    assert ltr.evaluate(**rows, metrics=name, convention="catboost")[name] == (first + second) / 2
+    with pytest.raises(ltr.LtrValueError, match="not weighted by the weights of the queries") as error:
+        ltr.evaluate(**rows, metrics=name, convention="catboost", query_weight=weight)
+    with pytest.raises(ltr.LtrValueError, match="In catboost, the mean of"):
+        ltr.explain_difference(**rows, metric=name, a="catboost", b="default", query_weight=weight)
+    found = ltr.identify_convention(**rows, metric=name, value=(first + second) / 2, query_weight=weight)
+    assert found.refused["catboost"] == str(error.value)
+    remedy = re.search(r"metrics='(.*)', ties='(\w+)' and no_relevant=([\d.]+)", str(error.value))
+    assert remedy
+    options = {"ties": remedy[2], "no_relevant": float(remedy[3]), "query_weight": weight}
+    assert ltr.evaluate(**rows, metrics=remedy[1], **options)[remedy[1]] == (3 * first + second) / 4

@@ -83,33 +83,28 @@ def test_fractional_labels() -> None:
         theirs(data, names)
 
 
-def test_weights() -> None:
-    """One a query. The labels leave no query without a relevant document, on which the weighted ndcg is wrong."""
-    data = random_data(0, [0, 1])
-    kept = np.array([max(y) > 0 for y, _ in data.queries()])
-    rows = np.repeat(kept, data.group)
-    data = Data(data.y[rows], data.score[rows], data.group[kept])
-    weight = np.random.default_rng(0).integers(1, 9, kept.sum()) / 4
+@pytest.mark.parametrize("seed", range(3))
+def test_weights(seed: int) -> None:
+    """One per query. XGBoost's ndcg adds 1, not 1 * weight, for a query without a relevant document."""
+    data = random_data(seed, [0, 1])
+    assert not all(max(y) > 0 for y, _ in data.queries())
+    weight = np.random.default_rng(seed).integers(4, 13, len(data.group)) / 4  # above 1, so that ndcg is below 1
     names = at_cutoffs("ndcg", "map", "precision")
     shown = theirs(data, [name.replace("precision", "pre") for name in names], weight)
     assert ours(data, names, query_weight=weight) == pytest.approx(shown, abs=1e-12)
+    shown = theirs(data, [f"{name.replace('precision', 'pre')}-" for name in names], weight)
+    assert ours(data, names, query_weight=weight, no_relevant=0) == pytest.approx(shown, abs=1e-12)
 
 
-def test_weighted_ndcg_of_xgboost_is_wrong_where_a_query_has_no_relevant_document() -> None:
-    """XGBoost adds 1, not 1 * weight, for such a query and still divides by the weights; above 1 it aborts.
-
-    Its map, precision and ndcg- are right.
-    """
+def test_weighted_ndcg_above_1_aborts_xgboost() -> None:
+    """Ours is the number in the error. With no_relevant=1 it is the weighted mean."""
     data = Data(np.array([0, 1, 1, 0, 0, 0.0]), np.array([2.0, 1, 2, 1, 2, 1]), np.array([2, 2, 2]))
-    first, weight = 1 / np.log2(3), np.array([5.0, 1.0, 4.0])
-    assert ours(data, ["ndcg"], query_weight=weight) == [pytest.approx((5 * first + 1 + 4) / 10)]
-    assert theirs(data, ["ndcg"], weight) == [pytest.approx((5 * first + 1 + 1) / 10)]
-    right = ours(data, ["map", "precision"], query_weight=weight) + ours(
-        data, ["ndcg"], query_weight=weight, no_relevant=0
-    )
-    assert theirs(data, ["map", "pre", "ndcg-"], weight) == pytest.approx(right, abs=1e-12)
-
-    weight = np.array([1.0, 1.0, 0.01])
-    assert ours(data, ["ndcg"], query_weight=weight) == [pytest.approx((first + 1 + 0.01) / 2.01)]
-    with pytest.raises(xgb.core.XGBoostError, match="Invalid output score"):
+    first, weight = 1 / np.log2(3), np.array([1.0, 1.0, 0.25])
+    [value] = ours(data, ["ndcg"], query_weight=weight)
+    assert value == pytest.approx((first + 1 + 1) / 2.25)
+    with pytest.raises(xgb.core.XGBoostError, match=f"{value:.6g} vs. 1.*Invalid output score"):
         theirs(data, ["ndcg"], weight)
+    [mean] = ours(data, ["ndcg"], query_weight=weight, no_relevant=1)
+    assert mean == pytest.approx((first + 1 + 0.25) / 2.25)
+    with pytest.raises(ltr.LtrValueError, match="ndcg_exp@32 of xgboost.*although its weight is 0"):
+        ours(data, ["ndcg"], query_weight=[1, 1, 0])

@@ -234,6 +234,13 @@ def test_an_alias_is_the_convention_of_its_system() -> None:
         ltr.evaluate(**rows, metrics="map", convention="ir_measure")
 
 
+@pytest.mark.parametrize("name", ltr.CONVENTIONS["tf_ranking"].metrics)
+def test_weights_are_refused_where_the_weight_of_a_query_depends_on_its_labels(name: str) -> None:
+    rows = {"y_true": [1, 0, 0, 0], "y_score": [2, 1, 2, 1], "group": [2, 2], "query_weight": [3, 1]}
+    with pytest.raises(ltr.LtrValueError, match="In tf_ranking, .* is not weighted by the weights of the queries"):
+        ltr.evaluate(**rows, metrics=name, convention="tf_ranking")
+
+
 def test_lists_of_ids_have_no_grades() -> None:
     for convention in ("spark_mllib", "replay", "recbole", "rectools"):
         with pytest.raises(ltr.LtrValueError, match="grades 0 to 1: got 2"):

@@ -19,9 +19,9 @@ PAIRS = [
     ("ndcg@5", "letor", "catboost"),
     ("ndcg", "xgboost", "trec_eval"),
     ("map", "letor", "lightgbm"),
-    ("precision@5", "trec_eval", "catboost"),
+    ("precision@5", "trec_eval", "ranklib"),
     ("mrr", "default", "catboost"),
-    ("recall@3", "trec_eval", "catboost"),
+    ("recall@3", "trec_eval", "default"),
 ]
 
 

@@ -272,6 +272,7 @@ def _shapley(name: str, names: list[str], values: dict[tuple[str, ...], float]) 
 def choices_of(request: Request, queries: Queries) -> dict[str, Any]:
     """Return everything that the value depends on: the metric's parameters and the policy."""
     (metric,) = request.metrics
+    request.check_weights(metric, queries.weight)
     policy, name = request.policy, str(metric)
     choices = {field.name: getattr(metric, field.name) for field in fields(metric)}
     choices |= {"ties": policy.ties, "no_relevant": policy.no_relevant_for(name)}

@@ -339,13 +339,13 @@ def _readings_of_conventions(
         try:
             request = resolve(metric, convention=convention)
             request.metrics[0].check_once(queries)
+            choices = choices_of(request, queries)
         except LtrError as error:
             refused[name] = str(error)
             continue
         ties = request.policy.ties if has_ties else "stable"  # without ties, all policies agree
         if ties == "docid" and queries.docid is None:
             refused[name] = "It breaks ties by document id, so it needs docid for these data."
-        choices = choices_of(request, queries)
         readings[name] = Reading(request.metrics[0], ties, choices["no_relevant"], choices.get(AS_ONE, False))
     return readings, refused
 

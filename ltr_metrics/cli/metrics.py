@@ -63,6 +63,7 @@ def metrics_text(convention: Convention) -> str:
         differences = [f"{key}={spell(value)}" for key, value in settings.items() if key != "k"]
         differences += ["no cutoff"] * ("k" in settings)
         differences += ["undefined queries weigh 1"] * (name in convention.weighs_undefined_as_one)
+        differences += ["no weighted mean"] * (name in convention.no_weighted_mean)
         metrics.append(f"{name} ({', '.join(differences)})" if differences else name)
     aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)
     return ", ".join(metrics) + (f"; also called {aliases}" if aliases else "")

@@ -160,6 +160,7 @@ class Queries(LabelledQueries):
         for metric in request.metrics:
             try:
                 metric.check_once(self)
+                request.check_weights(metric, self.weight)
             except LtrValueError as error:
                 if request.by_default:
                     raise LtrValueError(
@@ -380,16 +381,16 @@ def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray
         elif not isinstance(no_relevant, str):
             values[undefined] = no_relevant
             if name in policy.weighs_undefined_as_one and queries.weight is not None:
-                values[undefined] /= _weights_above_0(queries, undefined, name)
+                values[undefined] /= _weights_above_0(queries, undefined, name, policy.convention)
 
 
-def _weights_above_0(queries: LabelledQueries, undefined: BoolArray, name: str) -> FloatArray:
-    """Return the weights of undefined queries, by which LightGBM's NDCG does not multiply their 1."""
+def _weights_above_0(queries: LabelledQueries, undefined: BoolArray, name: str, convention: str) -> FloatArray:
+    """Return the weights of undefined queries, by which the system's mean does not multiply their 1."""
     weight: FloatArray = queries.weight[undefined]  # type: ignore[index]
     if not weight.all():
         query = queries.qid[np.flatnonzero(undefined)[weight.argmin()]]
         raise LtrValueError(
-            f"LightGBM's {name} counts query {query}, which has no relevant document, although its weight is 0. No "
-            "value of this query does that: leave the query out, or pass no_relevant=1 for the weighted mean."
+            f"The {name} of {convention} counts query {query}, which has no relevant document, although its weight is "
+            "0. No value of this query does that: leave the query out, or pass no_relevant=1 for the weighted mean."
         )
     return weight

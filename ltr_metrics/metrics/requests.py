@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from ltr_metrics._engine.checks import require_option
+from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.words import (
     ConventionName,
@@ -41,7 +41,7 @@ class Policy:
     convention: str  # its name; explicit options win over it
     no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # exceptions
     mean_over: str = "queries"  # or "pairs": what the means are over
-    weighs_undefined_as_one: tuple[str, ...] = ()  # as in LightGBM's NDCG
+    weighs_undefined_as_one: tuple[str, ...] = ()  # as in the NDCG of LightGBM and XGBoost
 
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
         """Return the value, or the rule, for undefined values of a metric."""
@@ -72,6 +72,7 @@ class Request:
     asked: dict[str, str]  # name as asked for -> canonical name
     policy: Policy
     by_default: bool = False  # whether these are the default metrics
+    no_weighted_mean: tuple[str, ...] = ()  # canonical names, as in the convention
 
     @property
     def lower_is_better(self) -> frozenset[str]:
@@ -99,6 +100,17 @@ class Request:
     def needed_columns(self) -> tuple[str, ...]:
         """Names of the columns that the metrics read, each once."""
         return tuple(dict.fromkeys(name for metric in self.metrics for name in metric.needed_columns))
+
+    def check_weights(self, metric: Metric, weight: FloatArray | None) -> None:
+        """Refuse weights of queries if the system's mean of a metric is not weighted by them."""
+        name = str(metric)
+        if weight is not None and name in self.no_weighted_mean:
+            raise LtrValueError(
+                f"In {self.policy.convention}, the mean of {name} is not weighted by the weights of the queries. Leave "
+                f"the weights out for its number. For the weighted mean, pass metrics={name!r}, "
+                f"ties={self.policy.ties!r} and no_relevant={self.policy.no_relevant_for(name)!r} instead of the "
+                "convention."
+            )
 
 
 def resolve(
@@ -152,7 +164,8 @@ def _resolve(
     if not complete:
         raise LtrValueError("metrics must have at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
-    return Request(tuple(complete.values()), asked, policy, by_default)
+    no_weighted_mean = tuple(name for name, one in complete.items() if one.NAME in chosen.no_weighted_mean)
+    return Request(tuple(complete.values()), asked, policy, by_default, no_weighted_mean)
 
 
 # typed, because no_relevant=False is an error and 0 is not
