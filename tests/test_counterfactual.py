@@ -368,7 +368,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a position without a propensity": (
         {"propensity": TABLE, "position": [1, 2, 3]}, "no propensity for position 3, first at row 2"
     ),
-    "a fractional position": ({"propensity": TABLE, "position": [1, 1.5, 2]}, "whole numbers from 0: got 1.5 at row 1"),
+    "a fractional position": ({"propensity": TABLE, "position": [1, 1.5, 2]}, "whole numbers from 0 to 1,000,000: got 1.5 at row 1"),
     "positions from 0": (
         {"propensity": TABLE, "position": [0, 1, 2]}, "propensity above 0: it is 0 at .*Positions count from 1"
     ),
