@@ -336,6 +336,12 @@ def test_documents_that_the_new_model_does_not_return_count_as_clicks_of_the_log
     assert (result["cg"], result.diagnostics.n_clicks) == (pytest.approx(1 / 5), 2)
 
 
+def test_documents_that_were_not_displayed_may_repeat_position_0() -> None:
+    log: dict[str, Any] = {"qid": [7, 8, 7, 8, 7, 7], "position": [1, 1, 0, 2, 2, 0]}
+    result = evaluate([1, 0, 0, 0, 1, 0], range(6), **log, propensity=TABLE, metrics="cg")
+    assert result.per_query["cg"].tolist() == [3, 0]
+
+
 def test_a_click_metric_is_a_metric_like_any_other() -> None:
     columns: dict[str, Any] = {"propensity": [1, 0.5, 0.2], "place": [1, 2, 5], "guess": [0.5, 0.5, 0.5]}
     table = Propensities([1, 0.5, 0.3, 0.25, 0.2])
@@ -371,6 +377,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a fractional position": ({"propensity": TABLE, "position": [1, 1.5, 2]}, "whole numbers from 0 to 1,000,000: got 1.5 at row 1"),
     "positions from 0": (
         {"propensity": TABLE, "position": [0, 1, 2]}, "propensity above 0: it is 0 at .*Positions count from 1"
+    ),
+    "a search query as the impression": (
+        {"propensity": TABLE, "position": [0, 2, 2]}, r"position 2 occurs again at row 2.*Pass impression ids as qid"
     ),
     "a weight as a propensity": ({"propensity": [1, 2, 4]}, "propensity must be a probability, from 0 to 1: got 2"),
     "NaN": ({"propensity": [1, np.nan, 0.5]}, "propensity.*must be finite"),

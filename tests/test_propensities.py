@@ -151,7 +151,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an experiment": ({"method": "em", "document": [1, 2, 3, 4], "experiment": [1] * 4}, "does not use experiment"),
     "grades": ({"clicks": [2, 0, 1, 1]}, "clicks must be True or False for each row: got .*2.* at row 0"),
     "too few clicks": ({"clicks": []}, "clicks must have one entry a row"),
-    "positions from 0": ({"position": [0, 1, 0, 1]}, "position must be whole numbers from 1 to 1,000,000: got 0 at row 0"),
+    "positions from 0": (
+        {"position": [0, 1, 0, 1]},
+        "position must be whole numbers from 1 to 1,000,000: got 0 at row 0",
+    ),
     "one position": ({"position": [1, 1, 1, 1]}, "two positions to compare"),
     "too few ids": ({"qid": [1, 2]}, "qid must have one entry a row.*Got 2 for 4"),
     "one cluster": ({"qid": [1, 1, 1, 1]}, "in one cluster"),

@@ -56,7 +56,8 @@ def evaluate(
         propensity 0 cannot be clicked.
     position : array-like of int of shape (n_rows,), optional
         The position at which the document was displayed, from 1, together with a table of
-        propensities. 0 is a document that was not displayed.
+        propensities. 0 is a document that was not displayed. No other position may repeat within
+        an impression.
     metrics : str, Metric, or several of them, default "dcg@10"
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Only DCG, CG, precision and
         ``sum_of`` can be estimated.
@@ -79,7 +80,8 @@ def evaluate(
     n_threads : int, optional
         Maximum number of threads.
     **data
-        ``qid`` or ``group``, which name the impressions, and the other options of
+        ``qid`` or ``group``, which name the impressions (not search queries, which users may
+        repeat), and the other options of
         `ltr_metrics.Queries`. ``cluster`` has labels of queries that are not independent, such as
         users or query texts, and standard errors and intervals are then over clusters. A document
         that is not ``retrieved`` was displayed, and the model to evaluate does not return it.
@@ -93,8 +95,8 @@ def evaluate(
     ------
     LtrValueError, LtrTypeError
         If a metric is not a sum over documents, such as NDCG, MRR, MAP and ERR. Also if there is no
-        propensity, if a clicked document has the propensity 0, if no document is clicked, and as
-        for `ltr_metrics.evaluate`.
+        propensity, if a clicked document has the propensity 0, if a position repeats within an
+        impression, if no document is clicked, and as for `ltr_metrics.evaluate`.
 
     Warns
     -----
