@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import ltr_metrics as ltr
 from ltr_metrics import counterfactual
 from ltr_metrics.interleaving import Impression, TeamDraft
-from tests.profiles import examples
 
 KINDS = ("plain", "ips", "snips", "dr", "slate", "normalized slate")
 RANKINGS = {"old": ["a", "b", "c"], "new": ["b", "c", "a"]}
