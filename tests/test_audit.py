@@ -16,8 +16,10 @@ from strategies import Data, data, random_data
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.audit import audit
+from ltr_metrics.counterfactual import ClickMetric
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.io import read_letor
+from ltr_metrics.report.sections import _audit
 
 METRICS = ["ndcg@10", "mrr"]
 TIED = ["ndcg@10", "map@3", "mrr", "p@1", "pair_accuracy"]
@@ -220,6 +222,22 @@ def test_which_queries_are_tied_open_and_constant() -> None:
     assert (audit["recall"].n_tied_queries, audit["recall"].n_open_queries) == (3, 0)
     assert audit.n_constant_queries == 1
     assert "In 1 queries all documents have the same score." in str(audit)
+
+
+def test_metrics_that_read_more_than_grades_have_no_worst_and_best() -> None:
+    """The truth is 10 and 30, and both documents have grade 1."""
+    columns = {"revenue": [10, 30], "propensity": [1, 0.5]}
+    own = ["sum_of(revenue)@1", "mean_of(revenue)@1", "judged@1", ClickMetric(metric="dcg@1")]
+    data: dict[str, Any] = {"group": [2], "columns": columns, "judged": [True, True]}
+    result = ltr.tie_audit([1, 1], [5, 5], metrics=["mrr", *own], **data)
+    assert result.not_audited == list(result)[1:]
+    assert (result["mrr"].n_open_queries, result["mrr"].best) == (0, 1)
+    ties = result["sum_of(revenue)@1"]
+    assert (ties.mean, ties.stable, ties.n_tied_queries, ties.n_open_queries) == (20, 10, 1, None)
+    assert result.to_dict()["mean_of(revenue)@1"]["worst"] is None
+    assert "not by the values of sum_of(revenue)@1" in " ".join(str(result).split())
+    [*_, found] = _audit(audit([1, 1], {"a": [5, 5]}, metrics=["mrr", own[0]], **data))
+    assert found == ("The order of tied documents was not checked for sum_of(revenue)@1. No other mean depends on it.")
 
 
 def test_undefined_metrics_and_the_tie_policy_of_a_convention() -> None:

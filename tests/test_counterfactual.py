@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import ClickEvaluation, ClickMetric, Propensities, evaluate
-from ltr_metrics.counterfactual.result import ratio_values
-from ltr_metrics.evaluation.means import standard_error
+from ltr_metrics.evaluation.result import take_queries
 from ltr_metrics.interleaving import ClickModel
 from ltr_metrics.lightgbm import feval
 from ltr_metrics.metrics import metric
@@ -206,15 +205,12 @@ def test_estimates_are_within_two_standard_errors_of_the_truth(
 @pytest.mark.slow
 def test_intervals_cover_the_truth() -> None:
     """95 % intervals of 1,000 logs of 400 impressions: 93 to 97 % of them contain the truth."""
-    result, truth = estimates(400_000, 5, estimator="snips")
-    _, truth_of_ips = estimates(20, 5)
+    logs = [estimates(400_000, 5, estimator=estimator) for estimator in ("ips", "snips")]
     covered = []
     for start in range(0, 400_000, 400):
-        log = slice(start, start + 400)
-        ips = {"dcg": result.sums["dcg_exp@10"][log]}
-        snips = ratio_values(ips, result.click_weight[log], None)  # type: ignore[index]
-        for values, expected in ((ips["dcg"], truth_of_ips), (snips["dcg"], truth)):
-            covered.append(abs(values.mean() - expected) < 1.96 * standard_error(values, None))
+        for result, truth in logs:
+            part = take_queries(result, np.arange(start, start + 400))
+            covered.append(abs(part["dcg@10"] - truth) < 1.96 * part.standard_error["dcg@10"])
     for share in (np.mean(covered[::2]), np.mean(covered[1::2])):
         assert 0.93 <= share <= 0.97
 
@@ -269,18 +265,36 @@ def test_snips_ignores_the_scale_of_propensities_and_is_a_ratio() -> None:
     assert half["dcg@10"] == pytest.approx(snips["dcg@10"], rel=1e-12)
     part, alone = snips.subset(range(100)), [one.subset(range(100)) for one in (ips, total)]
     assert part["dcg@10"] == pytest.approx(alone[0]["dcg@10"] / alone[1]["cg"], rel=1e-12)
-    with pytest.raises(ltr.LtrValueError, match="segments cannot be taken"):
-        evaluate(**log, **table, estimator="snips", by=["a", "b"] * 250)
-    with pytest.raises(ltr.LtrValueError, match="segments cannot be taken"):
-        ltr.compare({"a": snips, "b": snips}, by=["a", "b"] * 250, n_resamples=200)
+    with pytest.raises(ltr.LtrValueError, match="means are over clicks"):
+        ltr.compare({"a": snips, "b": snips}, query_weight=np.ones(500), n_resamples=200)
+
+
+def test_the_standard_error_of_snips_is_that_of_a_ratio() -> None:
+    """By the delta method, over the impressions with a click."""
+    log, table, _, _ = simulated(500, 0)
+    del table["baseline"]
+    gain, divisor = (
+        evaluate(**log, **table, metrics=name).per_query[key] for name, key in (("dcg@10", "dcg_exp@10"), ("cg", "cg"))
+    )
+    snips = evaluate(**log, **table, estimator="snips")
+    residual = gain - gain.sum() / divisor.sum() * divisor
+    n = np.count_nonzero(divisor)
+    expected = np.sqrt(n / (n - 1) * (residual**2).sum()) / divisor.sum()
+    assert snips.standard_error["dcg@10"] == pytest.approx(expected, rel=1e-12)
+    assert snips.n_undefined["dcg@10"] == 500 - n
 
 
 def test_segments_are_evaluations_of_their_queries() -> None:
     log, table, _, _ = simulated(300, 0)
     del table["baseline"]
-    result = evaluate(**log, **table, by=["a", "b", "b"] * 100)
-    assert result.by["a"]["dcg@10"] == pytest.approx(result.per_query["dcg@10"][::3].mean())
-    assert result.by["b"].n_queries == 200
+    log |= table
+    for estimator in ("ips", "snips"):
+        result = evaluate(**log, estimator=estimator, by=["a", "b", "b"] * 100)
+        rows = np.repeat([True, False, False] * 100, 10)
+        part = {name: values[rows] for name, values in log.items() if name not in ("group", "propensity")}
+        alone = evaluate(**part, group=[10] * 100, propensity=log["propensity"], estimator=estimator)
+        assert result.by["a"]["dcg@10"] == pytest.approx(alone["dcg@10"], rel=1e-12)
+        assert result.by["b"].n_queries == 200
 
 
 def test_standard_errors_of_clusters() -> None:
@@ -322,6 +336,12 @@ def test_documents_that_the_new_model_does_not_return_count_as_clicks_of_the_log
     assert (result["cg"], result.diagnostics.n_clicks) == (pytest.approx(1 / 5), 2)
 
 
+def test_documents_that_were_not_displayed_may_repeat_position_0() -> None:
+    log: dict[str, Any] = {"qid": [7, 8, 7, 8, 7, 7], "position": [1, 1, 0, 2, 2, 0]}
+    result = evaluate([1, 0, 0, 0, 1, 0], range(6), **log, propensity=TABLE, metrics="cg")
+    assert result.per_query["cg"].tolist() == [3, 0]
+
+
 def test_a_click_metric_is_a_metric_like_any_other() -> None:
     columns: dict[str, Any] = {"propensity": [1, 0.5, 0.2], "place": [1, 2, 5], "guess": [0.5, 0.5, 0.5]}
     table = Propensities([1, 0.5, 0.3, 0.25, 0.2])
@@ -354,9 +374,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a position without a propensity": (
         {"propensity": TABLE, "position": [1, 2, 3]}, "no propensity for position 3, first at row 2"
     ),
-    "a fractional position": ({"propensity": TABLE, "position": [1, 1.5, 2]}, "whole numbers from 0: got 1.5 at row 1"),
+    "a fractional position": ({"propensity": TABLE, "position": [1, 1.5, 2]}, "whole numbers from 0 to 1,000,000: got 1.5 at row 1"),
     "positions from 0": (
         {"propensity": TABLE, "position": [0, 1, 2]}, "propensity above 0: it is 0 at .*Positions count from 1"
+    ),
+    "a search query as the impression": (
+        {"propensity": TABLE, "position": [0, 2, 2]}, r"position 2 occurs again at row 2.*Pass impression ids as qid"
     ),
     "a weight as a propensity": ({"propensity": [1, 2, 4]}, "propensity must be a probability, from 0 to 1: got 2"),
     "NaN": ({"propensity": [1, np.nan, 0.5]}, "propensity.*must be finite"),

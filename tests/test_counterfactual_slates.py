@@ -129,6 +129,8 @@ def test_normalized_weights(estimator: Any) -> None:
     plain = evaluate_slates(log, SCORES, estimator=estimator)
     assert result["cg"] == pytest.approx(expected, rel=1e-12)
     assert result.standard_error["cg"] < plain.standard_error["cg"]
+    with pytest.raises(ltr.LtrValueError, match="normalized over all impressions.*3 of its 400"):
+        result.subset([0, 1, 2])
 
 
 def test_lists_of_unequal_length() -> None:

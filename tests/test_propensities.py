@@ -151,7 +151,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an experiment": ({"method": "em", "document": [1, 2, 3, 4], "experiment": [1] * 4}, "does not use experiment"),
     "grades": ({"clicks": [2, 0, 1, 1]}, "clicks must be True or False for each row: got .*2.* at row 0"),
     "too few clicks": ({"clicks": []}, "clicks must have one entry a row"),
-    "positions from 0": ({"position": [0, 1, 0, 1]}, "position must be whole numbers from 1: got 0 at row 0"),
+    "positions from 0": (
+        {"position": [0, 1, 0, 1]},
+        "position must be whole numbers from 1 to 1,000,000: got 0 at row 0",
+    ),
     "one position": ({"position": [1, 1, 1, 1]}, "two positions to compare"),
     "too few ids": ({"qid": [1, 2]}, "qid must have one entry a row.*Got 2 for 4"),
     "one cluster": ({"qid": [1, 1, 1, 1]}, "in one cluster"),
@@ -197,6 +200,15 @@ def test_a_table_with_gaps() -> None:
         table.of_rows([2])
     assert "-" in str(table)
     assert table.to_dict() == {"propensity": [1, 0.5], "position": [1, 4], "standard_error": None, "method": "given"}
+
+
+@pytest.mark.parametrize("position", [10**6 + 1, 10**12, 1e19, np.inf])
+def test_a_position_has_a_limit(position: float) -> None:
+    table = Propensities([1, 0.5], position=[1, 10**6])
+    assert table.of_rows([10**6]).tolist() == [0.5]
+    for read in (table.of_rows, lambda rows: Propensities([1], position=rows)):
+        with pytest.raises(ltr.LtrValueError, match="from [01] to 1,000,000: got .* at row 0"):
+            read([position])
 
 
 @pytest.mark.integration

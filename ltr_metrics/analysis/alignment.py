@@ -216,7 +216,7 @@ def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, 
         if first.policy.mean_over != "queries":
             raise LtrValueError(
                 f"query_weight cannot be used with results whose means are over {first.policy.mean_over}: it would "
-                "replace their weights. Leave it out, or pass scores."
+                "replace their weights. Leave it out, and weight the queries in each evaluation."
             )
         first = first.with_fields(weight=weights(rows, data["query_weight"], None))
     if data.get("by") is not None:

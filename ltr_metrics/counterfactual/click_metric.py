@@ -61,7 +61,8 @@ class ClickMetric(RankMetric):
         Name of the column of propensities, from 0 to 1. 0 is a document that users could not see.
     position : str, optional
         Name of a column of positions, from 1, used with ``propensities`` instead of the column
-        of propensities. 0 is a document that was not displayed.
+        of propensities. 0 is a document that was not displayed. No other position may repeat
+        within a query, which is one impression.
     propensities : Propensities, optional
         The propensity of each position.
     baseline : str, optional
@@ -75,8 +76,8 @@ class ClickMetric(RankMetric):
     ------
     LtrValueError, LtrTypeError
         If the metric is not a sum over documents, or for a wrong option. On evaluation: if a column
-        is missing, if a propensity is not a probability, or if a clicked document has the
-        propensity 0.
+        is missing, if a propensity is not a probability, if a position repeats within a query, or if
+        a clicked document has the propensity 0.
 
     See Also
     --------
@@ -196,7 +197,9 @@ class ClickMetric(RankMetric):
     def _row_propensities(self, queries: LabelledQueries) -> FloatArray:
         if self.propensities is None or self.position is None:
             return _column(queries, self.propensity)
-        return self.propensities.of_rows(_column(queries, self.position, highest=None))
+        position = _column(queries, self.position, highest=None)
+        _refuse_repeated_positions(queries, position)
+        return self.propensities.of_rows(position)
 
     def _gains(self, queries: LabelledQueries, clicked: BoolArray) -> FloatArray:
         """Return the gain of each row that counts as clicked, 0 for the others."""
@@ -237,6 +240,20 @@ def inverse(propensity: FloatArray) -> FloatArray:
     """Return 1 / propensity, and 0 where the propensity is 0."""
     weight: FloatArray = np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
     return weight
+
+
+def _refuse_repeated_positions(queries: LabelledQueries, position: FloatArray) -> None:
+    """Raise an error if a query displays two documents at one position, as several impressions do."""
+    query = queries.query_of_rows()
+    rows = np.lexsort((position, query))
+    rows = rows[position[rows] > 0]
+    repeats = rows[1:][(np.diff(query[rows]) == 0) & (np.diff(position[rows]) == 0)]
+    if len(repeats):
+        raise LtrValueError(
+            f"A query of clicks is one impression, so each of its positions occurs once: position "
+            f"{position[repeats[0]]:g} occurs again at {queries.where(int(repeats[0]))}, {len(repeats):,} such rows in "
+            "all. Pass impression ids as qid. Search queries or users may be the labels of cluster."
+        )
 
 
 def _column(queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:

@@ -12,7 +12,7 @@ from ltr_metrics._engine.checks import as_numbers, named_columns, require_option
 from ltr_metrics._engine.words import EstimatorOfClicks, TiesOfClicks
 from ltr_metrics.counterfactual.click_metric import ClickMetric, additive, inverse, is_clicked
 from ltr_metrics.counterfactual.propensities import Propensities
-from ltr_metrics.counterfactual.result import ClickEvaluation, diagnose, ratio_values
+from ltr_metrics.counterfactual.result import ClickEvaluation, diagnose
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.fingerprint import Fingerprint
@@ -56,7 +56,8 @@ def evaluate(
         propensity 0 cannot be clicked.
     position : array-like of int of shape (n_rows,), optional
         The position at which the document was displayed, from 1, together with a table of
-        propensities. 0 is a document that was not displayed.
+        propensities. 0 is a document that was not displayed. No other position may repeat within
+        an impression.
     metrics : str, Metric, or several of them, default "dcg@10"
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Only DCG, CG, precision and
         ``sum_of`` can be estimated.
@@ -79,11 +80,11 @@ def evaluate(
     n_threads : int, optional
         Maximum number of threads.
     **data
-        ``qid`` or ``group``, which name the impressions, and the other options of
+        ``qid`` or ``group``, which name the impressions (not search queries, which users may
+        repeat), and the other options of
         `ltr_metrics.Queries`. ``cluster`` has labels of queries that are not independent, such as
         users or query texts, and standard errors and intervals are then over clusters. A document
         that is not ``retrieved`` was displayed, and the model to evaluate does not return it.
-        Segments (``by``) cannot be combined with "snips".
 
     Returns
     -------
@@ -94,8 +95,8 @@ def evaluate(
     ------
     LtrValueError, LtrTypeError
         If a metric is not a sum over documents, such as NDCG, MRR, MAP and ERR. Also if there is no
-        propensity, if a clicked document has the propensity 0, if no document is clicked, and as
-        for `ltr_metrics.evaluate`.
+        propensity, if a clicked document has the propensity 0, if a position repeats within an
+        impression, if no document is clicked, and as for `ltr_metrics.evaluate`.
 
     Warns
     -----
@@ -117,7 +118,10 @@ def evaluate(
 
     "snips" estimates the metric per relevant document: its divisor estimates the number of relevant
     documents. The divisor is the same for all models of a log, so the order of models is that of
-    "ips". It is unaffected by propensities that are all wrong by one factor.
+    "ips". It is unaffected by propensities that are all wrong by one factor. A ratio of two sums
+    over queries is a weighted mean: the value of a query is its "ips" divided by the sum of the
+    weights of its clicks, and this sum, times ``query_weight``, is the query's weight. A query
+    without a click has no value.
 
     "dr" equals "ips" for a displayed document, if its weight is not clipped and ``examination`` is
     not given. It adds the baseline for documents that were not displayed, and corrects the bias of
@@ -175,22 +179,26 @@ def evaluate(
     raw = inverse(by_row)  # also of documents that the model does not return
     limit = np.inf if clip is None else clip
     weight = np.where(clicked, np.minimum(raw, limit), 0.0)
-    divisor = np.asarray(queries.sum_by_query(weight), dtype=np.float64) if estimator == "snips" else None
     share_clipped, share_unseen = float((raw[clicked] > limit).mean()), float((raw == 0).mean())
     diagnostics = diagnose(weight[clicked], share_clipped, share_unseen, sums, scored.weight, scored.cluster)
-    same = ("qid", "n_documents", "n_relevant", "weight", "cluster", "segments")
+    values, query_weight, policy = sums, scored.weight, request.policy
+    if estimator == "snips":  # a ratio of two sums over queries is a mean, whose weights are the terms of the divisor
+        divisor = np.asarray(queries.sum_by_query(weight), dtype=np.float64)
+        values = {name: x / np.where(divisor > 0, divisor, np.nan) for name, x in sums.items()}
+        query_weight = divisor if scored.weight is None else divisor * scored.weight
+        policy = replace(policy, mean_over="clicks")
+    same = ("qid", "n_documents", "n_relevant", "cluster", "segments")
     marked = Queries(weight + ESTIMATORS.index(estimator), qid=queries.query_of_rows())  # `compare` refuses others
     return ClickEvaluation.of(  # type: ignore[return-value]
-        sums if divisor is None else ratio_values(sums, divisor, scored.weight),
+        values,
         request.asked,
         **{name: getattr(scored, name) for name in same},
-        policy=request.policy,
+        weight=query_weight,
+        policy=policy,
         fingerprint=Fingerprint.of(marked),
         estimator=estimator,
         clip=clip,
         diagnostics=diagnostics,
-        sums={} if divisor is None else sums,
-        click_weight=divisor,
     )
 
 

@@ -16,6 +16,8 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 if TYPE_CHECKING:
     import pandas
 
+HIGHEST_POSITION = 10**6  # tables have an entry for every position up to the last one
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Propensities(Result):
@@ -29,7 +31,7 @@ class Propensities(Result):
     propensity : array-like of shape (n_positions,)
         Finite numbers of at least 0.
     position : array-like of int of shape (n_positions,), optional
-        Ascending positions, from 1. By default 1, 2, 3, ...
+        Ascending positions, from 1 to 1,000,000. By default 1, 2, 3, ...
     standard_error : array-like of shape (n_positions,), optional
         Standard error of each propensity.
     method : str, default "given"
@@ -126,8 +128,8 @@ class Propensities(Result):
         Parameters
         ----------
         position : array-like of int of shape (n_rows,)
-            The position at which each row was displayed, from 1. 0 is a row that was not
-            displayed, whose propensity is 0.
+            The position at which each row was displayed, from 1 to 1,000,000. 0 is a row that was
+            not displayed, whose propensity is 0.
 
         Returns
         -------
@@ -137,7 +139,8 @@ class Propensities(Result):
         Raises
         ------
         LtrValueError
-            If there is no propensity for a position.
+            If there is no propensity for a position, or it is not a whole number from 0 to
+            1,000,000.
         """
         rows = as_positions(position, "position", lowest=0)
         by_position = np.full(max(int(self.position[-1]), int(rows.max(initial=0))) + 1, np.nan)
@@ -176,14 +179,14 @@ class Propensities(Result):
 
 
 def as_positions(values: Any, name: str, n_rows: int | None = None, *, lowest: int = 1) -> IntArray:
-    """Return positions as integers; refuse fractions, and numbers below the lowest."""
+    """Return positions as integers; refuse fractions, and numbers below the lowest or above a million."""
     numbers: AnyArray = as_numbers(values, name, n_rows)
-    is_bad = ~((numbers >= lowest) & (numbers == np.floor(numbers)) & np.isfinite(numbers))
+    is_bad = ~((numbers >= lowest) & (numbers <= HIGHEST_POSITION) & (numbers == np.floor(numbers)))
     if is_bad.any():
         row = int(is_bad.argmax())
         also = " 0 is a row that was not displayed." if lowest == 0 else " The first position is 1."
         raise LtrValueError(
-            f"{name} must be whole numbers from {lowest}: got {numbers[row]:g} at row {row}, {int(is_bad.sum())} such "
-            f"rows in all.{also}"
+            f"{name} must be whole numbers from {lowest} to {HIGHEST_POSITION:,}: got {numbers[row]:g} at row {row}, "
+            f"{int(is_bad.sum())} such rows in all.{also}"
         )
     return numbers.astype(np.intp)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.results import Part, Plain, Table
 from ltr_metrics._engine.words import EstimatorOfClicks, EstimatorOfSlates
-from ltr_metrics.errors import LtrValueError, warn
-from ltr_metrics.evaluation.means import effective_number, mean
-from ltr_metrics.evaluation.result import Evaluation, query_positions, take_queries
+from ltr_metrics.errors import warn
+from ltr_metrics.evaluation.means import effective_number
+from ltr_metrics.evaluation.result import Evaluation
 
 FEW_CLICKS = 100  # an effective sample size below this gives a warning
 LARGE_SHARE = 0.1  # of an estimate that one query, or one cluster, contributes
@@ -75,8 +75,10 @@ class ClickEvaluation(Evaluation):
     ----------
     mean, per_query, n_undefined : dict
         The estimates by metric, as in `ltr_metrics.Evaluation`.
-    qid, n_documents, weight, policy, segments, cluster, lower_is_better : object
+    qid, n_documents, policy, segments, cluster, lower_is_better : object
         The queries and options, as in `ltr_metrics.Evaluation`.
+    weight : ndarray of float64 or None
+        Weight of each query; for "snips", times the sum of the weights of its clicks.
     n_relevant : ndarray of int
         Number of clicked documents of each query.
     fingerprint : Fingerprint
@@ -87,15 +89,6 @@ class ClickEvaluation(Evaluation):
         Largest weight.
     diagnostics : ClickDiagnostics
         How many clicks carry the estimate.
-    sums : dict of str to ndarray of float64
-        For "snips", the numerator of each query by metric; otherwise empty.
-    click_weight : ndarray of float64 or None
-        For "snips", the sum of the weights of each query's clicks.
-
-    Raises
-    ------
-    LtrValueError
-        If segments are taken from an estimate by "snips".
 
     See Also
     --------
@@ -111,8 +104,8 @@ class ClickEvaluation(Evaluation):
     ...     clicks, [1, 2] * 400, group=[2] * 400, position=[1, 2] * 400,
     ...     propensity=Propensities([1, 0.5]), metrics="dcg@2",
     ... )
-    >>> result.estimator, result.clip, result.click_weight, result.sums
-    ('ips', None, None, {})
+    >>> result.estimator, result.clip, result.weight
+    ('ips', None, None)
     >>> print(result)
     metric     estimate (ips)  standard error  queries
     dcg_exp@2        0.657732        0.040883      400
@@ -131,43 +124,6 @@ class ClickEvaluation(Evaluation):
     estimator: EstimatorOfClicks | EstimatorOfSlates = "ips"
     clip: float | None = None
     diagnostics: ClickDiagnostics = None  # type: ignore[assignment]
-    sums: Mapping[str, FloatArray] = None  # type: ignore[assignment]
-    click_weight: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        if self.segments and self.estimator == "snips":
-            raise LtrValueError(
-                'estimator="snips" divides by the clicks of all queries, so segments cannot be taken from it. Evaluate '
-                'the rows of each segment, or use estimator="ips".'
-            )
-
-    def subset(self, qids: Any) -> Evaluation:
-        """Return the evaluation of some of the queries, given by their ids.
-
-        Parameters
-        ----------
-        qids : array-like
-            Query ids without repetition, never positions.
-
-        Returns
-        -------
-        Evaluation
-            Without diagnostics, which are those of all queries. "snips" is divided by the clicks
-            of these queries.
-
-        Raises
-        ------
-        LtrKeyError
-            If the result has no query of an id.
-        LtrValueError, LtrTypeError
-            If an id is repeated, or if these queries have no click to divide by.
-        """
-        if self.click_weight is None:
-            return super().subset(qids)
-        chosen = query_positions(self, qids)
-        part = take_queries(self, chosen)
-        sums = {name: sums[chosen] for name, sums in self.sums.items()}
-        return replace(part, **_fields_of(part.with_values(ratio_values(sums, self.click_weight[chosen], part.weight))))
 
     def to_dict(self) -> dict[str, Any]:
         """Return lists, numbers and strings, ready for JSON; NaN is None.
@@ -202,27 +158,6 @@ class ClickEvaluation(Evaluation):
         )
         segments = super().printed_parts()[1:]
         return [Table.of(columns, rows), *segments, note, *d.warnings]
-
-
-def ratio_values(
-    sums: Mapping[str, FloatArray], divisor: FloatArray, weight: FloatArray | None
-) -> dict[str, FloatArray]:
-    """Return values per query whose mean is the ratio of the means, and whose standard error is right.
-
-    The ratio is R = mean(x) / mean(w). The value of a query is R + (x - R w) / mean(w), so the usual
-    standard error of the mean of these values is that of the ratio by the delta method.
-    """
-    by = mean(divisor, weight)
-    if not by > 0:
-        raise LtrValueError(
-            'estimator="snips" divides by the weights of the clicks, and these queries have none. Use more queries.'
-        )
-    ratios = {name: mean(x, weight) / by for name, x in sums.items()}
-    return {name: ratios[name] + (x - ratios[name] * divisor) / by for name, x in sums.items()}
-
-
-def _fields_of(result: Evaluation) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in ("mean", "per_query", "n_undefined")}
 
 
 def diagnose(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple, get_args
 
@@ -20,7 +21,7 @@ from ltr_metrics.interleaving.method import Method
 from ltr_metrics.interleaving.methods import method_named
 from ltr_metrics.metrics import DCG, SumOf
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.requests import Metrics, resolve
+from ltr_metrics.metrics.requests import WHOLE_LOG, Metrics, resolve
 
 UNSEEN_SHARE = 0.01  # of the slots: with more that cannot be displayed, the estimate is too low
 
@@ -61,7 +62,8 @@ def evaluate_slates(
     estimator : {"standard", "interaction"}, default "interaction"
         What a click may depend on.
     normalize : bool, default False
-        Divide each slot by its mean weight. That lowers the variance, for a small bias.
+        Divide each slot by its mean weight. That lowers the variance, for a small bias. The means
+        are those of the whole log, so the result has neither subsets nor segments.
     method_options : mapping, optional
         Further options of the method that mixed the lists, such as ``{"tau": 1}``.
     cluster : array-like of shape (n_impressions,), optional
@@ -136,10 +138,9 @@ def evaluate_slates(
         n_relevant=slates.clicks.sum(axis=1).astype(np.intp),
         weight=None,
         cluster=queries.cluster,
-        policy=request.policy,
+        policy=replace(request.policy, mean_over=WHOLE_LOG) if normalize else request.policy,
         estimator=estimator,
         diagnostics=diagnostics,
-        sums={},
     )
 
 

@@ -28,6 +28,7 @@ from ltr_metrics.metrics.names import metric, parse
 
 FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
+WHOLE_LOG = "all impressions of a log"  # what normalized slates are means over
 OneMetric = str | Metric | Callable[[Ranking], Any]
 Metrics = OneMetric | Iterable[OneMetric]
 
@@ -40,7 +41,7 @@ class Policy:
     no_relevant: NoRelevant | float
     convention: str  # its name; explicit options win over it
     no_relevant_of: Mapping[str, NoRelevant | float] = field(default_factory=dict)  # exceptions
-    mean_over: str = "queries"  # or "pairs": what the means are over
+    mean_over: str = "queries"  # or "pairs", "clicks", `WHOLE_LOG`: what the means are over
     weighs_undefined_as_one: tuple[str, ...] = ()  # as in the NDCG of LightGBM and XGBoost
 
     def no_relevant_for(self, metric: str) -> NoRelevant | float:
