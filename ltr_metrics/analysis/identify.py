@@ -297,12 +297,13 @@ def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[f
     """Return the value as a number, and half a unit of its last digit unless a tolerance is given."""
     text = value.strip() if isinstance(value, str) else repr(value.item() if hasattr(value, "item") else value)
     try:
-        number, last_digit = float(text), 10.0 ** int(Decimal(text).as_tuple().exponent)
+        number, digits = float(text), Decimal(text).as_tuple()
+        last_digit = 10.0 ** int(digits.exponent)
     except (ValueError, OverflowError, InvalidOperation):  # 0e400 has no last digit that a float can hold
-        number, last_digit = math.nan, 0.0
+        number = math.nan
     if isinstance(value, bool) or not math.isfinite(number):
         raise LtrValueError(f"value must be a finite number, such as 0.4117. Got {value!r}.")
-    if tolerance is None and len(digits.as_tuple().digits) > FLOAT32_DIGITS and number == np.float32(number):
+    if tolerance is None and len(digits.digits) > FLOAT32_DIGITS and number == np.float32(number):
         return number, abs(number) * float(np.finfo(np.float32).resolution) + ROUNDING
     if tolerance is None:
         return number, 0.5 * last_digit + ROUNDING

@@ -316,7 +316,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.qid, *columns_by_name(self.columns).values()
 
     def _scorer(self) -> QueryScorer:
-        scorer = QueryScorer(self.metric, self.qid, columns=self.columns)
+        scorer = QueryScorer(
+            self.metric, self.qid, columns=self.columns, names="canonical"
+        )  # as in every log of a host
         if not scorer.is_single:
             raise LtrTypeError(
                 f"metric must be one metric, to stop and to score by. Got {self.metric!r}. For several pass "
