@@ -35,7 +35,9 @@ def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds, QueriesOfX]:
             "A gblinear booster is one linear model, which every round changes, so the models of earlier rounds are "
             "lost. Record a log during the training: ltr_metrics.xgboost.Monitor(..., log=log)."
         )
-    if "dart" in kinds or "dart_train_param" in config["gradient_booster"]:
+    # From 3.4 on, dart is a tree booster with dropout, which only the weights of its trees show.
+    may_have_dropout = "dart_train_param" in config["gradient_booster"]
+    if "dart" in kinds or (may_have_dropout and b'"weight_drop"' in booster.save_raw("json")):
         raise refuse_dart()
     is_matrix = isinstance(X, xgboost.DMatrix)
     queries: QueriesOfX = {}
