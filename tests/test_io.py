@@ -269,7 +269,7 @@ BAD_TABLES: dict[str, tuple[str, str, str]] = {
     ),
     "no bytes": ("a.csv", "", r"a.csv is damaged, cut off or not what its name says"),
     "empty id": ("a.csv", "qid,label\n1,0\n,1\n", r"a.csv must have a value of qid in every row. It is empty at row 1"),
-    "two columns": ("a.csv", "qid,label,label\n1,0,1\n", r"a.csv .*(2 columns named 'label'|non-unique)"),
+    "two columns": ("a.csv", "qid,label,label\n1,0,1\n", r"a.csv has 2 columns named 'label'"),
     "long line": ("a.csv", "qid,label\n1,0,5\n", r"a.csv is damaged"),
     "no Parquet": ("a.parquet", "qid,label\n1,0,5\n", r"a.parquet is damaged"),
     "no Arrow": ("a.feather", "qid,label\n1,0,5\n", r"a.feather is damaged"),
