@@ -11,12 +11,13 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm_fit import validation_sets
 from sklearn.model_selection import GroupKFold
 from test_host_contract import PLAIN, WEIGHTED, check
 from trainings import HAS_EVAL_X, LIGHTGBM, TRAININGS, Case, Part, lightgbm_train
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.lightgbm import early_stopping, eval_metric, feval
 
 pytestmark = pytest.mark.integration
 
@@ -257,3 +258,78 @@ def test_wrong_columns(columns: Any, message: str) -> None:
     valid = dataset(VALID, data)
     with pytest.raises((ltr.LtrValueError, ltr.LtrTypeError), match=message):
         train(data, valid, metric=feval("sum_of(revenue)@3", columns=columns(valid)))
+
+
+# -- stopping by one data set ------------------------------------------------------------------------
+
+
+def sets_that_disagree() -> tuple[lgb.Dataset, list[lgb.Dataset]]:
+    """Return a training set, the same labels upside down, which only get worse, and validation data."""
+    data = dataset(TRAIN)
+    wrong = dataset(VALID._replace(y=VALID.y.max() - VALID.y), data)
+    return data, [data, dataset(VALID, data), wrong]
+
+
+def stopped(name: str, stop: Any, metrics: Any = METRICS, **options: Any) -> tuple[int, dict[str, Any]]:
+    data, sets = sets_that_disagree()
+    history: dict[str, Any] = {}
+    booster = lgb.train(
+        PARAMS | options, data, 40, sets, ["own", "good", "wrong"], feval=feval(metrics),
+        callbacks=[stop, lgb.record_evaluation(history)],
+    )  # fmt: skip
+    assert booster.best_score == {
+        data: {metric: values[booster.best_iteration - 1] for metric, values in of_data.items()}
+        for data, of_data in history.items()
+    }
+    return booster.best_iteration, history[name]
+
+
+@pytest.mark.parametrize("name", ["good", "wrong"])
+@pytest.mark.parametrize("metric", ["err@10", ltr.NDCG(k=5, gain="linear")])
+def test_early_stopping_watches_one_metric_of_one_set(name: str, metric: Any) -> None:
+    stop = early_stopping(metric, 3, data_name=name)
+    for _ in range(2):  # a callback serves several trainings
+        best, history = stopped(name, stop)
+        values = history[str(metric)]
+        assert best == int(np.argmax(values)) + 1
+        assert len(values) in (best + 3, 40)
+
+
+def test_early_stopping_in_an_estimator_and_in_cross_validation() -> None:
+    ranker = lgb.LGBMRanker(n_estimators=40, verbose=-1, n_jobs=1, metric="None")
+    ranker.fit(
+        TRAIN.X, TRAIN.y, group=TRAIN.group, eval_group=[VALID.group] * 2, eval_names=["wrong", "good"],
+        eval_metric=eval_metric(METRICS), callbacks=[early_stopping("mrr", 3, data_name="good")],
+        **validation_sets((VALID.X, VALID.y.max() - VALID.y), (VALID.X, VALID.y)),
+    )  # fmt: skip
+    values = ranker.evals_result_["good"]["mrr"]
+    assert ranker.best_iteration_ == int(np.argmax(values)) + 1
+    folds = GroupKFold(3).split(TRAIN.X, TRAIN.y, np.repeat(np.arange(len(TRAIN.group)), TRAIN.group))
+    result = lgb.cv(
+        PARAMS, dataset(TRAIN), 40, folds=list(folds), feval=feval(METRICS), eval_train_metric=True,
+        callbacks=[early_stopping("mrr", 3)],
+    )  # fmt: skip
+    assert len(result["valid mrr-mean"]) == int(np.argmax(result["valid mrr-mean"])) + 1 < 40
+
+
+def test_a_convention_and_lightgbms_own_metrics_are_found() -> None:
+    best, history = stopped("good", early_stopping("ndcg@5", 3, data_name="good", convention="trec_eval"))
+    assert best == int(np.argmax(history["ndcg_lin@5"])) + 1
+    best, history = stopped(
+        "good", early_stopping("map@3", 3, data_name="good"), metrics=["mrr"], metric="map", eval_at=[3]
+    )
+    assert best == int(np.argmax(history["map@3"])) + 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metric": "mrr"}, "Several data sets have mrr.*good, wrong"),
+        ({"metric": "mrr", "data_name": "test"}, "mrr of 'test', which is not evaluated.*mrr of good"),
+        ({"metric": "map", "data_name": "good"}, "map of 'good', which is not evaluated"),
+        ({"metric": "ndcg", "data_name": 3}, "name of a data set"),
+    ],
+)
+def test_what_cannot_be_watched(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        stopped("good", early_stopping(rounds=3, **arguments))
