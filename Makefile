@@ -14,7 +14,7 @@ test test-fast test-slow test-all test-spark test-oldest test-versions dist: exp
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
 .PHONY: help demo test test-fast test-slow test-all fuzz conformance coverage test-spark test-oldest test-versions
-.PHONY: bench notebooks guard lint format docs linkcheck clean wheel dist
+.PHONY: weekly bench notebooks guard lint format docs linkcheck clean wheel dist
 
 help:  ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,7 +35,7 @@ test-all: .venv/test  ## run all tests
 	$(BIN)/python $(PYTEST)
 
 fuzz: .venv/test  ## draw new random examples, 20 times as many as make test-all, and new damaged files
-	LTR_METRICS_EXAMPLES=20 $(BIN)/python $(PYTEST) tests -m "hypothesis or fuzz"
+	LTR_METRICS_EXAMPLES=$${LTR_METRICS_EXAMPLES:-20} $(BIN)/python $(PYTEST) tests -m "hypothesis or fuzz"
 
 # One environment for each group of systems, since they exclude each other's versions. The tests skip the others.
 CONFORMANCE ?= rankings torch spark tensorflow
@@ -96,8 +96,8 @@ notebooks: .venv/test  ## execute docs/notebooks and store their outputs
 guard: .venv/test  ## fail if evaluating has become slow or large, told against np.sort in the same run
 	$(BIN)/python -m benchmarks.guard
 
-docs: .venv/docs  ## build the documentation site in docs/_build/html; a warning is an error
-	$(SPHINX) -b html docs docs/_build/html
+docs: .venv/docs  ## build the documentation site in docs/_build/html; a warning is an error; GALLERY=0 runs no scripts
+	$(SPHINX) $(if $(filter 0,$(GALLERY)),-D plot_gallery=0) -b html docs docs/_build/html
 
 linkcheck: .venv/docs  ## ask every external link of the documentation; needs the network
 	$(SPHINX) -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
@@ -114,6 +114,9 @@ lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of other YA
 format: .venv/test  ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+weekly:  ## run what the landing check leaves out: slow tests, oldest versions, Spark, all Pythons, live systems, speed
+	.ci/run weekly
 
 clean:  ## remove what the other commands made
 	rm -rf docs/_build docs/api/generated docs/auto_gallery
