@@ -113,8 +113,11 @@ FURTHER = {
 }
 
 
+ALONE = {"example_data", "report", "which_metric_should_stop"}
+
+
 def test_each_example_is_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {EXAMPLE.stem, "example_data", "report", *FURTHER}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {EXAMPLE.stem, *ALONE, *FURTHER}
 
 
 @pytest.mark.slow
@@ -134,6 +137,17 @@ def test_from_data_to_the_report(tmp_path: Path) -> None:
     assert {"metric": "map", "model": "LightGBM", "mean": saved["map"]}.items() <= next(
         row for row in summary["means"] if (row["metric"], row["model"]) == ("map", "LightGBM")
     ).items()
+
+
+@pytest.mark.slow
+def test_rules_of_stopping_are_compared(tmp_path: Path) -> None:
+    parts = [letor(tmp_path / f"{seed}.txt", seed) for seed in range(5)]
+    options = ["--letor", *parts, "--report", "map", "--rounds", 5, "--seeds", 2]
+    shown = run(*options, example=EXAMPLES / "which_metric_should_stop.py")
+    assert shown.startswith("map on 300 test queries, 5 folds, 2 seeds\n")
+    means = {line[:26].strip(): float(line[34:44]) for line in shown.splitlines()[3:]}
+    assert len(means) == 8
+    assert means["best on test (not a rule)"] == max(means.values())
 
 
 @pytest.mark.slow
