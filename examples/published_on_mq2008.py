@@ -25,9 +25,9 @@ N_FEATURES, N_PARTS = 46, 5
 TREES = {"n_estimators": 100, "learning_rate": 0.05, "random_state": 0, "n_jobs": 1}
 LEAVES = {"num_leaves": 15, "verbose": -1}
 LEARNERS = {
-    "linear regression": lambda X, y, group: LinearRegression().fit(X, y),
-    "random forest": lambda X, y, group: RandomForestRegressor(100, min_samples_leaf=5, random_state=0).fit(X, y),
-    "LightGBM regression": lambda X, y, group: lgb.LGBMRegressor(**TREES, **LEAVES).fit(X, y),
+    "linear regression": lambda X, y, _group: LinearRegression().fit(X, y),
+    "random forest": lambda X, y, _group: RandomForestRegressor(100, min_samples_leaf=5, random_state=0).fit(X, y),
+    "LightGBM regression": lambda X, y, _group: lgb.LGBMRegressor(**TREES, **LEAVES).fit(X, y),
     "LightGBM lambdarank": lambda X, y, group: lgb.LGBMRanker(**TREES, **LEAVES).fit(X, y, group=group),
     "XGBoost rank:ndcg": lambda X, y, group: xgb.XGBRanker(**TREES, max_depth=4).fit(X, y, group=group),
     "CatBoost YetiRank": lambda X, y, group: cb.CatBoostRanker(
