@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ltr_metrics as ltr
@@ -113,8 +114,11 @@ FURTHER = {
 }
 
 
+ALONE = {"example_data", "report", "which_metric_should_stop", "published_on_mq2008"}
+
+
 def test_each_example_is_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {EXAMPLE.stem, "example_data", "report", *FURTHER}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {EXAMPLE.stem, *ALONE, *FURTHER}
 
 
 @pytest.mark.slow
@@ -134,6 +138,31 @@ def test_from_data_to_the_report(tmp_path: Path) -> None:
     assert {"metric": "map", "model": "LightGBM", "mean": saved["map"]}.items() <= next(
         row for row in summary["means"] if (row["metric"], row["model"]) == ("map", "LightGBM")
     ).items()
+
+
+@pytest.mark.slow
+def test_rules_of_stopping_are_compared(tmp_path: Path) -> None:
+    parts = [letor(tmp_path / f"{seed}.txt", seed) for seed in range(5)]
+    options = ["--letor", *parts, "--report", "map", "--rounds", 5, "--seeds", 2]
+    shown = run(*options, example=EXAMPLES / "which_metric_should_stop.py")
+    assert shown.startswith("map on 300 test queries, 5 folds, 2 seeds\n")
+    means = {line[:26].strip(): float(line[34:44]) for line in shown.splitlines()[3:]}
+    assert len(means) == 8
+    assert means["best on test (not a rule)"] == max(means.values())
+
+
+@pytest.mark.slow
+def test_published_findings_are_tried(data: Path) -> None:
+    for module in ("catboost", "xgboost"):
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    files = [data / "mq2008" / f"S{part}.txt.xz" for part in range(1, 6)]
+    shown = run(*files, example=EXAMPLES / "published_on_mq2008.py")
+    differences = re.findall(r"^(?:ndcg_exp@10|map) +\w.*\[.*\] +\S+ +([01]\.\d+)", shown, flags=re.MULTILINE)
+    assert len(differences) == 12
+    assert all(float(adjusted) > 0.05 for adjusted in differences)  # as Gomes et al. found
+    rows = [[float(value) for value in line[34:].split()] for line in shown.splitlines()[-4:]]
+    published, _, _, large = np.array(rows)
+    np.testing.assert_allclose(large, published, atol=0.05)
 
 
 @pytest.mark.slow
