@@ -21,6 +21,11 @@ from ltr_metrics.metrics.requests import resolve_once
 
 __all__ = ["RelevanceEvaluator", "supported_measures"]
 
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # of measures that are asked for without a cutoff, in trec_eval
 CUTOFFS_OF_SUCCESS = (1, 5, 10)
 WHOLE = {  # our name, with the relevance level where the measure has one

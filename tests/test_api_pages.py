@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,3 +86,12 @@ def test_the_index_links_every_page() -> None:
 )
 def test_names_are_found_in_listings(text: str, names: list[str]) -> None:
     assert list(listed_names(text)) == names
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_tab_completion_shows_the_public_names(module: str) -> None:
+    try:
+        found = importlib.import_module(module if module == "ltr_metrics" else f"ltr_metrics.{module}")
+    except ltr.MissingExtraError as error:
+        pytest.skip(str(error))
+    assert [name for name in dir(found) if not name.startswith("_")] == sorted(names_of(module))

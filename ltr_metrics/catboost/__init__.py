@@ -14,3 +14,7 @@ except ImportError as error:
 from ltr_metrics.catboost.eval_metric import EvalMetric
 
 __all__ = ["EvalMetric"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -16,3 +16,7 @@ __all__ = [
     "evaluate",
     "evaluate_slates",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -28,3 +28,7 @@ __all__ = [
     "simulate",
     "write_impressions",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -7,3 +7,7 @@ MLflow imports this module.
 from ltr_metrics.mlflow.evaluator import RankerEvaluator
 
 __all__ = ["RankerEvaluator"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

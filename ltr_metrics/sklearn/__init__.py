@@ -22,3 +22,7 @@ from ltr_metrics.sklearn.ranker import QueryRanker
 from ltr_metrics.sklearn.scorer import QueryScorer, make_scorer
 
 __all__ = ["QueryRanker", "QueryScorer", "make_scorer"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

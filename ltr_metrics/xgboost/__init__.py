@@ -19,3 +19,7 @@ from ltr_metrics.xgboost.monitor import Monitor
 from ltr_metrics.xgboost.stop_by_metric import early_stopping
 
 __all__ = ["Monitor", "custom_metric", "early_stopping"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
