@@ -18,7 +18,7 @@ from benchmarks.results import Row, as_json, as_table, publish
 
 
 @click.command(help="Measure ltr_metrics and its peers side by side: a table and results.json.")
-@click.option("--quick", is_flag=True, help="Fewer rows and repeats: about a minute, and indicative.")
+@click.option("--quick", is_flag=True, help="Fewer rows and repeats: about two minutes, and only indicative.")
 @click.option("--only", multiple=True, type=click.Choice(list(MEASURES), case_sensitive=False), help="Repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), default="bench_output", show_default=True, help="A folder.")
 @click.option("--json-to-readme", is_flag=True, help="Only write benchmarks/results.json into README.md and docs/.")

@@ -80,11 +80,10 @@ def cell(found: Iterable[Outcome]) -> Cell:
 def main(runs: int, impressions: int) -> None:
     data = folds()
     rows = []
-    for (user, method), published in PUBLISHED.items():
-        article, simulation, standard_error = published
+    for (user, method), (article, simulation, standard_error) in PUBLISHED.items():
         ours = cell(outcomes(data, user, method, runs, impressions))
         errors = f"{ours.error:.3f} +- {ours.standard_error:.3f}", f"{simulation:.3f} +- {standard_error:.3f}"
-        agrees = "yes" if ours.agrees(*published) else "NO"
+        agrees = "yes" if ours.agrees(article, simulation, standard_error) else "NO"
         rows.append([user, method, *errors, f"{article:.3f}", agrees, f"{ours.by_credit:.3f}"])
     header = ("user", "method", "error", "reference", "article", "within 2 SE", "by summed credit")
     click.echo(f"MQ2008, five folds, {runs} runs of {impressions:,} impressions: pairs on which {METRIC} disagrees\n")
