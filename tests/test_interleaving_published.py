@@ -42,4 +42,4 @@ def test_the_command(data: Path) -> None:
         env=os.environ | {"LTR_METRICS_DATA": str(data)},
     )
     assert "2 runs of 50 impressions" in done.stdout
-    assert done.stdout.count("Team Draft") == done.stdout.count("PPM") == 3
+    assert done.stdout.count("team_draft") == done.stdout.count("ppm") == 3
