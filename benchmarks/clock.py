@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.shapes import FloatArray
+from benchmarks.shapes import FloatArray, IntArray
 
-Times = Mapping[str, FloatArray]
+Call = Callable[[], object]
+WORDS_IN_A_BLOCK = 48_000  # fit into the cache of a core
 
 
-@dataclass(frozen=True)
-class Pace:
+class Pace(NamedTuple):
     """How often to repeat: until the seconds are used up, within two numbers of rounds.
 
-    Attributes
-    ----------
-    seconds : float
-    at_least, at_most : int
-        Rounds.
-    warm : bool
-        Whether each contender runs once uncounted before it is counted, so that none starts with
-        caches which another has filled.
+    If it is warm, each contender runs once uncounted just before it is timed, so that none starts
+    with caches that another has filled.
     """
 
     seconds: float
@@ -36,55 +29,67 @@ class Pace:
 
 
 def side_by_side(
-    contenders: Mapping[str, Callable[[], object]], pace: Pace, before: Mapping[str, Callable[[], object]] | None = None
-) -> Times:
+    contenders: Mapping[str, Call], pace: Pace, before: Mapping[str, Call] | None = None
+) -> dict[str, FloatArray]:
     """Return the seconds of each contender in each round.
 
-    A round runs each of them once, every other round in the opposite order. One round before the
-    first warms up and is not counted.
-
-    Parameters
-    ----------
-    contenders : mapping of str to callable
-    pace : Pace
-    before : mapping of str to callable, optional
-        What has to be made anew before a contender runs, outside the clock.
+    A round runs each of them once, every other round in the opposite order. The first round is not
+    counted. What ``before`` has for a contender runs before it, outside the clock.
     """
-    before = before or {}
     names = list(contenders)
+    rounds: list[dict[str, float]] = []
 
     def one_round() -> dict[str, float]:
-        return {name: _seconds(contenders[name], before.get(name), pace.warm) for name in names}
+        return {name: _seconds(contenders[name], (before or {}).get(name), pace.warm) for name in names}
 
-    rounds: list[dict[str, float]] = []
-    with _without_garbage_collection():
+    gc.collect()
+    gc.disable()
+    try:
         one_round()
         end = perf_counter() + pace.seconds
         while len(rounds) < pace.at_least or (len(rounds) < pace.at_most and perf_counter() < end):
             names.reverse()
             rounds.append(one_round())
-    return {name: np.array([of_round[name] for of_round in rounds]) for name in contenders}
+    finally:
+        gc.enable()
+    return {name: np.array([seconds[name] for seconds in rounds]) for name in contenders}
 
 
-def _seconds(run: Callable[[], object], before: Callable[[], object] | None, warm: bool) -> float:
-    if before is not None:
-        before()
-    if warm:
-        run()
+def _seconds(run: Call, before: Call | None, warm: bool) -> float:
+    for _ in range(2 if warm else 1):
         if before is not None:
             before()
-    start = perf_counter()
-    run()
-    return perf_counter() - start
+        start = perf_counter()
+        run()
+        seconds = perf_counter() - start
+    return seconds
 
 
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    gc.collect()
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+def bare_sort(sizes: IntArray) -> tuple[Call, Call]:
+    """Return the lower limit, and what restores the unsorted words before it.
+
+    The limit is `np.sort` of as many random 64-bit words as there are rows, and nothing else.
+    Whoever ranks by score has to sort, so no evaluation by NumPy takes less. It is independent of
+    what the package does inside. Queries of similar length share a matrix, which is as wide as they
+    are long on average, so that no word is padding.
+    """
+    rng = np.random.default_rng(0)
+    ordered = np.sort(sizes)
+    blocks = []
+    while len(ordered):
+        n_words = ordered[:WORDS_IN_A_BLOCK].cumsum()
+        count = max(1, int(np.searchsorted(n_words, WORDS_IN_A_BLOCK, side="right")))
+        shape = count, max(1, round(n_words[count - 1] / count))
+        blocks.append(rng.integers(0, 2**64, shape, dtype=np.uint64))
+        ordered = ordered[count:]
+    copies = [block.copy() for block in blocks]
+
+    def sort() -> None:
+        for copy in copies:
+            copy.sort(axis=1)
+
+    def refill() -> None:
+        for copy, block in zip(copies, blocks, strict=True):
+            np.copyto(copy, block)
+
+    return sort, refill

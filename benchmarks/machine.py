@@ -1,71 +1,36 @@
-"""On what a run was made: the machine, and the versions of all that took part."""
+"""The machine of a run, and the versions of all packages that took part."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import platform
+import re
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-import ltr_metrics as ltr
-
-DISTRIBUTIONS = (
-    "numpy",
-    "lightgbm",
-    "xgboost",
-    "xgboost-cpu",
-    "catboost",
-    "ranx",
-    "numba",
-    "pytrec_eval-terrier",
-    "ir_measures",
-    "scikit-learn",
-)
+HOSTS = ("lightgbm", "xgboost", "xgboost-cpu", "catboost")
+PACKAGES = ("ltr_metrics", "numpy", *HOSTS, "ranx", "numba", "pytrec_eval-terrier", "ir_measures", "scikit-learn")
 USUAL_NAMES = {"X86_V3": "AVX2", "X86_V4": "AVX-512"}  # of what NumPy calls levels
 
 
-def cores() -> int:
+def n_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def machine() -> dict[str, Any]:
-    """Describe the machine."""
-    return {
-        "cpu": _cpu(),
-        "cores": cores(),
-        "simd": _simd(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-    }
+def machine() -> str:
+    """Describe the machine, with the instructions that NumPy found, on which the speed of its sort depends."""
+    linux = Path("/proc/cpuinfo")
+    cpu = re.search(r"model name\s*: (.+)", linux.read_text() if linux.exists() else "")
+    simd = getattr(np.__config__, "CONFIG", {}).get("SIMD Extensions", {})  # from NumPy 1.26 on
+    levels = " ".join(USUAL_NAMES.get(name, name) for name in [*simd.get("baseline", []), *simd.get("found", [])])
+    name, system = cpu[1] if cpu else platform.processor(), f"{platform.system()} {platform.machine()}"
+    return f"{name}, {n_cores()} cores, {levels}, {system}"
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what is installed."""
-    found = {"ltr_metrics": ltr.__version__}
-    for name in DISTRIBUTIONS:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def _cpu() -> str:
-    described = Path("/proc/cpuinfo")
-    lines = described.read_text().splitlines() if described.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def _simd() -> list[str]:
-    """Return what NumPy has found, on which its sort depends."""
-    if "mode" not in inspect.signature(np.show_config).parameters:  # before 1.26 it prints and returns nothing
-        return []
-    extensions = np.show_config(mode="dicts")["SIMD Extensions"]
-    found = [*extensions["baseline"], *extensions.get("found", [])]
-    return [USUAL_NAMES.get(name, name) for name in found]
+    """Return the versions of Python and of the packages that are installed."""
+    installed = {package.name: package.version for package in metadata.distributions()}
+    return {"Python": platform.python_version()} | {name: installed[name] for name in PACKAGES if name in installed}

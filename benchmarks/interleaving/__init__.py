@@ -1,1 +1,0 @@
-"""Interleaving against a published experiment, and against the package that others use."""

@@ -1,0 +1,139 @@
+"""The results of a run: its rows, as JSON, as text, and in the README and the documentation."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from tabulate import tabulate
+
+from benchmarks.shapes import MSLR, ROOT, FloatArray
+
+RESULTS = ROOT / "benchmarks" / "results.json"
+BEGIN = "<!-- benchmarks: written by python -m benchmarks --json-to-readme -->"
+END = "<!-- /benchmarks -->"
+UNITS = {"s/row": (1e9, " ns"), "B/row": (1.0, " B"), "x": (1.0, "x")}
+IN_THE_README = {"LightGBM": "long lists", "short": "short lists", "MQ2008": "few rows, many ties"}
+IN_THE_README |= {"lgb.train": "50 rounds of training"}
+IN_THE_README |= dict.fromkeys(("XGBoost", "CatBoost", "pytrec_eval", "scikit-learn"), "long lists")
+Quartiles = tuple[float, ...]  # the first, the median and the third
+Results = Mapping[str, Any]
+
+
+class Row(NamedTuple):
+    """One row of the table.
+
+    Ours, the other and the value are quartiles. The figure says how the value comes about, such as
+    "other / ours", which is the ratio within each round. A figure without a slash has the unit of
+    ours. A target is at "least" or at "most" a limit.
+    """
+
+    measure: str
+    what: str
+    compared_with: str
+    data: str
+    rows: int | None
+    ours: Quartiles
+    other: Quartiles | None
+    figure: str
+    value: Quartiles
+    threads: int | None = 1
+    unit: str = "s"
+    target: tuple[str, float] | None = None
+
+
+def quartiles(values: FloatArray) -> Quartiles:
+    return tuple(np.quantile(values, [0.25, 0.5, 0.75]).tolist())
+
+
+def as_json(results: Results) -> str:
+    """Write one line per row, so that a diff can be read."""
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items() if name != "rows"]
+    rows = ",\n".join(json.dumps(one) for one in results["rows"])
+    return "{\n" + ",\n".join([*lines, f'"rows": [\n{rows}\n]']) + "\n}\n"
+
+
+def as_table(results: Results) -> str:
+    """Render every row in Markdown, with notes below the table."""
+    cells = [_cells(Row(**one)) for one in results["rows"]]
+    return "\n\n".join([tabulate(cells, "keys", "pipe", disable_numparse=True), *_notes(results)])
+
+
+def as_short_table(results: Results) -> str:
+    """Render the first rows of the measures in the README, which are of all five on one thread."""
+    first = {one["measure"]: _cells(Row(**one)) for one in reversed(results["rows"])}
+    lines = []
+    for measure in filter(first.__contains__, IN_THE_README):
+        one = first[measure]
+        theirs = one["compared with"].replace("its own", measure)
+        lines.append([IN_THE_README[measure], theirs, one["rows"], one["ours"], one["other"], f"**{one['value']}**"])
+    headings = ("situation", "compared with", "rows", "ours", "theirs", "times as fast")
+    note = f"Medians on one thread ({results['date']}), five metrics. Long lists have 120 documents, short ones 1-10."
+    return f"{tabulate(lines, headings, 'pipe', disable_numparse=True)}\n\n{note}"
+
+
+def _cells(one: Row) -> dict[str, str]:
+    data = one.data.removeprefix(MSLR).lstrip(", ")
+    unit = "x" if "/" in one.figure else one.unit
+    low, value, high = (_shown(part, unit) for part in one.value)
+    at, limit = one.target or ("", math.nan)
+    met = one.value[1] >= limit if at == "least" else one.value[1] <= limit
+    return {
+        "measure": one.measure,
+        "what": f"{one.what} ({data})" if data else one.what,
+        "compared with": one.compared_with,
+        "rows": f"{one.rows:,}" if one.rows else "",
+        "threads": str(one.threads or ""),
+        "ours": _shown(one.ours[1], one.unit),
+        "other": _shown(one.other[1], one.unit) if one.other else "",
+        "figure": one.figure,
+        "value": value,
+        "quartiles": f"{low} to {high}" if one.other else "",
+        "target": f"at {at} {_shown(limit, unit)}" if at else "",
+        "met": "" if not at else "met" if met else "NOT MET",
+    }
+
+
+def _shown(value: float, unit: str) -> str:
+    """Format a value with the unit that suits it, without exponents."""
+    if unit == "s":
+        factor, name = (1.0, " s") if abs(value) >= 1 else (1e3, " ms") if abs(value) >= 1e-3 else (1e6, " us")
+    else:
+        factor, name = UNITS[unit]
+    return (f"{value * factor:,.0f}" if abs(value * factor) >= 100 else f"{value * factor:.3g}") + name
+
+
+def _notes(results: Results) -> list[str]:
+    """Return paragraphs of sentences, one sentence per line."""
+    met = [cells["met"] for one in results["rows"] if (cells := _cells(Row(**one)))["met"]]
+    packages = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    reached = f"{met.count('met')} of {len(met)} rows with a target reach it."
+    run = f"All figures are medians of a {results['effort']} run on {results['date']}."
+    notes = [
+        [f"The data have the {MSLR} unless the row names others.", reached],
+        [f"Missing: {what}: {why}." for what, why in results["missing"]],
+        [run, f"Machine: {results['machine']}.", f"Versions: {packages}."],
+    ]
+    return ["\n".join(textwrap.fill(sentence, 100) for sentence in sentences) for sentences in notes if sentences]
+
+
+def with_block(page: Path, results: Results) -> str:
+    """Return a page with these results between its two comments."""
+    block = f"{BEGIN}\n{PAGES[page](results)}\n{END}"
+    return re.sub(f"{BEGIN}.*{END}", lambda _: block, page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def publish() -> None:
+    """Write the committed results into the README and the documentation."""
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    for page in PAGES:
+        page.write_text(with_block(page, results), encoding="utf-8")
+
+
+PAGES = {ROOT / "README.md": as_short_table, ROOT / "docs" / "benchmarks.md": as_table}
