@@ -14,6 +14,8 @@ In each call an adapter does the following.
 4. It finds out which names the host's log has already, and calls `refuse_names_in_use`.
 5. It calls `HostMetrics.evaluate_round`, which requires one score a row, raises an error for an
    undefined mean, and records the values per query in the user's log.
+   If the host trains on several workers, of which each has a part of the queries, the adapter calls
+   `mean_over_workers` instead, with the host's way to sum and to broadcast as `Workers`.
 6. It returns the means in the form of the host, with their `Plan.directions`.
 
 `known_hosts` has what messages need to know about each host without importing it.
