@@ -101,6 +101,10 @@ class TiedDocuments(Cache):
         """Return the documents of the ties at some positions."""
         return TiedDocuments(self.ties.take(positions), self._grades_at_offsets, self._depth)
 
+    def where(self, is_chosen: BoolArray) -> TiedDocuments:
+        """Return the documents of the ties of a mask."""
+        return self if is_chosen.all() else self.take(np.flatnonzero(is_chosen))
+
     def repeat(self, values: AnyArray) -> AnyArray:
         """Return one value a tie as one value a document."""
         return np.repeat(values, self.ties.size)

@@ -64,8 +64,12 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
     by_rank[:, 1:] *= continuation[:, :-1]
     open_ties = OpenTies.of(ranking, depth)
     if open_ties is not None:
-        reach_probability = open_ties.documents.repeat(open_ties.accumulated_above(continuation, 1.0))
-        open_ties.write(reach_probability * _stops_if_reached(open_ties.documents, stop, effective_depth), by_rank)
+        reach_probability = open_ties.accumulated_above(continuation, 1.0)
+        stops = open_ties.documents.repeat(reach_probability)
+        is_reached = stops > 0  # nobody comes to the ties far down in a list of thousands of documents
+        documents = open_ties.documents.where(reach_probability > 0)
+        stops[is_reached] *= _stops_if_reached(documents, stop, effective_depth)
+        open_ties.write(stops, by_rank)
     return by_rank
 
 
