@@ -114,7 +114,7 @@ class Optimized(Method):
         max_lists = require_count("max_lists", max_lists)
         best_rank = self._best_rank
         self._document_credit = {document: self._credit_by_ranker(document, rule) for document in best_rank}
-        lists, is_complete = _draw_lists(self._lists, self._n_shown, max_lists, generator_of(random_state))
+        lists, is_complete = _draw_lists(self.rankings, self._n_shown, max_lists, generator_of(random_state))
         if is_complete:  # sorted, so that the seed does not affect the result
             index = {document: i for i, document in enumerate(best_rank)}
             lists.sort(key=lambda documents: [index[document] for document in documents])
@@ -129,7 +129,7 @@ class Optimized(Method):
 
     def _credit_by_ranker(self, document: Hashable, rule: Credit) -> FloatArray:
         """Return each ranker's credit for a click on a document."""
-        pairs = zip(self._ranks, self._lists, strict=True)
+        pairs = zip(self._ranks, self.rankings, strict=True)
         rank = np.array([ranks.get(document, len(ranking) + 1) for ranks, ranking in pairs], dtype=float)
         return 1 / rank if rule == "inverse" else -rank
 
@@ -150,56 +150,43 @@ class Optimized(Method):
         drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
         return Shown(list(self._choices[drawn]))
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
-        self._require_possible(documents, teams)
-        credit = np.zeros(len(self._lists))
-        for slot in slots:
-            credit += self._document_credit[documents[slot]]
-        return credit
-
-    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        """Whether this is a list to choose from, even if this sample or solution never shows it."""
-        return all(d in _next_documents(self._lists, documents[:slot]) for slot, d in enumerate(documents))
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray | None:
+        """Return the credit also of a list to choose from that this sample or solution never shows."""
+        if not all(d in _next_documents(self.rankings, documents[:slot]) for slot, d in enumerate(documents)):
+            return None
+        return sum((self._document_credit[documents[slot]] for slot in slots), np.zeros(len(self.rankings)))
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
         return self.distribution.get(tuple(documents), 0.0)
-
-
-# The next documents, each with those that may follow it, or None if they have not been computed yet.
-Tree = dict[Hashable, "Tree | None"]
 
 
 def _draw_lists(
     rankings: list[list[Hashable]], n_shown: int, max_lists: int, rng: np.random.Generator
 ) -> tuple[list[list[Hashable]], bool]:
     """Draw different lists until there are ``max_lists`` or no more, and return whether they are all."""
-    not_drawn: Tree = dict.fromkeys(_next_documents(rankings, []))
+    following: dict[tuple[Hashable, ...], list[Hashable]] = {(): _next_documents(rankings, [])}  # not drawn yet
     lists: list[list[Hashable]] = []
-    while not_drawn and len(lists) < max_lists:
-        node, documents, path = not_drawn, [], []
-        while True:
-            document = list(node)[int(rng.integers(len(node)))]
-            documents.append(document)
-            path.append(node)
-            if len(documents) == n_shown:
-                break
-            child = node[document]
-            if child is None:
-                child = node[document] = dict.fromkeys(_next_documents(rankings, documents))
-            node = child
+    while following[()] and len(lists) < max_lists:
+        documents: list[Hashable] = []
+        while len(documents) < n_shown:
+            start = tuple(documents)
+            if start not in following:
+                following[start] = _next_documents(rankings, documents)
+            documents.append(following[start][int(rng.integers(len(following[start])))])
         lists.append(documents)
-        for node, document in zip(reversed(path), reversed(documents), strict=True):
-            del node[document]
-            if node:
+        for slot in reversed(range(n_shown)):
+            start = tuple(documents[:slot])
+            following[start].remove(documents[slot])
+            if following[start]:
                 break
-    return lists, not not_drawn
+    return lists, not following[()]
 
 
 def _next_documents(rankings: list[list[Hashable]], documents: list[Hashable]) -> list[Hashable]:
-    """Return the best document of each ranking that is not in the list yet."""
+    """Return the best documents of the rankings that are not in the list yet, without repeats."""
     listed = set(documents)
     best = (next((document for document in ranking if document not in listed), None) for ranking in rankings)
-    return [document for document in best if document is not None]
+    return [document for document in dict.fromkeys(best) if document is not None]
 
 
 def _probabilities(credit: FloatArray) -> FloatArray:

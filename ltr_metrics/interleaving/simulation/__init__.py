@@ -7,29 +7,28 @@ threads.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_count, require_option
+from ltr_metrics._engine.checks import AnyArray, FloatArray, require_count, require_option
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import InterleavingMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
-from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
 from ltr_metrics.interleaving.methods import method_named, require_options
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.interleaving.simulation.layout import Mixer, RankingArrays
+from ltr_metrics.interleaving.simulation.candidates import Mixer, RankingArrays
 from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
-from ltr_metrics.interleaving.simulation.ppm import VectorizedPPM
-from ltr_metrics.interleaving.simulation.team_draft import VectorizedTeamDraft
+from ltr_metrics.interleaving.simulation.vectorized_ppm import VectorizedPPM
+from ltr_metrics.interleaving.simulation.vectorized_team_draft import VectorizedTeamDraft
 
-VECTORIZED: dict[str, Callable[..., Mixer]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
+VECTORIZED: dict[str, Callable[[RankingArrays], Mixer]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
 ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression takes to simulate
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
@@ -72,7 +71,7 @@ def simulate(
     length : int, default 10
         Maximum number of documents in a list.
     method_options : mapping, optional
-        Further options of the method, such as ``{"pairs": "authors"}`` or ``{"tau": 1}``.
+        Further options of the method, such as ``{"tau": 1}``.
     ties : {"stable", "random"}
         The order of documents with equal scores, which is the same in all models. "stable" keeps
         the order of the rows, like a system that sorts stably. This favours models with ties if the
@@ -127,56 +126,31 @@ def simulate(
         queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
     )
     clicks.require_length(int(rankings.n_shown.max()))
-    simulation = _Simulation(
-        mixer=_build_mixer(rankings, method, dict(method_options or {})),
-        clicks=clicks,
-        n_queries=len(rankings.sizes),
-        cumulative_weight=_cumulative_weight(queries),
-        seed=seed,
-        n_impressions=n_impressions,
-    )
-    credit = np.concatenate(list(simulation.run(n_threads, progress)), axis=1)
-    simulation.mixer.warn()
+    mixer = _build_mixer(rankings, method, dict(method_options or {}))
+    cumulative_weight = _cumulative_weight(queries)
+
+    def run_block(start: int) -> FloatArray:
+        """Return the credit of the block that begins with impression ``start``, (rankers, impressions)."""
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(IMPRESSIONS_STREAM, start // BLOCK)))
+        draws = rng.random(min(BLOCK, n_impressions - start)) * cumulative_weight[-1]
+        query = np.searchsorted(cumulative_weight, draws, side="right")
+        shown = mixer.mix(query, rng)
+        return mixer.credit(query, shown, clicks.draw(mixer.grade.take(shown.documents), rng))
+
+    starts = range(0, n_impressions, BLOCK)
+    n_threads = n_threads_for(n_impressions * ROWS_PER_IMPRESSION, n_threads)
+    with ThreadPoolExecutor(n_threads if mixer.uses_threads else 1) as pool:
+        blocks = pool.map(run_block, starts)
+        if progress:
+            tqdm = import_extra("tqdm.auto", "report").tqdm
+            blocks = tqdm(blocks, total=len(starts), unit=f" blocks of {BLOCK:,} impressions")
+        credit = np.concatenate(list(blocks), axis=1)
+    if mixer.warnings:
+        warn(f"{len(mixer.warnings)} of the queries that were shown gave a warning, the first: {mixer.warnings[0]}")
     return Outcome(list(scores), method, credit, _OfflineMeans(queries, rankings, list(scores)))
 
 
 PARAMETERS = list(inspect.signature(simulate).parameters)[:-1]
-
-
-@dataclass(frozen=True, eq=False)
-class _Simulation:
-    mixer: Mixer
-    clicks: ClickModel
-    n_queries: int
-    cumulative_weight: FloatArray | None  # None for queries without weights
-    seed: int
-    n_impressions: int
-
-    def run(self, n_threads: int | None, progress: bool) -> Iterator[FloatArray]:
-        """Yield the credit of the blocks, in order."""
-        starts = range(0, self.n_impressions, BLOCK)
-        n_threads = n_threads_for(self.n_impressions * ROWS_PER_IMPRESSION, n_threads)
-        n_threads = n_threads if self.mixer.uses_threads else 1
-        with _progress_bar(self.n_impressions, progress) as advance, ThreadPoolExecutor(n_threads) as pool:
-            for credit in map(self.run_block, starts) if n_threads == 1 else pool.map(self.run_block, starts):
-                advance(credit.shape[1])
-                yield credit
-
-    def run_block(self, start: int) -> FloatArray:
-        """Return the credit of the block that begins with impression ``start``, (rankers, impressions)."""
-        stop = min(start + BLOCK, self.n_impressions)
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(IMPRESSIONS_STREAM, start // BLOCK)))
-        query = self._draw_queries(stop - start, rng)
-        shown = self.mixer.mix(query, rng)
-        clicked = self.clicks.draw(self.mixer.grade.take(shown.documents), rng)
-        return self.mixer.credit(query, shown, clicked)
-
-    def _draw_queries(self, n: int, rng: np.random.Generator) -> IntArray:
-        draws = rng.random(n)
-        if self.cumulative_weight is None:
-            return (draws * self.n_queries).astype(np.intp)
-        query: IntArray = np.searchsorted(self.cumulative_weight, draws * self.cumulative_weight[-1], side="right")
-        return query
 
 
 def _check_scores(queries: Queries, scores: Any) -> list[AnyArray]:
@@ -206,17 +180,14 @@ def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
 
 def _build_mixer(rankings: RankingArrays, method: str, options: dict[str, Any]) -> Mixer:
     method_class = method_named(method)
-    require_options(method_class, options)
-    if method in VECTORIZED:
-        return VECTORIZED[method](rankings, **options)
-    return OneByOne(rankings, method_class, options)
+    require_options(method_class, options)  # the vectorised methods have none
+    return VECTORIZED[method](rankings) if method in VECTORIZED else OneByOne(rankings, method_class, options)
 
 
-def _cumulative_weight(queries: Queries) -> FloatArray | None:
+def _cumulative_weight(queries: Queries) -> FloatArray:
     """Return the cumulative weight of the queries that have documents to show."""
-    if queries.weight is None:
-        return None
-    cumulative = np.cumsum(queries.weight[queries.n_retrieved > 0])
+    weight = np.ones(queries.n_queries) if queries.weight is None else queries.weight
+    cumulative = np.cumsum(weight[queries.n_retrieved > 0])
     if cumulative[-1] == 0:
         raise LtrValueError("All queries with documents to show have weight 0, so no query can be drawn.")
     return cumulative
@@ -237,13 +208,3 @@ class _OfflineMeans:
             score[self.rankings.row] = -rank
             (means[name],) = self.queries.evaluate(score, [metric]).mean.values()
         return means
-
-
-@contextmanager
-def _progress_bar(n_impressions: int, is_wanted: bool) -> Iterator[Callable[[int], object]]:
-    if not is_wanted:
-        yield lambda _: None
-        return
-    tqdm = import_extra("tqdm.auto", "report").tqdm
-    with tqdm(total=n_impressions, unit=" impressions", unit_scale=True) as bar:
-        yield bar.update

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics.errors import warn
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics.interleaving.method import Method, Shown
-from ltr_metrics.interleaving.simulation.layout import Mixer, RankingArrays, ShownLists
+from ltr_metrics.interleaving.simulation.candidates import Mixer, RankingArrays, ShownLists
 
 
 class OneByOne(Mixer):
@@ -21,34 +20,17 @@ class OneByOne(Mixer):
 
     def __init__(self, rankings: RankingArrays, method: type[Method], options: dict[str, Any]) -> None:
         self._rankings, self._method, self._options = rankings, method, options
-        self.grade: AnyArray = np.append(rankings.grade, -1)
-        self._n_built, self._warnings = 0, list[str]()
+        self.grade, self.warnings = np.append(rankings.grade, -1), list[str]()
         self._of_query = cache(self._build)
-
-    @cached_property
-    def _documents(self) -> list[IntArray]:
-        """The documents of all queries in the order of each ranker."""
-        first = np.repeat(self._rankings.starts, self._rankings.sizes)
-        offsets = self._rankings.rank - 1 + first
-        return [np.argsort(ranker_offsets) for ranker_offsets in offsets]
 
     def _build(self, query: int) -> Method:
         start, size = int(self._rankings.starts[query]), int(self._rankings.sizes[query])
-        rankings = [documents[start : start + size] for documents in self._documents]
+        rankings = start + np.argsort(self._rankings.rank[:, start : start + size], axis=1)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             method = self._method(rankings, length=self._rankings.length, **self._options)
-        self._n_built += 1
-        self._warnings += [str(warning.message) for warning in caught]
+        self.warnings += [f"query {query} (from 0): {warning.message}" for warning in caught]
         return method
-
-    def warn(self) -> None:
-        """Warn once for all queries whose methods gave a warning."""
-        if self._warnings:
-            warn(
-                f"{len(self._warnings)} of {self._n_built} queries that were shown gave a warning, the first: "
-                f"{self._warnings[0]}"
-            )
 
     def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
         """Draw a list for each of these queries."""
@@ -58,9 +40,9 @@ class OneByOne(Mixer):
         for impression, one in enumerate(query.tolist()):
             shown = self._of_query(one).mix(rng)
             n = len(shown.documents)
-            documents[:n, impression] = np.array(shown.documents, dtype=np.intp)
+            documents[:n, impression] = shown.documents
             if teams is not None:
-                teams[:n, impression] = np.array(shown.teams)
+                teams[:n, impression] = shown.teams
         return ShownLists(documents, teams)
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
@@ -69,8 +51,8 @@ class OneByOne(Mixer):
         n_shown = (shown.documents < len(self.grade) - 1).sum(axis=0)
         for impression in np.flatnonzero(clicked.any(axis=0)).tolist():
             n = n_shown[impression]
-            documents = shown.documents[:n, impression].tolist()
             teams = None if shown.teams is None else shown.teams[:n, impression].tolist()
+            one = Shown(shown.documents[:n, impression].tolist(), teams)
             slots = np.flatnonzero(clicked[:, impression])
-            credit[:, impression] = self._of_query(int(query[impression])).credit(Shown(documents, teams), slots)
+            credit[:, impression] = self._of_query(int(query[impression])).credit(one, slots)
         return credit

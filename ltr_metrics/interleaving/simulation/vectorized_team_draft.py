@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, RankingArrays, ShownLists
+from ltr_metrics.interleaving.simulation.candidates import Candidates, Draws, RankingArrays, ShownLists
 
 
 class VectorizedTeamDraft(Candidates):

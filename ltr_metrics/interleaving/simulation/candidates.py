@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,15 +52,11 @@ class RankingArrays:
             rows, query = rows[retrieved], query[retrieved]
         sizes = np.bincount(query)
         sizes = sizes[sizes > 0]
-        starts = np.cumsum(sizes) - sizes
+        rank_of_order = np.arange(1, len(rows) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rank = np.empty((len(scores), len(rows)), dtype=np.intp)
-        for size in np.unique(sizes).tolist():  # all queries of one size form a matrix
-            documents = starts[sizes == size][:, np.newaxis] + np.arange(size)
-            if tie_break is not None:
-                documents = np.take_along_axis(documents, np.argsort(tie_break[rows[documents]], axis=1), axis=1)
-            for model_rank, score in zip(rank, scores, strict=True):
-                order = np.argsort(-score[rows[documents]], axis=1, kind="stable")
-                model_rank[np.take_along_axis(documents, order, axis=1)] = np.arange(1, size + 1)
+        second = np.arange(len(rows)) if tie_break is None else tie_break[rows]
+        for model_rank, score in zip(rank, scores, strict=True):
+            model_rank[np.lexsort((second, -score[rows], query))] = rank_of_order
         grade = np.concatenate(([0.0], queries.grades))[queries.grade_index[rows]].astype(np.intp)
         return cls(rank, sizes, grade, rows, length)
 
@@ -73,11 +71,10 @@ class RankingArrays:
     @cached_property
     def n_shown(self) -> IntArray:
         """Number of documents in the lists of each query."""
-        return np.minimum(self.sizes, min(self.length, int(self.sizes.max())))
+        return np.minimum(self.sizes, self.length)
 
 
-@dataclass(frozen=True, eq=False)
-class ShownLists:
+class ShownLists(NamedTuple):
     """The lists of many impressions, by slot, so that a step for all impressions is contiguous.
 
     Attributes
@@ -100,10 +97,15 @@ class Mixer(ABC):
     ----------
     grade : ndarray of int
         The grade of each document, and -1 at the end for slots without a document.
+    uses_threads : bool
+        Whether threads make it faster.
+    warnings : sequence of str
+        What the methods of single queries warned of.
     """
 
-    uses_threads = True  # whether threads make it faster
     grade: AnyArray
+    uses_threads = True
+    warnings: Sequence[str] = ()
 
     @abstractmethod
     def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
@@ -112,9 +114,6 @@ class Mixer(ABC):
     @abstractmethod
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
         """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-
-    def warn(self) -> None:  # noqa: B027
-        """Give the warnings of all lists as one; most methods have none."""
 
 
 class Candidates(Mixer):

@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray, require_option
-from ltr_metrics._engine.words import Pairs
-from ltr_metrics.interleaving.pairwise_preference import PAIRS
-from ltr_metrics.interleaving.simulation.layout import Candidates, Draws, RankingArrays, ShownLists
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics.interleaving.simulation.candidates import Candidates, Draws, RankingArrays, ShownLists
 
 MAX_CELLS = 2**22  # pairs of slots times impressions that are processed at a time, which limits the memory
 
@@ -28,9 +26,8 @@ class Preferences(NamedTuple):
 class VectorizedPPM(Candidates):
     """PPM over the candidates of many queries."""
 
-    def __init__(self, rankings: RankingArrays, *, pairs: Pairs = "joachims") -> None:
+    def __init__(self, rankings: RankingArrays) -> None:
         super().__init__(rankings)
-        self.pairs = require_option("pairs", pairs, PAIRS)
         n_queries = len(self.offset)
         cell = self.query * self.length + self.top[:-1] - 1
         n_new = np.bincount(cell, minlength=n_queries * self.length).reshape(n_queries, self.length)
@@ -76,8 +73,6 @@ class VectorizedPPM(Candidates):
         credit = np.empty((self.n_rankers, n))
         for ranker, ranker_credit in enumerate(credit):
             ranker_credit[:] = np.bincount(pairs.impression, weights=sign[:, ranker] * weight, minlength=n)
-        if self.pairs == "authors":
-            credit /= np.maximum(np.bincount(pairs.impression, minlength=n), 1)
         return credit
 
     def _preferences(self, documents: IntArray, clicked: BoolArray) -> Preferences:
@@ -85,18 +80,14 @@ class VectorizedPPM(Candidates):
         length, n = documents.shape
         not_clicked, top = ~clicked, self.top.take(documents)
         slot_rank = np.arange(1, length + 1)[:, np.newaxis]
-        click_follows = np.logical_or.accumulate(clicked[::-1], axis=0)[::-1]
         flat, parts = documents.reshape(-1), []
         for slot in range(length):
             # The upper document of a pair could always be in the lower slot. The lower document must
             # be able to be in the upper slot, too.
             above = not_clicked[:slot] & clicked[slot]
             above &= top[slot] <= slot_rank[:slot]
-            lower = slice(slot + 1, length if self.pairs == "authors" else slot + 2)
-            below = not_clicked[lower] & clicked[slot]
-            below &= top[lower] <= slot + 1
-            if self.pairs == "authors":
-                below &= click_follows[slot : length - 1]
+            below = not_clicked[slot + 1 : slot + 2] & clicked[slot]
+            below &= top[slot + 1 : slot + 2] <= slot + 1
             cells = np.concatenate([np.flatnonzero(above), np.flatnonzero(below) + (slot + 1) * n])
             impression = cells % n
             parts.append((impression, documents[slot].take(impression), flat.take(cells)))
