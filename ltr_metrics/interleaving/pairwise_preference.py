@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Hashable, Iterator
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 
@@ -74,25 +74,16 @@ class PairwisePreference(Method):
     """
 
     @cached_property
-    def _documents_at_rank(self) -> list[list[Hashable]]:
-        """The documents that the rankings have at rank x, for each slot x of the list."""
-        n_shown = self._n_shown
-        return [[ranking[i] for ranking in self.rankings if i < len(ranking)] for i in range(n_shown)]
-
-    @cached_property
     def _candidates(self) -> list[Hashable]:
         """The documents that may be shown, by best rank. Each slot is drawn from a prefix of this list."""
-        return list(dict.fromkeys(chain.from_iterable(self._documents_at_rank)))
+        n = self._n_shown
+        return list(dict.fromkeys(ranking[i] for i in range(n) for ranking in self.rankings if i < len(ranking)))
 
     @cached_property
     def _n_choices(self) -> list[int]:
         """The number of documents that each slot is drawn from, n_x."""
-        seen: set[Hashable] = set()
-        n_choices = []
-        for slot, documents in enumerate(self._documents_at_rank):
-            seen.update(documents)
-            n_choices.append(len(seen) - slot)
-        return n_choices
+        best_ranks = [self._best_rank[document] for document in self._candidates]
+        return [bisect_right(best_ranks, slot + 1) - slot for slot in range(self._n_shown)]
 
     def _mix(self, rng: np.random.Generator) -> Shown:
         documents = self._candidates.copy()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -21,12 +21,11 @@ from ltr_metrics.analysis.settings import seed_from
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
+from ltr_metrics.interleaving.method import short
 from ltr_metrics.interleaving.methods import method_named, require_options
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.interleaving.simulation.candidates import Mixer, RankingArrays
-from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
-from ltr_metrics.interleaving.simulation.vectorized_ppm import VectorizedPPM
-from ltr_metrics.interleaving.simulation.vectorized_team_draft import VectorizedTeamDraft
+from ltr_metrics.interleaving.simulation.mixers import Mixer, OneByOne, RankingArrays
+from ltr_metrics.interleaving.simulation.vectorized import VectorizedPPM, VectorizedTeamDraft
 
 VECTORIZED: dict[str, Callable[[RankingArrays], Mixer]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
@@ -147,21 +146,20 @@ def simulate(
         credit = np.concatenate(list(blocks), axis=1)
     if mixer.warnings:
         warn(f"{len(mixer.warnings)} of the queries that were shown gave a warning, the first: {mixer.warnings[0]}")
-    return Outcome(list(scores), method, credit, _OfflineMeans(queries, rankings, list(scores)))
+    return Outcome(list(scores), method, credit, partial(_offline_means, queries, rankings, list(scores)))
 
 
 PARAMETERS = list(inspect.signature(simulate).parameters)[:-1]
 
 
 def _check_scores(queries: Queries, scores: Any) -> list[AnyArray]:
-    if not isinstance(scores, Mapping):
-        raise LtrTypeError(f'scores must map names to score vectors, as {{"bm25": ..., "new": ...}}. Got {scores!r}.')
-    if len(scores) < 2:
-        raise LtrValueError(f"scores must have two or more models, to be compared. Got {len(scores)}.")
+    if not isinstance(scores, Mapping) or len(scores) < 2 or not all(isinstance(name, str) for name in scores):
+        raise LtrTypeError(
+            'scores must map two or more names of models to score vectors, {"bm25": ..., "new": ...}. '
+            f"Got {short(scores)}."
+        )
     checked = []
     for name, column in scores.items():
-        if not isinstance(name, str):
-            raise LtrTypeError(f"scores must have names of models (text) as keys. Got {name!r}.")
         with naming(name):
             checked.append(queries.scores(column))
             queries.refuse_nan_scores(checked[-1])
@@ -193,18 +191,11 @@ def _cumulative_weight(queries: Queries) -> FloatArray:
     return cumulative
 
 
-@dataclass(frozen=True, eq=False)
-class _OfflineMeans:
-    """Evaluates the orders that were mixed."""
-
-    queries: Queries
-    rankings: RankingArrays
-    names: list[str]
-
-    def __call__(self, metric: Any) -> dict[str, float]:
-        means = {}
-        for name, rank in zip(self.names, self.rankings.rank, strict=True):
-            score = np.zeros(self.queries.n_rows)
-            score[self.rankings.row] = -rank
-            (means[name],) = self.queries.evaluate(score, [metric]).mean.values()
-        return means
+def _offline_means(queries: Queries, rankings: RankingArrays, names: list[str], metric: Any) -> dict[str, float]:
+    """Evaluate the orders that were mixed."""
+    means = {}
+    for name, rank in zip(names, rankings.rank, strict=True):
+        score = np.zeros(queries.n_rows)
+        score[rankings.row] = -rank
+        (means[name],) = queries.evaluate(score, [metric]).mean.values()
+    return means
