@@ -60,9 +60,8 @@ class TeamMethod(Method):
                         after[(state | 1 << ranker) if self.in_rounds else 0] += drawn
             if len(after) > MAX_STATES:
                 raise LtrValueError(
-                    f"The exact sum over which of the {n_rankers} rankers have drawn in a round has more than "
-                    f"{MAX_STATES:,} terms. Pass what mix returned, because its teams make the probability a single "
-                    "term. For the credit of Probabilistic, use replace=True."
+                    f"The exact sum over the sets of {n_rankers} rankers has more than {MAX_STATES:,} terms. Pass what "
+                    "mix returned, whose teams leave one term. For the credit of Probabilistic, use replace=True."
                 )
             total = float(sum(vector[0] for vector in after.values()))
             if total == 0:

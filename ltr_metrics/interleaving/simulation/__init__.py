@@ -115,17 +115,18 @@ def simulate(
     n_impressions, length = require_count("impressions", impressions), require_count("length", length)
     if not isinstance(clicks, ClickModel):
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
+    method_class, options = method_named(method), dict(method_options or {})
+    require_options(method_class, options)  # the vectorised methods have none
     queries = y_true if isinstance(y_true, Queries) else queries_from(y_true, data, "simulate", PARAMETERS)
     if isinstance(y_true, Queries) and data:
         raise LtrTypeError(f"Queries already have their data: leave out {', '.join(data)}.")
-    clicks.require_grades(queries.grades)
+    clicks.require_grades(queries.grades, min(length, int(queries.n_retrieved.max())))
     clicks.warn_of_grades(queries.grades)
     seed = seed_from(random_state)
     rankings = RankingArrays.from_scores(
         queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
     )
-    clicks.require_length(int(rankings.n_shown.max()))
-    mixer = _build_mixer(rankings, method, dict(method_options or {}))
+    mixer = VECTORIZED[method](rankings) if method in VECTORIZED else OneByOne(rankings, method_class, options)
     cumulative_weight = _cumulative_weight(queries)
 
     def run_block(start: int) -> FloatArray:
@@ -174,12 +175,6 @@ def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
     if require_option("ties", ties, get_args(TiesOfRankings)) == "stable":
         return None
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(TIES_STREAM,))).permutation(queries.n_rows)
-
-
-def _build_mixer(rankings: RankingArrays, method: str, options: dict[str, Any]) -> Mixer:
-    method_class = method_named(method)
-    require_options(method_class, options)  # the vectorised methods have none
-    return VECTORIZED[method](rankings) if method in VECTORIZED else OneByOne(rankings, method_class, options)
 
 
 def _cumulative_weight(queries: Queries) -> FloatArray:

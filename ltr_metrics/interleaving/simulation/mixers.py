@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -101,13 +100,13 @@ class Mixer(ABC):
         The grade of each document, and -1 at the end for slots without a document.
     uses_threads : bool
         Whether threads make it faster.
-    warnings : sequence of str
+    warnings : list of str
         What the methods of single queries warned of.
     """
 
     grade: AnyArray
+    warnings: list[str]
     uses_threads = True
-    warnings: Sequence[str] = ()
 
     @abstractmethod
     def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
@@ -143,7 +142,7 @@ class OneByOne(Mixer):
         documents = np.full((length, len(query)), len(self.grade) - 1, dtype=np.intp)
         for impression, one in enumerate(query.tolist()):
             shown = self._of_query(one).mix(rng).documents
-            documents[: len(shown), impression] = shown
+            documents[: len(shown), impression] = np.array(shown)
         return ShownLists(documents)
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
@@ -151,7 +150,7 @@ class OneByOne(Mixer):
         credit = np.zeros((len(self._rankings), len(query)))
         n_shown = (shown.documents < len(self.grade) - 1).sum(axis=0)
         for impression in np.flatnonzero(clicked.any(axis=0)).tolist():
-            documents = shown.documents[: n_shown[impression], impression]
+            documents = shown.documents[: n_shown[impression], impression].tolist()
             slots = np.flatnonzero(clicked[:, impression])
             credit[:, impression] = self._of_query(int(query[impression])).credit(documents, slots)
         return credit

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
@@ -58,7 +56,7 @@ class Candidates(Mixer):
         self.top, self.rank = ranks[:, 0].copy(), ranks[:, 1:].copy()
         self.grade = np.append(rankings.grade[kept], -1)
         self.row = rankings.row[kept]
-        self.nothing, self.n_rankers = len(self.row), len(rankings)
+        self.nothing, self.n_rankers, self.warnings = len(self.row), len(rankings), []
 
     def clear_unused_slots(self, documents: IntArray, query: IntArray) -> None:
         """Set the slots after the end of each list to `nothing`."""
@@ -146,14 +144,6 @@ class VectorizedTeamDraft(Candidates):
         return credit
 
 
-class Preferences(NamedTuple):
-    """Pairs of documents such that clicks prefer one and either could have been in the other's slot."""
-
-    impression: IntArray
-    document: IntArray
-    other: IntArray
-
-
 class VectorizedPPM(Candidates):
     """PPM over the candidates of many queries."""
 
@@ -184,30 +174,27 @@ class VectorizedPPM(Candidates):
 
     def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
         """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-        length = int(self.n_shown[query].max())
-        step = max(1, MAX_CELLS // length**2)
+        step = max(1, MAX_CELLS // self.length**2)
         parts = [slice(start, start + step) for start in range(0, len(query), step)]
-        return np.concatenate(
-            [self._credit_part(query[part], shown.documents[:length, part], clicked[:length, part]) for part in parts],
-            axis=1,
-        )
+        credit = [self._credit_part(query[part], shown.documents[:, part], clicked[:, part]) for part in parts]
+        return np.concatenate(credit, axis=1)
 
     def _credit_part(self, query: IntArray, documents: IntArray, clicked: BoolArray) -> FloatArray:
         n = len(query)
-        pairs = self._preferences(documents, clicked)
-        one, two = self.top.take(pairs.document), self.top.take(pairs.other)
-        row = query.take(pairs.impression) * self.log_not_drawn.shape[1] - 1
+        impression, document, other = self._preferences(documents, clicked)
+        one, two = self.top.take(document), self.top.take(other)
+        row = query.take(impression) * self.log_not_drawn.shape[1] - 1
         log_not_drawn = self.log_not_drawn.reshape(-1)
         first, last = row + np.minimum(one, two), row + np.maximum(one, two)
         weight = np.exp(log_not_drawn.take(first) - log_not_drawn.take(last))
-        sign = np.sign(self.rank.take(pairs.other, axis=0) - self.rank.take(pairs.document, axis=0))
+        sign = np.sign(self.rank.take(other, axis=0) - self.rank.take(document, axis=0))
         credit = np.empty((self.n_rankers, n))
         for ranker, ranker_credit in enumerate(credit):
-            ranker_credit[:] = np.bincount(pairs.impression, weights=sign[:, ranker] * weight, minlength=n)
+            ranker_credit[:] = np.bincount(impression, weights=sign[:, ranker] * weight, minlength=n)
         return credit
 
-    def _preferences(self, documents: IntArray, clicked: BoolArray) -> Preferences:
-        """Return the preferences of all impressions, by slot of the clicked document."""
+    def _preferences(self, documents: IntArray, clicked: BoolArray) -> list[IntArray]:
+        """Return impression, clicked document and other document of each pair that could have been in turned order."""
         length, n = documents.shape
         not_clicked, top = ~clicked, self.top.take(documents)
         slot_rank = np.arange(1, length + 1)[:, np.newaxis]
@@ -222,4 +209,4 @@ class VectorizedPPM(Candidates):
             cells = np.concatenate([np.flatnonzero(above), np.flatnonzero(below) + (slot + 1) * n])
             impression = cells % n
             parts.append((impression, documents[slot].take(impression), flat.take(cells)))
-        return Preferences(*map(np.concatenate, zip(*parts, strict=True)))
+        return [np.concatenate(part) for part in zip(*parts, strict=True)]
