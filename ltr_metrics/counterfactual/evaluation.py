@@ -31,7 +31,6 @@ def evaluate(
     estimator: EstimatorOfClicks = "ips",
     clip: float | None = None,
     baseline: Any = None,
-    examination: Any = None,
     ties: TiesOfClicks = "mean",
     columns: Any = None,
     n_threads: int | None = None,
@@ -69,9 +68,6 @@ def evaluate(
         downwards. By default weights are not clipped.
     baseline : array-like of shape (n_rows,), optional
         For "dr": the predicted probability that a user who examines the document clicks on it.
-    examination : array-like of shape (n_rows,), optional
-        For "dr": the probability of examination in this impression, if ``propensity`` is its mean
-        over a random logging policy. Default: ``propensity``.
     ties : {"mean", "stable", "docid"}, default "mean"
         Treatment of tied scores, as for `ltr_metrics.evaluate`.
     columns : mapping of str to array-like of shape (n_rows,), optional
@@ -123,9 +119,8 @@ def evaluate(
     weights of its clicks, and this sum, times ``query_weight``, is the query's weight. A query
     without a click has no value.
 
-    "dr" equals "ips" for a displayed document, if its weight is not clipped and ``examination`` is
-    not given. It adds the baseline for documents that were not displayed, and corrects the bias of
-    clipping.
+    "dr" equals "ips" for a displayed document whose weight is not clipped. It adds the baseline for
+    documents that were not displayed, and corrects the bias of clipping.
 
     References
     ----------
@@ -157,14 +152,11 @@ def evaluate(
             "propensity must be Propensities([1, 0.5, ...]) together with position=, one a row, or a probability for "
             f"each row without it. Got a {type(propensity).__name__} and {'no ' * (position is None)}position."
         )
-    given = {"position": position, "baseline": baseline, "examination": examination}
+    by_row = propensity.of_rows(position) if is_table else propensity
+    given = {"propensity": by_row, "position": position, "baseline": baseline}
     own = {name: values for name, values in given.items() if values is not None}
-    options: dict[str, Any] = {name: name for name in own}
-    options |= {"estimator": "dr" if estimator == "dr" else "ips", "clip": clip}
-    if is_table:
-        options["propensities"] = propensity
-    else:
-        own["propensity"] = propensity
+    options: dict[str, Any] = {"estimator": "dr" if estimator == "dr" else "ips", "clip": clip}
+    options["baseline"] = None if baseline is None else "baseline"
     corrected = [ClickMetric(metric=additive(one), **options) for one in request.metrics]
     others = {} if columns is None else named_columns(columns, "columns")
     for name in own.keys() & others.keys():
@@ -173,10 +165,11 @@ def evaluate(
     clicked = is_clicked(queries)
     if not clicked.any():
         raise LtrValueError("clicks has no click, so there is nothing to estimate. Log more impressions.")
+    if is_table:
+        _refuse_repeated_positions(queries)
     scored = queries.evaluate_request(scores, replace(request, metrics=tuple(corrected)), n_threads)
     sums = {str(one.metric): scored.per_query[str(one)] for one in corrected}
-    by_row = propensity.of_rows(position) if is_table else as_numbers(propensity, "propensity").astype(np.float64)
-    raw = inverse(by_row)  # also of documents that the model does not return
+    raw = inverse(as_numbers(by_row, "propensity").astype(np.float64))  # also where the model does not return the row
     limit = np.inf if clip is None else clip
     weight = np.where(clicked, np.minimum(raw, limit), 0.0)
     share_clipped, share_unseen = float((raw[clicked] > limit).mean()), float((raw == 0).mean())
@@ -216,3 +209,17 @@ def _checked(clicks: Any) -> Any:
             f"{int(is_bad.sum())} such rows in all. Clicks come first, then scores: did you swap them?"
         )
     return clicks
+
+
+def _refuse_repeated_positions(queries: Queries) -> None:
+    """Raise an error if a query displays two documents at one position, as several impressions do."""
+    query, position = queries.query_of_rows(), queries.column("position")
+    rows = np.lexsort((position, query))
+    rows = rows[position[rows] > 0]
+    repeats = rows[1:][(np.diff(query[rows]) == 0) & (np.diff(position[rows]) == 0)]
+    if len(repeats):
+        raise LtrValueError(
+            f"A query of clicks is one impression, so each of its positions occurs once: position "
+            f"{position[repeats[0]]:g} occurs again at {queries.where(int(repeats[0]))}, {len(repeats):,} such rows in "
+            "all. Pass impression ids as qid. Search queries or users may be the labels of cluster."
+        )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
+from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.words import EstimatorOfSlates
 from ltr_metrics.counterfactual.click_metric import additive
 from ltr_metrics.counterfactual.result import ClickEvaluation, diagnose
@@ -158,27 +158,25 @@ class _Slates(NamedTuple):
         def mixed(method: str, rankings: tuple[tuple[Hashable, ...], ...], length: int) -> Method:
             return method_named(method)(rankings, length, **options)
 
-        rows = []
+        rows: list[tuple[list[int], list[float], list[bool]]] = []
         for location, impression in located(log):
             with naming(location):
-                probability, agrees = _target_slots(impression, scores, estimator, mixed)
-                rows.append((impression.clicks, probability, agrees))
+                rows.append((impression.clicks, *_target_slots(impression, scores, estimator, mixed)))
         if not rows:
             raise LtrValueError("The log has no impressions.")
         shape = len(rows), max(len(agrees) for *_, agrees in rows)
-        clicks, weight, displayed = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        n_unseen = 0
-        for i, (clicked, probability, agrees) in enumerate(rows):
-            n = len(agrees)
-            clicks[i, clicked], displayed[i, :n] = 1, 1
-            weight[i, :n] = np.divide(1.0, probability, out=np.zeros(n), where=agrees & (probability > 0))
-            n_unseen += int((probability == 0).sum())
-        return cls(clicks, weight, displayed, n_unseen / float(displayed.sum()))
+        clicks, probability, agrees = np.zeros(shape), np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+        for i, (clicked, probabilities, does_agree) in enumerate(rows):
+            n = len(does_agree)
+            clicks[i, clicked], probability[i, :n], agrees[i, :n] = 1, probabilities, does_agree
+        weight = np.divide(1.0, probability, out=np.zeros(shape), where=agrees & (probability > 0))
+        displayed = np.isfinite(probability).astype(np.float64)
+        return cls(clicks, weight, displayed, float((probability == 0).sum() / displayed.sum()))
 
 
 def _target_slots(
     impression: Impression, scores: Mapping[Any, Any], estimator: str, mixed: Any
-) -> tuple[FloatArray, BoolArray]:
+) -> tuple[list[float], list[bool]]:
     """Return, by slot, the probability of what must agree with the ranker's list, and whether it does.
 
     All methods but Optimized fill the slots one after the other. So the first slots of a list have
@@ -192,19 +190,19 @@ def _target_slots(
             "The method optimized chooses whole lists, so the probabilities of their parts are not those of shorter "
             f'lists. Got estimator={estimator!r}: use "standard".'
         )
-    n, length = len(documents), impression.length or len(documents)
-    rankings = tuple(map(tuple, impression.rankings.values()))
-    if not mixed(method, rankings, length).probability(documents) > 0:
+    n, rankings = len(documents), tuple(map(tuple, impression.rankings.values()))
+    whole = mixed(method, rankings, impression.length or n)
+    if not whole.probability(documents) > 0:
         raise LtrValueError(
             f"{method} cannot display this list. Log the list that was mixed, with its rankings, length and "
             "method_options."
         )
     target = _target(impression, scores)
     if estimator == "standard":
-        probability = mixed(method, rankings, length).probability(target)
-        return np.full(n, probability), np.full(n, documents == target)
-    prefixes = [mixed(method, rankings, end).probability(target[:end]) for end in range(1, n + 1)]
-    return np.array(prefixes), np.array([documents[:end] == target[:end] for end in range(1, n + 1)])
+        return [whole.probability(target)] * n, [documents == target] * n
+    ends = range(1, n + 1)
+    probabilities = [mixed(method, rankings, end).probability(target[:end]) for end in ends]
+    return probabilities, [documents[:end] == target[:end] for end in ends]
 
 
 def _target(impression: Impression, scores: Mapping[Any, Any]) -> list[Hashable]:
