@@ -21,13 +21,9 @@ from ltr_metrics.metrics.base import Metric, is_number, spell
 ESTIMATORS: tuple[EstimatorOfMetric, ...] = get_args(EstimatorOfMetric)
 ADDITIVE = (DCG, CG, Precision, SumOf)  # the classes themselves: NDCG is a subclass of DCG, and is not additive
 NOT_LINEAR = "its value at one document depends on the clicks on others, so weights of clicks do not remove its bias"
-REASONS = {
-    "ndcg": "it divides by the ideal DCG, which needs the relevance of documents without a click",
-    **dict.fromkeys(("mrr", "err", "pfound", "map", "hit", "q"), NOT_LINEAR),
-    **dict.fromkeys(
-        ("recall", "f1", "rprec"), "it divides by the number of relevant documents, also of unclicked ones"
-    ),
-}
+DIVIDES = "it divides by a number that needs the relevance of documents without a click"
+REASONS = dict.fromkeys(("mrr", "err", "pfound", "map", "hit", "q"), NOT_LINEAR)
+REASONS |= dict.fromkeys(("ndcg", "recall", "f1", "rprec"), DIVIDES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,14 +140,20 @@ class ClickMetric(RankMetric):
     @cached_per("family")
     def _row_values(self, queries: LabelledQueries) -> FloatArray:
         """Return the estimated gain of each row."""
-        clicked, weight = is_clicked(queries), self._weights(queries)
+        inner, clicked = self.metric, is_clicked(queries)
+        by_grade: Any = queries.grades if isinstance(inner, CG) else queries.grades > 0
+        if isinstance(inner, (DCG, Precision)):
+            by_grade = inner.gains(queries) if isinstance(inner, DCG) else inner.relevant(queries)
+        if queries.grades[0] == 0 and by_grade[0] != 0:
+            raise LtrValueError(f"The gain of a document without a click must be 0. It is {by_grade[0]:g} in {inner}.")
+        gain = queries.column(inner.column) if isinstance(inner, SumOf) else 1.0
         if self.estimator == "ips":
-            return self._gains(queries, clicked) * weight
+            return np.asarray(with_padding_value(by_grade)[queries.grade_index] * gain * self._weights(queries))
         if not np.isin(queries.grades, (0.0, 1.0)).all():
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
         baseline, propensity = _probabilities(queries, str(self.baseline)), _probabilities(queries, self.propensity)
-        estimate = baseline + weight * (clicked - propensity * baseline)
-        return self._gains(queries, np.ones_like(clicked)) * estimate
+        estimate = baseline + self._weights(queries) * (clicked - propensity * baseline)
+        return np.asarray(by_grade[-1] * gain * estimate * clicked.any())
 
     @cached_per("clip", "propensity")
     def _weights(self, queries: LabelledQueries) -> FloatArray:
@@ -161,30 +163,13 @@ class ClickMetric(RankMetric):
         if queries.retrieved is not None:
             impossible &= queries.retrieved
         if impossible.any():
-            row = int(impossible.argmax())
+            where = queries.where(int(impossible.argmax()))
             raise LtrValueError(
-                f"A clicked document must have a propensity above 0: it is 0 at {queries.where(row)}, "
-                f"{int(impossible.sum())} such rows in all. Positions count from 1, and 0 means that a document was "
-                "not displayed."
+                f"A clicked document must have a propensity above 0: it is 0 at {where}, {impossible.sum()} such rows "
+                "in all. Positions count from 1, and 0 means that a document was not displayed."
             )
         weight = inverse(propensity)
         return weight if self.clip is None else np.minimum(weight, self.clip)
-
-    def _gains(self, queries: LabelledQueries, clicked: BoolArray) -> FloatArray:
-        """Return the gain of each row that counts as clicked, 0 for the others."""
-        inner = self.metric
-        if isinstance(inner, SumOf):
-            return np.where(clicked, queries.column(inner.column), 0.0)
-        by_grade = queries.grades
-        if isinstance(inner, DCG):
-            by_grade = inner.gains(queries)
-        elif isinstance(inner, Precision):
-            by_grade = inner.relevant(queries).astype(np.float64)
-        if queries.grades[0] == 0 and by_grade[0] != 0:
-            raise LtrValueError(f"The gain of a document without a click must be 0. It is {by_grade[0]:g} in {inner}.")
-        if self.estimator == "dr":
-            return np.full(queries.n_rows, by_grade[-1] if queries.grades[-1] > 0 else 0.0)
-        return np.asarray(with_padding_value(by_grade)[queries.grade_index])
 
 
 def additive(asked: Any) -> Metric:
@@ -201,7 +186,7 @@ def additive(asked: Any) -> Metric:
 
 def is_clicked(queries: LabelledQueries) -> BoolArray:
     """Return whether each row has a label above 0."""
-    flags: BoolArray = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
+    flags: BoolArray = np.append(False, queries.grades > 0)[queries.grade_index]
     return flags
 
 
@@ -216,9 +201,6 @@ def _probabilities(queries: LabelledQueries, name: str) -> FloatArray:
     column = queries.column(name)
     is_bad = (column < 0) | (column > 1)
     if is_bad.any():
-        row = int(is_bad.argmax())
-        raise LtrValueError(
-            f"{name} must be a probability, from 0 to 1: got {column[row]:g} at {queries.where(row)}, "
-            f"{int(is_bad.sum())} such rows in all."
-        )
+        got = f"{column[is_bad][0]:g} at {queries.where(int(is_bad.argmax()))}, {is_bad.sum()} such rows in all"
+        raise LtrValueError(f"{name} must be a probability, from 0 to 1: got {got}.")
     return column

@@ -161,7 +161,14 @@ def evaluate(
     others = {} if columns is None else named_columns(columns, "columns")
     for name in own.keys() & others.keys():
         raise LtrValueError(f"columns must not have the name {name!r}, which is an option. Rename the column.")
-    queries = queries_from(_checked(clicks), data | {"columns": own | others}, "evaluate", PARAMETERS)
+    numbers = as_numbers(clicks, "clicks")
+    if not (numbers >= 0).all():
+        row = int((~(numbers >= 0)).argmax())
+        raise LtrValueError(
+            f"clicks must be numbers of at least 0, one a row: got {numbers[row]:g} at row {row}. Clicks come first, "
+            "then scores: did you swap them?"
+        )
+    queries = queries_from(clicks, data | {"columns": own | others}, "evaluate", PARAMETERS)
     clicked = is_clicked(queries)
     if not clicked.any():
         raise LtrValueError("clicks has no click, so there is nothing to estimate. Log more impressions.")
@@ -170,10 +177,9 @@ def evaluate(
     scored = queries.evaluate_request(scores, replace(request, metrics=tuple(corrected)), n_threads)
     sums = {str(one.metric): scored.per_query[str(one)] for one in corrected}
     raw = inverse(as_numbers(by_row, "propensity").astype(np.float64))  # also where the model does not return the row
-    limit = np.inf if clip is None else clip
-    weight = np.where(clicked, np.minimum(raw, limit), 0.0)
-    share_clipped, share_unseen = float((raw[clicked] > limit).mean()), float((raw == 0).mean())
-    diagnostics = diagnose(weight[clicked], share_clipped, share_unseen, sums, scored.weight, scored.cluster)
+    weight = np.where(clicked, raw if clip is None else np.minimum(raw, clip), 0.0)
+    shares = float((raw > weight)[clicked].mean()), float((raw == 0).mean())
+    diagnostics = diagnose(weight[clicked], shares, sums, scored.weight, scored.cluster)
     values, query_weight, policy = sums, scored.weight, request.policy
     if estimator == "snips":  # a ratio of two sums over queries is a mean, whose weights are the terms of the divisor
         divisor = np.asarray(queries.sum_by_query(weight), dtype=np.float64)
@@ -198,26 +204,13 @@ def evaluate(
 PARAMETERS = list(inspect.signature(evaluate).parameters)[:-1]
 
 
-def _checked(clicks: Any) -> Any:
-    """Return the clicks, and raise an error in the words of this function before they become labels."""
-    numbers = as_numbers(clicks, "clicks")
-    is_bad = ~(numbers >= 0)
-    if is_bad.any():
-        row = int(is_bad.argmax())
-        raise LtrValueError(
-            f"clicks must be numbers of at least 0, one a row: got {numbers[row]:g} at row {row}, "
-            f"{int(is_bad.sum())} such rows in all. Clicks come first, then scores: did you swap them?"
-        )
-    return clicks
-
-
 def _refuse_repeated_positions(queries: Queries) -> None:
     """Raise an error if a query displays two documents at one position, as several impressions do."""
     query, position = queries.query_of_rows(), queries.column("position")
     rows = np.lexsort((position, query))
     rows = rows[position[rows] > 0]
     repeats = rows[1:][(np.diff(query[rows]) == 0) & (np.diff(position[rows]) == 0)]
-    if len(repeats):
+    if repeats.size:
         raise LtrValueError(
             f"A query of clicks is one impression, so each of its positions occurs once: position "
             f"{position[repeats[0]]:g} occurs again at {queries.where(int(repeats[0]))}, {len(repeats):,} such rows in "

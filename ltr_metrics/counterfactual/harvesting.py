@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,8 @@ class Cells:
         shape = int(cluster.max()) + 1, int(stratum.max()) + 1, len(positions)
         cells, of_row = np.unique(np.ravel_multi_index((cluster, stratum, code), shape), return_inverse=True)
         counts = (np.bincount(of_row, weights).astype(np.float64) for weights in (None, clicks))
-        return cls(positions, *np.unravel_index(cells, shape), *counts)
+        codes: Any = np.unravel_index(cells, shape)
+        return cls(positions, *codes, *counts)
 
     @cached_property
     def totals(self) -> tuple[FloatArray, FloatArray]:

@@ -153,6 +153,10 @@ class Propensities(Result):
             )
         return np.where(rows > 0, self.propensity[index], 0.0)
 
+    @property
+    def _errors(self) -> FloatArray:
+        return np.full(len(self), np.nan) if self.standard_error is None else np.asarray(self.standard_error)
+
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row per position.
 
@@ -161,18 +165,15 @@ class Propensities(Result):
         pandas.DataFrame
             The columns are position, propensity and standard_error, which is NaN if unknown.
         """
-        errors = np.full(len(self), np.nan) if self.standard_error is None else self.standard_error
-        return to_dataframe({"position": self.position, "propensity": self.propensity, "standard_error": errors})
+        columns = {"position": self.position, "propensity": self.propensity, "standard_error": self._errors}
+        return to_dataframe(columns)
 
     def printed_parts(self) -> list[Table]:
         """Return the table of positions."""
-        columns = {"position": "{position:}", "propensity": "{propensity:.4f}", "standard error": "{error:.4f}"}
-        errors = [None] * len(self) if self.standard_error is None else self.standard_error
-        rows = [
-            {"position": position, "propensity": propensity, "error": error}
-            for position, propensity, error in zip(self.position, self.propensity, errors, strict=True)
-        ]
-        return [Table.of(columns, rows, f"Propensities ({self.method}), relative to position {self.position[0]}:")]
+        columns = {"position": "{k:}", "propensity": "{p:.4f}", "standard error": "{e:.4f}"}
+        values = zip(self.position, self.propensity, self._errors, strict=True)
+        title = f"Propensities ({self.method}), relative to position {self.position[0]}:"
+        return [Table.of(columns, [{"k": k, "p": p, "e": e} for k, p, e in values], title)]
 
 
 def as_positions(values: Any, name: str, n_rows: int | None = None, *, lowest: int = 1) -> IntArray:
