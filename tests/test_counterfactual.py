@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -11,18 +10,16 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
-import xgboost
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics.counterfactual import ClickEvaluation, ClickMetric, Propensities, evaluate
+from ltr_metrics.counterfactual import ClickMetric, Propensities, evaluate
 from ltr_metrics.evaluation.result import take_queries
 from ltr_metrics.interleaving import ClickModel
 from ltr_metrics.lightgbm import feval
 from ltr_metrics.metrics import metric
 from ltr_metrics.sklearn import QueryRanker, make_scorer
-from ltr_metrics.xgboost import Monitor, custom_metric
 
 few = pytest.mark.filterwarnings("ignore:The effective sample size", "ignore:One (query|cluster) contributes")
 pytestmark = few
@@ -122,37 +119,25 @@ def test_doubly_robust_without_clipping_is_ips_for_seen_documents_and_the_baseli
 # -- simulations -----------------------------------------------------------------------------------
 
 
-def simulated(n: int, seed: int, eta: float = 1.0) -> tuple[dict[str, Any], dict[str, Any], float, float]:
+def simulated(n: int, seed: int, **options: Any) -> tuple[dict[str, Any], float]:
     """Impressions of 40 lists of ten documents, by a live model that the new one resembles little.
 
-    Returns the log with clicks and new scores, the table of propensities, DCG@10 and the mean number
-    of relevant documents.
+    Returns the arguments of `evaluate`, and the DCG@10 that it estimates.
     """
     made, rng = np.random.default_rng(1), np.random.default_rng(seed)
     grade = made.integers(0, 5, (40, 10))
     score = grade + 3 * made.normal(size=grade.shape)
     attraction = np.array([0.05, 0.3, 0.5, 0.7, 0.95])
-    users = ClickModel.position_based(attraction, THETA**eta)
     query = rng.integers(0, 40, n)
-    clicks = users.draw(grade[query].T, rng).T.astype(float)
+    clicks = ClickModel.position_based(attraction, THETA).draw(grade[query].T, rng).T.astype(float)
     order = np.argsort(-score, axis=1)
     truth = (np.take_along_axis(attraction[grade], order, 1) / np.log2(np.arange(2, 12))).sum(axis=1).mean()
-    log = {"clicks": clicks.ravel(), "scores": score[query].ravel(), "group": [10] * n}
-    table = {"position": np.tile(np.arange(1, 11), n), "propensity": Propensities(THETA)}
-    return (
-        log,
-        table | {"baseline": attraction[grade[query]].ravel()},
-        float(truth),
-        float(attraction[grade].sum(axis=1).mean()),
-    )
-
-
-def estimates(n: int, seed: int, eta: float = 1.0, **options: Any) -> tuple[ClickEvaluation, float]:
-    log, table, truth, n_relevant = simulated(n, seed, eta)
-    if options.get("estimator") != "dr":
-        del table["baseline"]
-    result = evaluate(**log, **table, **options)
-    return result, truth / (n_relevant if options.get("estimator") == "snips" else 1)
+    log: dict[str, Any] = {"clicks": clicks.ravel(), "scores": score[query].ravel(), "group": [10] * n}
+    log |= {"position": np.tile(np.arange(1, 11), n), "propensity": Propensities(THETA)} | options
+    if options.get("estimator") == "dr":
+        log["baseline"] = attraction[grade[query]].ravel()
+    n_relevant = attraction[grade].sum(axis=1).mean()
+    return log, float(truth / n_relevant if options.get("estimator") == "snips" else truth)
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -170,7 +155,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def test_estimates_are_within_two_standard_errors_of_the_truth(
     options: dict[str, Any], n: int, seed: int, share: float
 ) -> None:
-    result, truth = estimates(n, seed, **options)
+    log, truth = simulated(n, seed, **options)
+    result = evaluate(**log)
     error = result.standard_error["dcg@10"]
     assert abs(result["dcg@10"] - truth) < 2 * error < share * truth
 
@@ -178,7 +164,8 @@ def test_estimates_are_within_two_standard_errors_of_the_truth(
 @pytest.mark.slow
 def test_intervals_cover_the_truth() -> None:
     """95 % intervals of 1,000 logs of 400 impressions: 93 to 97 % of them contain the truth."""
-    logs = [estimates(400_000, 5, estimator=estimator) for estimator in ("ips", "snips")]
+    made = [simulated(400_000, 5, estimator=estimator) for estimator in ("ips", "snips")]
+    logs = [(evaluate(**log), truth) for log, truth in made]
     covered = []
     for start in range(0, 400_000, 400):
         for result, truth in logs:
@@ -190,11 +177,9 @@ def test_intervals_cover_the_truth() -> None:
 
 def test_what_is_biased_is_seen_to_be_biased() -> None:
     """Clicks as labels, clipped weights, and propensities of the power .5 instead of 1."""
-    log, table, truth, _ = simulated(5_000, 0)
-    del table["baseline"]
+    log, truth = simulated(5_000, 0)
     naive = ltr.evaluate(log["clicks"], log["scores"], group=log["group"], metrics="dcg@10")["dcg@10"]
-    clipped = evaluate(**log, **table, clip=2)
-    wrong = evaluate(**log, **table | {"propensity": Propensities(np.sqrt(THETA))})
+    clipped, wrong = evaluate(**log, clip=2), evaluate(**log | {"propensity": Propensities(np.sqrt(THETA))})
     assert naive < clipped["dcg@10"] - 5 * clipped.standard_error["dcg@10"]
     for result in (clipped, wrong):
         assert truth - result["dcg@10"] > 5 * result.standard_error["dcg@10"]
@@ -204,35 +189,23 @@ def test_what_is_biased_is_seen_to_be_biased() -> None:
 # -- results ---------------------------------------------------------------------------------------
 
 
-def test_snips_ignores_the_scale_of_propensities_and_is_a_ratio() -> None:
-    log, table, _, _ = simulated(500, 0)
-    del table["baseline"]
-    ips = evaluate(**log, **table)
-    total = evaluate(**log, **table, metrics="cg")
-    snips = evaluate(**log, **table, estimator="snips", query_weight=np.ones(500))
+def test_snips_is_a_ratio_of_sums_that_ignores_the_scale_of_propensities() -> None:
+    """The standard error is that of the delta method, over the impressions with a click."""
+    log, _ = simulated(500, 0)
+    ips, total, snips = evaluate(**log), evaluate(**log, metrics="cg"), evaluate(**log, estimator="snips")
     naive = ltr.evaluate(log["clicks"], log["scores"], group=log["group"], metrics="dcg@10")
-    for other in (evaluate(**log, **table, estimator="snips"), naive):
+    for other in (snips, naive):
         with pytest.raises(ltr.LtrValueError, match="with the same propensities, estimator and clip"):
             ltr.compare({"a": ips, "b": other}, n_resamples=200)
-    half = evaluate(**log, **table | {"propensity": Propensities(THETA / 2)}, estimator="snips")
-    assert snips["dcg@10"] == pytest.approx(ips["dcg@10"] / total["cg"], rel=1e-12)
+    half = evaluate(**log | {"propensity": Propensities(THETA / 2)}, estimator="snips")
     assert half["dcg@10"] == pytest.approx(snips["dcg@10"], rel=1e-12)
-    part, alone = snips.subset(range(100)), [one.subset(range(100)) for one in (ips, total)]
-    assert part["dcg@10"] == pytest.approx(alone[0]["dcg@10"] / alone[1]["cg"], rel=1e-12)
+    for part in (slice(None), range(100)):
+        one, gain, divisor = (r if part == slice(None) else r.subset(part) for r in (snips, ips, total))
+        assert one["dcg@10"] == pytest.approx(gain["dcg@10"] / divisor["cg"], rel=1e-12)
     with pytest.raises(ltr.LtrValueError, match="means are over clicks"):
         ltr.compare({"a": snips, "b": snips}, query_weight=np.ones(500), n_resamples=200)
-
-
-def test_the_standard_error_of_snips_is_that_of_a_ratio() -> None:
-    """By the delta method, over the impressions with a click."""
-    log, table, _, _ = simulated(500, 0)
-    del table["baseline"]
-    gain, divisor = (
-        evaluate(**log, **table, metrics=name).per_query[key] for name, key in (("dcg@10", "dcg_exp@10"), ("cg", "cg"))
-    )
-    snips = evaluate(**log, **table, estimator="snips")
-    residual = gain - gain.sum() / divisor.sum() * divisor
-    n = np.count_nonzero(divisor)
+    gain, divisor = ips.per_query["dcg_exp@10"], total.per_query["cg"]
+    residual, n = gain - gain.sum() / divisor.sum() * divisor, np.count_nonzero(divisor)
     expected = np.sqrt(n / (n - 1) * (residual**2).sum()) / divisor.sum()
     assert snips.standard_error["dcg@10"] == pytest.approx(expected, rel=1e-12)
     assert snips.n_undefined["dcg@10"] == 500 - n
@@ -240,17 +213,11 @@ def test_the_standard_error_of_snips_is_that_of_a_ratio() -> None:
 
 def test_standard_errors_of_clusters() -> None:
     """Each impression twice: as clusters of two, the standard error is that of the single ones."""
-    log, table, _, _ = simulated(300, 0)
-    del table["baseline"]
-    single = evaluate(**log, **table)
-    twice: dict[str, Any] = {
-        "clicks": np.tile(log["clicks"], 2),
-        "scores": np.tile(log["scores"], 2),
-        "group": [10] * 600,
-    }
-    twice |= {"position": np.tile(table["position"], 2), "propensity": table["propensity"]}
+    log, _ = simulated(300, 0)
+    twice = {name: np.tile(log[name], 2) for name in ("clicks", "scores", "position", "group")}
+    twice["propensity"] = log["propensity"]
     naive, right = evaluate(**twice), evaluate(**twice, cluster=[*range(300), *range(300)])
-    assert right.standard_error["dcg@10"] == pytest.approx(single.standard_error["dcg@10"], rel=1e-12)
+    assert right.standard_error["dcg@10"] == pytest.approx(evaluate(**log).standard_error["dcg@10"], rel=1e-12)
     assert naive.standard_error["dcg@10"] < 0.75 * right.standard_error["dcg@10"]
 
 
@@ -358,46 +325,23 @@ def test_what_no_click_metric_can_be(options: dict[str, Any], message: str) -> N
 
 
 @pytest.mark.integration
-def test_the_hosts_evaluate_it_in_training() -> None:
-    """LightGBM, XGBoost and scikit-learn report the number of `evaluate`, to the digits that they keep."""
-    log, table, _, _ = simulated(60, 0)
-    propensity, group = THETA[table["position"] - 1], log["group"]
-    X, clicks = log["scores"][:, np.newaxis], log["clicks"]
-    columns = {"propensity": propensity}
-    metrics: list[Any] = [ClickMetric(metric="dcg@5", clip=5)]
-    name = str(metrics[0])
+def test_hosts_evaluate_it_in_training() -> None:
+    """LightGBM and scikit-learn report the number of `evaluate`."""
+    log, _ = simulated(60, 0)
+    propensity, X, clicks = THETA[log["position"] - 1], log["scores"][:, np.newaxis], log["clicks"]
+    one = ClickMetric(metric="dcg@5", clip=5)
 
-    def expected(scores: Any) -> float:
-        return evaluate(clicks, scores, group=group, propensity=propensity, metrics="dcg@5", clip=5)["dcg@5"]
+    def expected(scores: Any) -> Any:
+        options: Any = {"group": log["group"], "propensity": propensity, "metrics": "dcg@5", "clip": 5}
+        return pytest.approx(evaluate(clicks, scores, **options)["dcg@5"], rel=1e-12)
 
-    has_position = "position" in inspect.signature(lightgbm.Dataset).parameters  # from 4.1 on
-    options = {"position": table["position"] - 1} if has_position else {}
-    data = lightgbm.Dataset(X, clicks, group=group, **options)
-    seen: dict[str, Any] = {}
+    data, seen = lightgbm.Dataset(X, clicks, group=log["group"]), dict[str, Any]()
     params = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "metric": "none", "min_data_in_leaf": 5}
-    booster = lightgbm.train(
-        params,
-        data,
-        2,
-        valid_sets=[data],
-        feval=feval(metrics, columns={data: columns}),
-        callbacks=[lightgbm.record_evaluation(seen)],
-    )
-    assert seen["training"][name][-1] == pytest.approx(expected(booster.predict(X)), rel=1e-12)
-
-    matrix, seen = xgboost.DMatrix(X, clicks, group=group), {}
-    monitor = Monitor(metrics, X, clicks, group=group, columns=columns, name="clicks")
-    options: dict[str, Any] = {
-        "custom_metric": custom_metric(metrics, columns={matrix: columns}),
-        "callbacks": [monitor],
-    }
-    own = {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": True}
-    model = xgboost.train(own, matrix, 2, evals=[(matrix, "train")], evals_result=seen, verbose_eval=False, **options)
-    for data_name in ("train", "clicks"):
-        assert seen[data_name][name][-1] == pytest.approx(expected(model.predict(matrix)), rel=1e-5)
+    own = {"feval": feval([one], columns={data: {"propensity": propensity}}), "valid_sets": [data]}
+    booster = lightgbm.train(params, data, 2, **own, callbacks=[lightgbm.record_evaluation(seen)])
+    assert seen["training"][str(one)][-1] == expected(booster.predict(X))
 
     frame = pd.DataFrame({"x": X[:, 0], "qid": np.repeat(np.arange(60), 10), "propensity": propensity})
-    options = {"n_estimators": 2, "verbose": -1, "n_jobs": 1, "min_child_samples": 5}
-    ranker = QueryRanker(lightgbm.LGBMRanker(**options), qid="qid", columns=["propensity"]).fit(frame, clicks)
-    score = make_scorer(metrics[0])(ranker, frame, clicks)
-    assert score == pytest.approx(expected(ranker.predict(frame)), rel=1e-12)
+    host = lightgbm.LGBMRanker(n_estimators=2, verbose=-1, n_jobs=1, min_child_samples=5)
+    ranker = QueryRanker(host, qid="qid", columns=["propensity"]).fit(frame, clicks)
+    assert make_scorer(one)(ranker, frame, clicks) == expected(ranker.predict(frame))
