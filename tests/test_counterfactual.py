@@ -149,16 +149,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-@pytest.mark.parametrize(
-    ("n", "seed", "share"), [(5_000, 0, 0.1), pytest.param(100_000, 3, 0.02, marks=pytest.mark.slow)]
-)
-def test_estimates_are_within_two_standard_errors_of_the_truth(
-    options: dict[str, Any], n: int, seed: int, share: float
-) -> None:
-    log, truth = simulated(n, seed, **options)
+def test_estimates_are_within_two_standard_errors_of_the_truth(options: dict[str, Any]) -> None:
+    log, truth = simulated(100_000, 3, **options)
     result = evaluate(**log)
     error = result.standard_error["dcg@10"]
-    assert abs(result["dcg@10"] - truth) < 2 * error < share * truth
+    assert abs(result["dcg@10"] - truth) < 2 * error < 0.02 * truth
 
 
 @pytest.mark.slow
@@ -173,17 +168,6 @@ def test_intervals_cover_the_truth() -> None:
             covered.append(abs(part["dcg@10"] - truth) < 1.96 * part.standard_error["dcg@10"])
     for share in (np.mean(covered[::2]), np.mean(covered[1::2])):
         assert 0.93 <= share <= 0.97
-
-
-def test_what_is_biased_is_seen_to_be_biased() -> None:
-    """Clicks as labels, clipped weights, and propensities of the power .5 instead of 1."""
-    log, truth = simulated(5_000, 0)
-    naive = ltr.evaluate(log["clicks"], log["scores"], group=log["group"], metrics="dcg@10")["dcg@10"]
-    clipped, wrong = evaluate(**log, clip=2), evaluate(**log | {"propensity": Propensities(np.sqrt(THETA))})
-    assert naive < clipped["dcg@10"] - 5 * clipped.standard_error["dcg@10"]
-    for result in (clipped, wrong):
-        assert truth - result["dcg@10"] > 5 * result.standard_error["dcg@10"]
-    assert clipped.diagnostics.share_clipped > 0.2
 
 
 # -- results ---------------------------------------------------------------------------------------

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError
 from ltr_metrics.interleaving import Impression, Shown, read_impressions, score, write_impressions
@@ -23,22 +21,6 @@ from ltr_metrics.interleaving.methods import METHODS
 RANKINGS = {"old": ["a", "b", "c", "d"], "new": ["b", "d", "a", "e"], "third": ["e", "c", "b", "a"]}
 TWO = {name: RANKINGS[name] for name in ("old", "new")}
 GOOD: dict[str, Any] = {"rankings": TWO, "shown": ["a", "b", "d"], "clicks": [1]}
-IDS = st.one_of(st.text(max_size=5), st.integers(-(10**30), 10**30), st.floats(allow_nan=False, allow_infinity=False))
-
-
-@st.composite
-def logs(draw: st.DrawFn) -> list[Impression]:
-    """Impressions of the same models, with and without teams, lengths and queries."""
-    names = draw(st.lists(st.text(max_size=4), min_size=2, max_size=4, unique=True))
-    log = []
-    for _ in range(draw(st.integers(0, 4))):
-        shown = draw(st.lists(IDS, min_size=1, max_size=5, unique=True))
-        teams = draw(st.none() | st.lists(st.integers(0, len(names) - 1), min_size=len(shown), max_size=len(shown)))
-        rankings = {name: draw(st.lists(IDS, max_size=5, unique=True)) for name in draw(st.permutations(names))}
-        clicks = draw(st.lists(st.integers(0, len(shown) - 1), max_size=3))
-        length, query = draw(st.none() | st.integers(len(shown), 100)), draw(st.none() | IDS)
-        log.append(Impression(rankings, Shown(shown, teams), clicks, length, query))
-    return log
 
 
 def made(method: str, n: int, rankings: dict[str, list[str]] | None = None) -> Iterator[Impression]:
@@ -60,18 +42,15 @@ def lines(path: Path, *objects: object) -> Path:
 # -- there and back ---------------------------------------------------------------------------------------------------
 
 
-@given(log=logs(), suffix=st.sampled_from(["", ".gz", ".xz", ".bz2"]))
-def test_a_log_comes_back_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, log: list[Impression], suffix: str
-) -> None:
-    path = tmp_path_factory.mktemp("log") / f"log.jsonl{suffix}"
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2"])
+def test_a_log_comes_back_as_it_was(tmp_path: Path, suffix: str) -> None:
+    odd = Impression({"ü": ["1", 10**30, ""], "new": [], "x": [2.5, "a\n"]}, Shown(["", 2.5], [0, 2]), [1], 7, 3.0)
+    log = [odd, replace(odd, query="3", user=3), *made("ppm", 50), *made("team_draft", 3)]
+    path = tmp_path / f"log.jsonl{suffix}"
     write_impressions(path, iter(log))
     back = list(read_impressions(path))
     assert back == log
-    for one, other in zip(back, log, strict=True):
-        assert list(map(type, one.shown.documents)) == list(map(type, other.shown.documents))
-        assert list(one.rankings) == list(other.rankings)
-        assert type(one.query) is type(other.query)
+    assert [type(one.query) for one in back[:2]] == [float, str]
     if suffix == ".gz":
         assert path.read_bytes()[4:8] == bytes(4)  # gzip's time of writing: equal logs have equal bytes
         assert len(gzip.decompress(path.read_bytes()).splitlines()) == len(log)

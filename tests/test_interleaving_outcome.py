@@ -209,15 +209,6 @@ def test_clusters_against_enumeration_and_formulas() -> None:
     assert (row["win_share"], row["win_share_low"]) == (share, pytest.approx(low, rel=1e-9))
 
 
-def test_repeated_impressions_of_a_user_add_no_information() -> None:
-    credit = credits_of(2, 15)
-    once, naive = pair(credit, np.arange(15)), pair(np.repeat(credit, 4, axis=1))
-    repeated = pair(np.repeat(credit, 4, axis=1), np.repeat(np.arange(15), 4))
-    for name in ("win_share", "p_wins", "credit_low", "credit_high", "p_credit"):
-        assert repeated[name] == pytest.approx(once[name], rel=1e-9), name
-    assert naive["win_share_high"] - naive["win_share_low"] < 0.7 * (once["win_share_high"] - once["win_share_low"])
-
-
 def test_users_who_agree_and_a_single_one() -> None:
     credit = np.tile([[0.0], [1.0]], 12)
     row = pair(credit, np.arange(12) // 3)
@@ -227,23 +218,6 @@ def test_users_who_agree_and_a_single_one() -> None:
     one = pair(credit, np.zeros(12, dtype=int))
     assert np.isnan([one[name] for name in SHARE[1:] + CREDIT]).all()
     assert np.isnan([pair(np.ones((2, 6)), np.arange(6) // 2)[name] for name in SHARE]).all()
-
-
-@pytest.mark.slow
-def test_intervals_over_users_cover_the_truth() -> None:
-    """250 logs of 40 users with 1 to 9 impressions and tastes of their own; the error of a share is 1.4 percent."""
-    rng, covered, naive, rejected = np.random.default_rng(0), 0, 0, 0
-    for _ in range(250):
-        cluster = np.repeat(np.arange(40), rng.integers(1, 10, 40))
-        likes_old = rng.beta(1, 1, 40)[cluster]  # half of the clicks are on the old model's documents, in the mean
-        won = (rng.random(len(cluster)) < likes_old).astype(np.float64)
-        row, plain = pair([won, 1 - won], cluster), pair([won, 1 - won])
-        covered += row["win_share_low"] <= 0.5 <= row["win_share_high"]
-        rejected += row["p_wins"] <= 0.05
-        naive += plain["win_share_low"] <= 0.5 <= plain["win_share_high"]
-    assert covered / 250 > 0.9
-    assert rejected / 250 < 0.1
-    assert naive / 250 < 0.85
 
 
 # -- as text and JSON -------------------------------------------------------------------------------------------------

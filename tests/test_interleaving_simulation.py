@@ -85,24 +85,6 @@ def test_lists_come_at_their_probabilities(many: Any, length: int) -> None:
         assert stats.chisquare([found[one] for one in expected], [n * p for p in expected.values()]).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("many", MANY)
-def test_a_simulation_equals_single_impressions(many: Any) -> None:
-    """Simulated wins against a plain loop over the public methods: the same rates within error."""
-    sizes, n = [12, 3, 7], 3000
-    y, qid, scores = made(sizes, 3, 0)
-    name: Any = {VectorizedTeamDraft: "team_draft", VectorizedPPM: "ppm"}[many]
-    outcome = simulate(y, scores, qid=qid, method=name, clicks=INFORMATIONAL, impressions=60_000, length=5)
-    rng, rankings, wins = np.random.default_rng(0), many_rankings(sizes, 3, 5, 0), np.zeros((3, 3))
-    methods = [MANY[many](lists_of(rankings, query), 5) for query in range(3)]
-    for _ in range(n):
-        method = methods[rng.integers(3)]
-        shown = method.mix(rng)
-        credit = method.credit(shown, INFORMATIONAL.clicks_on(y[shown.documents], rng))
-        wins += credit[:, None] > credit[None, :] + 1e-9
-    share = outcome.wins / outcome.n_impressions
-    assert (np.abs(wins / n - share) < 4.5 * np.sqrt(share * (1 - share) / n) + 1e-9).all()
-
-
 @pytest.mark.parametrize("method", ["team_draft", "ppm"])
 def test_the_outcome_depends_on_the_seed_alone(method: Any) -> None:
     y, qid, scores = made([15, 4, 30], 3, 0)

@@ -140,7 +140,6 @@ def test_positions_are_compared_through_others() -> None:
 
 ROWS: dict[str, Any] = {"clicks": [1, 0, 1, 1], "position": [1, 2, 1, 2], "qid": [1, 1, 2, 2], "method": "randomized"}
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown method": ({"method": "harvest"}, "Did you mean 'harvesting'"),
     "no documents": ({"method": "em"}, "needs document"),
     "an experiment": ({"method": "em", "document": [1, 2, 3, 4], "experiment": [1] * 4}, "does not use experiment"),
     "grades": ({"clicks": [2, 0, 1, 1]}, "clicks must be True or False for each row: got .*2.* at row 0"),
