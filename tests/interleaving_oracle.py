@@ -83,16 +83,72 @@ def _reachable(rankings: Rankings, place: int) -> set[Hashable]:
     return {document for ranking in rankings for document in ranking[:place]}
 
 
+def balanced_lists(rankings: Rankings, length: int | None = None) -> dict[Documents, Fraction]:
+    """Walk both courses, pointer by pointer."""
+    a, b = rankings
+    n = max(len(a), len(b)) if length is None else length
+    chances: dict[Documents, Fraction] = {}
+    for a_first in (True, False):
+        shown: Documents = ()
+        k_a = k_b = 0
+        while k_a < len(a) and k_b < len(b) and len(shown) < n:
+            if k_a < k_b or (k_a == k_b and a_first):
+                document, k_a = a[k_a], k_a + 1
+            else:
+                document, k_b = b[k_b], k_b + 1
+            shown = shown if document in shown else (*shown, document)
+        chances[shown] = chances.get(shown, Fraction(0)) + Fraction(1, 2)
+    return chances
+
+
+def probabilistic_lists(
+    rankings: Rankings, length: int | None = None, tau: int = 3, replace: bool = True
+) -> dict[tuple[Documents, Teams], Fraction]:
+    """Walk every course: every ranker at each place, or every order of all rankers in every round."""
+    n, n_rankers = n_shown(rankings, length), len(rankings)
+    done: dict[tuple[Documents, Teams], Fraction] = {}
+
+    def place(documents: Documents, teams: Teams, order: Teams, chance: Fraction) -> None:
+        if len(documents) == n:
+            done[documents, teams] = done.get((documents, teams), Fraction(0)) + chance
+        elif order:
+            ranked = enumerate(rankings[order[0]], start=1)
+            weights = {one: Fraction(1, rank**tau) for rank, one in ranked if one not in documents}
+            if not weights:
+                place(documents, teams, order[1:], chance)
+            for document, weight in weights.items():
+                share = weight / sum(weights.values())
+                place((*documents, document), (*teams, order[0]), order[1:], chance * share)
+        else:
+            left = [i for i in range(n_rankers) if set(rankings[i]) - set(documents)]
+            orders = [(ranker,) for ranker in left] if replace else list(itertools.permutations(range(n_rankers)))
+            for one in orders:
+                place(documents, teams, one, chance / len(orders))
+
+    place((), (), (), Fraction(1))
+    return done
+
+
+def allowed_lists(rankings: Rankings, length: int | None = None) -> list[Documents]:
+    """Every list in which each next document is the best unlisted one of some ranking."""
+    lists: set[Documents] = {()}
+    for _ in range(n_shown(rankings, length)):
+        left = [(one, [d for d in ranking if d not in one]) for one in lists for ranking in rankings]
+        lists = {(*one, unlisted[0]) for one, unlisted in left if unlisted}
+    return sorted(lists)
+
+
 # -- what clicks say -------------------------------------------------------------------------------
 
 
-def click_pairs(n: int, clicks: Collection[int], pairs: str = "joachims") -> list[tuple[int, int]]:
+def click_pairs(n: int, clicks: Collection[int]) -> list[tuple[int, int]]:
     """Return (place preferred, place not preferred), from 0."""
-    found = []
-    for clicked in sorted(set(clicks)):
-        last = {"joachims": clicked + 1, "authors": max(clicks) + 1}[pairs]
-        found += [(clicked, other) for other in range(min(last + 1, n)) if other not in clicks]
-    return found
+    return [
+        (clicked, other)
+        for clicked in sorted(set(clicks))
+        for other in range(min(clicked + 2, n))
+        if other not in clicks
+    ]
 
 
 def rank_in(documents: Sequence[Hashable], document: Hashable) -> float:
@@ -120,38 +176,60 @@ def chance_allowed(rankings: Rankings, lists: Mapping[Documents, Fraction], one:
 
 
 def ppm_credit(
-    rankings: Rankings,
-    lists: Mapping[Documents, Fraction],
-    documents: Documents,
-    clicks: Collection[int],
-    pairs: str = "joachims",
+    rankings: Rankings, lists: Mapping[Documents, Fraction], documents: Documents, clicks: Collection[int]
 ) -> list[Fraction]:
     """Return the credit of each ranker; ``lists`` are all of `ppm_lists`."""
     credit = [Fraction(0)] * len(rankings)
-    n_allowed = 0
-    for better, worse in click_pairs(len(documents), clicks, pairs):
+    for better, worse in click_pairs(len(documents), clicks):
         liked, passed = documents[better], documents[worse]
         if not allowed(rankings, documents, liked, passed):
             continue
-        n_allowed += 1
         weight = 1 / chance_allowed(rankings, lists, liked, passed)
         for i, ranking in enumerate(rankings):
             liked_rank, passed_rank = rank_in(ranking, liked), rank_in(ranking, passed)
             credit[i] += weight * ((liked_rank < passed_rank) - (liked_rank > passed_rank))
-    return [one / n_allowed for one in credit] if pairs == "authors" and n_allowed else credit
+    return credit
 
 
 def team_credit(n_rankers: int, teams: Teams, clicks: Collection[int]) -> list[Fraction]:
     return [Fraction(sum(teams[place] == ranker for place in set(clicks))) for ranker in range(n_rankers)]
 
 
+def expected_team_credit(
+    n_rankers: int,
+    with_teams: Mapping[tuple[Documents, Teams], Fraction],
+    documents: Documents,
+    clicks: Collection[int],
+) -> list[Fraction]:
+    """Return the mean of `team_credit` over all courses that give the list."""
+    courses = [(teams, chance) for (others, teams), chance in with_teams.items() if others == documents]
+    by_course = [[chance * one for one in team_credit(n_rankers, teams, clicks)] for teams, chance in courses]
+    total = sum(chance for _, chance in courses)
+    return [sum(of_ranker, Fraction(0)) / total for of_ranker in zip(*by_course, strict=True)]
+
+
+def balanced_credit(rankings: Rankings, documents: Documents, clicks: Collection[int]) -> list[Fraction]:
+    if not clicks:
+        return [Fraction(0)] * 2
+    k = min(rank_in(ranking, documents[max(clicks)]) for ranking in rankings)
+    return [Fraction(sum(documents[place] in ranking[: int(k)] for place in set(clicks))) for ranking in rankings]
+
+
+def inverse_rank_credit(rankings: Rankings, documents: Documents, clicks: Collection[int]) -> list[Fraction]:
+    """Return the credit of Optimized; a document that a ranking lacks is the one after its last."""
+    ranks = [[int(min(rank_in(one, documents[place]), len(one) + 1)) for place in set(clicks)] for one in rankings]
+    return [sum((Fraction(1, rank) for rank in of_ranker), Fraction(0)) for of_ranker in ranks]
+
+
 # -- fidelity --------------------------------------------------------------------------------------
 
 
-def click_patterns(chances: Sequence[Fraction]) -> list[tuple[list[int], Fraction]]:
-    """Return every set of clicked places and its probability, where each place is clicked independently."""
-    patterns = []
-    for flags in itertools.product((False, True), repeat=len(chances)):
-        each = [chance if flag else 1 - chance for flag, chance in zip(flags, chances, strict=True)]
-        patterns.append(([place for place, flag in enumerate(flags) if flag], math.prod(each, start=Fraction(1))))
-    return patterns
+def click_sets(n: int) -> list[tuple[int, ...]]:
+    """Return every set of clicked places."""
+    return [places for size in range(n + 1) for places in itertools.combinations(range(n), size)]
+
+
+def chance_of_clicks(places: Collection[int], chances: Sequence[Fraction]) -> Fraction:
+    """Return the probability of a set of clicked places, where each place is clicked independently."""
+    each = [chance if place in places else 1 - chance for place, chance in enumerate(chances)]
+    return math.prod(each, start=Fraction(1))

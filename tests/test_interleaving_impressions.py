@@ -13,32 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError
-from ltr_metrics.interleaving import Impression, Shown, TeamDraft, read_impressions, score, write_impressions
+from ltr_metrics.interleaving import Impression, Shown, read_impressions, score, write_impressions
 from ltr_metrics.interleaving.methods import METHODS
 
 RANKINGS = {"old": ["a", "b", "c", "d"], "new": ["b", "d", "a", "e"], "third": ["e", "c", "b", "a"]}
 TWO = {name: RANKINGS[name] for name in ("old", "new")}
 GOOD: dict[str, Any] = {"rankings": TWO, "shown": ["a", "b", "d"], "clicks": [1]}
-IDS = st.one_of(st.text(max_size=5), st.integers(-(10**30), 10**30), st.floats(allow_nan=False, allow_infinity=False))
-
-
-@st.composite
-def logs(draw: st.DrawFn) -> list[Impression]:
-    """Impressions of the same models, with and without teams, lengths and queries."""
-    names = draw(st.lists(st.text(max_size=4), min_size=2, max_size=4, unique=True))
-    log = []
-    for _ in range(draw(st.integers(0, 4))):
-        shown = draw(st.lists(IDS, min_size=1, max_size=5, unique=True))
-        teams = draw(st.none() | st.lists(st.integers(0, len(names) - 1), min_size=len(shown), max_size=len(shown)))
-        rankings = {name: draw(st.lists(IDS, max_size=5, unique=True)) for name in draw(st.permutations(names))}
-        clicks = draw(st.lists(st.integers(0, len(shown) - 1), max_size=3))
-        length, query = draw(st.none() | st.integers(len(shown), 100)), draw(st.none() | IDS)
-        log.append(Impression(rankings, Shown(shown, teams), clicks, length, query))
-    return log
 
 
 def made(method: str, n: int, rankings: dict[str, list[str]] | None = None) -> Iterator[Impression]:
@@ -60,30 +42,18 @@ def lines(path: Path, *objects: object) -> Path:
 # -- there and back ---------------------------------------------------------------------------------------------------
 
 
-@given(log=logs(), suffix=st.sampled_from(["", ".gz", ".xz", ".bz2"]))
-def test_a_log_comes_back_as_it_was(
-    tmp_path_factory: pytest.TempPathFactory, log: list[Impression], suffix: str
-) -> None:
-    path = tmp_path_factory.mktemp("log") / f"log.jsonl{suffix}"
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2"])
+def test_a_log_comes_back_as_it_was(tmp_path: Path, suffix: str) -> None:
+    odd = Impression({"ü": ["1", 10**30, ""], "new": [], "x": [2.5, "a\n"]}, Shown(["", 2.5], [0, 2]), [1], 7, 3.0)
+    log = [odd, replace(odd, query="3", user=3), *made("ppm", 50), *made("team_draft", 3)]
+    path = tmp_path / f"log.jsonl{suffix}"
     write_impressions(path, iter(log))
     back = list(read_impressions(path))
     assert back == log
-    for one, other in zip(back, log, strict=True):
-        assert list(map(type, one.shown.documents)) == list(map(type, other.shown.documents))
-        assert list(one.rankings) == list(other.rankings)
-        assert type(one.query) is type(other.query)
+    assert [type(one.query) for one in back[:2]] == [float, str]
     if suffix == ".gz":
         assert path.read_bytes()[4:8] == bytes(4)  # gzip's time of writing: equal logs have equal bytes
         assert len(gzip.decompress(path.read_bytes()).splitlines()) == len(log)
-
-
-def test_a_live_system_appends(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    log = list(made("team_draft", 5))
-    for impression in log:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(impression.to_json() + "\n\n")  # blank lines do not matter
-    assert list(read_impressions(path)) == log
 
 
 def test_arrays_and_columns_go_in_and_plain_comes_out() -> None:
@@ -129,17 +99,10 @@ BAD: list[tuple[object, str]] = [
     ("[1, 2]", r"must be a JSON object. Got \[1, 2\]"),
     ({"rankings": TWO, "clicks": []}, "The key 'shown' is missing"),
     ({"rankings": TWO, "shown": ["a"], "click": []}, r"The key 'clicks' is missing.*Did you mean 'click'"),
-    ({"shown": ["a"], "clicks": []}, "The key 'rankings' is missing"),
     (GOOD | {"rankings": [["a"], ["b"]]}, "rankings must map two or more names"),
-    (GOOD | {"rankings": {"old": ["a"]}}, "rankings must map two or more names"),
-    (GOOD | {"rankings": TWO | {"new": "b"}}, r"rankings\['new'\] must be a sequence"),
     (GOOD | {"rankings": TWO | {"new": ["b", ["d"]]}}, r"rankings\['new'\] must have different, hashable ids"),
-    (GOOD | {"shown": ["a", "a"]}, "shown must have different"),
-    (GOOD | {"shown": [None]}, "Got None at index 0"),
     (GOOD | {"shown": [], "clicks": []}, "at least one document"),
     (GOOD | {"clicks": [3]}, "whole numbers from 0 to 2. Got 3"),
-    (GOOD | {"clicks": [True]}, "Got True"),
-    (GOOD | {"clicks": 1}, "clicks must be a sequence"),
     (GOOD | {"length": 2}, "at least 3, the number of documents shown. Got 2"),
     (GOOD | {"teams": ["old", "new"]}, "for each of the 3 documents"),
     (GOOD | {"teams": ["old", "new", "nwe"]}, "teams must be names of the rankings, old, new"),
@@ -179,7 +142,6 @@ def test_bytes_and_damaged_files(tmp_path: Path) -> None:
     [
         ("team_draft", {}),
         ("ppm", {}),
-        ("ppm", {"pairs": "authors"}),
         ("balanced", {}),
         ("probabilistic", {"tau": 1.0}),
         ("optimized", {}),
@@ -206,25 +168,6 @@ def test_a_score_is_a_loop_by_hand(method: str, options: dict[str, Any], tmp_pat
         np.testing.assert_allclose(outcome.credit, total / 40)
 
 
-def test_the_length_is_what_is_shown_unless_it_is_given() -> None:
-    short = {"a": [1, 2], "b": [2, 1]}  # has but two documents for the three slots
-    log = [Impression(short, Shown([1, 2]), [0], length=3), Impression(short, Shown([1, 2]), [0])]
-    assert score(log, "ppm").credit.tolist() == [1.0, -1.0]
-    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): .*has 1 documents instead of 2"):
-        score([Impression(short, Shown([1]), [0], length=3)], "ppm")
-
-
-def test_a_list_that_cannot_have_been_shown_is_an_error(tmp_path: Path) -> None:
-    impossible = Impression(TWO, Shown(["d", "a", "b"], [1, 0, 0]), [0])
-    path = tmp_path / "log"
-    write_impressions(path, [*made("team_draft", 3, TWO), impossible])
-    with pytest.raises(LtrValueError, match="log:4: TeamDraft could not have shown"):
-        score(path, "team_draft")
-    for method in ("ppm", "balanced"):
-        with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): \w+ could not have shown this list"):
-            score([replace(impossible, shown=Shown(["d", "a", "b"]))], method)  # type: ignore[arg-type]
-
-
 def test_a_log_is_scored_by_the_method_that_mixed_it(tmp_path: Path) -> None:
     """A list of Team Draft could nearly always be one of PPM: only what the log says tells them apart."""
     path = tmp_path / "log.jsonl"
@@ -243,9 +186,8 @@ def test_a_log_is_scored_by_the_method_that_mixed_it(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"method": "team_draf"}, "Did you mean 'team_draft'"),
-        ({"pair": "authors"}, "PairwisePreference has no option 'pair'. Did you mean 'pairs'. Options: pairs"),
         ({"method": "team_draft", "tau": 3}, "TeamDraft has no option 'tau'"),
-        ({"pairs": "all"}, "pairs must be one of"),
+        ({"cluster": "session"}, "cluster must be"),
         ({"impressions": []}, "no impression to score"),
         ({"impressions": [1]}, "Got 1 as number 0"),
         ({"impressions": [*made("ppm", 1), *made("ppm", 1, TWO)]}, "the same models. Here they are old, new, and not"),
@@ -256,9 +198,27 @@ def test_what_cannot_be_scored(options: dict[str, Any], message: str) -> None:
         score(**{"impressions": made("ppm", 2), "method": "ppm"} | options)
 
 
-def test_messages_do_not_grow_with_what_is_wrong() -> None:
-    many = {str(i): i for i in range(100_000)}
-    for make in (lambda: Impression(many, Shown([1]), []), lambda: Impression(TWO, many, []), lambda: TeamDraft(many)):
-        with pytest.raises(LtrError) as found:
-            make()
-        assert len(str(found.value)) < 500
+def test_lists_that_cannot_have_been_shown_and_lengths(tmp_path: Path) -> None:
+    short = {"a": [1, 2], "b": [2, 1]}  # has but two documents for the three slots
+    log = [Impression(short, Shown([1, 2]), [0], length=3), Impression(short, Shown([1, 2]), [0])]
+    assert score(log, "ppm").credit.tolist() == [1.0, -1.0]
+    with pytest.raises(LtrValueError, match=r"impression 0 \(from 0\): .*has 1 documents instead of 2"):
+        score([Impression(short, Shown([1]), [0], length=3)], "ppm")
+    impossible = Impression(TWO, Shown(["d", "a", "b"], [1, 0, 0]), [0])
+    write_impressions(tmp_path / "log", [*made("team_draft", 3, TWO), impossible])
+    with pytest.raises(LtrValueError, match="log:4: TeamDraft could not have shown"):
+        score(tmp_path / "log", "team_draft")
+
+
+def test_a_log_with_users(tmp_path: Path) -> None:
+    users = ["u0", "u0", "u1", "u1", "u2", "u2"]
+    log = [
+        replace(one, user=user, query=i % 2) for i, (user, one) in enumerate(zip(users, made("ppm", 6), strict=True))
+    ]
+    write_impressions(tmp_path / "log.jsonl", log)
+    by_user, by_query, plain = (score(tmp_path / "log.jsonl", "ppm", cluster=one) for one in ("user", "query", None))  # type: ignore[arg-type]
+    assert (by_user.n_clusters, by_query.n_clusters, plain.n_clusters) == (3, 2, None)
+    assert by_user.wins.tolist() == plain.wins.tolist()
+    assert by_user.to_dict()["pairs"][0]["n_clusters"] == 3
+    with pytest.raises(LtrValueError, match=r"impression 1 \(from 0\): Every impression must name its user"):
+        score([log[0], replace(log[1], user=None)], "ppm", cluster="user")

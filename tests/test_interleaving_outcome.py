@@ -1,10 +1,11 @@
-"""What many impressions add up to, against plain loops and SciPy; the picture of the error."""
+"""What many impressions add up to, with and without clusters, against plain loops, enumeration and SciPy."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,18 @@ from hypothesis import strategies as st
 from profiles import examples
 from scipy import stats
 
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
-from ltr_metrics.interleaving.outcome import Outcome
+from ltr_metrics.analysis.inference.significance import ALWAYS_EXACT
+from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.interleaving import Outcome
 
 
-def outcome_of(credit: object, method: str = "ppm", **options: object) -> Outcome:
+def outcome_of(credit: Any, method: str = "ppm", **options: Any) -> Outcome:
     credit = np.array(credit, dtype=float)
     return Outcome(["a", "b", "c", "d", "e"][: len(credit)], method, credit, **options)
+
+
+def pair(credit: Any, cluster: Any = None, confidence: float = 0.95) -> dict[str, Any]:
+    return dict(outcome_of(credit, cluster=cluster).to_pandas(confidence).iloc[0])
 
 
 def known(n_impressions: int, n_rankers: int = 2, seed: int = 0) -> np.ndarray:
@@ -28,7 +34,7 @@ def known(n_impressions: int, n_rankers: int = 2, seed: int = 0) -> np.ndarray:
     return rng.poisson(np.linspace(0.8, 0.5, n_rankers)[:, None], (n_rankers, n_impressions)).astype(float)
 
 
-# -- outcome ----------------------------------------------------------------------------------------------------------
+# -- sums and errors --------------------------------------------------------------------------------------------------
 
 
 def test_three_models_by_hand() -> None:
@@ -38,98 +44,82 @@ def test_three_models_by_hand() -> None:
     assert outcome.ties.tolist() == [[4, 2, 2], [2, 4, 1], [2, 1, 4]]
     assert outcome.preference.tolist() == [[0.5, 0.5, 0.5], [0.5, 0.5, 0.625], [0.5, 0.375, 0.5]]
     assert outcome.credit.tolist() == [1.0, 1.25, 0.75]
-    assert (outcome.preference + outcome.preference.T).tolist() == [[1.0] * 3] * 3
     # pairs: a-b tied, a-c tied, b-c won. Offline a > b > c: two halves of three
     assert outcome.error(truth={"a": 3, "b": 2, "c": 1}) == pytest.approx(1 / 3)
     assert outcome.error(truth={"a": 1, "b": 1, "c": 1}) == pytest.approx(1 / 6)  # b-c alone is decided
     assert outcome.error(truth={"a": 1, "b": 1, "c": 2}) == pytest.approx((0 + 0.5 + 1) / 3)
     # by credit: b 5, a 4, c 3
     assert outcome.error(truth={"a": 2, "b": 3, "c": 1}, by="credit") == 0
-    assert outcome.error(truth={"a": 3, "b": 2, "c": 1}, by="credit") == pytest.approx(1 / 3)
     assert outcome.error(truth={"a": 2, "b": 1, "c": 3}, by="credit") == 1
 
 
-def sign(x: float) -> float:
-    return float(np.sign(x))
-
-
-CREDITS = st.one_of(
-    st.integers(-2, 2).map(float),
-    st.sampled_from([1 / 3, 0.1 + 0.2, 0.3, 1 - 2 / 3, 1e12, 1e12 + 1, 1e12 + 1e5, 1e-10, -1e-10]),
+CREDITS = st.integers(-2, 2).map(float) | st.sampled_from(
+    [1 / 3, 0.1 + 0.2, 0.3, 1 - 2 / 3, 1e12, 1e12 + 1, 1e12 + 1e5, 1e-10, -1e-10]
 )
 
 
 @examples(50)
-@given(
-    st.tuples(st.integers(2, 4), st.integers(1, 30)).flatmap(
-        lambda shape: st.lists(
-            st.lists(CREDITS, min_size=shape[1], max_size=shape[1]), min_size=shape[0], max_size=shape[0]
-        )
-    ),
-    st.lists(st.integers(0, 2), min_size=4, max_size=4),
-)
-def test_wins_and_errors_are_a_plain_loop(rows: list[list[float]], grades: list[int]) -> None:
+@given(data=st.data(), n_rankers=st.integers(2, 4), n=st.integers(1, 30))
+def test_wins_and_errors_are_a_plain_loop(data: st.DataObject, n_rankers: int, n: int) -> None:
+    row = st.lists(CREDITS, min_size=n, max_size=n)
+    rows = data.draw(st.lists(row, min_size=n_rankers, max_size=n_rankers))
     outcome = outcome_of(rows)
+    truth = {name: float(data.draw(st.integers(0, 2))) for name in outcome.models}
     disagreed = []
-    truth = dict(zip(outcome.models, map(float, grades), strict=False))
-    for i, j in itertools.combinations(range(len(rows)), 2):
+    for i, j in itertools.combinations(range(n_rankers), 2):
         signs = [
-            0 if abs(a - b) <= 1e-9 * max(1, abs(a), abs(b)) else sign(a - b)
+            0 if abs(a - b) <= 1e-9 * max(1, abs(a), abs(b)) else np.sign(a - b)
             for a, b in zip(rows[i], rows[j], strict=True)
         ]
         assert (outcome.wins[i, j], outcome.wins[j, i]) == (signs.count(1), signs.count(-1))
-        disagreed.append(abs(sign(sum(signs)) - sign(grades[i] - grades[j])) / 2)
+        offline = truth[outcome.models[i]] - truth[outcome.models[j]]
+        disagreed.append(abs(np.sign(sum(signs)) - np.sign(offline)) / 2)
     assert outcome.error(truth=truth) == pytest.approx(np.mean(disagreed))
-    assert outcome.credit == pytest.approx([math.fsum(row) / len(row) for row in rows])
+    assert outcome.credit == pytest.approx([math.fsum(one) / n for one in rows])
 
 
 def test_credit_that_is_one_but_for_rounding_is_tied() -> None:
-    a = [0.1, 0.2, 0.3, 1 / 3, 1 / 3, 1 / 3, 0.0]
-    b = [0.3, 0.1, 0.2, 0.0, 0.0, 0.0, 1.0]
-    outcome = outcome_of([a, b])
+    outcome = outcome_of([[0.1, 0.2, 0.3, 1 / 3, 1 / 3, 1 / 3, 0.0], [0.3, 0.1, 0.2, 0.0, 0.0, 0.0, 1.0]])
     assert outcome.error(truth={"a": 0, "b": 0}, by="credit") == 0
     assert outcome.to_pandas()["credit_difference"].item() == 0
     third = 1 / 3  # offline means, too
     assert outcome.error(truth={"a": third + 0.3, "b": 0.3 + third * (1 + 1e-15)}, by="credit") == 0
 
 
-def test_the_metric_is_asked_of_the_offline_side() -> None:
-    asked = []
-
-    def offline(metric: object) -> dict[str, float]:
-        asked.append(metric)
-        return {"b": 0.4, "a": 0.6}
-
-    outcome = outcome_of([[1, 1, 0], [0, 0, 0]], offline=offline)
+def test_a_metric_is_evaluated_offline() -> None:
+    asked: list[Any] = []
+    outcome = outcome_of([[1, 1, 0], [0, 0, 0]], offline=lambda metric: asked.append(metric) or {"b": 0.4, "a": 0.6})
     assert outcome.error("ndcg_lin@10") == 0
     assert asked == ["ndcg_lin@10"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "message"),
+    ("options", "message"),
     [
-        (LtrTypeError, {}, "Pass exactly one of metric and truth"),
-        (LtrTypeError, {"metric": "map", "truth": {"a": 1, "b": 2}}, "Pass exactly one of metric and truth"),
-        (LtrValueError, {"metric": "map"}, r"no labels, so map cannot be computed\. Pass truth="),
-        (LtrValueError, {"truth": {"a": 1}}, "finite number"),
-        (LtrValueError, {"truth": {"a": 1, "b": math.nan}}, "finite number"),
-        (LtrKeyError, {"truth": {"a": 1, "B": 2}}, "truth has 'B', .*Did you mean 'b'"),
-        (LtrTypeError, {"truth": [1, 2]}, "must map each model"),
-        (LtrValueError, {"truth": {"a": 1, "b": 2}, "by": "clicks"}, "by must be one of"),
+        ({}, "Pass exactly one of metric and truth"),
+        ({"metric": "map", "truth": {"a": 1, "b": 2}}, "Pass exactly one of metric and truth"),
+        ({"metric": "map"}, r"no labels, so map cannot be computed\. Pass truth="),
+        ({"truth": {"a": 1}}, "each of the models a, b to a finite number"),
+        ({"truth": {"a": 1, "b": math.nan}}, "finite number"),
+        ({"truth": {"a": 1, "b": 2, "B": 2}}, "no other name"),
+        ({"truth": [1, 2]}, "truth must map"),
+        ({"truth": {"a": 1, "b": 2}, "by": "clicks"}, "by must be one of"),
     ],
 )
-def test_what_an_error_cannot_be_of(kind: type[Exception], options: dict[str, object], message: str) -> None:
-    with pytest.raises(kind, match=message):
-        outcome_of(known(30)).error(**options)  # type: ignore[arg-type]
+def test_what_an_error_cannot_be_of(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((LtrValueError, LtrTypeError), match=message):
+        outcome_of(known(30)).error(**options)
 
 
 @pytest.mark.parametrize("models", [["a"], ["a", "b", "c"], ["a", "a"], ["a", 1]])
-def test_a_name_for_each_ranker(models: list[str]) -> None:
+def test_a_name_for_each_ranker(models: list[Any]) -> None:
     with pytest.raises(LtrValueError, match="2 different names"):
         Outcome(models=models, method="ppm", credit_by_impression=known(3))
+    with pytest.raises(LtrValueError, match="finite numbers"):
+        outcome_of([[1, np.nan], [0, 0]])
 
 
-# -- statistics -------------------------------------------------------------------------------------------------------
+# -- statistics of independent impressions ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.8])
@@ -148,7 +138,6 @@ def test_the_statistics_are_those_of_scipy_on_the_raw_differences(confidence: fl
         interval = t.confidence_interval(confidence)
         assert row.credit_difference == pytest.approx(difference.mean(), rel=1e-12)
         assert row.p_credit == pytest.approx(t.pvalue, rel=1e-9)
-        assert row.p_credit == pytest.approx(stats.ttest_rel(credit[i], credit[j]).pvalue, rel=1e-9)
         assert (row.credit_low, row.credit_high) == pytest.approx((interval.low, interval.high), rel=1e-9)
         # Clopper and Pearson by quantiles of the beta distribution, the sign test by its sum
         tail = (1 - confidence) / 2
@@ -160,65 +149,88 @@ def test_the_statistics_are_those_of_scipy_on_the_raw_differences(confidence: fl
         assert row.p_wins == pytest.approx(exact, rel=1e-9)
 
 
+SHARE, CREDIT = ["win_share", "win_share_low", "win_share_high", "p_wins"], ["credit_low", "credit_high", "p_credit"]
+
+
 def test_undefined_statistics_are_nan() -> None:
-    def row(a: list[float], b: list[float]) -> dict[str, float]:
-        return dict(outcome_of([a, b]).to_pandas().iloc[0])
-
-    share, credit = (
-        ["win_share", "win_share_low", "win_share_high", "p_wins"],
-        ["credit_low", "credit_high", "p_credit"],
-    )
-    one = row([1], [0])
-    assert np.isnan([one[name] for name in credit]).all()
+    one = pair([[1], [0]])
+    assert np.isnan([one[name] for name in CREDIT]).all()
     assert (one["win_share"], one["win_share_high"], one["p_wins"], one["credit_difference"]) == (1, 1, 1, 1)
-    ties = row([1, 2, 3], [1, 2, 3])
-    assert np.isnan([ties[name] for name in share + credit]).all()
+    ties = pair([[1, 2, 3], [1, 2, 3]])
+    assert np.isnan([ties[name] for name in SHARE + CREDIT]).all()
     assert (ties["credit_difference"], ties["preference"], ties["ties"]) == (0, 0.5, 3)
-    constant = row([0.1, 0.3, 0.8], [0.0, 0.2, 0.7])  # differences that vary by rounding alone
-    assert len({0.1 - 0.0, 0.3 - 0.2, 0.8 - 0.7}) > 1
-    assert np.isnan([constant[name] for name in credit]).all()
-    assert constant["credit_difference"] == pytest.approx(0.1)
+    constant = pair([[0.1, 0.3, 0.8], [0.0, 0.2, 0.7]])  # differences that vary by rounding alone
+    assert np.isnan([constant[name] for name in CREDIT]).all()
     assert constant["p_wins"] == 0.25
-    some = row([1, 0, 0, 0], [0, 0, 0, 0])
-    assert not np.isnan(list(some.values())[2:]).any()
 
 
-@pytest.mark.slow
-def test_p_values_are_uniform_where_there_is_no_difference() -> None:
-    rng = np.random.default_rng(7)
-    found = []
-    for _ in range(800):
-        credit = rng.choice([0.0, 0.0, 1.0, 2.0, 5.0], (2, 400))
-        found.append(outcome_of(credit).to_pandas().loc[0, ["p_wins", "p_credit", "credit_low", "credit_high"]])
-    p_wins, p_credit, low, high = np.array(found, dtype=float).T
-    assert abs((p_credit < 0.05).mean() - 0.05) < 3 * math.sqrt(0.05 * 0.95 / 800)
-    assert 0.02 < (p_wins < 0.05).mean() < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 800)  # exact, so not above
-    assert stats.kstest(p_credit, "uniform").pvalue > 0.01
-    assert abs(((low <= 0) & (high >= 0)).mean() - 0.95) < 3 * math.sqrt(0.05 * 0.95 / 800)
+# -- clusters ---------------------------------------------------------------------------------------------------------
+
+
+def credits_of(seed: int, n: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 3, (2, n)).astype(np.float64)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clusters_of_one_impression_are_impressions(seed: int) -> None:
+    credit = credits_of(seed, ALWAYS_EXACT)
+    single, plain = pair(credit, np.arange(ALWAYS_EXACT)), pair(credit)
+    for name in ("wins", "win_share", "p_wins", "credit_difference", "credit_low", "p_credit"):
+        assert single[name] == pytest.approx(plain[name], rel=1e-12), name
+    assert single["win_share_low"] == pytest.approx(plain["win_share_low"], abs=0.03)  # n - 1 instead of n
+    assert single["n_clusters"] == ALWAYS_EXACT
+    assert "n_clusters" not in plain
+
+
+def test_clusters_against_enumeration_and_formulas() -> None:
+    cluster = np.random.default_rng(1).permutation(np.repeat(np.arange(6), [1, 2, 3, 4, 5, 6]))
+    credit = credits_of(1, len(cluster))
+    difference = credit[0] - credit[1]
+    row = pair(credit, [f"user {one}" for one in cluster], 0.9)
+    lead = np.bincount(cluster, weights=np.sign(difference))
+    signs = 1 - 2 * ((np.arange(64)[:, np.newaxis] >> np.arange(6)) & 1)  # all swaps of six users
+    assert row["p_wins"] == pytest.approx(np.mean(np.abs(signs @ lead) >= abs(lead.sum()) - 1e-9), rel=1e-12)
+    sums, sizes = np.bincount(cluster, weights=difference - difference.mean()), np.bincount(cluster)
+    error = np.sqrt(6 / 5 * (sums**2).sum()) / len(cluster)
+    df = sizes.sum() ** 2 / (sizes**2).sum() - 1
+    assert row["credit_difference"] == pytest.approx(difference.mean(), rel=1e-12)
+    assert row["credit_high"] == pytest.approx(difference.mean() + stats.t.ppf(0.95, df) * error, rel=1e-9)
+    assert row["p_credit"] == pytest.approx(2 * stats.t.sf(abs(difference.mean()) / error, df), rel=1e-9)
+    # Korn and Graubard's limits
+    decided, won = difference != 0, difference > 0
+    n, share = decided.sum(), won.sum() / decided.sum()
+    weight = np.bincount(cluster, weights=decided.astype(float))
+    residual = np.bincount(cluster, weights=won - share * decided)[weight > 0]
+    units = len(residual)
+    df = weight.sum() ** 2 / (weight**2).sum() - 1
+    variance = units / (units - 1) * (residual**2).sum() / n**2
+    effective = min(n, share * (1 - share) / variance * (stats.t.ppf(0.95, n - 1) / stats.t.ppf(0.95, df)) ** 2)
+    low = stats.beta.ppf(0.05, share * effective, (1 - share) * effective + 1)
+    assert (row["win_share"], row["win_share_low"]) == (share, pytest.approx(low, rel=1e-9))
+
+
+def test_users_who_agree_and_a_single_one() -> None:
+    credit = np.tile([[0.0], [1.0]], 12)
+    row = pair(credit, np.arange(12) // 3)
+    assert (row["win_share"], row["win_share_low"], row["p_wins"]) == (0.0, 0.0, 2 / 2**4)
+    assert row["win_share_high"] == pytest.approx(1 - 0.025 ** (1 / 4))  # Clopper and Pearson's of four impressions
+    assert np.isnan([row[name] for name in CREDIT]).all()
+    one = pair(credit, np.zeros(12, dtype=int))
+    assert np.isnan([one[name] for name in SHARE[1:] + CREDIT]).all()
+    assert np.isnan([pair(np.ones((2, 6)), np.arange(6) // 2)[name] for name in SHARE]).all()
 
 
 # -- as text and JSON -------------------------------------------------------------------------------------------------
 
 
-def test_plain_for_json() -> None:
-    outcome = outcome_of([[1, 1, 0], [0, 0, 0], [1, 1, 0]], "team_draft")
+def test_as_text_and_json() -> None:
+    outcome = outcome_of([[1, 1, 0, 1], [0, 0, 1, 1], [1, 1, 0, 1]], "team_draft")
+    assert str(outcome).splitlines()[1:3] == ["          1       2       3", "1 a       -  0.6250  0.5000"]
+    assert repr(outcome_of([[1], [0]])).startswith("ppm, 1 impression. ")
     found = json.loads(json.dumps(outcome.to_dict(), allow_nan=False))
-    assert (found["models"], found["method"], found["impressions"]) == (["a", "b", "c"], "team_draft", 3)
+    assert (found["models"], found["method"], found["impressions"]) == (["a", "b", "c"], "team_draft", 4)
     for name in ("preference", "wins", "ties", "credit"):
         assert found[name] == getattr(outcome, name).tolist()
-    table = outcome.to_pandas()
-    assert [list(pair) for pair in found["pairs"]] == [list(table)] * 3
+    rows = [{k: None if v != v else v for k, v in row.items()} for row in outcome.to_pandas().to_dict("records")]
+    assert found["pairs"] == rows
     assert found["pairs"][1]["p_wins"] is None  # a and c are one
-    for pair, row in zip(found["pairs"], table.to_dict("records"), strict=True):
-        assert {k: v for k, v in pair.items() if v is not None} == {k: v for k, v in row.items() if v == v}
-
-
-def test_as_text() -> None:
-    shown = str(outcome_of([[1, 1, 0, 1], [0, 0, 1, 1]], "ppm"))
-    assert shown.splitlines()[1:] == [
-        "          1       2",
-        "1 a       -  0.6250",
-        "2 b  0.3750       -",
-    ]
-    assert shown.startswith("ppm, 4 impressions. ")
-    assert repr(outcome_of([[1], [0]])).startswith("ppm, 1 impression. ")

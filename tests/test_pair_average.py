@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,10 +31,6 @@ def pooled(d: Data, weight: np.ndarray, retrieved: np.ndarray, tied: float) -> f
     return total / n if n else np.nan
 
 
-def n_pairs(d: Data) -> np.ndarray:
-    return np.array([len(reference.pairs_of_different_grade(y)) for y, _ in d.queries()])
-
-
 @given(d=data(max_documents=8))
 @examples(30)
 def test_the_mean_is_over_the_pairs_of_all_queries(d: Data) -> None:
@@ -47,19 +44,14 @@ def test_the_mean_is_over_the_pairs_of_all_queries(d: Data) -> None:
 
 
 D = random_data(3)
-WEIGHTED = {"y_true": D.y, "group": D.group, "query_weight": n_pairs(D)}  # what a mean over pairs must equal
 
 
 def test_errors_comparisons_and_gates_weigh_queries_by_their_pairs() -> None:
-    other = np.random.default_rng(0).permutation(D.score)
-    micro = ltr.evaluate(D.y, D.score, group=D.group, metrics=MICRO)
-    by_weight = ltr.evaluate(y_score=D.score, metrics="pair_accuracy", **WEIGHTED)
-    assert micro.is_weighted
-    assert micro[MICRO] == by_weight["pair_accuracy"]
-    assert micro.standard_error[MICRO] == by_weight.standard_error["pair_accuracy"]
-    models = {"a": D.score, "b": other}
-    of_pairs = ltr.compare(models, D.y, group=D.group, metrics=MICRO, n_resamples=200)
-    of_weights = ltr.compare(models, metrics="pair_accuracy", n_resamples=200, **WEIGHTED)
+    models = {"a": D.score, "b": np.random.default_rng(0).permutation(D.score)}
+    n_pairs = np.array([len(reference.pairs_of_different_grade(y)) for y, _ in D.queries()])
+    data: dict[str, Any] = {"group": D.group, "n_resamples": 200}
+    of_pairs = ltr.compare(models, D.y, metrics=MICRO, **data)
+    of_weights = ltr.compare(models, D.y, metrics="pair_accuracy", query_weight=n_pairs, **data)
     one, expected = of_pairs[MICRO], of_weights["pair_accuracy"]
     for field in ("mean", "difference", "ci_low", "ci_high", "p_value", "n_effective"):
         assert getattr(one, field) == getattr(expected, field), field
@@ -83,8 +75,6 @@ def test_parts_segments_and_saved_results_keep_the_weights(tmp_path: Path) -> No
     saved = ltr.load_result(tmp_path / "saved.parquet")
     assert saved[MICRO] == whole[MICRO]
     assert ltr.compare({"a": saved, "b": whole}, n_resamples=200)[MICRO].difference == 0
-    with pytest.raises(ltr.LtrValueError, match="query_weight cannot be used with results whose means are over pairs"):
-        ltr.compare({"a": saved, "b": whole}, query_weight=np.ones(len(D.group)))
 
 
 def test_a_mean_over_queries_in_the_same_call_is_refused() -> None:

@@ -91,7 +91,6 @@ def test_shuffled_lists_and_swaps() -> None:
     table = estimate_propensities(
         clicks.ravel(), np.tile(np.arange(1, 6), 4_000), qid=np.repeat(np.arange(4_000), 5), method="randomized"
     )
-    rates = clicks.mean(axis=0)
     assert table.propensity[0] == 1
     assert (np.abs(z_values(table)) < 2).all()
 
@@ -108,7 +107,6 @@ def test_shuffled_lists_and_swaps() -> None:
         ratio = clicks[rows & (position == k)].mean() / clicks[rows & (position == 1)].mean()
         assert table.propensity[k - 1] == pytest.approx(ratio, rel=1e-12)
     assert (np.abs(z_values(table)) < 2.5).all()
-    assert len(rates) == 5
 
 
 def test_the_standard_error_of_a_ratio_of_two_rates_is_the_usual_one() -> None:
@@ -128,9 +126,6 @@ def test_positions_that_are_not_compared_are_named() -> None:
     for method in ("harvesting", "em"):
         with pytest.raises(ltr.LtrValueError, match="position 4, 5 cannot be estimated"):
             estimate_propensities(**log | {"document": apart}, method=method)  # type: ignore[arg-type]
-    unclicked = log["clicks"] & (log["position"] != 5)
-    with pytest.raises(ltr.LtrValueError, match="position 5 cannot be estimated"):
-        estimate_propensities(**log | {"clicks": unclicked}, method="em")
 
 
 def test_positions_are_compared_through_others() -> None:
@@ -145,20 +140,16 @@ def test_positions_are_compared_through_others() -> None:
 
 ROWS: dict[str, Any] = {"clicks": [1, 0, 1, 1], "position": [1, 2, 1, 2], "qid": [1, 1, 2, 2], "method": "randomized"}
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown method": ({"method": "harvest"}, "Did you mean 'harvesting'"),
     "no documents": ({"method": "em"}, "needs document"),
-    "documents for nothing": ({"document": [1, 2, 3, 4]}, "does not use document"),
     "an experiment": ({"method": "em", "document": [1, 2, 3, 4], "experiment": [1] * 4}, "does not use experiment"),
     "grades": ({"clicks": [2, 0, 1, 1]}, "clicks must be True or False for each row: got .*2.* at row 0"),
-    "too few clicks": ({"clicks": []}, "clicks must have one entry a row"),
     "positions from 0": (
         {"position": [0, 1, 0, 1]},
         "position must be whole numbers from 1 to 1,000,000: got 0 at row 0",
     ),
-    "one position": ({"position": [1, 1, 1, 1]}, "two positions to compare"),
+    "one position": ({"position": [1, 1, 1, 1]}, "two positions to compare. All 4 rows are at one"),
     "too few ids": ({"qid": [1, 2]}, "qid must have one entry a row.*Got 2 for 4"),
     "one cluster": ({"qid": [1, 1, 1, 1]}, "in one cluster"),
-    "no limit": ({"max_iterations": 0}, "max_iterations must be a whole number"),
 }
 
 
@@ -181,8 +172,6 @@ def test_few_clusters_and_steps_are_reported() -> None:
     ("make", "message"),
     [
         (lambda: Propensities([1, -0.5]), "at least 0, one a position. Got -0.5"),
-        (lambda: Propensities([]), "Got none"),
-        (lambda: Propensities([1, np.inf]), "Got inf"),
         (lambda: Propensities([1, 0.5], position=[2, 1]), "position must ascend"),
         (lambda: Propensities([1, 0.5], position=[1]), "one entry a row"),
         (lambda: Propensities.from_xgboost("model.json"), "needs a Booster or an XGBRanker. Got a str"),
@@ -196,19 +185,11 @@ def test_what_is_no_table(make: Any, message: str) -> None:
 def test_a_table_with_gaps() -> None:
     table = Propensities([1, 0.5], position=[1, 4])
     assert table.of_rows([4, 0, 1]).tolist() == [0.5, 0, 1]
-    with pytest.raises(ltr.LtrValueError, match="no propensity for position 2, first at row 0"):
-        table.of_rows([2])
+    for row, message in ((2, "no propensity for position 2, first at row 0"), (1e19, "from 0 to 1,000,000: got 1e")):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            table.of_rows([row])
     assert "-" in str(table)
     assert table.to_dict() == {"propensity": [1, 0.5], "position": [1, 4], "standard_error": None, "method": "given"}
-
-
-@pytest.mark.parametrize("position", [10**6 + 1, 10**12, 1e19, np.inf])
-def test_a_position_has_a_limit(position: float) -> None:
-    table = Propensities([1, 0.5], position=[1, 10**6])
-    assert table.of_rows([10**6]).tolist() == [0.5]
-    for read in (table.of_rows, lambda rows: Propensities([1], position=rows)):
-        with pytest.raises(ltr.LtrValueError, match="from [01] to 1,000,000: got .* at row 0"):
-            read([position])
 
 
 @pytest.mark.integration

@@ -11,7 +11,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics._engine import words
 from ltr_metrics.counterfactual import ClickMetric, estimate_propensities, evaluate, evaluate_slates
-from ltr_metrics.interleaving import ClickModel, Impression, Optimized, PairwisePreference, simulate
+from ltr_metrics.interleaving import ClickModel, Impression, simulate
 from ltr_metrics.io import read_trec
 from ltr_metrics.lightgbm import feval
 from ltr_metrics.metrics import average_precision, cascade, counts, dcg, interpolated_precision, order, rbp
@@ -19,7 +19,6 @@ from ltr_metrics.metrics import average_precision, cascade, counts, dcg, interpo
 Y, S, QID = [1, 0, 2, 0], [0.1, 0.2, 0.3, 0.4], [1, 1, 2, 2]
 TWO = {"a": S, "b": S[::-1]}
 P = [0.5] * 4
-RANKINGS = [["x", "y"], ["y", "x"]]
 CLICKS = ClickModel.perfect(grades=3)
 
 
@@ -54,8 +53,6 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
     (words.QueriesOfComparison, lambda word: compare(queries=word)),
     (words.Interval, lambda word: compare(interval=word)),
     (words.InterleavingMethod, lambda word: Impression(method=word, rankings=None, shown=["x"], clicks=[])),
-    (words.Pairs, lambda word: PairwisePreference(RANKINGS, pairs=word)),
-    (words.Credit, lambda word: Optimized(RANKINGS, credit=word)),
     (
         words.TiesOfRankings,
         lambda word: simulate(Y, TWO, qid=QID, method="ppm", clicks=CLICKS, impressions=2, ties=word),

@@ -38,8 +38,6 @@ PartOfSearch = Literal["test", "train"]
 # -- interleaving
 InterleavingMethod = Literal["team_draft", "ppm", "balanced", "probabilistic", "optimized"]
 ClusterOfImpressions = Literal["user", "query"]
-Pairs = Literal["joachims", "authors"]
-Credit = Literal["inverse", "negative"]
 OutcomeBy = Literal["wins", "credit"]
 TiesOfRankings = Literal["stable", "random"]
 

@@ -14,7 +14,6 @@ from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, with_padding_value
 from ltr_metrics._engine.words import EstimatorOfMetric
-from ltr_metrics.counterfactual.propensities import Propensities
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics import CG, DCG, Precision, RankMetric, SumOf, metric
 from ltr_metrics.metrics.base import Metric, is_number, spell
@@ -22,13 +21,9 @@ from ltr_metrics.metrics.base import Metric, is_number, spell
 ESTIMATORS: tuple[EstimatorOfMetric, ...] = get_args(EstimatorOfMetric)
 ADDITIVE = (DCG, CG, Precision, SumOf)  # the classes themselves: NDCG is a subclass of DCG, and is not additive
 NOT_LINEAR = "its value at one document depends on the clicks on others, so weights of clicks do not remove its bias"
-REASONS = {
-    "ndcg": "it divides by the ideal DCG, which needs the relevance of documents without a click",
-    **dict.fromkeys(("mrr", "err", "pfound", "map", "hit", "q"), NOT_LINEAR),
-    **dict.fromkeys(
-        ("recall", "f1", "rprec"), "it divides by the number of relevant documents, also of unclicked ones"
-    ),
-}
+DIVIDES = "it divides by a number that needs the relevance of documents without a click"
+REASONS = dict.fromkeys(("mrr", "err", "pfound", "map", "hit", "q"), NOT_LINEAR)
+REASONS |= dict.fromkeys(("ndcg", "recall", "f1", "rprec"), DIVIDES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +37,7 @@ class ClickMetric(RankMetric):
     .. math:: DCG_{ips} = \sum_d discount(r_d) \frac{gain(c_d)}{p_d}
 
     The weight :math:`1 / p_d` is at most ``clip``. The doubly robust estimate replaces
-    :math:`c_d / p_d` by :math:`m_d + (c_d - e_d m_d) / p_d`. There :math:`m_d` is the baseline, and
-    :math:`e_d` the probability of examination in this impression.
+    :math:`c_d / p_d` by :math:`m_d + (c_d - p_d m_d) / p_d`, where :math:`m_d` is the baseline.
 
     Parameters
     ----------
@@ -59,25 +53,16 @@ class ClickMetric(RankMetric):
         variance and biases the estimate downwards. By default weights are not clipped.
     propensity : str, default "propensity"
         Name of the column of propensities, from 0 to 1. 0 is a document that users could not see.
-    position : str, optional
-        Name of a column of positions, from 1, used with ``propensities`` instead of the column
-        of propensities. 0 is a document that was not displayed. No other position may repeat
-        within a query, which is one impression.
-    propensities : Propensities, optional
-        The propensity of each position.
+        `Propensities.of_rows` makes it from positions.
     baseline : str, optional
         Name of the column of the doubly robust estimate's baseline, the predicted probability
         that the document is clicked if it is examined.
-    examination : str, optional
-        Name of the column :math:`e_d`, by default that of the propensities. They differ if the
-        propensity is a mean over a random logging policy.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         If the metric is not a sum over documents, or for a wrong option. On evaluation: if a column
-        is missing, if a propensity is not a probability, if a position repeats within a query, or if
-        a clicked document has the propensity 0.
+        is missing, if a propensity is not a probability, or if a clicked document has the propensity 0.
 
     See Also
     --------
@@ -107,10 +92,7 @@ class ClickMetric(RankMetric):
     estimator: EstimatorOfMetric = "ips"
     clip: float | None = None
     propensity: str = "propensity"
-    position: str | None = None
-    propensities: Propensities | None = None
     baseline: str | None = None
-    examination: str | None = None
 
     def __post_init__(self) -> None:
         inner = additive(self.metric)
@@ -124,13 +106,8 @@ class ClickMetric(RankMetric):
             raise LtrValueError(
                 f"clip is the largest weight of a click, 1 / propensity, a number of at least 1. Got {self.clip!r}."
             )
-        is_table = isinstance(self.propensities, Propensities)
-        if is_table != (self.position is not None) or (self.propensities is not None and not is_table):
-            raise LtrTypeError("position names a column, and propensities are Propensities([1, 0.5, ...]): pass both.")
         if (self.estimator == "dr") != (self.baseline is not None):
             raise LtrTypeError('estimator="dr" needs baseline, and no other estimator has it.')
-        if self.examination is not None and self.estimator != "dr":
-            raise LtrTypeError('examination is an option of estimator="dr" alone.')
 
     @cached_property
     def _canonical(self) -> str:
@@ -140,14 +117,12 @@ class ClickMetric(RankMetric):
     @cached_property
     def family(self) -> tuple[Any, ...]:
         """All parameters but the cutoff: metrics of equal families are computed together."""
-        columns = (self.propensity, self.position, self.propensities, self.baseline, self.examination)
-        return (ClickMetric, self.metric.family, self.estimator, self.clip, *columns)
+        return (ClickMetric, self.metric.family, self.estimator, self.clip, self.propensity, self.baseline)
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
-        seen = self.propensity if self.position is None else self.position
-        own = (seen, self.baseline, self.examination)
-        return (*self.metric.needed_columns, *(name for name in own if name is not None))
+        baseline = () if self.baseline is None else (self.baseline,)
+        return (*self.metric.needed_columns, self.propensity, *baseline)
 
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
@@ -165,57 +140,36 @@ class ClickMetric(RankMetric):
     @cached_per("family")
     def _row_values(self, queries: LabelledQueries) -> FloatArray:
         """Return the estimated gain of each row."""
-        clicked, weight = is_clicked(queries), self._weights(queries)
+        inner, clicked = self.metric, is_clicked(queries)
+        by_grade: Any = queries.grades if isinstance(inner, CG) else queries.grades > 0
+        if isinstance(inner, (DCG, Precision)):
+            by_grade = inner.gains(queries) if isinstance(inner, DCG) else inner.relevant(queries)
+        if queries.grades[0] == 0 and by_grade[0] != 0:
+            raise LtrValueError(f"The gain of a document without a click must be 0. It is {by_grade[0]:g} in {inner}.")
+        gain = queries.column(inner.column) if isinstance(inner, SumOf) else 1.0
         if self.estimator == "ips":
-            return self._gains(queries, clicked) * weight
+            return np.asarray(with_padding_value(by_grade)[queries.grade_index] * gain * self._weights(queries))
         if not np.isin(queries.grades, (0.0, 1.0)).all():
             raise LtrValueError(f"{self} needs clicks of 0 and 1. Got {queries.grades.max():g}.")
-        baseline = _column(queries, str(self.baseline))
-        examined = self._row_propensities(queries)
-        if self.examination is not None:
-            examined = _column(queries, self.examination)
-        estimate = baseline + weight * (clicked - examined * baseline)
-        return self._gains(queries, np.ones_like(clicked)) * estimate
+        baseline, propensity = _probabilities(queries, str(self.baseline)), _probabilities(queries, self.propensity)
+        estimate = baseline + self._weights(queries) * (clicked - propensity * baseline)
+        return np.asarray(by_grade[-1] * gain * estimate * clicked.any())
 
-    @cached_per("clip", "propensity", "position", "propensities")
+    @cached_per("clip", "propensity")
     def _weights(self, queries: LabelledQueries) -> FloatArray:
         """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
-        propensity = self._row_propensities(queries)
+        propensity = _probabilities(queries, self.propensity)
         impossible = is_clicked(queries) & (propensity == 0)
         if queries.retrieved is not None:
             impossible &= queries.retrieved
         if impossible.any():
-            row = int(impossible.argmax())
+            where = queries.where(int(impossible.argmax()))
             raise LtrValueError(
-                f"A clicked document must have a propensity above 0: it is 0 at {queries.where(row)}, "
-                f"{int(impossible.sum())} such rows in all. Positions count from 1, and 0 means that a document was "
-                "not displayed."
+                f"A clicked document must have a propensity above 0: it is 0 at {where}, {impossible.sum()} such rows "
+                "in all. Positions count from 1, and 0 means that a document was not displayed."
             )
         weight = inverse(propensity)
         return weight if self.clip is None else np.minimum(weight, self.clip)
-
-    def _row_propensities(self, queries: LabelledQueries) -> FloatArray:
-        if self.propensities is None or self.position is None:
-            return _column(queries, self.propensity)
-        position = _column(queries, self.position, highest=None)
-        _refuse_repeated_positions(queries, position)
-        return self.propensities.of_rows(position)
-
-    def _gains(self, queries: LabelledQueries, clicked: BoolArray) -> FloatArray:
-        """Return the gain of each row that counts as clicked, 0 for the others."""
-        inner = self.metric
-        if isinstance(inner, SumOf):
-            return np.where(clicked, queries.column(inner.column), 0.0)
-        by_grade = queries.grades
-        if isinstance(inner, DCG):
-            by_grade = inner.gains(queries)
-        elif isinstance(inner, Precision):
-            by_grade = inner.relevant(queries).astype(np.float64)
-        if queries.grades[0] == 0 and by_grade[0] != 0:
-            raise LtrValueError(f"The gain of a document without a click must be 0. It is {by_grade[0]:g} in {inner}.")
-        if self.estimator == "dr":
-            return np.full(queries.n_rows, by_grade[-1] if queries.grades[-1] > 0 else 0.0)
-        return np.asarray(with_padding_value(by_grade)[queries.grade_index])
 
 
 def additive(asked: Any) -> Metric:
@@ -232,7 +186,7 @@ def additive(asked: Any) -> Metric:
 
 def is_clicked(queries: LabelledQueries) -> BoolArray:
     """Return whether each row has a label above 0."""
-    flags: BoolArray = np.concatenate(([False], queries.grades > 0))[queries.grade_index]
+    flags: BoolArray = np.append(False, queries.grades > 0)[queries.grade_index]
     return flags
 
 
@@ -242,28 +196,11 @@ def inverse(propensity: FloatArray) -> FloatArray:
     return weight
 
 
-def _refuse_repeated_positions(queries: LabelledQueries, position: FloatArray) -> None:
-    """Raise an error if a query displays two documents at one position, as several impressions do."""
-    query = queries.query_of_rows()
-    rows = np.lexsort((position, query))
-    rows = rows[position[rows] > 0]
-    repeats = rows[1:][(np.diff(query[rows]) == 0) & (np.diff(position[rows]) == 0)]
-    if len(repeats):
-        raise LtrValueError(
-            f"A query of clicks is one impression, so each of its positions occurs once: position "
-            f"{position[repeats[0]]:g} occurs again at {queries.where(int(repeats[0]))}, {len(repeats):,} such rows in "
-            "all. Pass impression ids as qid. Search queries or users may be the labels of cluster."
-        )
-
-
-def _column(queries: LabelledQueries, name: str, highest: float | None = 1.0) -> FloatArray:
-    """Return a column, whose numbers are from 0 to ``highest``."""
+def _probabilities(queries: LabelledQueries, name: str) -> FloatArray:
+    """Return a column of numbers from 0 to 1."""
     column = queries.column(name)
-    is_bad = column < 0 if highest is None else (column < 0) | (column > highest)
+    is_bad = (column < 0) | (column > 1)
     if is_bad.any():
-        row = int(is_bad.argmax())
-        rule = "at least 0" if highest is None else "a probability, from 0 to 1"
-        raise LtrValueError(
-            f"{name} must be {rule}: got {column[row]:g} at {queries.where(row)}, {int(is_bad.sum())} such rows in all."
-        )
+        got = f"{column[is_bad][0]:g} at {queries.where(int(is_bad.argmax()))}, {is_bad.sum()} such rows in all"
+        raise LtrValueError(f"{name} must be a probability, from 0 to 1: got {got}.")
     return column

@@ -9,9 +9,8 @@ import numpy as np
 from ltr_metrics._engine.checks import as_flags, refuse_different_indexes, require_count, require_option
 from ltr_metrics._engine.grouping import label_codes
 from ltr_metrics._engine.words import MethodOfPropensities
-from ltr_metrics.counterfactual.cells import Cells
 from ltr_metrics.counterfactual.em import estimate_by_em
-from ltr_metrics.counterfactual.harvesting import estimate_by_harvesting
+from ltr_metrics.counterfactual.harvesting import Cells, estimate_by_harvesting
 from ltr_metrics.counterfactual.propensities import Propensities, as_positions
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 
@@ -108,28 +107,27 @@ def estimate_propensities(
            3      0.2505          0.0057
     """
     require_option("method", method, get_args(MethodOfPropensities))
-    _check_columns(method, document, experiment)
-    refuse_different_indexes(
-        clicks=clicks, position=position, qid=qid, document=document, experiment=experiment, cluster=cluster
-    )
-    max_iterations = require_count("max_iterations", max_iterations)
-    cells = _cells(clicks, position, qid, document, experiment, cluster)
-    if method == "em":
-        _warn_of_few(cells)
-        estimate = estimate_by_em(cells, max_iterations)
-    else:
-        estimate = estimate_by_harvesting(cells)
-    propensity = np.exp(np.append(0.0, estimate.log_propensity))
-    errors = propensity * np.sqrt(np.append(0.0, np.diag(estimate.covariance)))
-    return Propensities(propensity, cells.positions, errors, method)
-
-
-def _check_columns(method: str, document: Any, experiment: Any) -> None:
     if (method == "randomized") == (document is not None):
         needs = "does not use document" if document is not None else "needs document, one id a row"
         raise LtrTypeError(f'method="{method}" {needs}. Documents identify what "harvesting" and "em" compare.')
     if experiment is not None and method != "randomized":
         raise LtrTypeError(f'method="{method}" does not use experiment, which belongs to method="randomized".')
+    refuse_different_indexes(
+        clicks=clicks, position=position, qid=qid, document=document, experiment=experiment, cluster=cluster
+    )
+    max_iterations = require_count("max_iterations", max_iterations)
+    cells = _cells(clicks, position, qid, document, experiment, cluster)
+    is_em = method == "em"
+    typical = float(np.median(cells.totals[0][cells.totals[0] > 0]))
+    if is_em and typical < FEW_IMPRESSIONS:
+        warn(
+            f"Half of the documents have {typical:g} impressions or fewer at a position. With so few, "
+            'expectation-maximisation is biased. Use method="harvesting", which is not, or log more impressions.'
+        )
+    log_propensity, covariance = estimate_by_em(cells, max_iterations) if is_em else estimate_by_harvesting(cells)
+    propensity = np.exp(np.append(0.0, log_propensity))
+    errors = propensity * np.sqrt(np.append(0.0, np.diag(covariance)))
+    return Propensities(propensity, cells.positions, errors, method)
 
 
 def _cells(clicks: Any, position: Any, qid: Any, document: Any, experiment: Any, cluster: Any) -> Cells:
@@ -138,15 +136,13 @@ def _cells(clicks: Any, position: Any, qid: Any, document: Any, experiment: Any,
     n_rows = len(positions)
     clicked = as_flags(clicks, "clicks", n_rows).astype(np.float64)
     query = _codes(qid, "qid", n_rows)
+    stratum = np.zeros(n_rows, dtype=np.intp) if experiment is None else _codes(experiment, "experiment", n_rows)
     if document is not None:
         own = _codes(document, "document", n_rows)
         stratum = np.unique(query * (own.max() + 1) + own, return_inverse=True)[1]
-    else:
-        stratum = np.zeros(n_rows, dtype=np.intp) if experiment is None else _codes(experiment, "experiment", n_rows)
     unit = query if cluster is None else _codes(cluster, "cluster", n_rows)
-    n_positions = len(np.unique(positions))
-    if n_positions < 2:
-        raise LtrValueError(f"There must be two positions to compare. The {n_rows} rows have {n_positions}.")
+    if len(np.unique(positions)) < 2:
+        raise LtrValueError(f"There must be two positions to compare. All {n_rows} rows are at one.")
     cells = Cells.of_rows(clicked, positions, stratum, unit).informative()
     n_clusters = len(np.unique(cells.cluster))
     remedy = "Pass smaller independent units as cluster=, such as users, sessions or impressions."
@@ -165,13 +161,3 @@ def _codes(values: Any, name: str, n_rows: int) -> Any:
     if len(codes) != n_rows:
         raise LtrValueError(f"{name} must have one entry a row, like clicks. Got {len(codes)} for {n_rows} rows.")
     return codes
-
-
-def _warn_of_few(cells: Cells) -> None:
-    impressions = cells.by_stratum(cells.impressions)
-    typical = float(np.median(impressions[impressions > 0]))
-    if typical < FEW_IMPRESSIONS:
-        warn(
-            f"Half of the documents have {typical:g} impressions or fewer at a position. With so few, "
-            'expectation-maximisation is biased. Use method="harvesting", which is not, or log more impressions.'
-        )

@@ -31,7 +31,6 @@ def evaluate(
     estimator: EstimatorOfClicks = "ips",
     clip: float | None = None,
     baseline: Any = None,
-    examination: Any = None,
     ties: TiesOfClicks = "mean",
     columns: Any = None,
     n_threads: int | None = None,
@@ -69,9 +68,6 @@ def evaluate(
         downwards. By default weights are not clipped.
     baseline : array-like of shape (n_rows,), optional
         For "dr": the predicted probability that a user who examines the document clicks on it.
-    examination : array-like of shape (n_rows,), optional
-        For "dr": the probability of examination in this impression, if ``propensity`` is its mean
-        over a random logging policy. Default: ``propensity``.
     ties : {"mean", "stable", "docid"}, default "mean"
         Treatment of tied scores, as for `ltr_metrics.evaluate`.
     columns : mapping of str to array-like of shape (n_rows,), optional
@@ -123,9 +119,8 @@ def evaluate(
     weights of its clicks, and this sum, times ``query_weight``, is the query's weight. A query
     without a click has no value.
 
-    "dr" equals "ips" for a displayed document, if its weight is not clipped and ``examination`` is
-    not given. It adds the baseline for documents that were not displayed, and corrects the bias of
-    clipping.
+    "dr" equals "ips" for a displayed document whose weight is not clipped. It adds the baseline for
+    documents that were not displayed, and corrects the bias of clipping.
 
     References
     ----------
@@ -157,30 +152,34 @@ def evaluate(
             "propensity must be Propensities([1, 0.5, ...]) together with position=, one a row, or a probability for "
             f"each row without it. Got a {type(propensity).__name__} and {'no ' * (position is None)}position."
         )
-    given = {"position": position, "baseline": baseline, "examination": examination}
+    by_row = propensity.of_rows(position) if is_table else propensity
+    given = {"propensity": by_row, "position": position, "baseline": baseline}
     own = {name: values for name, values in given.items() if values is not None}
-    options: dict[str, Any] = {name: name for name in own}
-    options |= {"estimator": "dr" if estimator == "dr" else "ips", "clip": clip}
-    if is_table:
-        options["propensities"] = propensity
-    else:
-        own["propensity"] = propensity
+    options: dict[str, Any] = {"estimator": "dr" if estimator == "dr" else "ips", "clip": clip}
+    options["baseline"] = None if baseline is None else "baseline"
     corrected = [ClickMetric(metric=additive(one), **options) for one in request.metrics]
     others = {} if columns is None else named_columns(columns, "columns")
     for name in own.keys() & others.keys():
         raise LtrValueError(f"columns must not have the name {name!r}, which is an option. Rename the column.")
-    queries = queries_from(_checked(clicks), data | {"columns": own | others}, "evaluate", PARAMETERS)
+    numbers = as_numbers(clicks, "clicks")
+    if not (numbers >= 0).all():
+        row = int((~(numbers >= 0)).argmax())
+        raise LtrValueError(
+            f"clicks must be numbers of at least 0, one a row: got {numbers[row]:g} at row {row}. Clicks come first, "
+            "then scores: did you swap them?"
+        )
+    queries = queries_from(clicks, data | {"columns": own | others}, "evaluate", PARAMETERS)
     clicked = is_clicked(queries)
     if not clicked.any():
         raise LtrValueError("clicks has no click, so there is nothing to estimate. Log more impressions.")
+    if is_table:
+        _refuse_repeated_positions(queries)
     scored = queries.evaluate_request(scores, replace(request, metrics=tuple(corrected)), n_threads)
     sums = {str(one.metric): scored.per_query[str(one)] for one in corrected}
-    by_row = propensity.of_rows(position) if is_table else as_numbers(propensity, "propensity").astype(np.float64)
-    raw = inverse(by_row)  # also of documents that the model does not return
-    limit = np.inf if clip is None else clip
-    weight = np.where(clicked, np.minimum(raw, limit), 0.0)
-    share_clipped, share_unseen = float((raw[clicked] > limit).mean()), float((raw == 0).mean())
-    diagnostics = diagnose(weight[clicked], share_clipped, share_unseen, sums, scored.weight, scored.cluster)
+    raw = inverse(as_numbers(by_row, "propensity").astype(np.float64))  # also where the model does not return the row
+    weight = np.where(clicked, raw if clip is None else np.minimum(raw, clip), 0.0)
+    shares = float((raw > weight)[clicked].mean()), float((raw == 0).mean())
+    diagnostics = diagnose(weight[clicked], shares, sums, scored.weight, scored.cluster)
     values, query_weight, policy = sums, scored.weight, request.policy
     if estimator == "snips":  # a ratio of two sums over queries is a mean, whose weights are the terms of the divisor
         divisor = np.asarray(queries.sum_by_query(weight), dtype=np.float64)
@@ -205,14 +204,15 @@ def evaluate(
 PARAMETERS = list(inspect.signature(evaluate).parameters)[:-1]
 
 
-def _checked(clicks: Any) -> Any:
-    """Return the clicks, and raise an error in the words of this function before they become labels."""
-    numbers = as_numbers(clicks, "clicks")
-    is_bad = ~(numbers >= 0)
-    if is_bad.any():
-        row = int(is_bad.argmax())
+def _refuse_repeated_positions(queries: Queries) -> None:
+    """Raise an error if a query displays two documents at one position, as several impressions do."""
+    query, position = queries.query_of_rows(), queries.column("position")
+    rows = np.lexsort((position, query))
+    rows = rows[position[rows] > 0]
+    repeats = rows[1:][(np.diff(query[rows]) == 0) & (np.diff(position[rows]) == 0)]
+    if repeats.size:
         raise LtrValueError(
-            f"clicks must be numbers of at least 0, one a row: got {numbers[row]:g} at row {row}, "
-            f"{int(is_bad.sum())} such rows in all. Clicks come first, then scores: did you swap them?"
+            f"A query of clicks is one impression, so each of its positions occurs once: position "
+            f"{position[repeats[0]]:g} occurs again at {queries.where(int(repeats[0]))}, {len(repeats):,} such rows in "
+            "all. Pass impression ids as qid. Search queries or users may be the labels of cluster."
         )
-    return clicks

@@ -16,7 +16,7 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError
 if TYPE_CHECKING:
     import pandas
 
-HIGHEST_POSITION = 10**6  # tables have an entry for every position up to the last one
+HIGHEST_POSITION = 10**6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,10 +76,9 @@ class Propensities(Result):
         if (np.diff(position, prepend=0) < 1).any():
             raise LtrValueError(f"position must ascend from 1 or higher. Got {position.tolist()}.")
         error = self.standard_error
-        object.__setattr__(self, "propensity", propensity)
-        object.__setattr__(self, "position", position)
         error = None if error is None else as_numbers(error, "standard_error", len(propensity)).astype(np.float64)
-        object.__setattr__(self, "standard_error", error)
+        for name, values in (("propensity", propensity), ("position", position), ("standard_error", error)):
+            object.__setattr__(self, name, values)
 
     def __len__(self) -> int:
         """Return the number of positions."""
@@ -143,18 +142,20 @@ class Propensities(Result):
             1,000,000.
         """
         rows = as_positions(position, "position", lowest=0)
-        by_position = np.full(max(int(self.position[-1]), int(rows.max(initial=0))) + 1, np.nan)
-        by_position[0] = 0.0
-        by_position[self.position] = self.propensity
-        found: FloatArray = by_position[rows]
-        if np.isnan(found).any():
-            row = int(np.isnan(found).argmax())
+        index = np.minimum(np.searchsorted(self.position, rows), len(self) - 1)
+        is_unknown = (self.position[index] != rows) & (rows > 0)
+        if is_unknown.any():
+            row = int(is_unknown.argmax())
             raise LtrValueError(
                 f"There is no propensity for position {rows[row]}, first at row {row}. There are those of "
                 f"{len(self)} positions, up to {self.position[-1]}. Estimate it, or pass position 0 for rows that "
                 "users did not see."
             )
-        return found
+        return np.where(rows > 0, self.propensity[index], 0.0)
+
+    @property
+    def _errors(self) -> FloatArray:
+        return np.full(len(self), np.nan) if self.standard_error is None else np.asarray(self.standard_error)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row per position.
@@ -164,18 +165,15 @@ class Propensities(Result):
         pandas.DataFrame
             The columns are position, propensity and standard_error, which is NaN if unknown.
         """
-        errors = np.full(len(self), np.nan) if self.standard_error is None else self.standard_error
-        return to_dataframe({"position": self.position, "propensity": self.propensity, "standard_error": errors})
+        columns = {"position": self.position, "propensity": self.propensity, "standard_error": self._errors}
+        return to_dataframe(columns)
 
     def printed_parts(self) -> list[Table]:
         """Return the table of positions."""
-        columns = {"position": "{position:}", "propensity": "{propensity:.4f}", "standard error": "{error:.4f}"}
-        errors = [None] * len(self) if self.standard_error is None else self.standard_error
-        rows = [
-            {"position": position, "propensity": propensity, "error": error}
-            for position, propensity, error in zip(self.position, self.propensity, errors, strict=True)
-        ]
-        return [Table.of(columns, rows, f"Propensities ({self.method}), relative to position {self.position[0]}:")]
+        columns = {"position": "{k:}", "propensity": "{p:.4f}", "standard error": "{e:.4f}"}
+        values = zip(self.position, self.propensity, self._errors, strict=True)
+        title = f"Propensities ({self.method}), relative to position {self.position[0]}:"
+        return [Table.of(columns, [{"k": k, "p": p, "e": e} for k, p, e in values], title)]
 
 
 def as_positions(values: Any, name: str, n_rows: int | None = None, *, lowest: int = 1) -> IntArray:

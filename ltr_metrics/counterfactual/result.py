@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.plain import plain
 from ltr_metrics._engine.results import Part, Plain, Table
 from ltr_metrics._engine.words import EstimatorOfClicks, EstimatorOfSlates
 from ltr_metrics.errors import warn
@@ -133,21 +134,17 @@ class ClickEvaluation(Evaluation):
         dict
             As for any evaluation, with the estimator and the diagnostics.
         """
-        own = {"estimator": self.estimator, "clip": self.clip, "diagnostics": self.diagnostics.to_dict()}
-        return super().to_dict() | own | {"standard_error": dict(self.standard_error)}
+        names = ("estimator", "clip", "diagnostics", "standard_error")
+        return super().to_dict() | {name: plain(getattr(self, name)) for name in names}
 
     def printed_parts(self) -> list[Part]:
         """Return the table of estimates, the diagnostics and the warnings."""
         clip = "" if self.clip is None else f", clip {self.clip:g}"
-        columns = {
-            "metric": "{metric}",
-            f"estimate ({self.estimator}{clip})": "{mean:.6f}",
-            "standard error": "{error:.6f}",
-            "queries": "{queries:,}",
-        }
+        estimate = f"estimate ({self.estimator}{clip})"
+        columns = {"metric": "{name}", estimate: "{mean:.6f}", "standard error": "{error:.6f}", "queries": "{n:,}"}
         n = {name: self.n_queries - undefined for name, undefined in self.n_undefined.items()}
         rows = [
-            {"metric": name, "mean": mean, "error": self.standard_error[name], "queries": n[name]}
+            {"name": name, "mean": mean, "error": self.standard_error[name], "n": n[name]}
             for name, mean in self.mean.items()
         ]
         d = self.diagnostics
@@ -161,16 +158,17 @@ class ClickEvaluation(Evaluation):
 
 
 def diagnose(
-    weight: FloatArray,
-    share_clipped: float,
-    share_unseen: float,
-    sums: dict[str, FloatArray],
-    query_weight: FloatArray | None,
-    cluster: IntArray | None,
+    weight: FloatArray, shares_of_rows: tuple[float, float], sums: Any, query_weight: Any, cluster: IntArray | None
 ) -> ClickDiagnostics:
-    """Return the diagnostics of clicks with these weights, and of queries with these values, and give the warnings."""
-    effective = effective_number(weight)
-    shares = {name: _largest_share(values, query_weight, cluster) for name, values in sums.items()}
+    """Return the diagnostics of clicks with these weights, and of queries with these values, and give the warnings.
+
+    The two shares are ``share_clipped`` and ``share_unseen``.
+    """
+    effective, shares = effective_number(weight), {}
+    for name, values in sums.items():
+        parts = values if query_weight is None else values * query_weight
+        parts = np.abs(parts if cluster is None else np.bincount(cluster, weights=parts))
+        shares[name] = float(parts.max() / parts.sum()) if parts.any() else 0.0
     unit = "query" if cluster is None else "cluster"
     few = (
         f"The effective sample size is {effective:.3g} clicks, of {len(weight):,}. Below {FEW_CLICKS}, the estimate "
@@ -185,12 +183,4 @@ def diagnose(
     ]
     for message in warnings:
         warn(message)
-    largest = float(weight.max())
-    return ClickDiagnostics(len(weight), effective, largest, share_clipped, share_unseen, shares, tuple(warnings))
-
-
-def _largest_share(values: FloatArray, query_weight: FloatArray | None, cluster: IntArray | None) -> float:
-    """Return the largest share of a sum that one query or cluster has; 0 if the sum is 0."""
-    parts = values if query_weight is None else values * query_weight
-    parts = np.abs(parts if cluster is None else np.bincount(cluster, weights=parts))
-    return float(parts.max() / parts.sum()) if parts.any() else 0.0
+    return ClickDiagnostics(len(weight), effective, float(weight.max()), *shares_of_rows, shares, tuple(warnings))

@@ -6,11 +6,11 @@ import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
+from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.words import EstimatorOfSlates
 from ltr_metrics.counterfactual.click_metric import additive
 from ltr_metrics.counterfactual.result import ClickEvaluation, diagnose
@@ -19,7 +19,7 @@ from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.interleaving.impressions import Impression, located
 from ltr_metrics.interleaving.method import Method
 from ltr_metrics.interleaving.methods import method_named
-from ltr_metrics.metrics import DCG, SumOf
+from ltr_metrics.metrics import SumOf
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import WHOLE_LOG, Metrics, resolve
 
@@ -117,25 +117,25 @@ def evaluate_slates(
     if not isinstance(ranker_scores, Mapping):
         raise LtrTypeError(f'ranker_scores must map queries to scores, {{"q": {{"doc": 1.5}}}}. Got {ranker_scores!r}.')
     request = resolve(metrics)
-    slates = _Slates.read(log, ranker_scores, estimator, dict(method_options or {}))
-    utility = {str(one): _utility_of_slots(additive(one), slates.clicks.shape[1]) for one in request.metrics}
-    values = {name: _values(slates, slots, normalize) for name, slots in utility.items()}
-    queries = Queries(slates.clicks.max(axis=1), qid=np.arange(len(slates.clicks)), cluster=cluster)
-    weight = slates.weight[slates.clicks * slates.weight > 0]
-    if not len(weight):
-        raise LtrValueError(
-            "No click is in a list that agrees with the ranker's own, so there is nothing to estimate. Log more "
-            "impressions."
-        )
-    diagnostics = diagnose(weight, 0.0, slates.share_unseen, values, None, queries.cluster)
-    if slates.share_unseen > UNSEEN_SHARE:
-        warn(f"The method could not display {100 * slates.share_unseen:.3g} % of the ranker's slots. They count as 0.")
+    clicks, weight, probability = _read(log, ranker_scores, estimator, dict(method_options or {}))
+    gained, displayed = clicks * weight, np.isfinite(probability).astype(np.float64)
+    values = {}
+    for one in request.metrics:
+        by_slot = gained * _utility_of_slots(one, clicks.shape[1])
+        values[str(one)] = (_normalized(by_slot, weight, displayed) if normalize else by_slot).sum(axis=1)
+    if not gained.any():
+        raise LtrValueError("No click is in a list that agrees with the ranker's own. Log more impressions.")
+    queries = Queries(clicks.max(axis=1), qid=np.arange(len(clicks)), cluster=cluster)
+    share_unseen = float((probability == 0).sum() / displayed.sum())
+    diagnostics = diagnose(weight[gained > 0], (0.0, share_unseen), values, None, queries.cluster)
+    if share_unseen > UNSEEN_SHARE:
+        warn(f"The method could not display {100 * share_unseen:.3g} % of the ranker's slots. They count as 0.")
     return ClickEvaluation.of(  # type: ignore[return-value]
         values,
         request.asked,
         qid=queries.qid,
-        n_documents=slates.displayed.sum(axis=1).astype(np.intp),
-        n_relevant=slates.clicks.sum(axis=1).astype(np.intp),
+        n_documents=displayed.sum(axis=1).astype(np.intp),
+        n_relevant=clicks.sum(axis=1).astype(np.intp),
         weight=None,
         cluster=queries.cluster,
         policy=replace(request.policy, mean_over=WHOLE_LOG) if normalize else request.policy,
@@ -144,41 +144,32 @@ def evaluate_slates(
     )
 
 
-class _Slates(NamedTuple):
-    """Clicks, weights and whether a slot was displayed, (impressions, slots)."""
+def _read(
+    log: Any, scores: Mapping[Any, Any], estimator: str, options: dict[str, Any]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return clicks, weights, and the probability that a slot agrees (NaN if not displayed), by impression and slot."""
 
-    clicks: FloatArray
-    weight: FloatArray
-    displayed: FloatArray
-    share_unseen: float
+    @cache
+    def mixed(method: str, rankings: tuple[tuple[Hashable, ...], ...], length: int) -> Method:
+        return method_named(method)(rankings, length, **options)
 
-    @classmethod
-    def read(cls, log: Any, scores: Mapping[Any, Any], estimator: str, options: dict[str, Any]) -> _Slates:
-        @cache
-        def mixed(method: str, rankings: tuple[tuple[Hashable, ...], ...], length: int) -> Method:
-            return method_named(method)(rankings, length, **options)
-
-        rows = []
-        for location, impression in located(log):
-            with naming(location):
-                probability, agrees = _target_slots(impression, scores, estimator, mixed)
-                rows.append((impression.clicks, probability, agrees))
-        if not rows:
-            raise LtrValueError("The log has no impressions.")
-        shape = len(rows), max(len(agrees) for *_, agrees in rows)
-        clicks, weight, displayed = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        n_unseen = 0
-        for i, (clicked, probability, agrees) in enumerate(rows):
-            n = len(agrees)
-            clicks[i, clicked], displayed[i, :n] = 1, 1
-            weight[i, :n] = np.divide(1.0, probability, out=np.zeros(n), where=agrees & (probability > 0))
-            n_unseen += int((probability == 0).sum())
-        return cls(clicks, weight, displayed, n_unseen / float(displayed.sum()))
+    rows: list[tuple[list[int], list[float], list[bool]]] = []
+    for location, impression in located(log):
+        with naming(location):
+            rows.append((impression.clicks, *_target_slots(impression, scores, estimator, mixed)))
+    if not rows:
+        raise LtrValueError("The log has no impressions.")
+    shape = len(rows), max(len(agrees) for *_, agrees in rows)
+    clicks, probability, agrees = np.zeros(shape), np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
+    for i, (clicked, probabilities, does_agree) in enumerate(rows):
+        n = len(does_agree)
+        clicks[i, clicked], probability[i, :n], agrees[i, :n] = 1, probabilities, does_agree
+    return clicks, np.divide(1.0, probability, out=np.zeros(shape), where=agrees & (probability > 0)), probability
 
 
 def _target_slots(
     impression: Impression, scores: Mapping[Any, Any], estimator: str, mixed: Any
-) -> tuple[FloatArray, BoolArray]:
+) -> tuple[list[float], list[bool]]:
     """Return, by slot, the probability of what must agree with the ranker's list, and whether it does.
 
     All methods but Optimized fill the slots one after the other. So the first slots of a list have
@@ -192,19 +183,19 @@ def _target_slots(
             "The method optimized chooses whole lists, so the probabilities of their parts are not those of shorter "
             f'lists. Got estimator={estimator!r}: use "standard".'
         )
-    n, length = len(documents), impression.length or len(documents)
-    rankings = tuple(map(tuple, impression.rankings.values()))
-    if not mixed(method, rankings, length).probability(documents) > 0:
+    n, rankings = len(documents), tuple(map(tuple, impression.rankings.values()))
+    whole = mixed(method, rankings, impression.length or n)
+    if not whole.probability(documents) > 0:
         raise LtrValueError(
             f"{method} cannot display this list. Log the list that was mixed, with its rankings, length and "
             "method_options."
         )
     target = _target(impression, scores)
     if estimator == "standard":
-        probability = mixed(method, rankings, length).probability(target)
-        return np.full(n, probability), np.full(n, documents == target)
-    prefixes = [mixed(method, rankings, end).probability(target[:end]) for end in range(1, n + 1)]
-    return np.array(prefixes), np.array([documents[:end] == target[:end] for end in range(1, n + 1)])
+        return [whole.probability(target)] * n, [documents == target] * n
+    ends = range(1, n + 1)
+    probabilities = [mixed(method, rankings, end).probability(target[:end]) for end in ends]
+    return probabilities, [documents[:end] == target[:end] for end in ends]
 
 
 def _target(impression: Impression, scores: Mapping[Any, Any]) -> list[Hashable]:
@@ -221,25 +212,18 @@ def _target(impression: Impression, scores: Mapping[Any, Any]) -> list[Hashable]
 
 
 def _utility_of_slots(one: Metric, n_slots: int) -> FloatArray:
-    """Return what a click at each slot adds to the metric."""
-    if isinstance(one, SumOf):
+    """Return what a click at each slot adds to the metric: its value of lists with this click alone."""
+    if isinstance(additive(one), SumOf):
         raise LtrValueError(f"{one} cannot be estimated from impressions, which have no columns. Use cg or dcg.")
-    k = n_slots if one.cutoff is None else one.cutoff
-    utility = (np.arange(n_slots) < k).astype(np.float64)
-    two = Queries([0, 1], group=[2])
-    if isinstance(one, DCG):
-        return np.asarray(utility * one.discounts(two, n_slots) * one.gains(two)[1])
-    return utility / k if one.NAME == "precision" else utility
+    lists = Queries(np.eye(n_slots).ravel(), group=[n_slots] * n_slots)
+    (utility,) = lists.evaluate(np.tile(-np.arange(n_slots), n_slots), [one]).per_query.values()
+    return utility
 
 
-def _values(slates: _Slates, utility: FloatArray, normalize: bool) -> FloatArray:
-    """Return one value per impression, whose mean is the estimate and whose standard error is right."""
-    gained = slates.clicks * slates.weight * utility
-    if not normalize:
-        return np.asarray(gained.sum(axis=1))
-    mean_weight, share = slates.weight.mean(axis=0), slates.displayed.mean(axis=0)
-    has_weight = mean_weight > 0
-    scale = np.divide(share, mean_weight, out=np.zeros_like(share), where=has_weight)
+def _normalized(gained: FloatArray, weight: FloatArray, displayed: FloatArray) -> FloatArray:
+    """Divide by the mean weight of each slot, and correct each impression so that the standard error is right."""
+    mean_weight, share = weight.mean(axis=0), displayed.mean(axis=0)
+    scale = np.divide(share, mean_weight, out=np.zeros_like(share), where=mean_weight > 0)
     estimate = gained.mean(axis=0) * scale
-    correction = estimate * (slates.displayed / share - slates.weight * scale / share)
-    return np.asarray((gained * scale + correction * has_weight).sum(axis=1))
+    correction = estimate * (displayed / share - weight * scale / share)
+    return np.asarray(gained * scale + correction * (mean_weight > 0))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Hashable
 from functools import cached_property
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -62,22 +60,28 @@ class Balanced(Method):
 
     def __init__(self, rankings: Any, length: int | None = None) -> None:
         super().__init__(rankings, length)
-        if len(self._lists) != 2:
+        if len(self.rankings) != 2:
             raise LtrValueError(
-                f"Balanced needs exactly two rankings. Got {len(self._lists)}. Use TeamDraft or "
+                f"Balanced needs exactly two rankings. Got {len(self.rankings)}. Use TeamDraft or "
                 "PairwisePreference for more."
             )
 
     @cached_property
     def _possible_lists(self) -> tuple[list[Hashable], list[Hashable]]:
         """The list that begins with the first ranking, and the one that begins with the second."""
-        a, b = self._lists
+        a, b = self.rankings
         return _alternate(a, b, self.length), _alternate(b, a, self.length)
+
+    @property
+    def _lengths(self) -> set[int]:
+        return set(map(len, self._possible_lists))
 
     def _mix(self, rng: np.random.Generator) -> Shown:
         return Shown(self._possible_lists[int(rng.integers(2))].copy())
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray | None:
+        if documents not in self._possible_lists:
+            return None
         if not slots:
             return np.zeros(2)
         k = self._best_rank[documents[slots[-1]]]
@@ -87,13 +91,6 @@ class Balanced(Method):
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
         return self._possible_lists.count(documents) / 2
 
-    def _fault(self, documents: list[Hashable]) -> str:
-        """Return where a list deviates from both possible lists, which can differ in length."""
-        if documents in self._possible_lists:
-            return ""
-        slot = max(_n_common(documents, one) for one in self._possible_lists)
-        return f"it differs from both possible lists at slot {slot} (from 0)"
-
 
 def _alternate(first: list[Hashable], second: list[Hashable], length: int) -> list[Hashable]:
     """Return the distinct documents of both in turn, until either ranking ends."""
@@ -102,8 +99,3 @@ def _alternate(first: list[Hashable], second: list[Hashable], length: int) -> li
     if len(first) == n:
         turns.pop()  # the list ends before the second ranking's last turn
     return list(dict.fromkeys(turns))[:length]
-
-
-def _n_common(documents: list[Hashable], others: list[Hashable]) -> int:
-    """Return how many of the first documents two lists share."""
-    return len(list(takewhile(bool, map(operator.eq, documents, others))))

@@ -255,8 +255,7 @@ class ClickModel:
         LtrValueError
             If the model has no probability for a grade or for a slot.
         """
-        checked = self.require_grades(grades)
-        self.require_length(len(checked))
+        checked = self.require_grades(grades, np.size(grades))
         return np.flatnonzero(self.draw(checked[:, np.newaxis], generator_of(random_state))).tolist()
 
     def draw(self, grade: AnyArray, rng: np.random.Generator) -> BoolArray:
@@ -300,16 +299,13 @@ class ClickModel:
             continues &= ~stops[slot]
         return clicked
 
-    def require_length(self, n_slots: int) -> None:
-        """Raise an error if ``examination`` is shorter than a list of ``n_slots``."""
+    def require_grades(self, grades: Any, n_slots: int) -> IntArray:
+        """Return grades as integers; raise an error if there is no probability for one of them, or for a slot."""
         if self.examination is not None and n_slots > len(self.examination):
             raise LtrValueError(
-                f"examination must have a probability for each slot of the list. Got {len(self.examination)} for "
-                f"{n_slots} slots."
+                "examination must have a probability for each slot of the list. "
+                f"Got {len(self.examination)} for {n_slots} slots."
             )
-
-    def require_grades(self, grades: Any) -> IntArray:
-        """Return grades as integers, and raise an error if the model has no probability for one of them."""
         numbers = as_numbers(grades, "grades")
         is_bad = ~np.isin(numbers, np.arange(len(self.click)))
         if is_bad.any():

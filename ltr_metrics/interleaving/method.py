@@ -54,6 +54,13 @@ class Method(ABC):
         Maximum number of documents in the list. The list is shorter if all rankings together have
         fewer documents. Default: the length of the longest ranking.
 
+    Attributes
+    ----------
+    rankings : list of list
+        The rankings, one per ranker.
+    length : int
+        Maximum number of documents in the list.
+
     Raises
     ------
     LtrValueError, LtrTypeError
@@ -85,32 +92,22 @@ class Method(ABC):
     def __init__(self, rankings: Any, length: int | None = None) -> None:
         if not is_sequence(rankings):
             raise LtrTypeError(f"rankings must be a sequence of rankings, such as a list. Got {short(rankings)}.")
-        self._lists = [as_documents(f"rankings[{i}]", ranking) for i, ranking in enumerate(rankings)]
-        if len(self._lists) < 2 or not all(self._lists):
+        self.rankings = [as_documents(f"rankings[{i}]", ranking) for i, ranking in enumerate(rankings)]
+        if len(self.rankings) < 2 or not all(self.rankings):
             raise LtrValueError(
-                f"rankings must be two or more, none of them empty. Got {len(self._lists)} with "
-                f"{', '.join(str(len(one)) for one in self._lists) or 'no'} documents."
+                f"rankings must be two or more, none of them empty. Got {len(self.rankings)} with "
+                f"{', '.join(str(len(one)) for one in self.rankings) or 'no'} documents."
             )
-        longest = max(map(len, self._lists))
-        self._length = longest if length is None else require_count("length", length, note=", or None")
+        self._longest = max(map(len, self.rankings))
+        self.length = self._longest if length is None else require_count("length", length, note=", or None")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self._lists)} rankings, length={self.length})"
-
-    @property
-    def rankings(self) -> list[list[Hashable]]:
-        """Copies of the rankings, one per ranker."""
-        return [ranking.copy() for ranking in self._lists]
-
-    @property
-    def length(self) -> int:
-        """Maximum number of documents in the list."""
-        return self._length
+        return f"{type(self).__name__}({len(self.rankings)} rankings, length={self.length})"
 
     @cached_property
     def _ranks(self) -> list[dict[Hashable, int]]:
         """The rank of each document, from 1, by ranking. Documents that a ranking lacks have no key."""
-        return [{document: rank for rank, document in enumerate(ranking, start=1)} for ranking in self._lists]
+        return [{document: rank for rank, document in enumerate(ranking, start=1)} for ranking in self.rankings]
 
     @cached_property
     def _best_rank(self) -> dict[Hashable, int]:
@@ -124,9 +121,12 @@ class Method(ABC):
     @cached_property
     def _n_shown(self) -> int:
         """Number of documents in a mixed list: `length`, or all documents if there are fewer."""
-        if self._length <= max(map(len, self._lists)):  # saves counting all documents
-            return self._length
-        return min(self._length, len(self._best_rank))
+        return self.length if self.length <= self._longest else min(self.length, len(self._best_rank))
+
+    @property
+    def _lengths(self) -> set[int]:
+        """The numbers of documents that a list can have."""
+        return {self._n_shown}
 
     def mix(self, random_state: Any = None) -> Shown:
         """Draw a list of documents to show.
@@ -166,9 +166,13 @@ class Method(ABC):
         """
         documents, teams = self._split(shown)
         fault = self._fault(documents)
-        if fault:
-            raise self._impossible(fault)
-        return self._credit(documents, teams, clicked_slots(clicks, len(documents)))
+        credit = None if fault else self._credit(documents, teams, clicked_slots(clicks, len(documents)))
+        if credit is None:
+            raise LtrValueError(
+                f"{type(self).__name__} could not have shown this list: {fault or 'these rankings never give it'}. "
+                "Pass the list that mix returned, with the rankings and the length that it was mixed from."
+            )
+        return credit
 
     def probability(self, shown: Shown | Sequence[Hashable]) -> float:
         """Return the exact probability that `mix` returns this list.
@@ -200,42 +204,28 @@ class Method(ABC):
     def _mix(self, rng: np.random.Generator) -> Shown: ...
 
     @abstractmethod
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
-        """Return the credit by the method's own rule, and raise an error for an impossible list."""
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray | None:
+        """Return the credit by the method's own rule, or None if these rankings never give the list."""
 
     @abstractmethod
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
         """Return the probability of a list of the right length, of distinct documents of the rankings."""
 
-    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        """Whether the probability is above 0. Override if that of a long list can underflow."""
-        return self._probability(documents, teams) > 0
-
-    # -- what methods use -------------------------------------------------------------------------
+    # -- checks of a list ---------------------------------------------------------------------------------------------
 
     def _split(self, shown: Shown | Sequence[Hashable]) -> tuple[list[Hashable], list[int] | None]:
         """Return the documents and the teams, which are None for a method without teams."""
         teams = shown.teams if isinstance(shown, Shown) and self.has_teams else None
         documents = as_documents("shown", shown.documents if isinstance(shown, Shown) else shown)
-        return documents, None if teams is None else as_teams(teams, len(documents), len(self._lists))
-
-    def _require_possible(self, documents: list[Hashable], teams: list[int] | None) -> None:
-        if not self._is_possible(documents, teams):
-            raise self._impossible("these rankings never give it")
-
-    def _impossible(self, fault: str) -> LtrValueError:
-        return LtrValueError(
-            f"{type(self).__name__} could not have shown this list: {fault}. Pass the list that mix returned, with the "
-            "rankings and the length that it was mixed from."
-        )
+        return documents, None if teams is None else as_teams(teams, len(documents), len(self.rankings))
 
     def _fault(self, documents: list[Hashable]) -> str:
         """Return why a list is impossible in any order, or an empty string."""
         for slot, document in enumerate(documents):
             if document not in self._best_rank:
                 return f"document {document!r} at slot {slot} (from 0) is not in any of the rankings"
-        if len(documents) != self._n_shown:
-            return f"it has {len(documents)} documents instead of {self._n_shown}"
+        if len(documents) not in self._lengths:
+            return f"it has {len(documents)} documents instead of {' or '.join(map(str, sorted(self._lengths)))}"
         return ""
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, require_count, require_option
-from ltr_metrics._engine.words import Credit
+from ltr_metrics._engine.checks import FloatArray, require_count
 from ltr_metrics.errors import LtrValueError, import_extra, warn
 from ltr_metrics.interleaving.method import Method, Shown, generator_of
 
-CREDITS: tuple[Credit, ...] = get_args(Credit)
 BIAS_TOLERANCE = 1e-9  # relative to the largest credit
 ZERO_PROBABILITY = 1e-12  # a smaller probability is rounding error
 
@@ -21,8 +19,8 @@ class Optimized(Method):
     r"""Optimized interleaving: fair probabilities of lists that distinguish the rankers best.
 
     The lists are those in which each next document is the best unlisted one of some ranking. A
-    ranker's credit is the sum of 1 / rank or -rank over the clicked documents, by its own ranks. A
-    document that it lacks counts as the one after its last.
+    ranker's credit is the sum of 1 / rank over the clicked documents, by its own ranks. A document that
+    it lacks counts as the one after its last.
 
     The probabilities p of the lists solve a linear program. They are unbiased: for k = 1, 2, ...,
     the expected credit for clicks on the first k documents is the same for all rankers. Among such
@@ -45,8 +43,6 @@ class Optimized(Method):
     length : int, optional
         Maximum number of documents in the list. The list is shorter if all rankings together have
         fewer documents. Default: the length of the longest ranking.
-    credit : {"inverse", "negative"}
-        1 / rank, or -rank.
     max_lists : int
         Maximum number of lists to choose from. If there are more, this many different ones are
         drawn, with each next document drawn uniformly from those that may follow. The default
@@ -105,18 +101,15 @@ class Optimized(Method):
         rankings: Any,
         length: int | None = None,
         *,
-        credit: Credit = "inverse",
         max_lists: int = 2000,
         random_state: Any = 0,
     ) -> None:
         super().__init__(rankings, length)
-        rule = require_option("credit", credit, CREDITS)
         max_lists = require_count("max_lists", max_lists)
-        best_rank = self._best_rank
-        self._document_credit = {document: self._credit_by_ranker(document, rule) for document in best_rank}
-        lists, is_complete = _draw_lists(self._lists, self._n_shown, max_lists, generator_of(random_state))
+        self._document_credit = {document: self._credit_by_ranker(document) for document in self._best_rank}
+        lists, is_complete = _draw_lists(self.rankings, self._n_shown, max_lists, generator_of(random_state))
         if is_complete:  # sorted, so that the seed does not affect the result
-            index = {document: i for i, document in enumerate(best_rank)}
+            index = {document: i for i, document in enumerate(self._best_rank)}
             lists.sort(key=lambda documents: [index[document] for document in documents])
         list_credit = np.array([[self._document_credit[document] for document in documents] for documents in lists])
         probabilities = _probabilities(list_credit)
@@ -125,81 +118,60 @@ class Optimized(Method):
         self._choices = list(self.distribution)
         self._cumulative_probability = np.cumsum(list(self.distribution.values()))
         if self.bias:
-            self._warn_of_bias(len(lists), is_complete)
+            more = "" if is_complete else f"try max_lists above {max_lists}, or "
+            warn(
+                f"Optimized has no unbiased probabilities over {len(lists)} lists. If clicks ignore the documents, the "
+                "expected credit of two rankers for clicks on the first k documents still differs by "
+                f"{self.bias:.3g}, summed over k. If this matters, {more}use TeamDraft or PairwisePreference."
+            )
 
-    def _credit_by_ranker(self, document: Hashable, rule: Credit) -> FloatArray:
+    def _credit_by_ranker(self, document: Hashable) -> FloatArray:
         """Return each ranker's credit for a click on a document."""
-        pairs = zip(self._ranks, self._lists, strict=True)
-        rank = np.array([ranks.get(document, len(ranking) + 1) for ranks, ranking in pairs], dtype=float)
-        return 1 / rank if rule == "inverse" else -rank
-
-    def _warn_of_bias(self, n_lists: int, is_complete: bool) -> None:
-        remedy = (
-            "There are no more lists. Use another method, such as TeamDraft or PairwisePreference, if this matters."
-            if is_complete
-            else f"There are more lists: a max_lists above {n_lists} may help."
-        )
-        warn(
-            f"Optimized has no unbiased probabilities over {n_lists} lists. If clicks ignore the documents, the "
-            "expected credit of two rankers for clicks on the first k documents still differs by "
-            f"{self.bias:.3g}, summed over k. {remedy}"
-        )
+        pairs = zip(self._ranks, self.rankings, strict=True)
+        return np.array([1 / ranks.get(document, len(ranking) + 1) for ranks, ranking in pairs])
 
     def _mix(self, rng: np.random.Generator) -> Shown:
         cumulative = self._cumulative_probability
         drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
         return Shown(list(self._choices[drawn]))
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
-        self._require_possible(documents, teams)
-        credit = np.zeros(len(self._lists))
-        for slot in slots:
-            credit += self._document_credit[documents[slot]]
-        return credit
-
-    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        """Whether this is a list to choose from, even if this sample or solution never shows it."""
-        return all(d in _next_documents(self._lists, documents[:slot]) for slot, d in enumerate(documents))
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray | None:
+        """Return the credit also of a list to choose from that this sample or solution never shows."""
+        if not all(d in _next_documents(self.rankings, documents[:slot]) for slot, d in enumerate(documents)):
+            return None
+        return sum((self._document_credit[documents[slot]] for slot in slots), np.zeros(len(self.rankings)))
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
         return self.distribution.get(tuple(documents), 0.0)
-
-
-# The next documents, each with those that may follow it, or None if they have not been computed yet.
-Tree = dict[Hashable, "Tree | None"]
 
 
 def _draw_lists(
     rankings: list[list[Hashable]], n_shown: int, max_lists: int, rng: np.random.Generator
 ) -> tuple[list[list[Hashable]], bool]:
     """Draw different lists until there are ``max_lists`` or no more, and return whether they are all."""
-    not_drawn: Tree = dict.fromkeys(_next_documents(rankings, []))
+    following: dict[tuple[Hashable, ...], list[Hashable]] = {(): _next_documents(rankings, [])}  # not drawn yet
     lists: list[list[Hashable]] = []
-    while not_drawn and len(lists) < max_lists:
-        node, documents, path = not_drawn, [], []
-        while True:
-            document = list(node)[int(rng.integers(len(node)))]
-            documents.append(document)
-            path.append(node)
-            if len(documents) == n_shown:
-                break
-            child = node[document]
-            if child is None:
-                child = node[document] = dict.fromkeys(_next_documents(rankings, documents))
-            node = child
+    while following[()] and len(lists) < max_lists:
+        documents: list[Hashable] = []
+        while len(documents) < n_shown:
+            start = tuple(documents)
+            if start not in following:
+                following[start] = _next_documents(rankings, documents)
+            documents.append(following[start][int(rng.integers(len(following[start])))])
         lists.append(documents)
-        for node, document in zip(reversed(path), reversed(documents), strict=True):
-            del node[document]
-            if node:
+        for slot in reversed(range(n_shown)):
+            start = tuple(documents[:slot])
+            following[start].remove(documents[slot])
+            if following[start]:
                 break
-    return lists, not not_drawn
+    return lists, not following[()]
 
 
 def _next_documents(rankings: list[list[Hashable]], documents: list[Hashable]) -> list[Hashable]:
-    """Return the best document of each ranking that is not in the list yet."""
+    """Return the best documents of the rankings that are not in the list yet, without repeats."""
     listed = set(documents)
     best = (next((document for document in ranking if document not in listed), None) for ranking in rankings)
-    return [document for document in best if document is not None]
+    return [document for document in dict.fromkeys(best) if document is not None]
 
 
 def _probabilities(credit: FloatArray) -> FloatArray:

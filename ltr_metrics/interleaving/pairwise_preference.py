@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator
 from functools import cached_property
-from itertools import chain
-from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, require_option
-from ltr_metrics._engine.words import Pairs
-from ltr_metrics.errors import LtrValueError
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.interleaving.method import Method, Shown
-
-PAIRS: tuple[Pairs, ...] = get_args(Pairs)
-MIN_PROBABILITY = 1e-150  # the square of the inverse of a smaller one overflows
 
 
 class PairwisePreference(Method):
@@ -35,6 +30,9 @@ class PairwisePreference(Method):
         \end{cases}
         \qquad P = \prod_{x = \min(top(i), top(j))}^{r - 1} \left( 1 - \frac{1}{n_x} \right)
 
+    A clicked document is preferred to every unclicked one above it, and to the one directly below it if
+    that is unclicked (Joachims, KDD 2002).
+
     Above slot r, the other document could not have been. A document that a ranker lacks is below
     all others. P is the probability that neither document is above slot r. So if clicks ignore the
     documents, the expected credit of every ranker is 0. This does not mean that all rankers win
@@ -47,18 +45,11 @@ class PairwisePreference(Method):
     length : int, optional
         Maximum number of documents in the list. The list is shorter if all rankings together have
         fewer documents. Default: the length of the longest ranking.
-    pairs : {"joachims", "authors"}
-        The preferences that clicks express. "joachims", as in the paper: a clicked document is
-        preferred to every unclicked one above it, and to the one directly below it if that is
-        unclicked (Joachims, KDD 2002). "authors", as in the authors' experiments: a clicked
-        document is preferred to every unclicked one, down to the one below the last click. The
-        credit is then divided by the number of pairs that the first case of :math:`\phi` does not
-        exclude. The expected credit under clicks that ignore the documents is then not exactly 0.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        As for `Method`, and for unknown ``pairs``.
+        As for `Method`.
 
     See Also
     --------
@@ -82,30 +73,17 @@ class PairwisePreference(Method):
     array([-1.5,  4.5])
     """
 
-    def __init__(self, rankings: Any, length: int | None = None, *, pairs: Pairs = "joachims") -> None:
-        super().__init__(rankings, length)
-        self.pairs = require_option("pairs", pairs, PAIRS)
-
-    @cached_property
-    def _documents_at_rank(self) -> list[list[Hashable]]:
-        """The documents that the rankings have at rank x, for each slot x of the list."""
-        n_shown = self._n_shown
-        return [[ranking[i] for ranking in self._lists if i < len(ranking)] for i in range(n_shown)]
-
     @cached_property
     def _candidates(self) -> list[Hashable]:
         """The documents that may be shown, by best rank. Each slot is drawn from a prefix of this list."""
-        return list(dict.fromkeys(chain.from_iterable(self._documents_at_rank)))
+        n = self._n_shown
+        return list(dict.fromkeys(ranking[i] for i in range(n) for ranking in self.rankings if i < len(ranking)))
 
     @cached_property
     def _n_choices(self) -> list[int]:
         """The number of documents that each slot is drawn from, n_x."""
-        seen: set[Hashable] = set()
-        n_choices = []
-        for slot, documents in enumerate(self._documents_at_rank):
-            seen.update(documents)
-            n_choices.append(len(seen) - slot)
-        return n_choices
+        best_ranks = [self._best_rank[document] for document in self._candidates]
+        return [bisect_right(best_ranks, slot + 1) - slot for slot in range(self._n_shown)]
 
     def _mix(self, rng: np.random.Generator) -> Shown:
         documents = self._candidates.copy()
@@ -115,53 +93,33 @@ class PairwisePreference(Method):
             documents[slot], documents[chosen] = documents[chosen], documents[slot]
         return Shown(documents[: len(draws)])
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
-        self._require_possible(documents, teams)
-        best_rank, ranks = self._best_rank, self._ranks
-        credit, n_pairs = [0.0] * len(ranks), 0
-        absent = len(best_rank) + 1
-        for preferred, other in self._preferences(slots, len(documents)):
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray | None:
+        if not self._is_possible(documents):
+            return None
+        best_rank, absent = self._best_rank, len(self._best_rank) + 1
+        credit = [0.0] * len(self.rankings)
+        for preferred, other in _preferences(slots, len(documents)):
             one, two = documents[preferred], documents[other]
             first, last = sorted((best_rank[one], best_rank[two]))
             if min(preferred, other) + 1 < last:
                 continue
-            n_pairs += 1
-            probability = self._probability_of_neither_above(first, last)
-            if probability < MIN_PROBABILITY:
-                raise LtrValueError(
-                    f"Credit is not meaningful: the probability that neither {one!r} nor {two!r} is above slot "
-                    f"{last} (from 1) is less than {MIN_PROBABILITY:g}. Mix shorter lists."
-                )
-            weight = 1 / probability
-            for ranker, ranks_of_ranker in enumerate(ranks):
-                rank_one, rank_two = ranks_of_ranker.get(one, absent), ranks_of_ranker.get(two, absent)
+            weight = 1 / math.prod(1 - 1 / n_choices for n_choices in self._n_choices[first - 1 : last - 1])
+            for ranker, ranks in enumerate(self._ranks):
+                rank_one, rank_two = ranks.get(one, absent), ranks.get(two, absent)
                 credit[ranker] += weight * ((rank_one < rank_two) - (rank_one > rank_two))
-        return np.array(credit) / (max(n_pairs, 1) if self.pairs == "authors" else 1)
-
-    def _probability_of_neither_above(self, first: int, last: int) -> float:
-        probability = 1.0
-        for n_choices in self._n_choices[first - 1 : last - 1]:
-            probability *= 1 - 1 / n_choices
-        return probability
-
-    def _preferences(self, slots: list[int], n_shown: int) -> list[tuple[int, int]]:
-        """Return pairs of slots, the preferred one first."""
-        clicked = set(slots)
-        last = slots[-1] + 1 if slots else -1
-        return [
-            (slot, other)
-            for slot in slots
-            for other in (range(last + 1) if self.pairs == "authors" else chain(range(slot), (slot + 1,)))
-            if other not in clicked and other < n_shown
-        ]
+        return np.array(credit)
 
     def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        if not self._is_possible(documents, teams):
-            return 0.0
-        probability = 1.0
-        for n_choices in self._n_choices:
-            probability /= n_choices
-        return probability
+        return math.prod(1 / n_choices for n_choices in self._n_choices) if self._is_possible(documents) else 0.0
 
-    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
+    def _is_possible(self, documents: list[Hashable]) -> bool:
         return all(self._best_rank[document] <= rank for rank, document in enumerate(documents, start=1))
+
+
+def _preferences(slots: list[int], n_shown: int) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of slots such that clicks prefer the first to the second."""
+    clicked = set(slots)
+    for slot in slots:
+        for other in (*range(slot), slot + 1):
+            if other not in clicked and other < n_shown:
+                yield slot, other

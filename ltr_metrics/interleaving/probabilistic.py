@@ -11,10 +11,9 @@ import numpy as np
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.interleaving.method import Shown
-from ltr_metrics.interleaving.rounds import TeamMethod, team_probabilities
+from ltr_metrics.interleaving.rounds import TeamMethod
 from ltr_metrics.metrics.base import is_number
 
-MAX_RANKERS_IN_ROUNDS = 16  # the exact sum has a term for each of the 2^16 sets of rankers
 MAX_TAU = 1e6  # much smaller values already draw only the best document
 
 
@@ -43,12 +42,12 @@ class Probabilistic(TeamMethod):
     replace : bool
         If True, the ranker of each slot is drawn uniformly, as in 2011. If False, there are rounds
         in which every ranker draws once, in random order, as in 2015. Credit and the probability of
-        a list without teams are then limited to 16 rankers.
+        a list without teams may then be too long to compute for more than 16 rankers.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        As for `Method`, and if ``tau`` is out of range. On credit: for more than 16 rankers with
+        As for `Method`, and if ``tau`` is out of range. On credit: for too many rankers with
         ``replace=False``.
 
     See Also
@@ -79,14 +78,15 @@ class Probabilistic(TeamMethod):
         if not is_number(tau) or not 0 <= tau <= MAX_TAU:
             raise LtrValueError(f"tau must be a number from 0 to {MAX_TAU:g}; 3 is usual. Got {tau!r}.")
         self.tau, self.replace = float(tau), bool(replace)
+        self.in_rounds = not self.replace
 
     @cached_property
     def _log_weights(self) -> list[FloatArray]:
         """The log weights of each ranker by rank. The weights themselves underflow for a high tau."""
-        return [-self.tau * np.log(np.arange(1, len(ranking) + 1)) for ranking in self._lists]
+        return [-self.tau * np.log(np.arange(1, len(ranking) + 1)) for ranking in self.rankings]
 
     def _mix(self, rng: np.random.Generator) -> Shown:
-        remaining = [self._draw_order(ranker, rng) for ranker in range(len(self._lists))]
+        remaining = [self._draw_order(ranker, rng) for ranker in range(len(self.rankings))]
         turns = rng.random(self._n_shown).tolist()
         documents: list[Hashable] = []
         teams: list[int] = []
@@ -111,35 +111,22 @@ class Probabilistic(TeamMethod):
         Adding Gumbel noise to the log weights gives this order. Documents that other rankers draw are
         skipped, since the order of the rest does not depend on them.
         """
-        log_weights, ranking = self._log_weights[ranker], self._lists[ranker]
+        log_weights, ranking = self._log_weights[ranker], self.rankings[ranker]
         order = np.argsort(log_weights + rng.gumbel(size=len(ranking)))
         return [ranking[index] for index in order.tolist()]
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
-        drawn_by = self._team_probabilities(documents, None)[1]
-        if np.isnan(drawn_by).any():
-            raise self._impossible("these rankings never give it")
-        credit: FloatArray = drawn_by[slots].sum(axis=0)
-        return credit
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray | None:
+        return self._follow_draws(documents, None, slots)[1]
 
-    def _team_probabilities(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
-        """Return the probability of a list, and that of each ranker having drawn each document."""
-        n_rankers = len(self._lists)
-        if not self.replace and teams is None and n_rankers > MAX_RANKERS_IN_ROUNDS:
-            raise LtrValueError(
-                f"With replace=False, the exact sum over the sets of rankers is limited to {MAX_RANKERS_IN_ROUNDS} "
-                f"rankers. Got {n_rankers}. Use replace=True."
-            )
-        draw_probabilities = np.zeros((len(documents), n_rankers))
+    def _draws(self, documents: list[Hashable]) -> tuple[FloatArray, list[int]]:
+        draw_probabilities = np.zeros((len(documents), len(self.rankings)))
         has_documents = [0] * len(documents)
         for ranker, ranks in enumerate(self._ranks):
             document_ranks = np.array([ranks.get(document, 0) for document in documents])
             draw_probabilities[:, ranker], has_left = self._draw_probabilities(ranker, document_ranks)
             for slot in np.flatnonzero(has_left).tolist():
                 has_documents[slot] |= 1 << ranker
-        if teams is not None:
-            draw_probabilities *= np.eye(n_rankers)[teams]  # the other rankers did not draw
-        return team_probabilities(draw_probabilities, has_documents, in_rounds=not self.replace)
+        return draw_probabilities, has_documents
 
     def _draw_probabilities(self, ranker: int, ranks: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return, by slot, the probability that a ranker draws the document, and whether it has any left.

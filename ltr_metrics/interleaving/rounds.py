@@ -1,13 +1,10 @@
-"""Methods with teams. Which ranker drew each document: exact probabilities by the forward-backward algorithm.
-
-The state between two slots is the set of rankers that have drawn in the current round, stored as
-an integer with one bit per ranker.
-"""
+"""Methods with teams: the exact probability of a list, and the expected number of clicks for each team."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Hashable
 
 import numpy as np
 
@@ -15,132 +12,60 @@ from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.interleaving.method import Method
 
-MAX_STATES = 100_000  # about twenty rankers with equal rankings have more
-
-Weights = dict[int, float]  # by state
+MAX_STATES = 2**14  # more than sixteen rankers with equal rankings have more
 
 
 class TeamMethod(Method):
     """A method in which a ranker draws each document for its team."""
 
     has_teams = True
-
-    def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
-        return self._team_probabilities(documents, teams)[0]
-
-    def _is_possible(self, documents: list[Hashable], teams: list[int] | None) -> bool:
-        return not np.isnan(self._team_probabilities(documents, teams)[1]).any()
+    in_rounds = True  # in each round every ranker draws once; otherwise the ranker of each slot is drawn from all
 
     @abstractmethod
-    def _team_probabilities(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
-        """Return the probability of a list, and that of each ranker having drawn each document."""
+    def _draws(self, documents: list[Hashable]) -> tuple[FloatArray, list[int]]:
+        """Return, by slot, the probability that a ranker draws the document, and who has documents left.
 
+        The first is of shape (n_slots, n_rankers). The second has one bit per ranker.
+        """
 
-def team_probabilities(
-    draw_probabilities: FloatArray, has_documents: list[int], in_rounds: bool = True
-) -> tuple[float, FloatArray]:
-    """Return the probability of a list, and that of each ranker having drawn each document.
+    def _probability(self, documents: list[Hashable], teams: list[int] | None) -> float:
+        return self._follow_draws(documents, teams)[0]
 
-    Parameters
-    ----------
-    draw_probabilities : ndarray of shape (n_slots, n_rankers)
-        The probability that a ranker, if it draws for this slot, draws the document in the slot.
-    has_documents : list of int
-        The rankers that have documents left at each slot, one bit per ranker.
-    in_rounds : bool
-        If False, the ranker of each slot is drawn from all rankers that have documents.
+    def _follow_draws(
+        self, documents: list[Hashable], teams: list[int] | None, slots: Collection[int] = ()
+    ) -> tuple[float, FloatArray | None]:
+        """Return the probability of a list, and the expected number of clicked documents of each team given it.
 
-    Returns
-    -------
-    probability : float
-    teams : ndarray of shape (n_slots, n_rankers)
-        The probabilities given the list. Rows sum to 1, and are NaN if the list is impossible.
-    """
-    n_slots, n_rankers = draw_probabilities.shape
-    steps = [
-        _Step(probabilities, rankers, in_rounds)
-        for probabilities, rankers in zip(draw_probabilities.tolist(), has_documents, strict=True)
-    ]
-    probability, forward = _forward(steps, n_rankers)
-    teams = np.full((n_slots, n_rankers), np.nan)
-    if len(forward) <= n_slots:  # the list is impossible
-        return 0.0, teams
-    backward: Weights = dict.fromkeys(forward[-1], 1.0)
-    for slot in reversed(range(n_slots)):
-        weights, backward = steps[slot].backward(forward[slot], backward, n_rankers)
-        total = sum(weights)
-        if total == 0:  # the probability underflowed
-            return 0.0, np.full((n_slots, n_rankers), np.nan)
-        teams[slot] = np.array(weights) / total
-    return probability, teams
-
-
-def _forward(steps: list[_Step], n_rankers: int) -> tuple[float, list[Weights]]:
-    """Return the probability of the list and the scaled state weights before each slot.
-
-    The weights are scaled to sum to 1 at each slot, since products of many would underflow. There
-    are fewer of them than slots if the list is impossible.
-    """
-    forward: list[Weights] = [{0: 1.0}]
-    probability = 1.0
-    for step in steps:
-        weights = step.forward(forward[-1])
-        if len(weights) > MAX_STATES:
-            raise LtrValueError(
-                f"The exact sum over which of the {n_rankers} rankers have drawn in a round has more than "
-                f"{MAX_STATES:,} terms. Pass what mix returned: with its teams, credit and probability do not "
-                "need the sum."
-            )
-        total = _normalize(weights)
-        if total == 0:
-            return 0.0, forward
-        probability *= total
-        forward.append(weights)
-    return probability, forward
-
-
-class _Step:
-    """The draw for one slot."""
-
-    def __init__(self, probabilities: list[float], has_documents: int, in_rounds: bool) -> None:
-        self.probabilities, self.has_documents, self.in_rounds = probabilities, has_documents, in_rounds
-
-    def forward(self, weights: Weights) -> Weights:
-        """Return the unscaled weights of the states after the draw."""
-        after: Weights = {}
-        for state, weight in weights.items():
-            for _, next_state, probability in self._turns(state):
-                after[next_state] = after.get(next_state, 0.0) + weight * probability
-        return after
-
-    def backward(self, forward: Weights, after: Weights, n_rankers: int) -> tuple[list[float], Weights]:
-        """Return the weight of each ranker, and the scaled backward weights before the draw."""
-        rankers = [0.0] * n_rankers
-        before: Weights = {}
-        for state, weight in forward.items():
-            before[state] = 0.0
-            for ranker, next_state, probability in self._turns(state):
-                onward = probability * after.get(next_state, 0.0)
-                rankers[ranker] += weight * onward
-                before[state] += onward
-        _normalize(before)
-        return rankers, before
-
-    def _turns(self, state: int) -> Iterator[tuple[int, int, float]]:
-        """Yield each ranker that may draw, the next state, and the probability of this draw."""
-        waiting = self.has_documents & ~state
-        if not waiting:  # a new round
-            state, waiting = 0, self.has_documents
-        share = 1 / waiting.bit_count()
-        for ranker, probability in enumerate(self.probabilities):
-            if probability > 0 and waiting >> ranker & 1:
-                yield ranker, (state | 1 << ranker) if self.in_rounds else 0, share * probability
-
-
-def _normalize(weights: Weights) -> float:
-    """Scale the weights to sum to 1 unless the sum is 0, and return the sum before scaling."""
-    total = sum(weights.values())
-    if total > 0:
-        for state in weights:
-            weights[state] /= total
-    return total
+        A state is the set of rankers that have drawn in the current round, one bit per ranker. It has a
+        vector: its probability given the documents so far, and this times the credit of each ranker. The
+        credit is None if the list is impossible.
+        """
+        draws, has_documents = self._draws(documents)
+        n_rankers = len(self.rankings)
+        if teams is not None:
+            draws = draws * np.eye(n_rankers)[teams]  # the other rankers did not draw
+        states, probability = {0: np.eye(1, n_rankers + 1)[0]}, 1.0
+        for slot, by_ranker in enumerate(draws):
+            after: dict[int, FloatArray] = defaultdict(lambda: np.zeros(n_rankers + 1))
+            rankers = np.flatnonzero(by_ranker).tolist()
+            for state, vector in states.items():
+                waiting = has_documents[slot] & ~state
+                if not waiting:  # a new round
+                    state, waiting = 0, has_documents[slot]
+                for ranker in rankers:
+                    if waiting >> ranker & 1:
+                        drawn = vector * (by_ranker[ranker] / waiting.bit_count())
+                        if slot in slots:
+                            drawn[1 + ranker] += drawn[0]
+                        after[(state | 1 << ranker) if self.in_rounds else 0] += drawn
+            if len(after) > MAX_STATES:
+                raise LtrValueError(
+                    f"The exact sum over the sets of {n_rankers} rankers has more than {MAX_STATES:,} terms. Pass what "
+                    "mix returned, whose teams leave one term. For the credit of Probabilistic, use replace=True."
+                )
+            total = float(sum(vector[0] for vector in after.values()))
+            if total == 0:
+                return 0.0, None
+            probability *= total
+            states = {state: vector / total for state, vector in after.items()}
+        return probability, np.sum(list(states.values()), axis=0)[1:]

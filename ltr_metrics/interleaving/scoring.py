@@ -94,7 +94,12 @@ def score(
             mixed = build(rankings, impression.length or len(shown.documents))
             credit.extend(mixed.credit(shown, impression.clicks).tolist())
             if cluster is not None:
-                labels.append(_label(impression, cluster))
+                labels.append(getattr(impression, cluster))
+                if labels[-1] is None:
+                    raise LtrValueError(
+                        f"Every impression must name its {cluster} if {cluster}s are clusters, and this one has none. "
+                        f"Log it: Impression(..., {cluster}=...)."
+                    )
     if not models:
         raise LtrValueError("There is no impression to score: the log is empty.")
     matrix = np.frombuffer(credit).reshape(-1, len(models)).T
@@ -119,14 +124,3 @@ def _shown(impression: Impression, models: list[str], method: type[Method]) -> S
         return shown
     numbers = [models.index(name) for name in rankings]
     return Shown(shown.documents, [numbers[team] for team in shown.teams])
-
-
-def _label(impression: Impression, cluster: ClusterOfImpressions) -> Hashable:
-    """Return the cluster of an impression."""
-    label: Hashable = getattr(impression, cluster)
-    if label is None:
-        raise LtrValueError(
-            f"Every impression must name its {cluster} if {cluster}s are clusters, and this one has none. "
-            f"Log it: Impression(..., {cluster}=...)."
-        )
-    return label

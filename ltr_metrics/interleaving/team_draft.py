@@ -9,7 +9,7 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.interleaving.method import Shown
-from ltr_metrics.interleaving.rounds import TeamMethod, team_probabilities
+from ltr_metrics.interleaving.rounds import TeamMethod
 
 
 class TeamDraft(TeamMethod):
@@ -50,7 +50,7 @@ class TeamDraft(TeamMethod):
     """
 
     def _mix(self, rng: np.random.Generator) -> Shown:
-        lists, n_shown = self._lists, self._n_shown
+        lists, n_shown = self.rankings, self._n_shown
         documents: list[Hashable] = []
         teams: list[int] = []
         listed: set[Hashable] = set()
@@ -65,19 +65,19 @@ class TeamDraft(TeamMethod):
                     teams.append(ranker)
         return Shown(documents, teams)
 
-    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray:
+    def _credit(self, documents: list[Hashable], teams: list[int] | None, slots: list[int]) -> FloatArray | None:
         if teams is None:
             raise LtrTypeError(
                 "TeamDraft needs teams to give credit, and a list of documents has none. Pass what mix returned, or "
                 "Shown(documents, teams)."
             )
-        self._require_possible(documents, teams)
+        if self._follow_draws(documents, teams)[1] is None:
+            return None
         clicked = [teams[slot] for slot in slots]
-        return np.array([clicked.count(ranker) for ranker in range(len(self._lists))], dtype=np.float64)
+        return np.bincount(clicked, minlength=len(self.rankings)).astype(np.float64)
 
-    def _team_probabilities(self, documents: list[Hashable], teams: list[int] | None) -> tuple[float, FloatArray]:
-        """Return the probability of a list, and that of each ranker having drawn each document."""
-        lists = self._lists
+    def _draws(self, documents: list[Hashable]) -> tuple[FloatArray, list[int]]:
+        lists = self.rankings
         draws_document = np.zeros((len(documents), len(lists)))
         has_documents = [0] * len(documents)
         next_index = [0] * len(lists)
@@ -89,9 +89,7 @@ class TeamDraft(TeamMethod):
                     has_documents[slot] |= 1 << ranker
                     draws_document[slot, ranker] = ranking[index] == document
             listed.add(document)
-        if teams is not None:
-            draws_document *= np.eye(len(lists))[teams]  # the other rankers did not draw
-        return team_probabilities(draws_document, has_documents)
+        return draws_document, has_documents
 
 
 def _next_index(ranking: list[Hashable], index: int, listed: set[Hashable]) -> int:

@@ -7,29 +7,27 @@ threads.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_count, require_option
+from ltr_metrics._engine.checks import AnyArray, FloatArray, require_count, require_option
 from ltr_metrics._engine.threads import n_threads_for
 from ltr_metrics._engine.words import InterleavingMethod, TiesOfRankings
 from ltr_metrics.analysis.settings import seed_from
-from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.interleaving.clicks import ClickModel
+from ltr_metrics.interleaving.method import short
 from ltr_metrics.interleaving.methods import method_named, require_options
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.interleaving.simulation.layout import Mixer, RankingArrays
-from ltr_metrics.interleaving.simulation.one_by_one import OneByOne
-from ltr_metrics.interleaving.simulation.ppm import VectorizedPPM
-from ltr_metrics.interleaving.simulation.team_draft import VectorizedTeamDraft
+from ltr_metrics.interleaving.simulation.mixers import Mixer, OneByOne, RankingArrays
+from ltr_metrics.interleaving.simulation.vectorized import VectorizedPPM, VectorizedTeamDraft
 
-VECTORIZED: dict[str, Callable[..., Mixer]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
+VECTORIZED: dict[str, Callable[[RankingArrays], Mixer]] = {"team_draft": VectorizedTeamDraft, "ppm": VectorizedPPM}
 BLOCK = 16_384  # impressions at a time: enough to amortise NumPy's call overhead, few enough for a core's cache
 ROWS_PER_IMPRESSION = 40  # rows that take as long to evaluate as an impression takes to simulate
 TIES_STREAM, IMPRESSIONS_STREAM = range(2)  # spawn keys of the random streams
@@ -72,7 +70,7 @@ def simulate(
     length : int, default 10
         Maximum number of documents in a list.
     method_options : mapping, optional
-        Further options of the method, such as ``{"pairs": "authors"}`` or ``{"tau": 1}``.
+        Further options of the method, such as ``{"tau": 1}``.
     ties : {"stable", "random"}
         The order of documents with equal scores, which is the same in all models. "stable" keeps
         the order of the rows, like a system that sorts stably. This favours models with ties if the
@@ -117,77 +115,52 @@ def simulate(
     n_impressions, length = require_count("impressions", impressions), require_count("length", length)
     if not isinstance(clicks, ClickModel):
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
+    method_class, options = method_named(method), dict(method_options or {})
+    require_options(method_class, options)  # the vectorised methods have none
     queries = y_true if isinstance(y_true, Queries) else queries_from(y_true, data, "simulate", PARAMETERS)
     if isinstance(y_true, Queries) and data:
         raise LtrTypeError(f"Queries already have their data: leave out {', '.join(data)}.")
-    clicks.require_grades(queries.grades)
+    clicks.require_grades(queries.grades, min(length, int(queries.n_retrieved.max())))
     clicks.warn_of_grades(queries.grades)
     seed = seed_from(random_state)
     rankings = RankingArrays.from_scores(
         queries, _check_scores(queries, scores), length, _tie_break(queries, ties, seed)
     )
-    clicks.require_length(int(rankings.n_shown.max()))
-    simulation = _Simulation(
-        mixer=_build_mixer(rankings, method, dict(method_options or {})),
-        clicks=clicks,
-        n_queries=len(rankings.sizes),
-        cumulative_weight=_cumulative_weight(queries),
-        seed=seed,
-        n_impressions=n_impressions,
-    )
-    credit = np.concatenate(list(simulation.run(n_threads, progress)), axis=1)
-    simulation.mixer.warn()
-    return Outcome(list(scores), method, credit, _OfflineMeans(queries, rankings, list(scores)))
+    mixer = VECTORIZED[method](rankings) if method in VECTORIZED else OneByOne(rankings, method_class, options)
+    cumulative_weight = _cumulative_weight(queries)
+
+    def run_block(start: int) -> FloatArray:
+        """Return the credit of the block that begins with impression ``start``, (rankers, impressions)."""
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(IMPRESSIONS_STREAM, start // BLOCK)))
+        draws = rng.random(min(BLOCK, n_impressions - start)) * cumulative_weight[-1]
+        query = np.searchsorted(cumulative_weight, draws, side="right")
+        shown = mixer.mix(query, rng)
+        return mixer.credit(query, shown, clicks.draw(mixer.grade.take(shown.documents), rng))
+
+    starts = range(0, n_impressions, BLOCK)
+    n_threads = n_threads_for(n_impressions * ROWS_PER_IMPRESSION, n_threads)
+    with ThreadPoolExecutor(n_threads if mixer.uses_threads else 1) as pool:
+        blocks = pool.map(run_block, starts)
+        if progress:
+            tqdm = import_extra("tqdm.auto", "report").tqdm
+            blocks = tqdm(blocks, total=len(starts), unit=f" blocks of {BLOCK:,} impressions")
+        credit = np.concatenate(list(blocks), axis=1)
+    if mixer.warnings:
+        warn(f"{len(mixer.warnings)} of the queries that were shown gave a warning, the first: {mixer.warnings[0]}")
+    return Outcome(list(scores), method, credit, partial(_offline_means, queries, rankings, list(scores)))
 
 
 PARAMETERS = list(inspect.signature(simulate).parameters)[:-1]
 
 
-@dataclass(frozen=True, eq=False)
-class _Simulation:
-    mixer: Mixer
-    clicks: ClickModel
-    n_queries: int
-    cumulative_weight: FloatArray | None  # None for queries without weights
-    seed: int
-    n_impressions: int
-
-    def run(self, n_threads: int | None, progress: bool) -> Iterator[FloatArray]:
-        """Yield the credit of the blocks, in order."""
-        starts = range(0, self.n_impressions, BLOCK)
-        n_threads = n_threads_for(self.n_impressions * ROWS_PER_IMPRESSION, n_threads)
-        n_threads = n_threads if self.mixer.uses_threads else 1
-        with _progress_bar(self.n_impressions, progress) as advance, ThreadPoolExecutor(n_threads) as pool:
-            for credit in map(self.run_block, starts) if n_threads == 1 else pool.map(self.run_block, starts):
-                advance(credit.shape[1])
-                yield credit
-
-    def run_block(self, start: int) -> FloatArray:
-        """Return the credit of the block that begins with impression ``start``, (rankers, impressions)."""
-        stop = min(start + BLOCK, self.n_impressions)
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(IMPRESSIONS_STREAM, start // BLOCK)))
-        query = self._draw_queries(stop - start, rng)
-        shown = self.mixer.mix(query, rng)
-        clicked = self.clicks.draw(self.mixer.grade.take(shown.documents), rng)
-        return self.mixer.credit(query, shown, clicked)
-
-    def _draw_queries(self, n: int, rng: np.random.Generator) -> IntArray:
-        draws = rng.random(n)
-        if self.cumulative_weight is None:
-            return (draws * self.n_queries).astype(np.intp)
-        query: IntArray = np.searchsorted(self.cumulative_weight, draws * self.cumulative_weight[-1], side="right")
-        return query
-
-
 def _check_scores(queries: Queries, scores: Any) -> list[AnyArray]:
-    if not isinstance(scores, Mapping):
-        raise LtrTypeError(f'scores must map names to score vectors, as {{"bm25": ..., "new": ...}}. Got {scores!r}.')
-    if len(scores) < 2:
-        raise LtrValueError(f"scores must have two or more models, to be compared. Got {len(scores)}.")
+    if not isinstance(scores, Mapping) or len(scores) < 2 or not all(isinstance(name, str) for name in scores):
+        raise LtrTypeError(
+            'scores must map two or more names of models to score vectors, {"bm25": ..., "new": ...}. '
+            f"Got {short(scores)}."
+        )
     checked = []
     for name, column in scores.items():
-        if not isinstance(name, str):
-            raise LtrTypeError(f"scores must have names of models (text) as keys. Got {name!r}.")
         with naming(name):
             checked.append(queries.scores(column))
             queries.refuse_nan_scores(checked[-1])
@@ -204,46 +177,20 @@ def _tie_break(queries: Queries, ties: Any, seed: int) -> AnyArray | None:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(TIES_STREAM,))).permutation(queries.n_rows)
 
 
-def _build_mixer(rankings: RankingArrays, method: str, options: dict[str, Any]) -> Mixer:
-    method_class = method_named(method)
-    require_options(method_class, options)
-    if method in VECTORIZED:
-        return VECTORIZED[method](rankings, **options)
-    return OneByOne(rankings, method_class, options)
-
-
-def _cumulative_weight(queries: Queries) -> FloatArray | None:
+def _cumulative_weight(queries: Queries) -> FloatArray:
     """Return the cumulative weight of the queries that have documents to show."""
-    if queries.weight is None:
-        return None
-    cumulative = np.cumsum(queries.weight[queries.n_retrieved > 0])
+    weight = np.ones(queries.n_queries) if queries.weight is None else queries.weight
+    cumulative = np.cumsum(weight[queries.n_retrieved > 0])
     if cumulative[-1] == 0:
         raise LtrValueError("All queries with documents to show have weight 0, so no query can be drawn.")
     return cumulative
 
 
-@dataclass(frozen=True, eq=False)
-class _OfflineMeans:
-    """Evaluates the orders that were mixed."""
-
-    queries: Queries
-    rankings: RankingArrays
-    names: list[str]
-
-    def __call__(self, metric: Any) -> dict[str, float]:
-        means = {}
-        for name, rank in zip(self.names, self.rankings.rank, strict=True):
-            score = np.zeros(self.queries.n_rows)
-            score[self.rankings.row] = -rank
-            (means[name],) = self.queries.evaluate(score, [metric]).mean.values()
-        return means
-
-
-@contextmanager
-def _progress_bar(n_impressions: int, is_wanted: bool) -> Iterator[Callable[[int], object]]:
-    if not is_wanted:
-        yield lambda _: None
-        return
-    tqdm = import_extra("tqdm.auto", "report").tqdm
-    with tqdm(total=n_impressions, unit=" impressions", unit_scale=True) as bar:
-        yield bar.update
+def _offline_means(queries: Queries, rankings: RankingArrays, names: list[str], metric: Any) -> dict[str, float]:
+    """Evaluate the orders that were mixed."""
+    means = {}
+    for name, rank in zip(names, rankings.rank, strict=True):
+        score = np.zeros(queries.n_rows)
+        score[rankings.row] = -rank
+        (means[name],) = queries.evaluate(score, [metric]).mean.values()
+    return means
