@@ -498,6 +498,26 @@ def test_common_queries_are_compared_as_if_the_others_had_not_been(case: Case) -
         ltr.compare({"live": fewer, "new": others})
 
 
+def test_common_queries_have_the_same_judgments(case: Case) -> None:
+    live, y = case.evaluate("base"), case.y.copy()
+    for qid in (5, 8, 30):
+        rows = np.flatnonzero(case.qid == qid)
+        y[rows[0]] = 4 - y[rows[0]]
+    new = ltr.evaluate(y, case.models["new"], qid=case.qid, metrics=METRICS)
+    fewer = live.subset(live.qid[live.qid != 8])
+    kept = [qid for qid in live.qid.tolist() if qid not in (5, 8, 30)]
+    common = ltr.compare({"live": fewer, "new": new}, queries="common")
+    assert common.rows == ltr.compare({"live": live.subset(kept), "new": new.subset(kept)}).rows
+    assert (common.n_left_out, common.n_other_judgments) == ({"live": 2, "new": 3}, 2)
+    assert common.to_dict()["n_other_judgments"] == 2
+    lines = " ".join(str(common).split())
+    assert "left out: 0 of live, 1 of new. Queries whose judgments differ between models are left out: 2." in lines
+    with pytest.raises(ltr.LtrValueError, match='the judged documents or their grades differ.*queries="common"'):
+        ltr.compare({"live": live, "new": new})
+    with pytest.raises(ltr.LtrValueError, match="differ in every query that they have in common, 1 in"):
+        ltr.compare({"live": live.subset([5]), "new": new}, queries="common")
+
+
 def test_without_a_difference_common_is_same(case: Case) -> None:
     models = {"live": case.evaluate("base"), "new": case.models["new"]}
     same = ltr.compare(models, case.y, qid=case.qid, metrics=METRICS)

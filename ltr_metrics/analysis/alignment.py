@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from ltr_metrics._engine.checks import (
+    BoolArray,
     FloatArray,
     IntArray,
     has_named_columns,
@@ -56,12 +57,15 @@ class Models(NamedTuple):
         Positions of the compared queries among these.
     n_left_out : dict of str to int
         Number of queries of each model that were left out; empty with ``queries="same"``.
+    n_other_judgments : int
+        Number of queries among these that all models have, but with different judgments.
     """
 
     by_name: dict[str, Model]
     rows: GroupedRows
     kept: IntArray
     n_left_out: dict[str, int]
+    n_other_judgments: int
 
 
 def models_from(
@@ -101,9 +105,9 @@ def models_from(
                 ]
         reference = next(run for of_model in runs.values() for run in of_model if run.qid is queries.qid)
         is_reweighted = queries.weight is not None
-    kept, n_left_out = np.arange(reference.n_queries), {}
+    kept, n_left_out, n_other_judgments = np.arange(reference.n_queries), {}, 0
     if which == "common":
-        kept = _common_queries(runs, reference)
+        kept, n_other_judgments = _common_queries(runs, reference)
         n_left_out = {name: max(run.n_queries for run in of_model) - len(kept) for name, of_model in runs.items()}
         qids = reference.qid[kept]
         reference = reference.subset(qids)
@@ -118,7 +122,7 @@ def models_from(
             values = {one: ordered.per_query[one] for one in names}
             aligned.append(reference.with_fields(cluster=ordered.cluster).with_values(values))
         by_name[name] = _averaged(aligned, names)
-    return Models(by_name, rows, kept, n_left_out)
+    return Models(by_name, rows, kept, n_left_out, n_other_judgments)
 
 
 # -- what was passed --------------------------------------------------------------------------------------------------
@@ -227,18 +231,35 @@ def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, 
 # -- the same queries -------------------------------------------------------------------------------------------------
 
 
-def _common_queries(runs: Mapping[str, list[Evaluation]], reference: Evaluation) -> IntArray:
-    """Return the positions in the reference of the queries that all runs have, whatever type their ids have."""
+def _common_queries(runs: Mapping[str, list[Evaluation]], reference: Evaluation) -> tuple[IntArray, int]:
+    """Return the positions in the reference of the queries that all runs have with the same judgments.
+
+    The type of the ids does not matter. The second number counts the queries whose judgments differ.
+    """
     expected = positions_by_text(reference.qid, "A model")
-    in_all = set(expected)
-    for name, of_model in runs.items():
-        for run in of_model:
-            in_all &= positions_by_text(run.qid, f"The result of {name!r}").keys()
-    if not in_all:
+    positions = [
+        (run, positions_by_text(run.qid, f"The result of {name!r}"))
+        for name, of_model in runs.items()
+        for run in of_model
+    ]
+    texts = [text for text in expected if all(text in at for _, at in positions)]
+    kept = np.array([expected[text] for text in texts], dtype=np.intp)
+    if not texts:
         raise LtrValueError(
             "The models have no query in common, so there is nothing to compare. Evaluate them on the same queries."
         )
-    return np.array([at for text, at in expected.items() if text in in_all], dtype=np.intp)
+    reference, is_other = take_queries(reference, kept), np.zeros(len(kept), dtype=np.bool_)
+    for run, at in positions:
+        common = take_queries(run, np.array([at[text] for text in texts], dtype=np.intp))
+        is_other |= _has_other_data(common, reference)
+        if reference.fingerprint is None:
+            reference = reference.with_fields(fingerprint=common.fingerprint)
+    if is_other.all():
+        raise LtrValueError(
+            "The models have different data: the judged documents or their grades differ in every query that they "
+            f"have in common, {len(kept):,} in number. Evaluate them on the same judgments."
+        )
+    return kept[~is_other], int(is_other.sum())
 
 
 def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str], is_reweighted: bool) -> Evaluation:
@@ -297,21 +318,28 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
         unjudged, expected = run.fingerprint.unjudged, reference.fingerprint.unjudged
         if None not in (unjudged, expected) or not is_same_size.all():  # None: judged was not given
             _require_same(who, "unjudged", unjudged, expected, "None: judged was not given")
-        is_other = differing(run.fingerprint, reference.fingerprint)
-    else:  # results from a search's log keep counts only
-        is_counted = (run.n_documents >= 0) & (reference.n_documents >= 0)  # not by from_per_query
-        is_other = is_counted & (~is_same_size | (run.n_relevant != reference.n_relevant))
+    is_other = _has_other_data(run, reference)
     if is_other.any():
         at = int(is_other.argmax())
         counts, expected_counts = (
             f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
         )
+        common = "" if is_other.all() else ', or leave these queries out: queries="common"'
         same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
             f"{_some(reference.qid[is_other].tolist())} (query {reference.plain_qid[at]!r}: {counts}, and "
-            f"{expected_counts} there). Evaluate all models {same}."
+            f"{expected_counts} there). Evaluate all models {same}{common}."
         )
+
+
+def _has_other_data(run: Evaluation, reference: Evaluation) -> BoolArray:
+    """Return the mask of the queries whose judged documents or grades differ."""
+    if run.fingerprint is not None and reference.fingerprint is not None:
+        return differing(run.fingerprint, reference.fingerprint)
+    # Results from a search's log keep counts only, and those by from_per_query none.
+    is_counted = (run.n_documents >= 0) & (reference.n_documents >= 0)
+    return is_counted & ((run.n_documents != reference.n_documents) | (run.n_relevant != reference.n_relevant))
 
 
 def _some(qids: list[Any]) -> str:
