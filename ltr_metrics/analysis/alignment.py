@@ -339,7 +339,8 @@ def _has_other_data(run: Evaluation, reference: Evaluation) -> BoolArray:
         return differing(run.fingerprint, reference.fingerprint)
     # Results from a search's log keep counts only, and those by from_per_query none.
     is_counted = (run.n_documents >= 0) & (reference.n_documents >= 0)
-    return is_counted & ((run.n_documents != reference.n_documents) | (run.n_relevant != reference.n_relevant))
+    is_other: BoolArray = (run.n_documents != reference.n_documents) | (run.n_relevant != reference.n_relevant)
+    return is_other & is_counted
 
 
 def _some(qids: list[Any]) -> str:

@@ -21,7 +21,7 @@ from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
-from ltr_metrics.io.tables import is_table_of_values, read_values
+from ltr_metrics.io.tables import is_table_of_values, read_ids
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv
 
@@ -141,7 +141,7 @@ def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
     if not is_table_of_values(file):
         return load_result(file)
     with naming(file):
-        return Evaluation.from_per_query(read_values(file), **policy)
+        return Evaluation.from_per_query(read_ids(file, ["qid"]), **policy)
 
 
 def _evaluate(source: Source, request: Request) -> dict[str, Evaluation]:

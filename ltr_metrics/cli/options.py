@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from ltr_metrics._engine.words import (
 )
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
+from ltr_metrics.io.tables import is_table
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import DEFAULT_METRICS
 
@@ -37,12 +39,31 @@ WORDS_OF_PYTHON = {  # arguments of the library that no option is named after
     "y_score": "the scores",
     "sample_weight": "--weight",
     "query_weight": "--weight",
+    "column": "--scores FILE:COLUMN",
     "columns": "the columns of a table",
     "each_segment": "--gate-each-segment",
 }
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
+
+
+def name_options(message: str) -> str:
+    """Replace the library's arguments in a message: as its subject, as name=value, and names with underscores."""
+    options = {
+        one.name: one.opts[-1] for one in click.get_current_context().command.params if isinstance(one, click.Option)
+    }
+    names = WORDS_OF_PYTHON | {name: option for name, option in options.items() if name}
+    words = "|".join(names)
+    with_underscore = "|".join(name for name in names if "_" in name)
+    message = re.sub(
+        rf"(?<![\w\-(,])({words})=(?![\[{{])(?:'([^']*)'|\"([^\"]*)\"|([\w.]*\w))?",
+        lambda m: " ".join([names[m[1]], *map(shlex.quote, filter(None, m.groups()[1:]))]),
+        message,
+    )
+    subject = rf"^((?:[^:]+: )?)({words})(?= must | is not used| needs )"
+    message = re.sub(subject, lambda m: m[1] + names[m[2]], message)
+    return re.sub(rf"(?<![\w.\-(])({with_underscore})(?![\w(=])", lambda m: names[m[1]], message)
 
 
 class Option(click.Option):
@@ -60,19 +81,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except LtrError as error:
-            raise click.ClickException(self._name_options(str(error))) from error
-
-    def _name_options(self, message: str) -> str:
-        """Replace the library's arguments in a message: as its subject, or in the form name=value."""
-        options = {one.name: one.opts[-1] for one in self.params if isinstance(one, click.Option)}
-        names = WORDS_OF_PYTHON | {name: option for name, option in options.items() if name}
-        words = "|".join(names)
-        message = re.sub(rf"^((?:[^:]+: )?)({words})(?= must | is not used)", lambda m: m[1] + names[m[2]], message)
-        return re.sub(
-            rf"(?<![\w\-(,])({words})=(?![\[{{])(?:([\"']?)([\w.]*\w)\2)?",
-            lambda m: f"{names[m[1]]} {m[3] or ''}".rstrip(),
-            message,
-        )
+            raise click.ClickException(name_options(str(error))) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -118,9 +127,21 @@ _models, _data, _metric, _statistics, _gate, _output = (
 )
 
 
-def is_score_file(item: str) -> bool:
-    """Whether ``--scores`` names an existing file, and not a column."""
-    return without_compression(Path(item)).suffix.lower() in SCORE_FILES and Path(item).is_file()
+def score_file(item: str) -> tuple[Path, str | None] | None:
+    """Return the file that ``--scores`` names and the column in it, or None if it names a column of the data."""
+    file, _, column = item.rpartition(":")
+    for path, name in ((Path(item), None), (Path(file), column)):
+        if path.is_file() and (is_table(path) or without_compression(path).suffix.lower() in SCORE_FILES):
+            return path, name
+    return None
+
+
+def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str]:
+    """Return the names in a list with commas."""
+    names = [name.strip() for name in (text or "").split(",")]
+    if text is not None and not all(names):
+        raise click.BadParameter(f"must be names separated by commas. Got {text!r}.")
+    return names if text else []
 
 
 def _named(context: click.Context, option: click.Parameter, items: Sequence[str]) -> dict[str, str]:
@@ -130,8 +151,8 @@ def _named(context: click.Context, option: click.Parameter, items: Sequence[str]
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            is_column = option.name == "scores" and not is_score_file(item)
-            name, value = item if is_column else without_compression(Path(item)).stem, item
+            file = score_file(item) if option.name == "scores" else (Path(item), None)
+            name, value = item if file is None else file[1] or without_compression(file[0]).stem, item
         if not (name and value):
             raise click.BadParameter(f"must have the form NAME=VALUE or VALUE. Got {item!r}.")
         if name in names:
@@ -151,9 +172,16 @@ MODELS = (
     *MODEL_FILES,
     _model(
         "--scores",
-        "Use the scores in a column of the table, in a feature of the LETOR files (given by number), or in a file "
-        "with one score per row (.npy, .txt, .csv).",
+        "Use the scores in a column of the table, in a feature of the LETOR files (given by number), in a file with "
+        "one score per row (.npy, .txt, .csv), or in a table that --on joins, as FILE or FILE:COLUMN.",
         "[NAME=]COLUMN_OR_FILE",
+    ),
+    _models(
+        "--on",
+        "Join the tables of --scores with the data by these columns, such as qid,docid, which both have. The rows may "
+        "be in any order, and the formats may differ.",
+        "COLUMNS",
+        callback=_names,
     ),
     _model("--run runs", "Evaluate a TREC run with the judgments of --qrels.", "[NAME=]FILE"),
 )

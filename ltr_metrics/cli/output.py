@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from ltr_metrics.analysis.gate import GateResult
-from ltr_metrics.cli.options import is_score_file
+from ltr_metrics.cli.options import score_file
 from ltr_metrics.errors import LtrValueError, printable
 from ltr_metrics.io.letor import size_files
 from ltr_metrics.io.write import require_folder, write_whole
@@ -95,9 +95,15 @@ def _input_files(arguments: Mapping[str, Any]) -> list[Path]:
     data: tuple[Path, ...] = arguments.get("data", ())
     single = [arguments.get(name) for name in ("qrels", "metrics_module")]
     named = [file for name in ("models", "runs", "results") for file in (arguments.get(name) or {}).values()]
-    scores = filter(is_score_file, (arguments.get("scores") or {}).values())
+    scores = [file for item in (arguments.get("scores") or {}).values() for file in [score_file(item)] if file]
     sizes = [file for path in data for file in size_files(path)]
-    return [*data, *(one for one in single if one is not None), *map(Path, named), *map(Path, scores), *sizes]
+    return [
+        *data,
+        *(one for one in single if one is not None),
+        *map(Path, named),
+        *(path for path, _ in scores),
+        *sizes,
+    ]
 
 
 def write_file(path: Path, content: str | bytes) -> None:
