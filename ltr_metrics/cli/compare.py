@@ -25,7 +25,7 @@ from ltr_metrics.io.tables import is_table_of_values, read_ids
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv
 
-DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based")
+DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based", "on")
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
@@ -159,9 +159,9 @@ def _with_segments(result: Evaluation, by: Sequence[str]) -> Evaluation:
     segments = by_count | result.segments
     absent = next((name for name in by if name not in segments), None)
     if absent is not None:
-        names = ", ".join(map(str, segments))
+        names = list(map(str, segments))
         raise LtrKeyError(
-            f"--segment {absent}: the saved result has no such segments.{did_you_mean(absent, map(str, segments))} It "
-            f"has {names}. Save others with evaluate --segment --save."
+            f"--segment {absent}: the saved result has only {', '.join(names) or 'none'}.{did_you_mean(absent, names)} "
+            "Save others with evaluate --segment --save."
         )
     return replace(result, segments={name: segments[name] for name in by}) if by else result

@@ -21,15 +21,7 @@ from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.io import (
-    TrecData,
-    letor_batches,
-    read_letor,
-    read_scores,
-    read_table,
-    read_trec,
-    table_batches,
-)
+from ltr_metrics.io import TrecData, letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.models import load_model
 from ltr_metrics.io.tables import is_table
@@ -42,8 +34,7 @@ COLUMN_OPTIONS = ("docid", "weight", "cluster")
 LETOR_OPTIONS = ("n_features", "zero_based")
 EFFECT_OF_TOPICS = {
     "both": "topics that the qrels or a run lacks are left out of all runs",
-    "qrels": "topics that a run lacks are queries without retrieved documents, and topics without judgments are left "
-    "out",
+    "qrels": "topics that a run lacks are queries without retrieved documents; those without judgments are left out",
 }
 
 
@@ -92,8 +83,7 @@ def _own_metrics(path: Path) -> dict[str, Metric]:
         raise LtrValueError(f"--metrics-module {path} has two metrics with the name {repeated!r}. Rename one of them.")
     if not own:
         raise LtrValueError(
-            f"--metrics-module {path} has no metric at its top level. Assign one to a variable, such as "
-            "first_purchase = ltr_metrics.as_metric(function)."
+            f"--metrics-module {path} has no metric at its top level, such as own = as_metric(function)."
         )
     return own
 
@@ -108,8 +98,8 @@ def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fa
     scores = {name: _scores(table, item, arguments["on"], queries.n_rows) for name, item in arguments["scores"].items()}
     for name, file in tqdm(arguments["models"].items(), "Scoring with models", disable=None, leave=False):
         scores[name] = load_model(file).predict(features)
-    kind = {name: "file" if score_file(item) else "column" for name, item in arguments["scores"].items()}
-    origins = {name: f"{kind[name]} {item}" for name, item in arguments["scores"].items()}
+    scored = arguments["scores"].items()
+    origins = {name: f"{'file' if score_file(item) else 'column'} {item}" for name, item in scored}
     return Source(
         queries=dict.fromkeys(scores, queries),
         scores=scores,
@@ -208,12 +198,8 @@ def _data_files(arguments: Mapping[str, Any]) -> list[Path]:
         trec = ", or --qrels FILE with --run NAME=FILE" if "qrels" in arguments else ""
         raise LtrValueError(f"Name the DATA: LETOR files or tables{trec}.")
     if not model_names():
-        what = (
-            "model, column of scores or run: --model, --scores or --run"
-            if "scores" in arguments
-            else ("model file: --model")
-        )
-        raise LtrValueError(f"Name at least one {what}.")
+        options = "--model, --scores or --run" if "scores" in arguments else "--model"
+        raise LtrValueError(f"Name what to evaluate: {options}.")
     if len(set(map(is_table, files))) > 1:
         raise LtrValueError("DATA must be tables or LETOR files, not both.")
     refuse(("topics",), "needs TREC files: --qrels and --run.")
@@ -253,10 +239,7 @@ def _scores(table: Any, item: str, on: list[str], n_rows: int) -> AnyArray:
         hint = " A table with a header needs --on, such as --on qid,docid." if is_table(path) else ""
         raise LtrValueError(f"{error}{hint}") from None
     if len(scores) != n_rows:
-        raise LtrValueError(
-            f"{path} must have one score per row of the data, in the same order. It has {len(scores):,} scores for "
-            f"{n_rows:,} rows."
-        )
+        raise LtrValueError(f"{path} must have one score per row of the data: {len(scores):,} scores, {n_rows:,} rows.")
     return scores
 
 
@@ -289,10 +272,7 @@ def _read_runs(arguments: Mapping[str, Any]) -> Source:
     if arguments["data"] or arguments["models"] or arguments["scores"] or qrels is None or not files:
         raise LtrValueError("TREC files need --qrels FILE and --run NAME=FILE, without DATA, --model and --scores.")
     if "n_documents" in by:
-        raise LtrValueError(
-            "--segment n_documents does not go with --run, because each run retrieves its own documents. Use "
-            "n_relevant."
-        )
+        raise LtrValueError("--segment n_documents does not go with --run: each run has its own documents.")
     refuse(LETOR_OPTIONS, "is for LETOR files.")
     refuse(("on",), "joins scores with DATA, and TREC runs have their own documents.")
     _refuse_columns(arguments, "TREC files")

@@ -50,15 +50,15 @@ Decorator = Callable[[Any], Any]
 
 def name_options(message: str) -> str:
     """Replace the library's arguments in a message: as its subject, as name=value, and names with underscores."""
-    options = {
-        one.name: one.opts[-1] for one in click.get_current_context().command.params if isinstance(one, click.Option)
-    }
-    names = WORDS_OF_PYTHON | {name: option for name, option in options.items() if name}
+    options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
+    names = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options}
     words = "|".join(names)
     with_underscore = "|".join(name for name in names if "_" in name)
     message = re.sub(
         rf"(?<![\w\-(,])({words})=(?![\[{{])(?:'([^']*)'|\"([^\"]*)\"|([\w.]*\w))?",
-        lambda m: " ".join([names[m[1]], *map(shlex.quote, filter(None, m.groups()[1:]))]),
+        lambda m: " ".join(
+            [names[m[1]], *(shlex.quote(value) for value in m.groups()[1:] if value not in (None, "True"))]
+        ),
         message,
     )
     subject = rf"^((?:[^:]+: )?)({words})(?= must | is not used| needs )"
@@ -142,10 +142,7 @@ def score_file(item: str) -> tuple[Path, str | None] | None:
 
 def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str]:
     """Return the names in a list with commas."""
-    names = [name.strip() for name in (text or "").split(",")]
-    if text is not None and not all(names):
-        raise click.BadParameter(f"must be names separated by commas. Got {text!r}.")
-    return names if text else []
+    return [] if text is None else [name.strip() for name in text.split(",")]
 
 
 def _named(context: click.Context, option: click.Parameter, items: Sequence[str]) -> dict[str, str]:
