@@ -65,7 +65,7 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
 
     The result has the mean and the quantiles of each metric, and the number of queries that its
     mean leaves out. With --confidence it has an interval of each mean. With --format csv it has the
-    values of each query.
+    values of each query, and --save writes them as Parquet.
 
     DATA are LETOR files, or tables with the columns qid and label (.parquet, .arrow, .feather,
     .csv, .tsv). They can be compressed. The query sizes of a LETOR file can be in FILE.query. Use
