@@ -19,6 +19,7 @@ from ltr_metrics._engine.checks import (
 from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.ids import positions_by_text, spelling_hint
 from ltr_metrics._engine.per_query import segmentations, weights
+from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import QueriesOfComparison
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
@@ -300,8 +301,8 @@ def _require_same(who: str, option: str, value: object, expected: object, note: 
 def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     """Return the positions in a run of the reference's queries, whatever type their ids have."""
     positions, expected = positions_by_text(run.qid, who), positions_by_text(reference.qid, "Another model")
-    missing = [reference.qid.tolist()[at] for text, at in expected.items() if text not in positions]
-    extra = [run.qid.tolist()[at] for text, at in positions.items() if text not in expected]
+    missing = [reference.plain_qid[at] for text, at in expected.items() if text not in positions]
+    extra = [run.plain_qid[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
         parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
         common = "" if len(missing) == len(expected) else ', or compare those that all have: queries="common"'
@@ -328,7 +329,7 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
         same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
-            f"{_some(reference.qid[is_other].tolist())} (query {reference.plain_qid[at]!r}: {counts}, and "
+            f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r}: {counts}, and "
             f"{expected_counts} there). Evaluate all models {same}{common}."
         )
 
