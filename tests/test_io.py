@@ -217,11 +217,6 @@ def test_the_lambdarank_example(data: Path) -> None:
     assert ltr.qid_to_group(qid)[:3].tolist() == [1, 13, 5]
 
 
-def test_tensorflow_rankings_examples(data: Path) -> None:
-    X, _, qid = read_letor(data / "tfr_small" / "tfr_train.txt")
-    assert (X[0, 16], len(qid)) == (0.369905, 119)  # 17:-0.763873 17:0.369905
-
-
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 FRAME = pd.DataFrame(
