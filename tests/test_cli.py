@@ -294,7 +294,7 @@ def test_saved_results_are_compared_with_models_and_alone(run: Run, rows: dict[s
         assert found["rows"] == expected["rows"]
     line = "data.csv --scores new=Column_1 --weight traffic --baseline base --n-resamples 200 --format json"
     values = ltr.evaluate(rows["y"], models["base"], qid=rows["qid"], metrics=["ndcg@5", "map"]).to_pandas()
-    values.drop(columns=["documents", "relevant"]).to_csv(tmp_path / "values.csv", index=False)
+    values.drop(columns=["documents", "relevant"]).assign(model="base").to_csv(tmp_path / "values.csv", index=False)
     for rest in (f"--result new={new}", "data.txt --scores new=2"):
         found = as_json(
             run(

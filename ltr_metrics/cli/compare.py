@@ -140,8 +140,11 @@ def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
     """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
     if not is_table_of_values(file):
         return load_result(file)
+    values = read_ids(file, ["qid"])
+    if "model" in values and values["model"].nunique() == 1:  # as 'evaluate --format csv' writes it
+        values = values.drop(columns="model")
     with naming(file):
-        return Evaluation.from_per_query(read_ids(file, ["qid"]), **policy)
+        return Evaluation.from_per_query(values, **policy)
 
 
 def _evaluate(source: Source, request: Request) -> dict[str, Evaluation]:
