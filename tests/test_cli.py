@@ -196,7 +196,7 @@ def test_names_default_to_columns_and_files(run: Run, rows: dict[str, Any], made
 
 def test_old_scores_join_by_ids(run: Run, frame: pd.DataFrame) -> None:
     """Rows in another order and another format, with ids of other types, and scores of other documents."""
-    shuffled = frame[["qid", "doc", "Column_1", "flat"]].sample(frac=1, random_state=0)
+    shuffled = frame[["qid", "doc", "flat", "Column_1"]].sample(frac=1, random_state=0)
     extra = shuffled.head(2).assign(qid=99)
     pd.concat([shuffled, extra])[["doc", "Column_1", "qid"]].to_csv("old.csv", index=False)
     shuffled.assign(qid=shuffled["qid"].astype(float)).to_parquet("old.parquet", index=False)
