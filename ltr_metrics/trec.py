@@ -52,6 +52,7 @@ COUNTS: dict[str, Count] = {
     "num_rel": lambda queries, is_relevant: queries.count_by_query(is_relevant),
     "num_rel_ret": lambda queries, is_relevant: queries.count_ranked(is_relevant),
 }
+OTHER_FORMS = "For data frames, lists and other ids, use ltr_metrics.from_qrels."
 supported_measures = frozenset({*WHOLE, *AT_CUTOFFS, *COUNTS})
 
 
@@ -175,15 +176,11 @@ class RelevanceEvaluator:
 def _checked(data: Any, name: str, example: str) -> Mapping[str, Mapping[str, Any]]:
     """Return a dict of dicts whose queries are text, as pytrec_eval wants them."""
     if not isinstance(data, Mapping):
-        raise LtrTypeError(
-            f"{name} must be a dict of dicts, {example}. Got {type(data).__name__}. For data frames and lists, use "
-            "ltr_metrics.from_qrels."
-        )
+        raise LtrTypeError(f"{name} must be a dict of dicts, {example}. Got {type(data).__name__}. {OTHER_FORMS}")
     for query, documents in data.items():
         if not isinstance(query, str) or not isinstance(documents, Mapping):
             raise LtrTypeError(
-                f"{name} must map queries (text) to dicts, as in {example}. Got {documents!r:.80} for the query "
-                f"{query!r}. Convert it, or use ltr_metrics.from_qrels, which takes ids of any type."
+                f"{name} must map text to dicts, as in {example}. Got {documents!r:.80} for {query!r}. {OTHER_FORMS}"
             )
     return data
 

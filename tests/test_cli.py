@@ -194,6 +194,27 @@ def test_names_default_to_columns_and_files(run: Run, rows: dict[str, Any], made
     ]
 
 
+def test_old_scores_join_by_ids(run: Run, frame: pd.DataFrame) -> None:
+    """Rows in another order and another format, with ids of other types, and scores of other documents."""
+    shuffled = frame[["qid", "doc", "flat", "Column_1"]].sample(frac=1, random_state=0)
+    extra = shuffled.head(2).assign(qid=99)
+    pd.concat([shuffled, extra])[["doc", "Column_1", "qid"]].to_csv("old.csv", index=False)
+    shuffled.assign(qid=shuffled["qid"].astype(float)).to_parquet("old.parquet", index=False)
+    expected = run("evaluate data.parquet --scores old=Column_1 -m ndcg@5,map --format csv").out
+    for data in ("data.parquet", "data.csv"):
+        for scores in ("old.csv", "old.parquet:Column_1", "old=./old.csv"):
+            name = "" if "=" in scores else "old="
+            done = run(f"evaluate {data} --scores {name}{scores} --on qid,doc -m ndcg@5,map --format csv")
+            assert done.out == expected, done.err
+            assert ("2 of 316 scores in old.csv are ignored" in done.err) == ("csv" in scores)
+    joined = as_json(
+        run("compare data.csv --scores a=flat --scores old.csv --on qid,doc -m map --n-resamples 100 --format json")
+    )
+    assert [row["mean"] for row in joined["rows"]] == [
+        ltr.evaluate(frame["label"], frame["Column_1"], qid=frame["qid"])["map"]
+    ]
+
+
 def test_saved_results_are_those_of_the_library(run: Run, rows: dict[str, Any], tmp_path: Path) -> None:
     done = run("evaluate data.txt --scores a=1 -m map --save", tmp_path / "one.parquet")
     assert (done.status, done.err) == (0, f"Wrote {tmp_path / 'one.parquet'}.\n")
@@ -273,7 +294,7 @@ def test_saved_results_are_compared_with_models_and_alone(run: Run, rows: dict[s
         assert found["rows"] == expected["rows"]
     line = "data.csv --scores new=Column_1 --weight traffic --baseline base --n-resamples 200 --format json"
     values = ltr.evaluate(rows["y"], models["base"], qid=rows["qid"], metrics=["ndcg@5", "map"]).to_pandas()
-    values.drop(columns=["documents", "relevant"]).to_csv(tmp_path / "values.csv", index=False)
+    values.drop(columns=["documents", "relevant"]).assign(model="base").to_csv(tmp_path / "values.csv", index=False)
     for rest in (f"--result new={new}", "data.txt --scores new=2"):
         found = as_json(
             run(

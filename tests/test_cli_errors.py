@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 import pytest
 from command import as_process, in_process, made_rows, write_files
 
@@ -32,6 +33,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "empty.py").write_text("")
     twice = "import ltr_metrics as ltr\na, b = (ltr.as_metric(f, name='x', per='query') for f in (min, max))\n"
     (path / "twice.py").write_text(twice)
+    frame = pd.read_csv(path / "data.csv")[["qid", "doc", "Column_0"]]
+    frame.to_csv(path / "old.csv", index=False)
+    frame.assign(more=1.0).to_parquet(path / "old.parquet")
     (path / "no_qid.csv").write_text("query,map\n1,0.5\n")
     (path / "both.csv").write_text((path / "data.csv").read_text().replace("flat", "scores.npy", 1))
     return path
@@ -41,17 +45,17 @@ BAD = [
     # models, scores and data
     ("evaluate", "Name the DATA: LETOR files or tables, or --qrels FILE with --run"),
     ("curve", "Name the DATA: LETOR files or tables.$"),
-    ("evaluate data.txt", "Name at least one model, column of scores or run: --model, --scores or --run"),
-    ("curve data.txt", "Name at least one model file: --model"),
+    ("evaluate data.txt", "Name what to evaluate: --model, --scores or --run"),
+    ("curve data.txt", "Name what to evaluate: --model"),
     (f"evaluate absent.txt {CSV}", "File 'absent.txt' does not exist"),
     ("evaluate data.txt --model a=absent.txt", "no model file absent.txt"),
-    ("evaluate data.txt --model a=data.csv", "data.csv is not a .* model file"),
+    ("evaluate data.txt --model a=data.csv", "data.csv is not a model file"),
     ("evaluate data.txt --n-features 7 --model model.txt", "model.txt has 6 features"),
     ("curve nan.csv --model model.txt", "lack the model's feature 'Column_0'"),
-    ("evaluate data.txt --scores a=9", "no feature '9' .* numbers 1 to 6"),
+    ("evaluate data.txt --scores a=9", "no feature '9' .* features 1 to 6.*pass --n-features"),
     ("evaluate data.csv --scores a=flaat", "data.csv has no column 'flaat'. Did you mean 'flat'"),
     ("evaluate data.csv --scores a=s.npy", "no column 's.npy'.* There is no file s.npy either"),
-    ("evaluate data.csv --scores short.npy", r"short.npy must have one score per row .* It has 3\d\d scores for 3\d\d rows"),
+    ("evaluate data.csv --scores short.npy", r"short.npy must have one score per row .* 3\d\d scores, 3\d\d rows"),
     ("evaluate both.csv --scores scores.npy", "--scores scores.npy means a column and a file. Write ./scores.npy"),
     ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
@@ -74,6 +78,18 @@ BAD = [
     ("evaluate counted.csv --scores Column_0 --segment n_documents", "--segment n_documents means a count, and also a column"),
     (f"evaluate {CSV} --segment doc", "'doc'.* must be one label a query"),
     (f"evaluate {CSV} ./data.csv", "data.csv and data.csv are the same file"),
+    # scores that are joined
+    ("evaluate data.csv --scores old.csv --on qid,dog", "data.csv has no column 'dog'"),
+    ("evaluate data.csv --scores old.csv --on qid,device", "old.csv has no column 'device'"),
+    ("evaluate data.csv --scores scores.npy --on qid,doc", "scores.npy: a table's name must end in .parquet"),
+    ("evaluate data.csv --scores old.csv", "old.csv .*A table with a header needs --on, such as --on qid,docid"),
+    ("evaluate data.csv --scores old.parquet", "old.parquet is a table. Name the columns .*: --on qid,docid"),
+    ("evaluate data.csv --scores old.parquet --on qid,doc", "It has Column_0, more. Name the one to read: --scores FILE:COLUMN"),
+    ("evaluate data.csv --scores old.parquet:mor --on qid,doc", "old.parquet has no column 'mor'. Did you mean 'more'"),
+    (f"evaluate {CSV} --on qid", "--on needs a table of scores"),
+    ("evaluate data.csv --scores old.csv --on qid,doc --sorted", "--on does not go with --sorted"),
+    (f"evaluate {TREC} --on qid", "--on joins scores with DATA"),
+    (f"compare {SAVED} --result b=saved.parquet --on qid", "--on applies to DATA"),
     # options that do not apply
     *((f"compare {TXT} --scores b=2 --{option} x", f"--{option} .*names a column of a table, and LETOR files have none") for option in
         ("label", "qid", "weight", "segment", "docid", "cluster")),
@@ -95,6 +111,7 @@ BAD = [
     (f"evaluate {CSV} --ties docid", "--ties docid.* needs .*docid"),
     (f"evaluate {TXT} -m 'ndcg(gain=[0,x])'", "one finite number a grade"),
     (f"evaluate {TXT} -m mrr --convention lightgbm", "'mrr' is not a metric of lightgbm"),
+    (f"evaluate {CSV} --weight traffic --convention catboost -m map", r"pass --metrics 'map\(rel=>0.5\)', --ties worst and --no-relevant 0"),
     (f"evaluate {TXT} -m map --metrics-module empty.py", "--metrics-module empty.py has no metric at its top level"),
     (f"evaluate {TXT} -m map --metrics-module broken.py", "--metrics-module broken.py, line 2, raised ZeroDivisionError"),
     (f"evaluate {TXT} -m x --metrics-module twice.py", "twice.py has two metrics with the name 'x'"),
@@ -128,7 +145,7 @@ BAD = [
     (f"compare {SAVED} data.txt --result b=saved.parquet", "so DATA are not used"),
     (f"compare {SAVED} --result b=saved.parquet --weight w", "--weight applies to DATA"),
     (f"compare {SAVED} --result b=saved.parquet --ties best", "--ties is not used"),
-    (f"compare {SAVED} --result b=saved.parquet --segment device", "--segment device: .* It has n_documents, n_relevant"),
+    (f"compare {SAVED} --result b=saved.parquet --segment device", "--segment device: .* has only n_documents, n_relevant"),
     # TREC
     ("evaluate --qrels qrels", "--qrels FILE and --run NAME=FILE"),
     ("evaluate --run a.run", "--qrels FILE and --run NAME=FILE"),
@@ -153,7 +170,8 @@ BAD = [
     (f"evaluate {CSV} --save absent/x.parquet", "no folder absent to write x.parquet into"),
     (f"evaluate {CSV} -o absent/x.txt", "no folder absent to write x.txt into"),
     (f"evaluate {CSV} -o .", "is a directory"),
-    (f"evaluate {CSV} -o report", "--output report must end in one of .txt, .json, .csv, .md, .tex. Or choose"),
+    (f"evaluate {CSV} -o values.parquet", "--output values.parquet .* Values per query as Parquet are written by evaluate --save"),
+    (f"evaluate {CSV} -o report", "--output report must end in one of .txt, .json, .csv, .md, .tex, or needs --format"),
     (f"audit {CSV} -o x.csv", "--output x.csv must end in one of .txt, .json"),
     (f"report {CSV} --format html", "--output report.html"),
     ("metrics data.csv", "unexpected extra argument"),

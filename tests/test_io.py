@@ -86,8 +86,32 @@ def test_columns_by_name(tmp_path: Path) -> None:
     ]
     assert read_letor(write(tmp_path, "1 qid:a 0:1 2:3\n"), zero_based=True)["2"].tolist() == [3]
     for name in ("0", "4", "-1", "bm25"):
-        with pytest.raises(ltr.LtrKeyError, match=rf"no feature '{name}'.* the numbers 1 to 3.*n_features"):
+        with pytest.raises(ltr.LtrKeyError, match=rf"no feature '{name}'.* the features 1 to 3.*n_features"):
             data[name]
+
+
+def test_scores_join_by_ids(tmp_path: Path) -> None:
+    path = tmp_path / "old.csv"
+    on: Any = {"qid": np.array([7, 8, 7]), "docid": ["A", "A", "B"]}
+    path.write_text("qid,s,docid\n8,0.5,A\n7,1.5,B\n7,-2,A\n")
+    assert read_scores(path, on=on).tolist() == read_scores(path, on=on, column="s").tolist() == [-2, 0.5, 1.5]
+    with pytest.warns(ltr.LtrWarning, match="2 of 3 scores in .*old.csv are ignored, because the data lack"):
+        assert read_scores(path, on={"docid": ["B"], "qid": ["7"]}).tolist() == [1.5]
+    wrong: dict[str, tuple[str, Any]] = {
+        "no score for 2 of 3 rows of the data, the first for qid '7', docid 'A' at row 0": (
+            "qid,s,docid\n8,0.5,A\n",
+            on,
+        ),
+        "two scores for qid '8', docid 'A', at rows 0 and 1": ("qid,s,docid\n8,0.5,A\n8,1,A\n", on),
+        "old.csv has no column 'docid'": ("qid,s\n8,0.5\n", on),
+        "It has none. Name the one to read: column=": ("qid,docid\n8,A\n", on),
+        "must have a value of qid in every row": ("qid,s,docid\n,0.5,A\n", on),
+        "must be numbers": ("qid,s,docid\n8,x,A\n7,1,A\n7,2,B\n", on),
+    }
+    for message, (text, ids) in wrong.items():
+        path.write_text(text)
+        with pytest.raises(ltr.LtrError, match=message):
+            read_scores(path, on=ids)
 
 
 def test_blocks_of_lines_are_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,11 +215,6 @@ def test_the_lambdarank_example(data: Path) -> None:
     X, y, qid = read_letor(data / "lightgbm_lambdarank" / "rank.train.xz")
     assert (X.shape, y.max(), len(np.unique(qid))) == ((3005, 300), 4, 201)
     assert ltr.qid_to_group(qid)[:3].tolist() == [1, 13, 5]
-
-
-def test_tensorflow_rankings_examples(data: Path) -> None:
-    X, _, qid = read_letor(data / "tfr_small" / "tfr_train.txt")
-    assert (X[0, 16], len(qid)) == (0.369905, 119)  # 17:-0.763873 17:0.369905
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

@@ -74,15 +74,6 @@ def test_topics_of_the_qrels(tmp_path: Path) -> None:
         read(tmp_path, topics="run")
 
 
-def test_as_keywords(tmp_path: Path) -> None:
-    data = read(tmp_path)
-    assert tuple(dict(data)) == FIELDS[:6]
-    assert data["qid"] is data.qid
-    for name in ("docno", "only_in_run"):
-        with pytest.raises(ltr.LtrKeyError, match=rf"no column '{name}'.* It has y_true, y_score, qid, docid, "):
-            data[name]
-
-
 def test_what_real_files_hold(tmp_path: Path) -> None:
     qrels = "\ufeff# a heading\r\n\r\n7\t0\tA  1\r\n  7 0 B#1 +2 \r\n # 7 0 A 5\n"
     qrels += "\n\t\n#7 0 A 5\n7 Q0 C -2\n7 0 D -0\n7 0 E 1e0"
@@ -185,22 +176,6 @@ def test_other_errors(tmp_path: Path) -> None:
             read_trec(*(tmp_path / name for name in pair))
     with pytest.raises(ltr.LtrValueError, match=r"cut.gz is damaged, cut off"):
         read_trec(tmp_path / "a.qrels", cut)
-
-
-def test_equal_scores_stand_in_descending_order_of_docno(tmp_path: Path) -> None:
-    qrels = "1 0 a9 1\n1 0 a10 0\n1 0 é 0\n"
-    run = "".join(f"1 Q0 {docno} {rank} 0.5 t\n" for rank, docno in enumerate(("a9", "a10", "z", "é", "B"), start=1))
-    data = read(tmp_path, qrels, run)
-    mrr = ltr.evaluate(**columns(data), metrics="mrr", **OPTIONS)["mrr"]
-    assert mrr == 1 / 3  # é, z, a9, a10, B
-    assert ltr.evaluate(**columns(data), metrics="mrr", ties="stable")["mrr"] == 1
-
-
-def test_data_are_keywords_of_evaluate(tmp_path: Path) -> None:
-    data = read(tmp_path, "1 0 A 1\n1 0 B 1\n", "1 Q0 A 1 1 t\n1 Q0 C 2 2 t\n")
-    result = ltr.evaluate(**data, metrics=["map", "ndcg@10"], convention="trec_eval")
-    assert result["map"] == 0.25
-    assert result["ndcg@10"] == pytest.approx(np.log2(3) ** -1 / (1 + np.log2(3) ** -1))
 
 
 # -- trec_eval's own test --------------------------------------------------------------------------

@@ -66,6 +66,7 @@ def test_it_evaluates_rankers_alone() -> None:
     ],
 )
 def test_wrong_settings(config: dict[str, Any], message: str) -> None:
+    pytest.importorskip("mlflow", reason="mlflow is not installed")
     with pytest.raises(ltr.LtrError, match=message):
         RankerEvaluator().evaluate(dataset=dataset(), run_id="none", evaluator_config=config)
 
@@ -81,6 +82,7 @@ def test_wrong_settings(config: dict[str, Any], message: str) -> None:
     ],
 )
 def test_wrong_data(arguments: dict[str, Any], message: str) -> None:
+    pytest.importorskip("mlflow", reason="mlflow is not installed")
     with pytest.raises(ltr.LtrError, match=message):
         RankerEvaluator().evaluate(**{"dataset": dataset(), "run_id": "none"} | arguments)
 

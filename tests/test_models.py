@@ -222,7 +222,7 @@ def test_a_file_that_is_cut_off_or_lost_a_piece_is_refused(models: Path, tmp_pat
 
 
 FOREIGN = {
-    "empty.txt": ("", "is not a model file of LightGBM, XGBoost or CatBoost. save_model writes"),
+    "empty.txt": ("", "is not a model file of LightGBM .text., XGBoost"),
     "data.csv": ("qid,label\n1,0\n", "is not a model file"),
     "other.json": (json.dumps({"trees": []}), "cannot be read as a model"),
     "list.json": ("[1, 2]", "is not a model file"),

@@ -161,7 +161,7 @@ def test_values_by_hand() -> None:
         ((QRELS, "map"), "measures must be a set of names"),
         ((QRELS, {5}), "The measure 5 is not supported"),
         ((QRELS, {"map"}, 0), "relevance_level must be a whole number of at least 1"),
-        (({7: {"a": 1}}, {"map"}), "query_relevance must map queries .text. to dicts"),
+        (({7: {"a": 1}}, {"map"}), "query_relevance must map text to dicts"),
         ((in_form(QRELS, "relevance", "pandas"), {"map"}), "query_relevance must be a dict of dicts"),
     ],
 )

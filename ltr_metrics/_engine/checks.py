@@ -74,7 +74,7 @@ def _refuse_inexact(array: AnyArray, name: str) -> None:
     """Refuse objects that are not numbers, and integers that float64 would merge with their neighbours."""
     if array.dtype == object:
         for row, value in enumerate(array.tolist()):
-            if value is None or isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+            if value is None or isinstance(value, (str, bytes, np.ndarray)) or not hasattr(value, "__float__"):
                 raise LtrTypeError(
                     f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the column, "
                     "or drop the rows."

@@ -19,10 +19,12 @@ from ltr_metrics._engine.checks import (
 from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.ids import positions_by_text, spelling_hint
 from ltr_metrics._engine.per_query import segmentations, weights
+from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import QueriesOfComparison
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.fingerprint import differing
 from ltr_metrics.evaluation.result import Evaluation, take_queries
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import CONVENTIONS
@@ -56,15 +58,15 @@ class Models(NamedTuple):
         Positions of the compared queries among these.
     n_left_out : dict of str to int
         Number of queries of each model that were left out; empty with ``queries="same"``.
-    n_changed : int
-        Number of them that all models have, but with other documents or grades.
+    n_other_judgments : int
+        Number of queries among these that all models have, but with different judgments.
     """
 
     by_name: dict[str, Model]
     rows: GroupedRows
     kept: IntArray
     n_left_out: dict[str, int]
-    n_changed: int
+    n_other_judgments: int
 
 
 def models_from(
@@ -104,9 +106,9 @@ def models_from(
                 ]
         reference = next(run for of_model in runs.values() for run in of_model if run.qid is queries.qid)
         is_reweighted = queries.weight is not None
-    kept, n_left_out, n_changed = np.arange(reference.n_queries), {}, 0
+    kept, n_left_out, n_other_judgments = np.arange(reference.n_queries), {}, 0
     if which == "common":
-        kept, n_changed = _common_queries(runs, reference)
+        kept, n_other_judgments = _common_queries(runs, reference)
         n_left_out = {name: max(run.n_queries for run in of_model) - len(kept) for name, of_model in runs.items()}
         qids = reference.qid[kept]
         reference = reference.subset(qids)
@@ -121,7 +123,7 @@ def models_from(
             values = {one: ordered.per_query[one] for one in names}
             aligned.append(reference.with_fields(cluster=ordered.cluster).with_values(values))
         by_name[name] = _averaged(aligned, names)
-    return Models(by_name, rows, kept, n_left_out, n_changed)
+    return Models(by_name, rows, kept, n_left_out, n_other_judgments)
 
 
 # -- what was passed --------------------------------------------------------------------------------------------------
@@ -231,27 +233,32 @@ def _with_options(first: Evaluation, data: dict[str, Any]) -> tuple[Evaluation, 
 
 
 def _common_queries(runs: Mapping[str, list[Evaluation]], reference: Evaluation) -> tuple[IntArray, int]:
-    """Return where the reference has the queries that all runs have with the same data, and how many have other data.
+    """Return the positions in the reference of the queries that all runs have with the same judgments.
 
-    The ids of a query may have different types.
+    The type of the ids does not matter. The second number counts the queries whose judgments differ.
     """
-    positions = {text: [at] for text, at in positions_by_text(reference.qid, "A model").items()}
-    everyone = [(name, run) for name, of_model in runs.items() for run in of_model]
-    for name, run in everyone:
-        here = positions_by_text(run.qid, f"The result of {name!r}")
-        positions = {text: [*before, here[text]] for text, before in positions.items() if text in here}
-    if not positions:
+    expected = positions_by_text(reference.qid, "A model")
+    positions = [
+        (run, positions_by_text(run.qid, f"The result of {name!r}"))
+        for name, of_model in runs.items()
+        for run in of_model
+    ]
+    texts = [text for text in expected if all(text in at for _, at in positions)]
+    kept = np.array([expected[text] for text in texts], dtype=np.intp)
+    if not texts:
         raise LtrValueError(
             "The models have no query in common, so there is nothing to compare. Evaluate them on the same queries."
         )
-    kept, *by_run = np.array(list(positions.values()), dtype=np.intp).T
-    is_other = np.zeros(len(kept), dtype=np.bool_)
-    for (_, run), at in zip(everyone, by_run, strict=True):
-        is_other |= _has_other_data(run, at, reference, kept)
+    reference, is_other = take_queries(reference, kept), np.zeros(len(kept), dtype=np.bool_)
+    for run, at in positions:
+        common = take_queries(run, np.array([at[text] for text in texts], dtype=np.intp))
+        is_other |= _has_other_data(common, reference)
+        if reference.fingerprint is None:
+            reference = reference.with_fields(fingerprint=common.fingerprint)
     if is_other.all():
         raise LtrValueError(
-            f"The models have {len(kept):,} queries in common, and in all of them the judged documents or their grades "
-            "differ, so there is nothing to compare. Evaluate the models on the same data."
+            "The models have different data: the judged documents or their grades differ in every query that they "
+            f"have in common, {len(kept):,} in number. Evaluate them on the same judgments."
         )
     return kept[~is_other], int(is_other.sum())
 
@@ -294,8 +301,8 @@ def _require_same(who: str, option: str, value: object, expected: object, note: 
 def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     """Return the positions in a run of the reference's queries, whatever type their ids have."""
     positions, expected = positions_by_text(run.qid, who), positions_by_text(reference.qid, "Another model")
-    missing = [reference.qid.tolist()[at] for text, at in expected.items() if text not in positions]
-    extra = [run.qid.tolist()[at] for text, at in positions.items() if text not in expected]
+    missing = [reference.plain_qid[at] for text, at in expected.items() if text not in positions]
+    extra = [run.plain_qid[at] for text, at in positions.items() if text not in expected]
     if missing or extra:
         parts = [f"lacks {_some(missing)}"] * bool(missing) + [f"has {_some(extra)} in addition"] * bool(extra)
         common = "" if len(missing) == len(expected) else ', or compare those that all have: queries="common"'
@@ -306,35 +313,35 @@ def _positions(who: str, run: Evaluation, reference: Evaluation) -> IntArray:
     return np.array([positions[text] for text in expected], dtype=np.intp)
 
 
-def _has_other_data(run: Evaluation, at: IntArray, reference: Evaluation, expected: IntArray) -> BoolArray:
-    """Return a mask of the queries, given by position in both, whose documents or grades differ."""
-    if run.fingerprint is not None and reference.fingerprint is not None:
-        return np.not_equal(run.fingerprint.of_query[at], reference.fingerprint.of_query[expected])
-    # Results from a search's log keep counts only, and those of from_per_query may not even have these.
-    n_documents, n_expected = run.n_documents[at], reference.n_documents[expected]
-    is_other = (n_documents != n_expected) | (run.n_relevant[at] != reference.n_relevant[expected])
-    return np.asarray(is_other & (n_documents >= 0) & (n_expected >= 0))
-
-
 def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None:
+    is_same_size = run.n_documents == reference.n_documents
     if run.fingerprint is not None and reference.fingerprint is not None:
         unjudged, expected = run.fingerprint.unjudged, reference.fingerprint.unjudged
-        if None not in (unjudged, expected) or (run.n_documents != reference.n_documents).any():  # None: all are judged
+        if None not in (unjudged, expected) or not is_same_size.all():  # None: judged was not given
             _require_same(who, "unjudged", unjudged, expected, "None: judged was not given")
-    everywhere = np.arange(reference.n_queries)
-    is_other = _has_other_data(run, everywhere, reference, everywhere)
+    is_other = _has_other_data(run, reference)
     if is_other.any():
         at = int(is_other.argmax())
         counts, expected_counts = (
             f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
         )
-        common = "" if is_other.all() else ', or compare the other queries: queries="common"'
+        common = "" if is_other.all() else ', or leave these queries out: queries="common"'
         same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
-            f"{_some(reference.qid[is_other].tolist())} (query {reference.plain_qid[at]!r}: {counts}, and "
+            f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r}: {counts}, and "
             f"{expected_counts} there). Evaluate all models {same}{common}."
         )
+
+
+def _has_other_data(run: Evaluation, reference: Evaluation) -> BoolArray:
+    """Return the mask of the queries whose judged documents or grades differ."""
+    if run.fingerprint is not None and reference.fingerprint is not None:
+        return differing(run.fingerprint, reference.fingerprint)
+    # Results from a search's log keep counts only, and those by from_per_query none.
+    is_counted = (run.n_documents >= 0) & (reference.n_documents >= 0)
+    is_other: BoolArray = (run.n_documents != reference.n_documents) | (run.n_relevant != reference.n_relevant)
+    return is_other & is_counted
 
 
 def _some(qids: list[Any]) -> str:

@@ -21,11 +21,11 @@ from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
-from ltr_metrics.io.tables import is_table_of_values, read_values
+from ltr_metrics.io.tables import is_table_of_values, read_ids
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv
 
-DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based")
+DATA_OPTIONS = ("qid", "label", "docid", "weight", "cluster", "qrels", "topics", "n_features", "zero_based", "on")
 
 
 def _as_json(comparison: Comparison, origins: Mapping[str, str], result: GateResult | None) -> str:
@@ -140,8 +140,11 @@ def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
     """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
     if not is_table_of_values(file):
         return load_result(file)
+    values = read_ids(file, ["qid"])
+    if "model" in values and values["model"].nunique() == 1:  # as 'evaluate --format csv' writes it
+        values = values.drop(columns="model")
     with naming(file):
-        return Evaluation.from_per_query(read_values(file), **policy)
+        return Evaluation.from_per_query(values, **policy)
 
 
 def _evaluate(source: Source, request: Request) -> dict[str, Evaluation]:
@@ -159,9 +162,9 @@ def _with_segments(result: Evaluation, by: Sequence[str]) -> Evaluation:
     segments = by_count | result.segments
     absent = next((name for name in by if name not in segments), None)
     if absent is not None:
-        names = ", ".join(map(str, segments))
+        names = list(map(str, segments))
         raise LtrKeyError(
-            f"--segment {absent}: the saved result has no such segments.{did_you_mean(absent, map(str, segments))} It "
-            f"has {names}. Save others with evaluate --segment --save."
+            f"--segment {absent}: the saved result has only {', '.join(names) or 'none'}.{did_you_mean(absent, names)} "
+            "Save others with evaluate --segment --save."
         )
     return replace(result, segments={name: segments[name] for name in by}) if by else result

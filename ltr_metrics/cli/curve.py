@@ -81,14 +81,6 @@ def _tables(result: Result) -> list[Table]:
     return tables
 
 
-def _as_text(result: Result) -> str:
-    return "\n\n".join(map(as_text, _tables(result))) + "\n"
-
-
-def _as_markdown(result: Result) -> str:
-    return "\n\n".join(map(as_markdown, _tables(result))) + "\n"
-
-
 def _as_json(result: Result) -> str:
     policy, queries = result.request.policy, result.queries
     plain = {
@@ -126,10 +118,10 @@ def _as_csv(result: Result) -> str:
 
 
 RENDERERS: dict[str, Callable[[Result], str]] = {
-    "text": _as_text,
+    "text": lambda result: "\n\n".join(map(as_text, _tables(result))) + "\n",
     "json": _as_json,
     "csv": _as_csv,
-    "markdown": _as_markdown,
+    "markdown": lambda result: "\n\n".join(map(as_markdown, _tables(result))) + "\n",
 }
 
 
@@ -168,11 +160,7 @@ def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) ->
     queries, _, features = read_rows(arguments)
     logs = log_rounds(arguments["models"], features, queries, request, every)
     curves = [
-        Curve(
-            name,
-            log.learning_curve(name, metric, confidence),
-            log.best_round(name, metric, confidence),
-        )
+        Curve(name, log.learning_curve(name, metric, confidence), log.best_round(name, metric, confidence))
         for name, log in logs.items()
         for metric in map(str, request.metrics)
     ]

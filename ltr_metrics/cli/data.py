@@ -16,20 +16,13 @@ from tqdm import tqdm
 
 from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics._engine.per_query import Segmentations
-from ltr_metrics.cli.options import SCORE_FILES, is_score_file, model_names, refuse
+from ltr_metrics.cli.options import SCORE_FILES, model_names, refuse, score_file
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.io import (
-    TrecData,
-    letor_batches,
-    read_letor,
-    read_scores,
-    read_table,
-    read_trec,
-    table_batches,
-)
+from ltr_metrics.io import TrecData, letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
+from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.models import load_model
 from ltr_metrics.io.tables import is_table
 from ltr_metrics.metrics.base import Metric
@@ -41,8 +34,7 @@ COLUMN_OPTIONS = ("docid", "weight", "cluster")
 LETOR_OPTIONS = ("n_features", "zero_based")
 EFFECT_OF_TOPICS = {
     "both": "topics that the qrels or a run lacks are left out of all runs",
-    "qrels": "topics that a run lacks are queries without retrieved documents, and topics without judgments are left "
-    "out",
+    "qrels": "topics that a run lacks are queries without retrieved documents; those without judgments are left out",
 }
 
 
@@ -91,8 +83,7 @@ def _own_metrics(path: Path) -> dict[str, Metric]:
         raise LtrValueError(f"--metrics-module {path} has two metrics with the name {repeated!r}. Rename one of them.")
     if not own:
         raise LtrValueError(
-            f"--metrics-module {path} has no metric at its top level. Assign one to a variable, such as "
-            "first_purchase = ltr_metrics.as_metric(function)."
+            f"--metrics-module {path} has no metric at its top level, such as own = as_metric(function)."
         )
     return own
 
@@ -102,11 +93,13 @@ def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fa
     if arguments["qrels"] is not None or arguments["runs"]:
         return _read_runs(arguments)
     queries, table, features = read_rows(arguments, can_repeat_documents=can_repeat_documents)
-    scores = {name: _scores(table, item, queries.n_rows) for name, item in arguments["scores"].items()}
+    if arguments["on"] and not any(map(score_file, arguments["scores"].values())):
+        raise LtrValueError("--on needs a table of scores: --scores NAME=FILE.")
+    scores = {name: _scores(table, item, arguments["on"], queries.n_rows) for name, item in arguments["scores"].items()}
     for name, file in tqdm(arguments["models"].items(), "Scoring with models", disable=None, leave=False):
         scores[name] = load_model(file).predict(features)
-    kind = {name: "file" if is_score_file(item) else "column" for name, item in arguments["scores"].items()}
-    origins = {name: f"{kind[name]} {item}" for name, item in arguments["scores"].items()}
+    scored = arguments["scores"].items()
+    origins = {name: f"{'file' if score_file(item) else 'column'} {item}" for name, item in scored}
     return Source(
         queries=dict.fromkeys(scores, queries),
         scores=scores,
@@ -151,9 +144,10 @@ def read_rows(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fals
 
 def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], arguments: Mapping[str, Any]) -> Any:
     """Return the tables as one data frame that has all columns of the command line."""
-    scores = [item for item in arguments.get("scores", {}).values() if not is_score_file(item)]
-    named = [name for name in (*(columns[role] for role in COLUMN_OPTIONS), *by) if name is not None]
-    text = [columns["docid"]] if columns["docid"] is not None else []
+    scores = [item for item in arguments.get("scores", {}).values() if not score_file(item)]
+    on = arguments.get("on", [])
+    named = [name for name in (*(columns[role] for role in COLUMN_OPTIONS), *by, *on) if name is not None]
+    text = [*on, *([columns["docid"]] if columns["docid"] is not None else [])]
     try:
         table = read_table(files, qid=columns["qid"], label=columns["label"], columns=[*scores, *named], text=text)
     except LtrKeyError as error:
@@ -170,6 +164,7 @@ def evaluate_sorted(
 ) -> dict[str, Evaluation]:
     """Evaluate tables or LETOR files batch by batch."""
     refuse(("qrels", "runs"), "does not go with --sorted, because TREC files are read whole.")
+    refuse(("on",), "does not go with --sorted. Write the scores into the files.")
     refuse(("cluster",), "does not go with --sorted. Pass clusters to ltr_metrics.intervals in Python.")
     files, scores, by = _data_files(arguments), arguments["scores"], _segment_columns(arguments)
     if len(by) < len(set(arguments["by"])):
@@ -203,12 +198,8 @@ def _data_files(arguments: Mapping[str, Any]) -> list[Path]:
         trec = ", or --qrels FILE with --run NAME=FILE" if "qrels" in arguments else ""
         raise LtrValueError(f"Name the DATA: LETOR files or tables{trec}.")
     if not model_names():
-        what = (
-            "model, column of scores or run: --model, --scores or --run"
-            if "scores" in arguments
-            else ("model file: --model")
-        )
-        raise LtrValueError(f"Name at least one {what}.")
+        options = "--model, --scores or --run" if "scores" in arguments else "--model"
+        raise LtrValueError(f"Name what to evaluate: {options}.")
     if len(set(map(is_table, files))) > 1:
         raise LtrValueError("DATA must be tables or LETOR files, not both.")
     refuse(("topics",), "needs TREC files: --qrels and --run.")
@@ -230,18 +221,25 @@ def _refuse_columns(arguments: Mapping[str, Any], kind: str) -> None:
         raise LtrValueError(f"--segment {by[0]} names a column of a table, and {kind} have none. Use n_relevant.")
 
 
-def _scores(table: Any, item: str, n_rows: int) -> AnyArray:
+def _scores(table: Any, item: str, on: list[str], n_rows: int) -> AnyArray:
     """Return the scores of a file, or of a column."""
-    if not is_score_file(item):
+    file = score_file(item)
+    if file is None:
         return np.asarray(table[item])
+    path, column = file
     if item in getattr(table, "columns", ()):
         raise LtrValueError(f"--scores {item} means a column and a file. Write ./{item} for the file.")
-    scores = read_scores(item)
+    if on:
+        return read_scores(path, on={name: np.asarray(table[name]) for name in on}, column=column)
+    if column is not None or without_compression(path).suffix.lower() not in SCORE_FILES:
+        raise LtrValueError(f"--scores {item} is a table. Name the columns that join it with the data: --on qid,docid.")
+    try:
+        scores = read_scores(path)
+    except LtrValueError as error:
+        hint = " A table with a header needs --on, such as --on qid,docid." if is_table(path) else ""
+        raise LtrValueError(f"{error}{hint}") from None
     if len(scores) != n_rows:
-        raise LtrValueError(
-            f"{item} must have one score per row of the data, in the same order. It has {len(scores):,} scores for "
-            f"{n_rows:,} rows."
-        )
+        raise LtrValueError(f"{path} must have one score per row of the data: {len(scores):,} scores, {n_rows:,} rows.")
     return scores
 
 
@@ -274,11 +272,9 @@ def _read_runs(arguments: Mapping[str, Any]) -> Source:
     if arguments["data"] or arguments["models"] or arguments["scores"] or qrels is None or not files:
         raise LtrValueError("TREC files need --qrels FILE and --run NAME=FILE, without DATA, --model and --scores.")
     if "n_documents" in by:
-        raise LtrValueError(
-            "--segment n_documents does not go with --run, because each run retrieves its own documents. Use "
-            "n_relevant."
-        )
+        raise LtrValueError("--segment n_documents does not go with --run: each run has its own documents.")
     refuse(LETOR_OPTIONS, "is for LETOR files.")
+    refuse(("on",), "joins scores with DATA, and TREC runs have their own documents.")
     _refuse_columns(arguments, "TREC files")
     runs = {name: read_trec(qrels, file, topics=topics or "both") for name, file in files.items()}
     kinds = (("lacks topics of the qrels", "only_in_qrels"), ("has topics without judgments", "only_in_run"))

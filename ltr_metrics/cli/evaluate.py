@@ -65,7 +65,7 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
 
     The result has the mean and the quantiles of each metric, and the number of queries that its
     mean leaves out. With --confidence it has an interval of each mean. With --format csv it has the
-    values of each query.
+    values of each query, and --save writes them as Parquet.
 
     DATA are LETOR files, or tables with the columns qid and label (.parquet, .arrow, .feather,
     .csv, .tsv). They can be compressed. The query sizes of a LETOR file can be in FILE.query. Use
@@ -110,10 +110,8 @@ def _files_to_save(items: Iterable[str], models: list[str]) -> dict[str, Path]:
         if not equals and len(models) == 1:
             name, file = models[0], item
         if name not in models or not file or name in files:
-            raise LtrValueError(
-                f"--save must have the form NAME=FILE, once for each NAME of {', '.join(models) or 'the models'}. FILE "
-                f"alone needs a single model. Got {item!r}."
-            )
+            names = ", ".join(models) or "the models"
+            raise LtrValueError(f"--save must have the form NAME=FILE, once for each NAME of {names}. Got {item!r}.")
         if file == "-":
             raise LtrValueError(f"--save {item} must name a file, because standard output takes the result as text.")
         files[name] = Path(file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from ltr_metrics._engine.words import (
 )
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
+from ltr_metrics.io.tables import is_table
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import DEFAULT_METRICS
 
@@ -37,12 +39,31 @@ WORDS_OF_PYTHON = {  # arguments of the library that no option is named after
     "y_score": "the scores",
     "sample_weight": "--weight",
     "query_weight": "--weight",
+    "column": "--scores FILE:COLUMN",
     "columns": "the columns of a table",
     "each_segment": "--gate-each-segment",
 }
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
+
+
+def name_options(message: str) -> str:
+    """Replace the library's arguments in a message: as its subject, as name=value, and names with underscores."""
+    options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
+    names = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options}
+    words = "|".join(names)
+    with_underscore = "|".join(name for name in names if "_" in name)
+    message = re.sub(
+        rf"(?<![\w\-(,])({words})=(?![\[{{])(?:'([^']*)'|\"([^\"]*)\"|([\w.]*\w))?",
+        lambda m: " ".join(
+            [names[m[1]], *(shlex.quote(value) for value in m.groups()[1:] if value not in (None, "True"))]
+        ),
+        message,
+    )
+    subject = rf"^((?:[^:]+: )?)({words})(?= must | is not used| needs )"
+    message = re.sub(subject, lambda m: m[1] + names[m[2]], message)
+    return re.sub(rf"(?<![\w.\-(])({with_underscore})(?![\w(=])", lambda m: names[m[1]], message)
 
 
 class Option(click.Option):
@@ -60,19 +81,7 @@ class Command(click.Command):
         try:
             return super().invoke(ctx)
         except LtrError as error:
-            raise click.ClickException(self._name_options(str(error))) from error
-
-    def _name_options(self, message: str) -> str:
-        """Replace the library's arguments in a message: as its subject, or in the form name=value."""
-        options = {one.name: one.opts[-1] for one in self.params if isinstance(one, click.Option)}
-        names = WORDS_OF_PYTHON | {name: option for name, option in options.items() if name}
-        words = "|".join(names)
-        message = re.sub(rf"^((?:[^:]+: )?)({words})(?= must | is not used)", lambda m: m[1] + names[m[2]], message)
-        return re.sub(
-            rf"(?<![\w\-(,])({words})=(?![\[{{])(?:([\"']?)([\w.]*\w)\2)?",
-            lambda m: f"{names[m[1]]} {m[3] or ''}".rstrip(),
-            message,
-        )
+            raise click.ClickException(name_options(str(error))) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -118,9 +127,22 @@ _models, _data, _metric, _statistics, _gate, _output = (
 )
 
 
-def is_score_file(item: str) -> bool:
-    """Whether ``--scores`` names an existing file, and not a column."""
-    return without_compression(Path(item)).suffix.lower() in SCORE_FILES and Path(item).is_file()
+def _choice(names: str, text: str, words: Any, default: str) -> Decorator:
+    return _statistics(names, text, type=click.Choice(get_args(words)), default=default)
+
+
+def score_file(item: str) -> tuple[Path, str | None] | None:
+    """Return the file that ``--scores`` names and the column in it, or None if it names a column of the data."""
+    file, _, column = item.rpartition(":")
+    for path, name in ((Path(item), None), (Path(file), column)):
+        if path.is_file() and (is_table(path) or without_compression(path).suffix.lower() in SCORE_FILES):
+            return path, name
+    return None
+
+
+def _names(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str]:
+    """Return the names in a list with commas."""
+    return [] if text is None else [name.strip() for name in text.split(",")]
 
 
 def _named(context: click.Context, option: click.Parameter, items: Sequence[str]) -> dict[str, str]:
@@ -130,8 +152,8 @@ def _named(context: click.Context, option: click.Parameter, items: Sequence[str]
     for item in items:
         name, equals, value = item.partition("=")
         if not equals:
-            is_column = option.name == "scores" and not is_score_file(item)
-            name, value = item if is_column else without_compression(Path(item)).stem, item
+            file = score_file(item) if option.name == "scores" else (Path(item), None)
+            name, value = item if file is None else file[1] or without_compression(file[0]).stem, item
         if not (name and value):
             raise click.BadParameter(f"must have the form NAME=VALUE or VALUE. Got {item!r}.")
         if name in names:
@@ -151,29 +173,26 @@ MODELS = (
     *MODEL_FILES,
     _model(
         "--scores",
-        "Use the scores in a column of the table, in a feature of the LETOR files (given by number), or in a file "
-        "with one score per row (.npy, .txt, .csv).",
+        "Use a column of the table, a feature of the LETOR files (by its number), a file with one score per row (.npy, "
+        ".txt, .csv), or a table that --on joins: FILE, or FILE:COLUMN if it has several columns.",
         "[NAME=]COLUMN_OR_FILE",
     ),
+    _models("--on", "Join tables of --scores by these columns, such as qid,docid.", "NAMES", callback=_names),
     _model("--run runs", "Evaluate a TREC run with the judgments of --qrels.", "[NAME=]FILE"),
 )
 RESULTS = (
     _model(
         "--result results",
-        "Compare a result that 'evaluate --save' wrote, or the values of another tool: a CSV file with the column qid "
-        "and one column per metric.",
+        "Compare a result of 'evaluate --save', or values of another tool: a CSV file with the column qid and one "
+        "column per metric.",
         "[NAME=]FILE",
     ),
 )
 ROWS = (
-    _data("--qid", "Read the query ids from this column of the table.", "COLUMN", default="qid"),
-    _data("--label", "Read the grades from this column of the table.", "COLUMN", default="label"),
+    _data("--qid", "Read query ids from this column of the table.", "COLUMN", default="qid"),
+    _data("--label", "Read grades from this column of the table.", "COLUMN", default="label"),
     _data("--docid", "Read document ids from this column of the table.", "COLUMN"),
-    _data(
-        "--weight",
-        "Read row weights from this column of the table; the weight of a query is the mean of its rows.",
-        "COLUMN",
-    ),
+    _data("--weight", "Weight each query by the mean of this column of the table over its rows.", "COLUMN"),
     _data("--n-features", "Set the number of features, in case the LETOR files lack the last ones.", "N", type=COUNT),
     _data("--zero-based", "Read feature numbers of the LETOR files that start at 0 instead of 1.", is_flag=True),
 )
@@ -181,9 +200,8 @@ TREC = (
     _data("--qrels", "Read TREC judgments from this file, and use --run instead of DATA.", type=FILE),
     _data(
         "--topics",
-        "Choose the topics when the qrels and the runs have different ones: both keeps the topics that the qrels "
-        "and all runs have; qrels keeps all topics of the qrels, and a topic that a run lacks counts as a query "
-        "without retrieved documents.  [default: different topics are an error]",
+        "Keep the topics that the qrels and all runs have (both), or all topics of the qrels, where a topic that a run "
+        "lacks has no retrieved documents (qrels).  [default: different topics are an error]",
         type=click.Choice(get_args(Topics)),
     ),
 )
@@ -191,7 +209,7 @@ DATA = (*ROWS, *TREC)
 BATCHES = (
     _data(
         "--sorted is_sorted",
-        "Read the files batch by batch, so that they can be larger than memory. The rows of a query must be adjacent.",
+        "Read files batch by batch, even if they are larger than memory. The rows of a query must be adjacent.",
         is_flag=True,
     ),
 )
@@ -202,11 +220,7 @@ _NAMES = (
         f"[default: {','.join(DEFAULT_METRICS)}, or the metrics of the convention]",
         "NAMES",
     ),
-    _metric(
-        "--metrics-module",
-        "Run this Python file, whose metrics can be named in --metrics and --gate. Only use files that you trust.",
-        type=FILE,
-    ),
+    _metric("--metrics-module", "Run this Python file, and use its metrics. Only use files that you trust.", type=FILE),
     _metric("--convention", f"Compute the metrics as this system does: {CONVENTION_NAMES}.", "NAME"),
 )
 _TIES = _metric(
@@ -227,8 +241,8 @@ METRICS = (
     _NO_RELEVANT,
     _metric(
         "--segment by",
-        "Evaluate each segment as well: the groups of queries with equal values in this column of the table, or "
-        "with similar counts of documents (n_documents) or relevant documents (n_relevant).",
+        "Evaluate each segment as well: the queries with equal values in this column of the table, or with similar "
+        "counts of documents (n_documents) or relevant documents (n_relevant).",
         "COLUMN",
         multiple=True,
     ),
@@ -248,31 +262,19 @@ EXPLANATION = (
     _metric("-m --metric", "Explain this metric, such as ndcg@10.", "NAME", required=True),
     _metric("--from a", f"Start from the value under this convention: {CONVENTION_NAMES}.", "NAME"),
     _metric("--to b", "Explain the change to the value under this convention.", "NAME"),
-    _metric(
-        "--value",
-        "Find the conventions under which the metric has this value, such as 0.4117, instead of --from and --to. A "
-        "convention matches within half a unit of the last digit.",
-        "NUMBER",
-    ),
+    _metric("--value", "Find the conventions that give this value, within half a unit of its last digit.", "NUMBER"),
     _TIES,
     _NO_RELEVANT,
 )
 _RESAMPLING = (
     _statistics(
         "--interval",
-        "Compute confidence intervals with a bootstrap over queries (bca), with Student's t, or with the wider of "
-        "both at each end.",
+        "Compute intervals with a bootstrap over queries, with Student's t, or with the wider of both at each end.",
         type=click.Choice(get_args(Interval)),
         default="wider",
     ),
-    _statistics(
-        "--n-resamples", "Set the number of randomizations, and of bootstrap samples.", "N", type=COUNT, default=10_000
-    ),
-    _statistics(
-        "--cluster",
-        "Take clusters of queries as the sample, such as users or query texts, which this column of the table names.",
-        "COLUMN",
-    ),
+    _statistics("--n-resamples", "Set the number of randomizations and resamples.", "N", type=COUNT, default=10_000),
+    _statistics("--cluster", "Resample clusters of queries, such as users, which this column names.", "COLUMN"),
     _statistics("--seed random_state", "Set the random seed.", "N", type=click.IntRange(min=0), default=0),
 )
 CONFIDENCE = (_statistics("--confidence", "Set the level of the intervals.", "NUMBER", type=SHARE, default=0.95),)
@@ -282,43 +284,30 @@ INTERVALS_OF_MEANS = (
 )
 COMPARISON = (
     _statistics("--baseline", "Compare the other models with this one.  [default: the first one]", "NAME"),
-    _statistics(
-        "--test",
-        "Compute p-values with this paired, two-sided test.",
-        type=click.Choice(get_args(Test)),
-        default="randomization",
-    ),
-    _statistics(
-        "--correction",
-        "Correct the p-values for multiple comparisons with this method.",
-        type=click.Choice(get_args(Correction)),
-        default="holm",
-    ),
-    _statistics(
-        "--correction-over",
-        "Correct over the models of each metric, or over all metrics and models.",
-        type=click.Choice(get_args(CorrectionOver)),
-        default="models",
+    _choice("--test", "Compute p-values with this paired, two-sided test.", Test, "randomization"),
+    _choice("--correction", "Correct the p-values for multiple comparisons by this method.", Correction, "holm"),
+    _choice(
+        "--correction-over", "Correct over the models of each metric, or over everything.", CorrectionOver, "models"
     ),
     _statistics("--power", "Set the power of the minimum detectable effect.", "NUMBER", type=SHARE, default=0.8),
     *CONFIDENCE,
     *_RESAMPLING,
 )
 COMMON_QUERIES = (
-    _statistics(
+    _choice(
         "--queries",
-        "Require that all results have the same queries, or compare the queries that they have in common.",
-        type=click.Choice(get_args(QueriesOfComparison)),
-        default="same",
+        "Require that all models have the same queries and judgments, or leave the other queries out.",
+        QueriesOfComparison,
+        "same",
     ),
 )
 GATE = (
     _gate(
         "--gate rules",
-        "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
-        "difference is above -0.005. 'ndcg@10 > -1%' takes the margin from the baseline's mean. "
-        "'mean(ndcg@10) > 0.6' requires it of the model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that fewer "
-        "than 5% of the queries lose more than 0.1. 'new: RULE' applies to the model new alone.",
+        "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the difference "
+        "is above -0.005, and '> -1%' takes the margin from the baseline's mean. 'mean(ndcg@10) > 0.6' is about the "
+        "model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that fewer than 5% of the queries lose more than "
+        "0.1. 'new: RULE' applies to the model new only.",
         "RULE",
         multiple=True,
     ),
@@ -331,8 +320,8 @@ PLOT = (_output("--plot", "Draw the curves into this file: .svg, .png or .pdf.",
 SAVE = (
     _output(
         "--save",
-        "Save the result of the model NAME as a Parquet file for 'compare --result'. You can leave out NAME if "
-        "there is one model.",
+        "Save the values per query of the model NAME as a Parquet table, which 'compare --result' reads. You can leave "
+        "out NAME if there is one model.",
         "[NAME=]FILE",
         multiple=True,
     ),

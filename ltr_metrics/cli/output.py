@@ -13,21 +13,14 @@ from typing import Any
 import click
 
 from ltr_metrics.analysis.gate import GateResult
-from ltr_metrics.cli.options import is_score_file
+from ltr_metrics.cli.options import score_file
 from ltr_metrics.errors import LtrValueError, printable
 from ltr_metrics.io.letor import size_files
+from ltr_metrics.io.tables import is_table
 from ltr_metrics.io.write import require_folder, write_whole
 from ltr_metrics.report import spreadsheet_safe
 
-FORMATS = {
-    ".txt": "text",
-    ".json": "json",
-    ".csv": "csv",
-    ".md": "markdown",
-    ".tex": "latex",
-    ".html": "html",
-    ".htm": "html",
-}
+FORMATS = {".txt": "text", ".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html"}
 DATA_FORMATS = ("json", "csv", "html")  # these quote control characters themselves
 STANDARD_OUTPUT = Path("-")
 GATE_FAILED = 1
@@ -51,7 +44,8 @@ class Output:
             raise LtrValueError(f"--format {form} does not go with --sorted. Use one of {', '.join(formats)}.")
         if form not in formats:
             endings = ", ".join(ending for ending, name in FORMATS.items() if name in formats)
-            raise LtrValueError(f"--output {path} must end in one of {endings}. Or choose the format with --format.")
+            parquet = " Values per query as Parquet are written by evaluate --save." if is_table(str(path)) else ""
+            raise LtrValueError(f"--output {path} must end in one of {endings}, or needs --format.{parquet}")
         if form == "html" and path is None:
             raise LtrValueError("HTML must be written to a file: --output report.html.")
         if arguments.get("spreadsheet_safe") and form != "csv":
@@ -95,9 +89,15 @@ def _input_files(arguments: Mapping[str, Any]) -> list[Path]:
     data: tuple[Path, ...] = arguments.get("data", ())
     single = [arguments.get(name) for name in ("qrels", "metrics_module")]
     named = [file for name in ("models", "runs", "results") for file in (arguments.get(name) or {}).values()]
-    scores = filter(is_score_file, (arguments.get("scores") or {}).values())
+    scores = [file for item in (arguments.get("scores") or {}).values() for file in [score_file(item)] if file]
     sizes = [file for path in data for file in size_files(path)]
-    return [*data, *(one for one in single if one is not None), *map(Path, named), *map(Path, scores), *sizes]
+    return [
+        *data,
+        *(one for one in single if one is not None),
+        *map(Path, named),
+        *(path for path, _ in scores),
+        *sizes,
+    ]
 
 
 def write_file(path: Path, content: str | bytes) -> None:

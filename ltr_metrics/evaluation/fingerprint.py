@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import AnyArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray
 from ltr_metrics._engine.ids import id_texts
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.words import Unjudged
@@ -89,3 +89,8 @@ def _hash(grades: AnyArray) -> AnyArray:
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: AnyArray = bits ^ (bits >> np.uint64(31))
     return mixed
+
+
+def differing(one: Fingerprint, other: Fingerprint) -> BoolArray:
+    """Return the mask of the queries whose data differ."""
+    return np.asarray(one.of_query != other.of_query)

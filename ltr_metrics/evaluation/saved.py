@@ -37,9 +37,7 @@ def save(path: str | os.PathLike[str], result: Evaluation, about: Mapping[str, A
     pyarrow, parquet = import_extra("pyarrow", "report"), import_extra("pyarrow.parquet", "report")
     for metric in result.per_query:
         if metric in RESERVED or metric.startswith(SEGMENT.format("")):
-            raise LtrValueError(
-                f"A metric named {metric!r} cannot be saved, as another column has this name. Rename it."
-            )
+            raise LtrValueError(f"A metric named {metric!r} cannot be saved, as a column has this name. Rename it.")
     fingerprint = result.fingerprint
     header = {
         "format": FORMAT,
@@ -129,8 +127,7 @@ def load(path: str | os.PathLike[str]) -> tuple[Evaluation, Any]:
     if header.get("format") != FORMAT:
         raise LtrValueError(
             f"{path} has the format {header.get('format')!r}, and this version reads format {FORMAT}. Files of format "
-            "1 lack the checksums by which Parquet detects damage. Evaluate and save again, or read the file with the "
-            "version that wrote it."
+            "1 lack the checksums by which Parquet detects damage. Evaluate and save again."
         )
     try:
         return _evaluation(column, header), header["about"]

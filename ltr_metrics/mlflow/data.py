@@ -38,12 +38,12 @@ class Settings:
     def from_config(cls, config: Mapping[str, Any] | None) -> Settings:
         """Check the names of the settings; their values are checked where they are used."""
         known = [field.name for field in fields(cls)]
-        for key in config or {}:
-            if key not in known:
-                raise LtrValueError(
-                    f"evaluator_config has no setting {key!r} for rankers.{did_you_mean(str(key), known)} The "
-                    f"settings are {', '.join(known)}."
-                )
+        unknown = next((key for key in config or {} if key not in known), None)
+        if unknown is not None:
+            raise LtrValueError(
+                f"evaluator_config has no setting {unknown!r} for rankers.{did_you_mean(str(unknown), known)} The "
+                f"settings are {', '.join(known)}."
+            )
         return cls(**(config or {}))
 
     @property
@@ -66,15 +66,14 @@ class Settings:
 
     def queries(self, dataset: Any) -> Queries:
         """Return the labels of MLflow's data set by query."""
+        X = dataset.features_data
         if dataset.labels_data is None:
-            raise LtrValueError(
-                "The data have no grades. Name their column: mlflow.models.evaluate(..., targets='label')."
-            )
+            raise LtrValueError("The data have no grades. Name their column: mlflow.models.evaluate(targets='label').")
         if self.qid is None:
             raise LtrValueError("qid must be the name of a column of data, or one id a row. Got None.")
-        values = {name: _values(dataset, name, getattr(self, name)) for name in ("qid", "sample_weight", "docid")}
-        by = {name: _values(dataset, "by", value) for name, value in _by_name("by", self.by).items()}
-        columns = {name: _values(dataset, "columns", value) for name, value in self.columns_of_metrics.items()}
+        values = {name: _values(X, name, getattr(self, name)) for name in ("qid", "sample_weight", "docid")}
+        by = {name: _values(X, "by", value) for name, value in _by_name("by", self.by).items()}
+        columns = {name: _values(X, "columns", value) for name, value in self.columns_of_metrics.items()}
         return Queries(dataset.labels_data, **values, by=by or None, columns=columns or None)
 
 
@@ -87,18 +86,13 @@ def scores_of(dataset: Any, model: Any, predictions: str | None, settings: Setti
         return _one_column(model.predict(_features(dataset.features_data, model, settings)), predictions)
     if dataset.predictions_data is None:
         raise LtrValueError(
-            "There is nothing to evaluate. Pass a model, or name the column of scores: "
-            "mlflow.models.evaluate(..., predictions='score')."
+            "There is nothing to evaluate. Pass a model, or name the column of scores: predictions='score'."
         )
     return dataset.predictions_data
 
 
 def _features(X: Any, model: Any, settings: Settings) -> Any:
-    """Return the features that the model gets.
-
-    These are the columns of its signature. Without a signature, they are all columns but those of
-    the queries.
-    """
+    """Return the columns of the model's signature; without a signature, all columns but those of the queries."""
     if settings.features is not None:
         for name in settings.features:
             _require_column(X, "features", name)
@@ -117,44 +111,38 @@ def _one_column(output: Any, name: str | None) -> Any:
     """Return the column of scores in what a model has predicted."""
     if hasattr(output, "columns") or isinstance(output, dict):
         names = list(output)
-        if name is None and len(names) == 1:
-            name = names[0]
+        name = names[0] if name is None and len(names) == 1 else name
         if name not in names:
+            columns = ", ".join(map(str, names))
             raise LtrValueError(
-                f"The model predicts the columns {', '.join(map(str, names))}. Name that of the scores by predictions=."
-                f" Got {name!r}."
+                f"The model predicts the columns {columns}. Name the scores by predictions=. Got {name!r}."
             )
         return np.asarray(output[name])
     scores = np.asarray(output)
-    if scores.ndim == 2 and scores.shape[1] == 1:
-        return scores[:, 0]
-    if scores.ndim != 1:
+    if scores.ndim != 1 and scores.shape[1:] != (1,):
         raise LtrValueError(
             f"A ranking needs one score a row. The model predicts an array of shape {scores.shape}. Combine its "
             "columns into one score, and evaluate them as a column of data: predictions='score'."
         )
-    return scores
+    return scores.reshape(-1)
 
 
 def _by_name(setting: str, given: Any) -> dict[str, Any]:
     """Return the columns of a setting by name: their names in the data, or their values."""
-    if given is None:
-        return {}
     if isinstance(given, Mapping):
         return {str(name): value for name, value in given.items()}
-    names = list(given) if isinstance(given, (list, tuple)) else [given]
-    for name in names:
-        if not isinstance(name, str):
-            raise LtrTypeError(
-                f"{setting} must be the name of a column of data, several names, or a mapping of names to one entry "
-                f"a row. Got {name!r} among the names."
-            )
+    names = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise LtrTypeError(
+            f"{setting} must be the name of a column of data, several names, or a mapping of names to one entry a row. "
+            f"Got {wrong!r} among the names."
+        )
     return {name: name for name in names}
 
 
-def _values(dataset: Any, setting: str, value: Any) -> Any:
+def _values(X: Any, setting: str, value: Any) -> Any:
     """Return the column that a setting names, or the values that it has."""
-    X = dataset.features_data
     if isinstance(value, str):
         _require_column(X, setting, value)
         return X[value].to_numpy()
@@ -166,8 +154,7 @@ def _require_column(X: Any, setting: str, name: Any) -> None:
     """Raise an error if the data have no column of this name."""
     if not hasattr(X, "columns"):
         raise LtrTypeError(
-            f"{setting} names the column {name!r}, but data is an array without named columns. Pass a "
-            "DataFrame as data."
+            f"{setting} names the column {name!r}, but data is an array without named columns. Pass a DataFrame."
         )
     if name not in X.columns:
         raise LtrValueError(
