@@ -196,7 +196,7 @@ class TestEstimatorsTrainedOnTheIds:
         inputs, scorer = frame(X, qid), make_scorer("mrr")
         keeping = ColumnTransformer([("scaled", StandardScaler(), ["f0"])], remainder="passthrough")
         for step in (StandardScaler(), keeping):
-            with pytest.warns(ltr.LtrWarning, match=r"Wrap it.*QueryRanker\(make_pipeline\(\.\.\., Ridge\(\)\)\)"):
+            with pytest.warns(ltr.LtrWarning, match=r"with all steps before it.*QueryRanker\(\.\.\.\)"):
                 scorer(make_pipeline(step, Ridge()).fit(inputs, y), inputs, y)
         dropping = ColumnTransformer([("ids", "drop", ["qid"])], remainder="passthrough")
         for step in (dropping, FunctionTransformer(lambda X: X.drop(columns="qid")), PCA()):
