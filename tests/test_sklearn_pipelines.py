@@ -10,17 +10,15 @@ import numpy as np
 import polars as pl
 import pytest
 import sklearn
-from folds import CV, Rows, appearance, fit_by_hand, fold_scores, frame, lgbm_ranker, scattered
-from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from folds import Rows, appearance, fit_by_hand, frame, lgbm_ranker, scattered
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, f_regression
+from sklearn.feature_selection import SelectFromModel, SelectKBest, f_regression
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
-from test_sklearn_early_stopping import listener, of_host, predictions, scan
+from test_sklearn_early_stopping import of_host, predictions, scan
 
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, make_scorer
@@ -79,13 +77,6 @@ class TestTheModel:
             np.testing.assert_array_equal(again.predict(inputs), made.predict(inputs))
         assert made.n_features_in_ == 6
 
-    def test_of_arrays_with_the_ids_in_a_column(self) -> None:
-        for kind in (np.asarray, sparse.csr_matrix):
-            inputs = kind(np.column_stack([X[:, :2], qid, X[:, 2:]]))
-            made = QueryRanker(make_pipeline(MaxAbsScaler(), lgbm_ranker()), qid=2).fit(inputs, y)
-            plain = QueryRanker(make_pipeline(MaxAbsScaler(), lgbm_ranker())).fit(kind(X), y, qid=qid)
-            np.testing.assert_array_equal(made.predict(inputs), plain.predict(kind(X)))
-
     def test_of_pipelines_in_pipelines_with_a_memory(self, tmp_path: Path) -> None:
         inner = Pipeline([("scaler", StandardScaler()), ("nothing", "passthrough"), ("model", lgbm_ranker())])
         remembering = make_pipeline(MaxAbsScaler(), inner, memory=str(tmp_path))
@@ -121,31 +112,6 @@ class TestTheModel:
         np.testing.assert_allclose(made.predict(frame(X, qid)), plain.predict(scaled))
 
 
-class TestSearches:
-    @pytest.mark.parametrize("n_jobs", [None, 2])
-    @pytest.mark.parametrize("routing", [False, True])
-    def test_every_fold(self, n_jobs: int | None, routing: bool, tmp_path: Path) -> None:
-        pipeline = make_pipeline(StandardScaler(), lgbm_ranker())
-        grid = {"estimator__lgbmranker__num_leaves": [4, 15], "estimator__standardscaler": [StandardScaler()]}
-        log = ltr.SearchLog(tmp_path)
-        with sklearn.config_context(enable_metadata_routing=routing):
-            options = {"scoring": make_scorer("ndcg@10", log=log), "cv": CV, "error_score": "raise", "n_jobs": n_jobs}
-            search = GridSearchCV(QueryRanker(pipeline), grid, **options)
-            search.fit(X, y, qid=qid, groups=qid) if routing else search.fit(frame(X, qid), y, groups=qid)
-        for i, leaves in enumerate((4, 15)):
-            expected = [
-                ltr.evaluate(
-                    y[test],
-                    by_hand(lgbm_ranker(num_leaves=leaves), (X[train], y[train], qid[train]), X[test]),
-                    qid=qid[test],
-                    metrics="ndcg@10",
-                )["ndcg@10"]
-                for train, test in CV.split(X, y, qid)
-            ]
-            np.testing.assert_array_equal(fold_scores(search, i), expected)
-        assert list(log.candidates()) == [f"estimator__lgbmranker__num_leaves={n}" for n in (4, 15)]
-
-
 class TestEarlyStopping:
     @pytest.mark.parametrize("host", BOOSTED)
     @pytest.mark.parametrize("how", ["column", "routed"])
@@ -159,47 +125,6 @@ class TestEarlyStopping:
         assert made.n_rounds_ == best + 1
         got = made.predict(frame(X, qid) if how == "column" else X)
         np.testing.assert_array_equal(got, predictions(model, scaler.transform(X))[best])
-
-    def test_callbacks_of_the_last_step_are_shared(self) -> None:
-        heard: list[int] = []
-        estimator = of_host("XGBRanker", callbacks=[listener(heard)])
-        made = QueryRanker(make_pipeline(StandardScaler(), estimator), early_stopping_rounds=2, random_state=1)
-        made.fit(X, y, qid=qid)
-        assert made.estimator_[-1].callbacks == estimator.callbacks
-        assert heard == list(range(len(heard)))
-        assert len(heard) >= made.n_rounds_
-
-
-class DropsRows(TransformerMixin, BaseEstimator):
-    """Returns one row less."""
-
-    def fit(self, X: Any, y: Any = None) -> DropsRows:
-        return self
-
-    def transform(self, X: Any) -> Any:
-        return X[1:]
-
-
-class TestRefused:
-    @pytest.mark.parametrize("last", ["passthrough", StandardScaler()])
-    def test_a_last_step_that_does_not_predict(self, last: Any) -> None:
-        with pytest.raises(ltr.LtrTypeError, match=r"last step of a Pipeline must be a ranker.*no predict"):
-            QueryRanker(make_pipeline(StandardScaler(), last)).fit(X, y, qid=qid)
-
-    def test_steps_that_drop_rows(self) -> None:
-        for stop in (None, 2):
-            made = QueryRanker(make_pipeline(DropsRows(), lgbm_ranker()), early_stopping_rounds=stop, random_state=0)
-            with pytest.raises(ltr.LtrValueError, match=r"must keep the rows of X.* rows became"):
-                made.fit(X, y, qid=qid)
-
-    def test_fit_parameters_of_other_steps(self, weight: np.ndarray) -> None:
-        made = QueryRanker(make_pipeline(StandardScaler(), Ridge()))
-        with pytest.raises(ltr.LtrTypeError, match=r"last step.*Got standardscaler__sample_weight.*set_fit_request"):
-            made.fit(X, y, qid=qid, standardscaler__sample_weight=weight)
-        with pytest.raises(ltr.LtrTypeError, match="sample_weight is passed twice"):
-            made.fit(X, y, qid=qid, sample_weight=weight, ridge__sample_weight=weight)
-        with pytest.raises(ltr.LtrTypeError, match="makes group for the estimator"):
-            QueryRanker(make_pipeline(StandardScaler(), lgbm_ranker())).fit(X, y, qid=qid, lgbmranker__group=[1])
 
 
 class TestAttributesOfTheFittedEstimator:
@@ -240,27 +165,6 @@ class TestAttributesOfTheFittedEstimator:
             with pytest.raises(AttributeError, match=r"belongs to the columns that the steps before it return"):
                 made.coef_  # noqa: B018
 
-    @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "Ridge"])
-    @pytest.mark.parametrize("piped", [False, True])
-    def test_select_from_model(self, host: str, piped: bool) -> None:
-        estimator = estimator_of(host)
-        made = QueryRanker(make_pipeline(StandardScaler(), estimator) if piped else estimator)
-        select = SelectFromModel(made, threshold="median").fit(X, y, qid=qid)
-        last = select.estimator_.estimator_[-1] if piped else select.estimator_.estimator_
-        importance = abs(last.coef_) if host == "Ridge" else last.feature_importances_
-        np.testing.assert_array_equal(select.get_support(), importance >= np.median(importance))
-        np.testing.assert_array_equal(select.transform(X), X[:, select.get_support()])
-
-    def test_select_from_model_of_a_frame_with_ids(self) -> None:
-        """It selects among the columns without the ids, and transforms these."""
-        inputs = frame(X, qid)
-        select = SelectFromModel(QueryRanker(Ridge()), threshold="mean").fit(inputs, y)
-        chosen = [f"f{i}" for i in np.flatnonzero(SelectFromModel(Ridge(), threshold="mean").fit(X, y).get_support())]
-        assert select.get_feature_names_out().tolist() == chosen
-        np.testing.assert_array_equal(select.transform(inputs.drop(columns="qid")), inputs[chosen])
-        with pytest.raises(ValueError, match="unseen at fit time:\n- qid"):
-            select.transform(inputs)
-
     @pytest.mark.parametrize("routing", [False, pytest.param(True, marks=ROUTES_TO_SELECTIONS)])
     def test_selection_before_a_ranker(self, routing: bool) -> None:
         select = SelectFromModel(QueryRanker(Ridge()), threshold="mean")
@@ -271,10 +175,6 @@ class TestAttributesOfTheFittedEstimator:
         chosen = SelectFromModel(Ridge(), threshold="mean").fit(X, y).get_support()
         expected = fit_by_hand(lgbm_ranker(), X[:, chosen], y, qid).predict(X[:, chosen])
         np.testing.assert_array_equal(piped.predict(X), expected)
-
-    def test_recursive_elimination(self) -> None:
-        chosen = RFE(QueryRanker(Ridge()), n_features_to_select=2).fit(X, y, qid=qid).support_
-        np.testing.assert_array_equal(chosen, RFE(Ridge(), n_features_to_select=2).fit(X, y).support_)
 
 
 class TestEstimatorsTrainedOnTheIds:
@@ -296,7 +196,7 @@ class TestEstimatorsTrainedOnTheIds:
         inputs, scorer = frame(X, qid), make_scorer("mrr")
         keeping = ColumnTransformer([("scaled", StandardScaler(), ["f0"])], remainder="passthrough")
         for step in (StandardScaler(), keeping):
-            with pytest.warns(ltr.LtrWarning, match=r"Wrap it.*QueryRanker\(make_pipeline\(\.\.\., Ridge\(\)\)\)"):
+            with pytest.warns(ltr.LtrWarning, match=r"with all steps before it.*QueryRanker\(\.\.\.\)"):
                 scorer(make_pipeline(step, Ridge()).fit(inputs, y), inputs, y)
         dropping = ColumnTransformer([("ids", "drop", ["qid"])], remainder="passthrough")
         for step in (dropping, FunctionTransformer(lambda X: X.drop(columns="qid")), PCA()):
@@ -306,9 +206,3 @@ class TestEstimatorsTrainedOnTheIds:
         order = np.argsort(qid, kind="stable")
         inputs = frame(X, qid).iloc[order]
         make_scorer("mrr")(of_host("XGBRanker").fit(inputs, y[order]), inputs, y[order])
-
-    def test_ids_that_are_no_column(self) -> None:
-        make_scorer("mrr")(Ridge().fit(X, y), X, y, qid=qid)
-        with sklearn.config_context(enable_metadata_routing=True):
-            options = {"params": {"qid": qid, "groups": qid}, "cv": CV, "error_score": "raise"}
-            cross_validate(Ridge(), X, y, scoring=make_scorer("mrr"), **options)

@@ -1,13 +1,13 @@
-"""`QueryRanker`: rows in any order and of any kind, every host's estimators, and scikit-learn's conventions."""
+"""`QueryRanker` and the scorer: rows in any order and of any kind, every host's estimators, and scikit-learn's conventions."""
 
 from __future__ import annotations
 
-import lightgbm as lgb
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from folds import fit_by_hand, frame, lgbm_ranker, ranker, scattered
 from scipy import sparse
 from sklearn.base import clone, is_regressor
@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import _get_feature_names
 
 import ltr_metrics as ltr
-from ltr_metrics.sklearn import QueryRanker, make_scorer
+from ltr_metrics.sklearn import QueryRanker, QueryScorer, make_scorer
 
 pytestmark = pytest.mark.integration
 
@@ -82,21 +82,6 @@ class TestScore:
         assert fitted.score(frame(X, qid), y) == ltr.evaluate(y, predicted, qid=qid, metrics="err@5")["err@5"]
         weighted = ltr.evaluate(y, predicted, qid=qid, metrics="err@5", sample_weight=weight)["err@5"]
         assert fitted.score(frame(X, qid), y, qid, weight) == weighted
-        assert ranker().fit(X, y, qid=qid).score(X, y, qid) == make_scorer("ndcg@10")(
-            ranker().fit(X, y, qid), X, y, qid=qid
-        )
-
-    def test_errors_are_those_of_the_scorer(self) -> None:
-        fitted = ranker().fit(X[:200], y[:200], qid=qid[:200])
-        with pytest.raises(ltr.LtrTypeError, match="the scorer has no queries"):
-            fitted.score(X, y)
-        with pytest.raises(ltr.LtrValueError, match="is on both sides of the split"):
-            fitted.score(X[200:], y[200:], qid[200:])
-        several = ranker(metric=["mrr", "map"]).fit(
-            X, y, qid=qid
-        )  # parameters that fit does not need are not looked at
-        with pytest.raises(ltr.LtrTypeError, match=r"metric must be one metric.*scoring=make_scorer"):
-            several.score(X, y, qid)
 
 
 class TestConventions:
@@ -133,54 +118,35 @@ class TestConventions:
         assert not is_regressor(ranker())
         utils.get_tags(QueryRanker())  # of nothing yet
 
-    def test_parameters_are_looked_at_by_fit_alone(self) -> None:
-        QueryRanker("nothing", early_stopping_rounds=-1, validation_fraction=7, metric=None)
 
-    def test_predict_before_fit(self) -> None:
-        for method in (ranker().predict, lambda X: ranker().score(X, y, qid)):
-            with pytest.raises(sklearn.exceptions.NotFittedError):
-                method(X)
+@pytest.fixture(scope="module")
+def fitted() -> QueryRanker:
+    return ranker().fit(X, y, qid=qid)
 
 
-class TestErrors:
-    def test_lengths(self) -> None:
-        with pytest.raises(ltr.LtrValueError, match=f"one entry a row: got {len(y) - 1} of y for {len(y)} of qid"):
-            ranker().fit(X, y[:-1], qid=qid)
-        with pytest.raises(ltr.LtrValueError, match="of sample_weight for"):
-            ranker().fit(X, y, qid=qid, sample_weight=[1.0])
-        with pytest.raises(ltr.LtrValueError, match=r"6 features as input\. \(The column 'qid'"):
-            ranker().fit(X, y, qid=qid).predict(X[:, :5])
-        with pytest.raises(ltr.LtrValueError, match=r"0 feature\(s\)"):
-            ranker().fit(frame(X, qid)[["qid"]], y)
-        with pytest.raises(ltr.LtrValueError, match=r"two-dimensional.*Reshape your data"):
-            ranker().fit(X[:, 0], y, qid=qid)
+def test_it_is_the_number_of_evaluate(fitted: QueryRanker) -> None:
+    scorer = pickle.loads(pickle.dumps(make_scorer("ndcg_lin@5", ties="worst")))
+    expected = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics="ndcg_lin@5", ties="worst")["ndcg_lin@5"]
+    assert scorer(fitted, X, y, qid=qid) == expected
+    assert repr(scorer) == "make_scorer('ndcg_lin@5', qid='qid', ties='worst')"
+    assert isinstance(scorer, QueryScorer)
 
-    @pytest.mark.parametrize("name", ["group", "qid", "group_id"])
-    def test_queries_in_the_form_of_the_host(self, name: str) -> None:
-        if name != "qid":
-            with pytest.raises(ltr.LtrTypeError, match=f"makes {name} for the estimator"):
-                ranker().fit(X, y, qid=qid, **{name: [1, 2]})
 
-    def test_labels_and_weights(self) -> None:
-        with pytest.raises(ltr.LtrValueError, match="y must be finite: got nan at row 2"):
-            ranker().fit(X, np.where(np.arange(len(y)) == 2, np.nan, y), qid=qid)
-        with pytest.raises(ltr.LtrValueError, match="target y is None"):
-            ranker().fit(X, None, qid=qid)
-        with pytest.raises(ltr.LtrValueError, match="sample_weight must not be zero in every row"):
-            ranker().fit(X, y, qid=qid, sample_weight=y * 0)
+def test_one_metric_gives_a_number_several_a_dict(fitted: QueryRanker) -> None:
+    assert isinstance(make_scorer("mrr")(fitted, X, y, qid=qid), float)
+    several = make_scorer(["mrr", ltr.NDCG(k=5)], no_relevant=0)
+    result = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics=["mrr", ltr.NDCG(k=5)], no_relevant=0)
+    assert several(fitted, X, y, qid=qid) == dict(result.mean)
+    assert repr(several) == "make_scorer(['mrr', 'ndcg_exp@5'], qid='qid', no_relevant=0)"
 
-    def test_what_is_no_ranker(self) -> None:
-        for wrong in (None, lgb.LGBMRanker):
-            with pytest.raises(ltr.LtrTypeError, match=r"needs an estimator such as LGBMRanker\(\)"):
-                QueryRanker(wrong).fit(X, y, qid=qid)
-        with pytest.raises(ltr.LtrTypeError, match="classifier LGBMClassifier gives classes"):
-            QueryRanker(lgb.LGBMClassifier()).fit(X, y, qid=qid)
 
-    def test_indexes_that_differ(self) -> None:
-        with pytest.raises(ltr.LtrValueError, match="X and y have different pandas indexes"):
-            ranker().fit(frame(X, qid), pd.Series(y).sample(frac=1, random_state=0))
+def test_row_weights_are_means_by_query(fitted: QueryRanker) -> None:
+    weight = np.random.default_rng(0).random(len(y))
+    got = make_scorer("mrr")(fitted, X, y, qid=qid, sample_weight=weight)
+    assert got == ltr.evaluate(y, fitted.predict(X), qid=qid, metrics="mrr", sample_weight=weight)["mrr"]
 
-    @pytest.mark.parametrize("column", [7, -1, 1.5, True])
-    def test_a_position_that_is_none(self, column: object) -> None:
-        with pytest.raises(ltr.LtrValueError, match=r"or its position, 0 to 6"):
-            ranker(qid=column).fit(np.column_stack([X, qid]), y)
+
+def test_a_label_column_is_one_column(fitted: QueryRanker) -> None:
+    with pytest.warns(UserWarning, match="column-vector y"):
+        got = make_scorer("mrr")(fitted, X, y[:, None], qid=qid)
+    assert got == make_scorer("mrr")(fitted, X, y, qid=qid)

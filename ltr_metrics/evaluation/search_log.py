@@ -130,8 +130,10 @@ class SearchLog:
         of_part = [score for score in self._scores() if score.part == part]
         if not of_part:
             raise LtrKeyError(f"There are no scores of part {part!r} in {self.folder}.")
+        names = _varying(of_part)
         by_label: dict[str, list[Evaluation]] = {}
-        for label, score in zip(_labels(of_part), of_part, strict=True):
+        for score in of_part:
+            label = ", ".join(f"{name}={score.parameters.get(name)}" for name in names) or "all"
             by_label.setdefault(label, []).append(score.evaluation)
         candidates = {label: _concat(label, parts) for label, parts in by_label.items()}
         first, *others = candidates
@@ -164,16 +166,17 @@ class SearchLog:
         import pandas as pd
 
         scores = self._scores()
-        sets = [frozenset(score.evaluation.plain_qid) for score in scores]
-        folds = {queries: i for i, queries in enumerate(sorted(set(sets), key=_smallest_first))}
+        names = _varying(scores)
+        sets = {frozenset(score.evaluation.plain_qid) for score in scores}
+        folds = {queries: i for i, queries in enumerate(sorted(sets, key=_smallest_first))}
         tables = []
-        for score, queries in zip(scores, sets, strict=True):
+        for score in scores:
             table = score.evaluation.to_pandas()
             table.insert(0, "part", score.part)
-            table.insert(1, "fold", folds[queries])
+            table.insert(1, "fold", folds[frozenset(score.evaluation.plain_qid)])
             if score.evaluation.weight is not None:
                 table["weight"] = score.evaluation.weight
-            for name in _varying(scores):
+            for name in names:
                 value = score.parameters.get(name)
                 table[f"param_{name}"] = json.dumps(value) if isinstance(value, (list, dict)) else value
             tables.append(table)
@@ -190,17 +193,11 @@ def _plain(value: Any) -> Any:
 
 def _varying(scores: Sequence[Score]) -> list[str]:
     """Return the names of the parameters that differ between scores, or that some lack."""
-    names = sorted({name for score in scores for name in score.parameters})
-    return [name for name in names if len({_text(score.parameters, name) for score in scores}) > 1]
-
-
-def _text(parameters: Mapping[str, Any], name: str) -> str | None:
-    return json.dumps(parameters[name], sort_keys=True) if name in parameters else None
-
-
-def _labels(scores: Sequence[Score]) -> list[str]:
-    names = _varying(scores)
-    return [", ".join(f"{name}={score.parameters.get(name)}" for name in names) or "all" for score in scores]
+    texts: dict[str, list[str]] = {}
+    for score in scores:
+        for name, value in score.parameters.items():
+            texts.setdefault(name, []).append(json.dumps(value, sort_keys=True))
+    return sorted(name for name, values in texts.items() if len(values) < len(scores) or len(set(values)) > 1)
 
 
 def _order(score: Score) -> tuple[Any, ...]:

@@ -82,11 +82,6 @@ def queries_of(X: Any, routed: Any, column: str | int, caller: str) -> AnyArray:
     return ids
 
 
-def has_column(X: Any, column: str | int) -> bool:
-    """Whether X has the column of queries."""
-    return _position(_as_frame(X), column) is not None
-
-
 def names_of_columns(X: Any) -> list[str]:
     """Return the names of the columns of X. An array has scikit-learn's: x0, x1, ..."""
     frame = _as_frame(X)

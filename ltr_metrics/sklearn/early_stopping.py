@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -29,48 +27,39 @@ class Conflicts(NamedTuple):
     remedy: str = ""  # a booster that can
 
 
-@dataclass(frozen=True)
-class StopEarly:
-    """The parameters of QueryRanker for early stopping."""
+def fit_with_early_stopping(
+    steps: Steps, training: Training, metrics: HostMetrics, *, rounds: int, fraction: float, random_state: Any
+) -> tuple[int, AnyArray]:
+    """Fit the estimator and the steps before it on the queries that are not held out.
 
-    rounds: int
-    fraction: float
-    metrics: HostMetrics  # with one metric
-    random_state: Any
+    Return the number of rounds that its predictions use, and the held-out queries.
+    """
+    rounds = require_count("early_stopping_rounds", rounds, note=", or None to train for all rounds")
+    require_fraction("validation_fraction", fraction, 0.1)
+    of_host = _stopping_of(steps.last)
+    _refuse_conflicts(steps.last, training.others, of_host.CONFLICTS)
+    is_held_out = _draw_held_out(len(training.ids), fraction, random_state)
+    rest = steps.fit_transform(training.of_queries(~is_held_out))
+    held_out = training.of_queries(is_held_out)
+    held_out = held_out.with_features(steps.transform(held_out.rows["X"]))
+    try:
+        return of_host.train(steps.last, rest, held_out, metrics, rounds), held_out.ids
+    except UndefinedMeanError as error:  # on data that the user did not choose
+        raise UndefinedMeanError(
+            f"On the {len(held_out.ids)} of {len(training.ids)} queries that are held out for early stopping: "
+            f"{error} A larger validation_fraction holds out more."
+        ) from error
 
-    def __post_init__(self) -> None:
-        require_count("early_stopping_rounds", self.rounds, note=", or None to train for all rounds")
-        require_fraction("validation_fraction", self.fraction, 0.1)
 
-    def fit(self, steps: Steps, training: Training) -> tuple[int, AnyArray]:
-        """Fit the estimator and the steps before it on the queries that are not held out.
-
-        Return the number of rounds that its predictions use, and the held-out queries.
-        """
-        estimator = steps.last
-        of_host = _stopping_of(estimator)
-        callbacks = [*(estimator.get_params().get("callbacks") or ()), *(training.others.get("callbacks") or ())]
-        _refuse_conflicts(estimator, training.others, of_host.CONFLICTS, callbacks)
-        is_held_out = self._draw_held_out(len(training.ids))
-        rest = steps.fit_transform(training.of_queries(~is_held_out))
-        held_out = steps.transform_training(training.of_queries(is_held_out))
-        try:
-            return of_host.train(estimator, rest, held_out, self.metrics, int(self.rounds)), held_out.ids
-        except UndefinedMeanError as error:  # on data that the user did not choose
-            raise UndefinedMeanError(
-                f"On the {len(held_out.ids)} of {len(training.ids)} queries that are held out for early stopping: "
-                f"{error} A larger validation_fraction holds out more."
-            ) from error
-
-    def _draw_held_out(self, n_queries: int) -> BoolArray:
-        if n_queries < 2:
-            raise LtrValueError(
-                f"Early stopping needs at least 2 queries, one to train on and one to hold out. Got {n_queries}."
-            )
-        n_held_out = min(max(1, round(self.fraction * n_queries)), n_queries - 1)
-        is_held_out = np.zeros(n_queries, dtype=np.bool_)
-        is_held_out[check_random_state(self.random_state).permutation(n_queries)[:n_held_out]] = True
-        return is_held_out
+def _draw_held_out(n_queries: int, fraction: float, random_state: Any) -> BoolArray:
+    if n_queries < 2:
+        raise LtrValueError(
+            f"Early stopping needs at least 2 queries, one to train on and one to hold out. Got {n_queries}."
+        )
+    n_held_out = min(max(1, round(fraction * n_queries)), n_queries - 1)
+    is_held_out = np.zeros(n_queries, dtype=np.bool_)
+    is_held_out[check_random_state(random_state).permutation(n_queries)[:n_held_out]] = True
+    return is_held_out
 
 
 def _stopping_of(estimator: Any) -> ModuleType:
@@ -85,11 +74,10 @@ def _stopping_of(estimator: Any) -> ModuleType:
     return module_of(host, "stopping")
 
 
-def _refuse_conflicts(
-    estimator: Any, fit_params: dict[str, Any], conflicts: Conflicts, callbacks: Iterable[Any]
-) -> None:
+def _refuse_conflicts(estimator: Any, fit_params: dict[str, Any], conflicts: Conflicts) -> None:
     parameters = estimator.get_params() | fit_params
     own = [f"{name}={parameters[name]!r}" for name in conflicts.own_stopping if parameters.get(name)]
+    callbacks = [*(estimator.get_params().get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
     stopping = [c for c in callbacks if conflicts.callback in {kind.__name__ for kind in type(c).__mro__}]
     own += [f"the callback {callback!r}" for callback in stopping]
     if own:

@@ -13,7 +13,7 @@ from ltr_metrics._engine.grouping import Grouping, group_by_ids
 from ltr_metrics._engine.words import PartOfSearch
 from ltr_metrics.errors import LtrValueError, warn
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.sklearn.columns import as_table, has_column, names_of_columns, queries_of
+from ltr_metrics.sklearn.columns import names_of_columns
 from ltr_metrics.sklearn.steps import Steps
 
 Extent = tuple[int, float]
@@ -48,7 +48,7 @@ def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartO
         return None
     scored = Extents(queries.qid, queries.sizes, queries.sum_by_query(labels))
     if fitted.from_X and steps.pipelines:
-        scored = _extents_after_steps(steps, X, labels, queries.n_queries)
+        scored = _extents_after_steps(steps, X, labels)
     known = [name for name in scored if name in fitted]
     cut = [name for name in known if not _same_extent(fitted[name], scored[name])]
     if cut:
@@ -67,35 +67,25 @@ def warn_of_ids_as_a_feature(estimator: Any, X: Any, column: str | int) -> None:
     It was not if a step of a pipeline drops the column. XGBRanker itself drops a column named qid.
     """
     steps = Steps(estimator)
-    if isinstance(getattr(steps.last, "queries_", None), Extents) or not has_column(X, column):
+    if isinstance(getattr(steps.last, "queries_", None), Extents):
         return
     names = names_of_columns(X)
     name = column if isinstance(column, str) else names[column]
     seen = steps.names_seen_by_last(names)
-    if seen is None or getattr(steps.last, "n_features_in_", None) != len(seen):
+    if name not in names or seen is None or getattr(steps.last, "n_features_in_", None) != len(seen):
         return
     if any(column_name == name or column_name.endswith(f"__{name}") for column_name in seen):  # ColumnTransformer's
         kind = type(steps.last).__name__
-        wrapped = f"make_pipeline(..., {kind}())" if steps.pipelines else f"{kind}()"
         warn(
-            f"{kind} was trained on column {column!r} of X, the ids of the queries, as on a feature. Wrap "
-            f"it to remove the column: QueryRanker({wrapped}). Or leave the column out of X and route qid, with "
-            "sklearn.set_config(enable_metadata_routing=True)."
+            f"{kind} was trained on column {column!r} of X, the ids of the queries, as on a feature. Wrap it, with "
+            f"all steps before it, to remove the column: QueryRanker({'...' if steps.pipelines else kind + '()'}). Or "
+            "leave the column out of X and route qid, with sklearn.set_config(enable_metadata_routing=True)."
         )
 
 
-def _extents_after_steps(steps: Steps, X: Any, labels: AnyArray, n_queries: int) -> Extents:
+def _extents_after_steps(steps: Steps, X: Any, labels: AnyArray) -> Extents:
     """Return the queries as the ranker sees them: a scaler scales their column too."""
-    column = steps.last.qid
-    ids = queries_of(as_table(steps.transform(X)), None, column, "QueryRanker, after the steps before it,")
-    extents = Extents.of(group_by_ids(ids), labels)
-    if len(extents) != n_queries:
-        raise LtrValueError(
-            f"The steps before QueryRanker make {len(extents)} queries of {n_queries}, since they change the column "
-            f"{column!r} of queries. Keep it as it is, for example with ColumnTransformer(..., "
-            "remainder='passthrough')."
-        )
-    return extents
+    return Extents.of(group_by_ids(steps.last.queries_in(steps.transform(X))), labels)
 
 
 def _same_extent(a: Extent, b: Extent) -> bool:

@@ -21,8 +21,7 @@ from ltr_metrics.sklearn.columns import (
     read_columns,
     without_columns,
 )
-from ltr_metrics.sklearn.early_stopping import StopEarly
-from ltr_metrics.sklearn.fitted import fitted_attribute
+from ltr_metrics.sklearn.early_stopping import fit_with_early_stopping
 from ltr_metrics.sklearn.guard import Extents
 from ltr_metrics.sklearn.scorer import QueryScorer, refuse_classifier
 from ltr_metrics.sklearn.steps import Steps
@@ -32,6 +31,30 @@ try:
     from sklearn.utils.validation import validate_data as _validate_data
 except ImportError:  # before 1.6 it was a method of BaseEstimator
     _validate_data = None
+
+
+def fitted_attribute(name: str, *, per_column: bool = False) -> property:
+    """Return a property with an attribute of the fitted estimator, or of a pipeline's last step.
+
+    ``per_column`` says that the attribute has one entry per column, which must be a column of X.
+    """
+
+    def get(ranker: QueryRanker) -> Any:
+        check_is_fitted(ranker, "estimator_")
+        steps = Steps(ranker.estimator_)
+        value = getattr(steps.last, name)
+        if value is None or (per_column and np.ndim(value) == 0):  # CatBoost under ranking losses
+            raise AttributeError(f"{type(steps.last).__name__} has no {name} after this training.")
+        if per_column:
+            names = list(getattr(ranker, "feature_names_in_", [f"x{i}" for i in range(ranker.n_features_in_)]))
+            if steps.names_seen_by_last(names) != names:
+                raise AttributeError(
+                    f"{name} of the last step belongs to the columns that the steps before it return, which may "
+                    "not be those of X. Read it from the last step: estimator_[-1]."
+                )
+        return value
+
+    return property(get, doc=f"``{name}`` of the fitted estimator, or of a pipeline's last step.")
 
 
 class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -201,37 +224,40 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             evaluation sets, such as ``eval_set``.
         """
         _require_ranker(self.estimator)
-        fit_params = Steps(self.estimator).parameters_of_last(_without_none(sample_weight=sample_weight) | fit_params)
+        if sample_weight is not None:
+            fit_params = {"sample_weight": sample_weight} | fit_params
+        fit_params = Steps(self.estimator).parameters_of_last(fit_params)
         sample_weight = fit_params.pop("sample_weight", None)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         refuse_evaluation_sets(fit_params)
         X, y = as_table(X), as_labels(y)
         ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_columns(X, self._hidden_columns())
         self._check_features(features, reset=True)
-        weights = None if sample_weight is None else as_weights(sample_weight)
-        rows = {"X": features, "y": y} | _without_none(sample_weight=weights)
+        rows = {"X": features, "y": y}
+        if sample_weight is not None:
+            rows["sample_weight"] = as_weights(sample_weight)
         grouping, labels = group_by_ids(ids), _finite_labels(y)
-        columns = {}
-        if self.early_stopping_rounds is not None:  # otherwise no metric is evaluated
-            columns = read_columns(X, self._scorer().columns, "The metric of QueryRanker")
-        training = Training.of(rows, fit_params, grouping, columns)
-        self._fit_clone(training)
-        self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
-        return self
-
-    def _fit_clone(self, training: Training) -> None:
         estimator = clone_sharing_callbacks(self.estimator)
         steps = Steps(estimator)
         for attribute in ("n_rounds_", "validation_qid_"):
             self.__dict__.pop(attribute, None)
         if self.early_stopping_rounds is None:
-            steps.fit_transform(training).fit(steps.last)
+            steps.fit_transform(Training.of(rows, fit_params, grouping, {})).fit(steps.last)
         else:
-            stop = StopEarly(
-                self.early_stopping_rounds, self.validation_fraction, self._scorer().metrics, self.random_state
+            scorer = self._scorer()
+            columns = read_columns(X, scorer.columns, "The metric of QueryRanker")
+            training = Training.of(rows, fit_params, grouping, columns)
+            self.n_rounds_, self.validation_qid_ = fit_with_early_stopping(
+                steps,
+                training,
+                scorer.metrics,
+                rounds=self.early_stopping_rounds,
+                fraction=self.validation_fraction,
+                random_state=self.random_state,
             )
-            self.n_rounds_, self.validation_qid_ = stop.fit(steps, training)
         self.estimator_ = estimator
+        self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
+        return self
 
     feature_importances_ = fitted_attribute("feature_importances_", per_column=True)
     coef_ = fitted_attribute("coef_", per_column=True)
@@ -316,9 +342,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self.qid, *columns_by_name(self.columns).values()
 
     def _scorer(self) -> QueryScorer:
-        scorer = QueryScorer(
-            self.metric, self.qid, columns=self.columns, names="canonical"
-        )  # as in every log of a host
+        # The names are those in every log of a host.
+        scorer = QueryScorer(self.metric, self.qid, columns=self.columns, names="canonical")
         if not scorer.is_single:
             raise LtrTypeError(
                 f"metric must be one metric, to stop and to score by. Got {self.metric!r}. For several pass "
@@ -357,7 +382,3 @@ def _require_ranker(estimator: Any) -> None:
             f"{last!r}, which has no predict."
         )
     refuse_classifier(estimator)
-
-
-def _without_none(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}

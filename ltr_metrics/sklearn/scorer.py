@@ -10,9 +10,9 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from ltr_metrics._engine.checks import as_numbers, refuse_different_indexes
 from ltr_metrics._engine.words import ConventionName, NoRelevant, PartOfSearch, TiePolicy
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, refuse_undefined_means
-from ltr_metrics._hosts.known_hosts import GAIN_SETTINGS, gain_of_setting, wrong_host
+from ltr_metrics._hosts.known_hosts import wrong_host
 from ltr_metrics._hosts.log_names import Names
-from ltr_metrics.errors import LtrTypeError, warn
+from ltr_metrics.errors import LtrTypeError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.search_log import SearchLog
@@ -60,8 +60,8 @@ def make_scorer(
     convention : str or Convention, optional
         Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
         A scorer does not follow the gain of the estimator's host (``label_gain``,
-        ``ndcg_exp_gain``), since a search compares all candidates by one metric. It warns if the
-        gains differ.
+        ``ndcg_exp_gain``), since a search compares all candidates by one metric. Write another
+        gain into the name, such as ``"ndcg_lin@10"``.
     log : SearchLog, optional
         Records the values per query of every candidate and fold in a folder, also from worker
         processes (``n_jobs=2``).
@@ -115,16 +115,8 @@ def make_scorer(
     >>> bool(0.5 < search.best_score_ < 1)
     True
     """
-    return QueryScorer(
-        metrics,
-        qid,
-        columns=columns,
-        ties=ties,
-        no_relevant=no_relevant,
-        convention=convention,
-        log=log,
-        names=names,
-    )
+    policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
+    return QueryScorer(metrics, qid, columns=columns, log=log, names=names, **policy)
 
 
 class QueryScorer(MetricFunction):
@@ -180,11 +172,7 @@ class QueryScorer(MetricFunction):
         self.log = log
         self.qid = qid
         self.is_single = isinstance(metrics, (str, Metric)) or callable(metrics)
-        if options.get("names") == "asked":
-            del options["names"]
-        options |= {"columns": columns, "log": log}
-        without_defaults = {key: value for key, value in options.items() if value is not None}
-        self._options = {"qid": qid} | without_defaults
+        self._options = {"qid": qid, "columns": columns, "log": log} | options  # for the repr
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
 
     def __call__(self, estimator: Any, X: Any, *y: Any, **routed: Any) -> Any:
@@ -200,20 +188,15 @@ class QueryScorer(MetricFunction):
         if self.log is not None:
             self.log.record(estimator.get_params(), result, part)
         refuse_undefined_means(result)  # after the record: a fold without a mean is a fold
-        scores = self._scores(result)
-        return next(iter(scores.values())) if self.is_single else scores
-
-    def _scores(self, result: Evaluation) -> dict[str, float]:
-        """Return the means by their names in the log, with the sign that searches maximise."""
         plan = self.metrics.plan()
         directions = plan.directions()
-        return {name: mean if directions[name] else -mean for name, mean in plan.named(result.mean).items()}
+        scores = {name: mean if directions[name] else -mean for name, mean in plan.named(result.mean).items()}
+        return next(iter(scores.values())) if self.is_single else scores
 
     def _score(
         self, estimator: Any, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None
     ) -> tuple[Evaluation, PartOfSearch | None]:
         refuse_classifier(estimator)
-        self._warn_of_another_gain(estimator)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         table = as_table(X)
         ids, labels = queries_of(table, qid, self.qid, "the scorer"), as_labels(y)
@@ -223,23 +206,9 @@ class QueryScorer(MetricFunction):
         warn_of_ids_as_a_feature(estimator, table, self.qid)
         return self.metrics.plan().evaluate(queries, estimator.predict(X)), part
 
-    def _warn_of_another_gain(self, estimator: Any) -> None:
-        convention, names = self.metrics.convention, self.metrics.names_with_open_gain
-        if not names or not hasattr(estimator, "get_params"):
-            return
-        setting = GAIN_SETTINGS[str(convention.host)]
-        for name, value in estimator.get_params().items():
-            if name.rpartition("__")[2] == setting and gain_of_setting(setting, value) != "exp":
-                warn(
-                    f"The estimator was trained with {name}={value!r}, which a scorer does not follow, since a search "
-                    f'compares all candidates by one metric. With convention="{convention.name}" {", ".join(names)} '
-                    "has the exponential gain here. Write the gain into the name to choose: ndcg_exp@10, ndcg_lin@10 "
-                    "or ndcg(gain=[0,1,3])@10."
-                )
-
     def __repr__(self) -> str:
         metrics = [str(metric) for metric in self.metrics.request.metrics]
-        options = "".join(f", {key}={value!r}" for key, value in self._options.items())
+        options = "".join(f", {key}={value!r}" for key, value in self._options.items() if value not in (None, "asked"))
         return f"make_scorer({metrics[0] if self.is_single else metrics!r}{options})"
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,10 @@ class Training:
         positions = np.flatnonzero(np.repeat(mask, self.sizes))
         rows, columns = _take(self.rows, positions), _take(self.columns, positions)
         return Training(rows, self.others, self.ids[mask], self.sizes[mask], columns)
+
+    def with_features(self, X: Any) -> Training:
+        """Return the same rows with other features."""
+        return replace(self, rows=self.rows | {"X": X})
 
     def fit(self, estimator: Any, **further: Any) -> None:
         """Fit an estimator, and pass the queries in the form that it takes, if any."""

@@ -92,15 +92,3 @@ def test_a_scorer_reads_columns_of_frames_and_arrays() -> None:
         make_scorer(FIRST)(QueryRanker(ESTIMATORS["LightGBM"]).fit(renamed, TRAIN.y), renamed, TRAIN.y)
     with pytest.raises(ltr.LtrTypeError, match="columns must be names of columns of X"):
         make_scorer(FIRST, columns="bought")
-
-
-def test_a_scorer_warns_of_a_gain_of_the_estimator() -> None:
-    """It does not follow, since a search compares all candidates by one metric."""
-    valid = PLAIN[1]
-    model = QueryRanker(clone(ESTIMATORS["LightGBM"]).set_params(label_gain=[0, 1, 2, 3, 4]))
-    model.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
-    with pytest.warns(ltr.LtrWarning, match=r"estimator__label_gain=.*ndcg@10 has the exponential gain here"):
-        value = make_scorer("ndcg@10", convention="lightgbm")(model, valid.X, valid.y, qid=valid.qid)
-    assert value == make_scorer("ndcg_exp@10", convention="lightgbm")(model, valid.X, valid.y, qid=valid.qid)
-    model.set_params(estimator__label_gain=[0, 1, 3, 7, 15])
-    make_scorer("ndcg@10", convention="lightgbm")(model, valid.X, valid.y, qid=valid.qid)

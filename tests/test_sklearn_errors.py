@@ -1,0 +1,122 @@
+"""What `QueryRanker` and the scorer refuse, with the remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+from folds import frame, lgbm_ranker, ranker, scattered
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ltr_metrics as ltr
+from ltr_metrics.sklearn import QueryRanker, make_scorer
+
+pytestmark = pytest.mark.integration
+
+X, y, qid = ROWS = scattered()
+FRAME = frame(X, qid)
+BAD_WEIGHT = np.where(np.arange(len(y)) == 7, np.nan, 1.0)
+STOPPING = {"early_stopping_rounds": 2, "random_state": 0}
+PIPED = make_pipeline(StandardScaler(), Ridge())
+
+
+def refused(message: str, *data: Any, estimator: Any = None, options: Any = None, **fit: Any) -> Any:
+    """A fit (of X, y and qid by default) and the message that it must raise."""
+    estimator = lgbm_ranker() if estimator is None else estimator
+    return pytest.param(message, data or (X, y, qid), estimator, options or {}, fit, id=message[:40])
+
+
+@pytest.mark.parametrize(
+    ("message", "data", "estimator", "options", "fit"),
+    [
+        refused(f"one entry a row: got {len(y) - 1} of y for {len(y)} of qid", X, y[:-1], qid),
+        refused("of sample_weight for", sample_weight=[1.0]),
+        refused(r"0 feature\(s\)", FRAME[["qid"]], y),
+        refused(r"two-dimensional.*Reshape your data", X[:, 0], y, qid),
+        refused("y must be finite: got nan at row 7", X, y * BAD_WEIGHT, qid),
+        refused("target y is None", X, None, qid),
+        refused("have different pandas indexes", FRAME, pd.Series(y).sample(frac=1, random_state=0)),
+        refused("two different sets of queries", FRAME, y, qid[::-1]),
+        refused(r"no column 'qid'. Did you mean 'Qid'\? Keep", FRAME.rename(columns={"qid": "Qid"}), y),
+        *(refused("its position, 0 to 6", np.column_stack([X, qid]), y, options={"qid": c}) for c in (7, -1, True)),
+        refused("must not be zero in every row", sample_weight=y * 0),
+        refused("sample_weight must be finite and not negative: got nan at row 7", sample_weight=BAD_WEIGHT),
+        refused("makes group for the estimator", group=[1]),
+        refused(
+            r"no evaluation sets. Got eval_set.*early_stopping_rounds=.*fit the estimator itself", eval_set=[(X, y)]
+        ),
+        refused("no evaluation sets. Got base_margin_eval_set", base_margin_eval_set=[1], options=STOPPING),
+        refused(r"needs an estimator such as LGBMRanker\(\)", estimator=lgb.LGBMRanker),
+        refused("classifier LGBMClassifier gives classes", estimator=lgb.LGBMClassifier()),
+        refused("must be a ranker.*no predict", estimator=make_pipeline(StandardScaler(), StandardScaler())),
+        refused("last step.*Got standardscaler__x.*set_fit_request", estimator=PIPED, standardscaler__x=1),
+        refused("sample_weight is passed twice", estimator=PIPED, sample_weight=y, ridge__sample_weight=y),
+        refused("number between 0 and 1, such as 0.1. Got 1", options=STOPPING | {"validation_fraction": 1}),
+        refused("metric must be one metric", options=STOPPING | {"metric": ["mrr", "map"]}),
+        *(refused("must be a whole number", options={"early_stopping_rounds": rounds}) for rounds in (0, 2.5, "2")),
+        refused("at least 2 queries.* Got 1", X, y, y * 0, options=STOPPING),
+        refused("undefined for all 9.*larger validation_fraction", X, y * 0, qid, options=STOPPING),
+        refused("Got a LinearRegression.*rounds=None", estimator=LinearRegression(), options=STOPPING),
+        refused("with boosting='dart'.*Use 'gbdt'", estimator=lgbm_ranker(boosting="dart"), options=STOPPING),
+        refused("so is LGBMRanker by n_iter_no_change=5", estimator=lgbm_ranker(n_iter_no_change=5), options=STOPPING),
+        refused(
+            "so is LGBMRanker by the callback",
+            options=STOPPING,
+            callbacks=[lgb.early_stopping(1, verbose=False)],
+        ),
+    ],
+)
+def test_fit(message: str, data: Any, estimator: Any, options: dict[str, Any], fit: dict[str, Any]) -> None:
+    with pytest.raises(ltr.LtrError, match=message):
+        QueryRanker(estimator, **options).fit(*data, **fit)
+
+
+def test_stopping_is_refused_where_it_cannot_work_in_other_hosts() -> None:
+    xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed")
+    catboost = pytest.importorskip("catboost", reason="catboost is not installed")
+    from ltr_metrics.xgboost import early_stopping
+
+    for estimator, message in (
+        (xgboost.XGBRanker(booster="dart"), "with booster='dart'.*Use 'gbtree'"),
+        (xgboost.XGBRegressor(early_stopping_rounds=5), "so is XGBRegressor by early_stopping_rounds=5"),
+        (xgboost.XGBRanker(callbacks=[xgboost.callback.EarlyStopping(rounds=1)]), "XGBRanker by the callback"),
+        (xgboost.XGBRanker(callbacks=[early_stopping("mrr", 1)]), "XGBRanker by the callback"),
+        (catboost.CatBoostRanker(od_wait=5), "so is CatBoostRanker by od_wait=5"),
+        (xgboost.XGBRanker(callbacks=[print]), "must be instances of xgboost.callback.TrainingCallback"),
+    ):
+        with pytest.raises(ltr.LtrError, match=message):
+            QueryRanker(estimator, **STOPPING).fit(X, y, qid=qid)
+
+
+def test_what_fit_does_not_need_is_not_checked() -> None:
+    ranker(validation_fraction=7, metric=None).fit(X, y, qid=qid)
+    with pytest.raises(ltr.LtrValueError, match="grade") as caught:
+        ranker(metric="err(max_grade=1)@5", **STOPPING).fit(X, y, qid=qid)
+    assert "validation_fraction" not in str(caught.value)  # more queries would not repair it
+
+
+def test_predictions_and_scores() -> None:
+    fitted, scorer = ranker().fit(X, y, qid=qid), make_scorer("mrr")
+    for method in (ranker().predict, lambda X: ranker().score(X, y, qid)):
+        with pytest.raises(NotFittedError):
+            method(X)
+    for message, call in (
+        (r"6 features as input\. \(The column 'qid'", lambda: fitted.predict(X[:, :5])),
+        ("metric must be one metric", lambda: ranker(metric=["mrr", "map"]).fit(X, y, qid=qid).score(X, y, qid)),
+        ("the scorer has no queries", lambda: fitted.score(X, y)),
+        ("two different sets of queries", lambda: scorer(fitted, FRAME, y, qid=qid + 1)),
+        ("classifier LogisticRegression", lambda: scorer(LogisticRegression().fit(X, y > 0), X, y, qid=qid)),
+        ("undefined for all 45 queries", lambda: scorer(fitted, X, y * 0, qid=qid + 1000)),
+        ("different pandas indexes", lambda: scorer(fitted, FRAME, pd.Series(y).sample(frac=1, random_state=0))),
+        (r"scikit-learn.*lightgbm.feval", lambda: scorer(np.zeros(3), lgb.Dataset(np.zeros((3, 1))))),
+        ("not group", lambda: scorer.set_score_request(group=True)),
+        ("target y is None", lambda: scorer(fitted, X, qid=qid)),
+    ):
+        with pytest.raises(ltr.LtrError, match=message):
+            call()
