@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ltr_metrics._engine.words import Interval
+from ltr_metrics.analysis.alignment import name_in
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import LtrValueError
@@ -25,8 +26,8 @@ class ComparisonDisplay(ForestDisplay):
     rows : list of Row
         One per metric: ``label``, ``n_queries`` (smallest and largest number) and ``points`` by
         model.
-    baseline : str
-        Name of the baseline.
+    baseline : str or None
+        Name of the baseline; None for all pairs of models.
     confidence : float
         Confidence level of the intervals, which are not corrected for the number of models.
     interval : str
@@ -37,11 +38,11 @@ class ComparisonDisplay(ForestDisplay):
     Attributes
     ----------
     points_ : dict of str to Line2D
-        By model.
+        By model, or by pair.
     ax_, figure_ : matplotlib Axes and Figure
         Where it was drawn.
     intervals_ : dict of str to LineCollection
-        By model.
+        By model, or by pair.
     legend_ : Legend or None
         None for one model.
 
@@ -63,7 +64,7 @@ class ComparisonDisplay(ForestDisplay):
     """
 
     rows: list[Row]
-    baseline: str
+    baseline: str | None
     confidence: float
     interval: Interval
     weighted: bool = False
@@ -97,9 +98,15 @@ class ComparisonDisplay(ForestDisplay):
         chosen = [metrics] if isinstance(metrics, (str, Metric)) else comparison.metrics if metrics is None else metrics
         rows = []
         for metric in chosen:
-            results = [comparison[metric, model] for model in comparison.models]
+            name = name_in(comparison.first, metric)
+            results = [row for row in comparison.rows if row.metric == name]
             counts = [row.n_queries for row in results]
-            points = {row.model: Point(row.difference, row.ci_low, row.ci_high) for row in results}
+            points = {
+                row.model if comparison.baseline else f"{row.model} - {row.baseline}": Point(
+                    row.difference, row.ci_low, row.ci_high
+                )
+                for row in results
+            }
             rows.append(Row(results[0].metric, (min(counts), max(counts)), points))
         if not rows:
             raise LtrValueError("There is no metric to draw. Name metrics of the comparison, or pass None for all.")
@@ -111,9 +118,14 @@ class ComparisonDisplay(ForestDisplay):
             weighted=comparison.weight is not None,
         )
 
+    @property
+    def _has_zero(self) -> bool:
+        return True
+
     def _label(self) -> str:
         models = list(self.rows[0].points)
         model = shorten(models[0], 24) if len(models) == 1 else "model"
         mean = f"{'weighted ' if self.weighted else ''}mean over queries"
         interval = f"{100 * self.confidence:g}% interval\n({INTERVALS[self.interval]})"
-        return f"difference, {model} - {shorten(self.baseline, 24)}\n{mean}, {interval}"
+        against = "baseline" if self.baseline is None else shorten(self.baseline, 24)
+        return f"difference, {model} - {against}\n{mean}, {interval}"

@@ -95,6 +95,11 @@ class ForestDisplay(Display):
         self.legend_ = legend(ax, list(self.points_.values()), names) if len(names) > 1 else None
         return self
 
+    @property
+    def _has_zero(self) -> bool:
+        """Whether the values are differences."""
+        return self.baseline is not None
+
     @abstractmethod
     def _label(self) -> str:
         """Return the label of the horizontal axis."""
@@ -103,7 +108,7 @@ class ForestDisplay(Display):
         """Draw the rows from the top down, and of differences a line at zero."""
         from matplotlib.ticker import MaxNLocator
 
-        names, has_zero = self._names(), self.baseline is not None
+        names, has_zero = self._names(), self._has_zero
         spread = POINT / self._row_height  # between the points of a row, in units of the row height
         self.points_, self.intervals_ = {}, {}
         for i, name in enumerate(names):

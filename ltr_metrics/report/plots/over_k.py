@@ -237,7 +237,7 @@ class MetricOverKDisplay(LinesDisplay):
         confidence = comparison.settings.confidence
         if not difference:
             return cls.from_result(comparison.evaluations, metric, confidence=confidence)
-        family, names = cutoffs_of(comparison.evaluations[comparison.baseline], metric)
+        family, names = cutoffs_of(comparison.first, metric)
         rows = {model: [comparison[name, model] for name in names.values()] for model in comparison.models}
         counts = [row.n_queries for model_rows in rows.values() for row in model_rows]
         return cls(
