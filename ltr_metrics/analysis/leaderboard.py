@@ -13,7 +13,7 @@ from ltr_metrics._engine.results import Part, Plain, Result, Table
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.analysis.inference import intervals
 from ltr_metrics.analysis.inference.limits import bootstrap_means
-from ltr_metrics.analysis.settings import INTERVALS, IntervalSettings
+from ltr_metrics.analysis.settings import INTERVALS, Settings
 from ltr_metrics.errors import LtrKeyError, did_you_mean
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.metrics.base import Metric
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 TABLE = {  # what is printed
     "metric": "{metric}",
-    "rank": "{rank:}",
     "model": "{model}",
+    "rank": "{rank:}",
     "mean": "{mean:.4f}",
     "interval": "[{ci_low:.4f}, {ci_high:.4f}]",
     "ranks": "[{rank_low:}, {rank_high:}]",
@@ -97,8 +97,8 @@ class Leaderboard(Result):
     ----------
     rows : tuple of Standing
         Metric by metric, the best model first.
-    settings : IntervalSettings
-        Interval, confidence, resamples and random state of the comparison.
+    settings : Settings
+        The settings of the comparison.
 
     See Also
     --------
@@ -141,7 +141,7 @@ class Leaderboard(Result):
     """
 
     rows: tuple[Standing, ...]
-    settings: IntervalSettings
+    settings: Settings
 
     def __getitem__(self, key: tuple[str | Metric, str]) -> Standing:
         """Return the standing of a model in a metric, ``leaderboard["map", "new"]``."""
@@ -174,7 +174,7 @@ class Leaderboard(Result):
             "all other models together. P(best): share of "
             f"{settings.n_resamples:,} bootstrap samples in which the model is the best; ties are split."
         )
-        return [Table.of(TABLE, self.rows, "Leaderboard", note)]
+        return [Table.of(TABLE, self.rows, "Ranks of all models", note)]
 
 
 def leaderboard_of(comparison: Comparison) -> Leaderboard:
@@ -212,8 +212,7 @@ def leaderboard_of(comparison: Comparison) -> Leaderboard:
             for j, (model, p_best) in enumerate(zip(models, _shares_of_best(gains), strict=True))
         ]
         rows += sorted(standings, key=lambda row: row.rank or 0)
-    plain = {name: getattr(settings, name) for name in ("interval", "confidence", "n_resamples", "seed")}
-    return Leaderboard(tuple(rows), IntervalSettings(**plain))
+    return Leaderboard(tuple(rows), settings)
 
 
 def _shares_of_best(gains: FloatArray) -> FloatArray:
