@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 
 VOID = {"meta", "link", "br", "img", "input"}
 SECTIONS = (
-    *("verdict", "figures", "means", "online", "segments", "changes", "rankings", "audit", "learning"),
+    *("verdict", "leaderboard", "figures", "means", "online", "segments", "changes", "rankings", "audit", "learning"),
     *("queries", "how"),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +15,15 @@ from ltr_metrics.analysis.comparison import Comparison
 B = 20_000
 
 
-def compared(values: dict[str, object], *, lower_is_better: bool = False, **options: object) -> Comparison:
+def compared(values: dict[str, Any], *, lower_is_better: bool = False, **options: Any) -> Comparison:
     """Compare values per query of one metric, each pair of models."""
     own = ["v"] if lower_is_better else []
     results = {
-        name: ltr.Evaluation.from_per_query({"qid": np.arange(len(of)), "v": of}, lower_is_better=own)  # type: ignore[arg-type]
+        name: ltr.Evaluation.from_per_query({"qid": np.arange(len(of)), "v": of}, lower_is_better=own)
         for name, of in values.items()
     }
     options = {"n_resamples": B, "random_state": 1, "baseline": None} | options
-    return ltr.compare(results, **options)  # type: ignore[arg-type]
+    return ltr.compare(results, **options)
 
 
 def all_means(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -150,7 +151,7 @@ def test_ranks_of_too_few_queries_are_open() -> None:
 def test_all_pairs_are_those_of_each_baseline_and_corrected_together() -> None:
     X, y, qid = ltr.make_ranking(n_queries=60, random_state=1)
     scores = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 0] + X[:, 1]}
-    options = {"qid": qid, "metrics": ["map", "ndcg@5"]}
+    options: dict[str, Any] = {"qid": qid, "metrics": ["map", "ndcg@5"]}
     pairs = ltr.compare(scores, y, baseline=None, **options)
     assert pairs.pairs == [("b", "a"), ("c", "a"), ("c", "b")]
     for baseline in "ab":

@@ -428,7 +428,15 @@ def figures() -> list[Any]:
 
 def test_a_report_has_its_pictures(figures: list[Any]) -> None:
     single = [f"differences-{i}" for i in range(1, len(ODD))]
-    assert [f.name for f in figures] == ["comparison-1", "over-k-1", *single, "segments-1", "segments-2", "learning-1"]
+    assert [f.name for f in figures] == [
+        "comparison-1",
+        "leaderboard",
+        "over-k-1",
+        *single,
+        "segments-1",
+        "segments-2",
+        "learning-1",
+    ]
     assert all(f.title and f.caption for f in figures)
     assert "gain" in figures[2].caption
     assert "tied" in figures[2].caption
