@@ -189,3 +189,14 @@ def test_what_is_refused(call: Any, message: str) -> None:
 
 
 # -- coverage ---------------------------------------------------------------------------------------------------------
+
+
+def test_undefined_queries_are_left_out_and_counted() -> None:
+    values = [0.5, np.nan, 1.0, 0.25]
+    one = ltr.intervals(result_with(values), interval="t")["mrr"]
+    assert (one.n_queries, one.n_undefined) == (3, 1)
+    assert one.mean == pytest.approx(np.nanmean(values))
+    single = ltr.intervals(result_with([0.5, np.nan]))["mrr"]
+    assert single.mean == 0.5
+    assert np.isnan([single.ci_low, single.ci_high, single.standard_error]).all()
+    assert single.to_dict()["ci_low"] is None
