@@ -30,6 +30,7 @@ if typing.TYPE_CHECKING:
     from ltr_metrics.analysis.gate import GateResult, gate
     from ltr_metrics.analysis.identify import Identification, identify_convention
     from ltr_metrics.analysis.intervals import Interval, Intervals, intervals
+    from ltr_metrics.analysis.leaderboard import Leaderboard, Standing
     from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
     from ltr_metrics.curves import learning_curve
     from ltr_metrics.evaluation.batches import evaluate_batches
@@ -54,6 +55,7 @@ __all__ = [
     "Identification",
     "Interval",
     "Intervals",
+    "Leaderboard",
     "LtrError",
     "LtrKeyError",
     "LtrTypeError",
@@ -66,6 +68,7 @@ __all__ = [
     "RankChanges",
     "Ranking",
     "SearchLog",
+    "Standing",
     "TieAudit",
     "TieRange",
     "audit",
@@ -109,6 +112,8 @@ _HOME = {
     "Comparison": "analysis.comparison",
     "Difference": "analysis.comparison",
     "compare": "analysis.comparison",
+    "Leaderboard": "analysis.leaderboard",
+    "Standing": "analysis.leaderboard",
     "make_ranking": "io.datasets",
     "train_test_split": "io.datasets",
     "from_qrels": "io.trec",

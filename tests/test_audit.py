@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,8 +15,6 @@ from strategies import Data, data, random_data
 import ltr_metrics as ltr
 from ltr_metrics.analysis.audit import audit
 from ltr_metrics.counterfactual import ClickMetric
-from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.io import read_letor
 from ltr_metrics.report.sections import _audit
 
 METRICS = ["ndcg@10", "mrr"]
@@ -93,20 +89,6 @@ def test_what_nobody_judged() -> None:
     assert "not judged" in str(result)
 
 
-def test_the_condensed_list_has_fewer_documents() -> None:
-    #   condensed: 1, 0 | 2       | nothing
-    y = [1, 0, 0,         2, 0,     0]  # fmt: skip
-    judged = [1, 1, 0,    1, 0,     0]  # fmt: skip
-    options: dict[str, Any] = {"group": [3, 2, 1], "judged": judged, "metrics": "mrr"}
-    result = audit(y, {"m": range(6)}, unjudged="drop", **options).data
-    assert result.documents_a_query == {"min": 0, "median": 1, "max": 2}
-    assert (result.n_one_document, result.n_one_grade, result.n_no_relevant) == (1, 2, 1)
-    assert result.grades == {0: 1, 1: 1, 2: 1}
-    whole = audit(y, {"m": range(6)}, **options).data
-    assert (result.n_all_relevant, whole.n_all_relevant) == (1, 0)
-    assert (whole.n_one_document, whole.n_one_grade, whole.documents_a_query["max"]) == (1, 1, 3)
-
-
 def test_what_was_not_retrieved_has_no_rank() -> None:
     result = audit([1, 0, 1, 0], {"m": [1, 1, 1, 1]}, group=[2, 2], retrieved=[1, 0, 1, 1], metrics="mrr")
     assert result.data.documents_a_query == {"min": 1, "median": 1.5, "max": 2}
@@ -125,17 +107,6 @@ def test_repeated_documents_are_named() -> None:
     assert "repeat" not in str(without)
 
 
-def test_tables_views_and_iterators() -> None:
-    made = random_data(2)
-    matrix = np.column_stack([made.score, -made.score])
-    assert not matrix[:, 0].flags.c_contiguous
-    frame = pd.DataFrame({"up": made.score, "down": -made.score})
-    of_table = audit(made.y, frame, group=made.group, metrics=iter(METRICS))
-    of_views = audit(made.y, {"up": matrix[:, 0], "down": matrix[:, 1]}, group=made.group, metrics=METRICS)
-    assert of_table.to_dict() == of_views.to_dict()
-    assert list(of_table.models["up"].ties) == ["ndcg_exp@10", "mrr"]
-
-
 def test_as_table_dict_and_text() -> None:
     result = audit([1, 0, 0, 0], {"a": [1, 1, 2, 3], "b": [1, 2, 1, 1]}, group=[2, 2], metrics=METRICS, no_relevant=0)
     frame = result.to_pandas()
@@ -151,49 +122,6 @@ def test_as_table_dict_and_text() -> None:
     assert "a: ties in 50.0% of the queries, the same score for all documents in 50.0%" in text
     undefined = audit([0, 0], {"a": [1, 2]}, group=[2], metrics=METRICS)
     assert json.loads(json.dumps(undefined.to_dict(), allow_nan=False))["models"]["a"]["ties"]["mrr"]["mean"] is None
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"scores": {}}, "scores must name at least one model"),
-        ({"k": 0}, "k must be a whole number"),
-        ({"scores": {"good": [1, 2], "bad": [1, np.nan]}}, r"bad: y_score must not be NaN: got nan at row 1"),
-        ({"metrics": "ndgc"}, "^(?!m: )"),
-        ({"y_true": [1, -1]}, "^y_true must not be negative"),
-        ({"y_true": [9, 0], "metrics": "err@10"}, "^m: err"),
-        ({"scores": [1, 2]}, "scores must map names to columns"),
-        ({"docids": [1, 2]}, "audit has no option 'docids'. Did you mean 'docid'"),
-    ],
-)
-def test_bad_input(options: dict[str, Any], message: str) -> None:
-    with pytest.raises((LtrValueError, LtrTypeError), match=message):
-        audit(**({"y_true": [1, 0], "scores": {"m": [1, 2]}, "group": [2], "metrics": "mrr"} | options))
-
-
-def test_on_real_data(data: Path) -> None:
-    """MQ2008: 220 of the 784 queries have no relevant document; BM25 (feature 25) is tied nearly everywhere."""
-    read = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
-    result = audit(
-        read.y, {"bm25": read.X[:, 24], "lmir": read.X[:, 39]}, qid=read.qid, docid=read.docid, metrics=METRICS
-    )
-    assert (result.data.n_rows, result.data.n_queries, result.data.n_no_relevant) == (15211, 784, 220)
-    assert result.data.repeated is not None
-    assert result.data.repeated["n_rows"] == 0
-    tied = {
-        name: sum(
-            len(np.unique(scores[read.qid == query])) < (read.qid == query).sum() for query in np.unique(read.qid)
-        )
-        for name, scores in (("bm25", read.X[:, 24]), ("lmir", read.X[:, 39]))
-    }
-    assert {name: model.n_tied_queries for name, model in result.models.items()} == tied
-    assert tied["bm25"] > 700 > tied["lmir"]
-
-
-def test_grades_that_differ_little_are_counted_apart() -> None:
-    y, scores = [0, 0.12345611, 0.12345622, 1.0], {"a": [1, 2, 3, 4]}
-    grades = {"0": 1, "0.12345611": 1, "0.12345622": 1, "1": 1}
-    assert audit(y, scores, group=[4], metrics="ndcg").to_dict()["data"]["grades"] == grades
 
 
 # -- ties -----------------------------------------------------------------------------------------------------------

@@ -161,27 +161,3 @@ def test_what_cannot_be_explained(options: dict[str, object], message: str) -> N
     call = {"y_true": [1, 0], "y_score": [1, 2], "group": [2], "metric": "ndcg", "a": "lightgbm", "b": "sklearn"}
     with pytest.raises(ltr.LtrError, match=message):
         ltr.explain_difference(**call | options)
-
-
-def test_what_a_choice_that_is_left_open_means_is_spelled_out() -> None:
-    result = ltr.explain_difference([1, 0, 0, 0], [1, 2, 3, 3], group=[2, 2], metric="map", a="letor", b="xgboost")
-    lines = {line.split()[0]: line.split()[1:3] for line in str(result).splitlines() if line}
-    assert {name: lines[name] for name in result.fields} == {
-        "k": ["whole", "list"],
-        "rel": ["1", "binary"],
-        "denominator": ["relevant", "min"],
-        "no_relevant": ["0", "1"],
-    }
-    assert "the whole difference of +0.5000 comes from no_relevant: 0 in letor, 1 in xgboost" in result.sentence
-    assert result.to_dict()["fields"]["rel"] == [None, "binary"]
-
-
-def first_is_relevant(ranking: ltr.Ranking) -> np.ndarray:
-    return ranking.expected((ranking.queries.grades >= 1).astype(float), 1)[:, 0]
-
-
-def test_a_function_is_explained_too() -> None:
-    result = ltr.explain_difference([1, 0], [1, 1], group=[2], metric=first_is_relevant, a="lightgbm", b="sklearn")
-    assert result.metric == "first_is_relevant"
-    assert (result.value_a, result.value_b) == (1.0, 0.5)
-    assert list(result.parts) == ["ties", "no_relevant"]

@@ -13,8 +13,6 @@ from profiles import examples
 from scipy import stats
 
 import ltr_metrics as ltr
-from benchmarks import gate as measured
-from benchmarks.gate import Family
 from ltr_metrics.analysis.gate import gate, min_queries
 from ltr_metrics.analysis.rules import read_rules
 from ltr_metrics.analysis.settings import INTERVALS
@@ -184,77 +182,6 @@ def test_the_gate_uses_the_interval_that_the_comparison_shows(kind: str, interva
         assert f"Interval: 95%, {INTERVALS[interval]}." in str(comparison).replace("\n", " ")
 
 
-def test_counts_say_what_they_count() -> None:
-    rng = np.random.default_rng(0)
-    difference = {"new": rng.normal(size=60)}
-    heavy = np.where(np.arange(60) < 10, 20.0, 1.0)
-    for options, size in (
-        ({}, "60 queries"),
-        ({"weight": np.full(60, 3.0)}, "60 queries"),
-        ({"weight": heavy}, "60 queries (effective number 15.4)"),
-        ({"cluster": np.arange(60) // 5}, "60 queries in 12 clusters"),
-        ({"cluster": np.arange(60) // 7}, "60 queries in 9 clusters (effective number 8.82)"),
-        (
-            {"cluster": np.arange(60) // 5, "weight": heavy},
-            "60 queries in 12 clusters (effective number 3.09)",
-        ),
-    ):
-        (check,) = gate(compared(difference, **options), "ndcg@10 > -9").checks
-        assert check.passed is ("3.09" not in size)
-        if check.passed:
-            assert f"over {size}; all of it" in check.reason
-        else:
-            assert check.reason == f"the sample is too small, {size}: a 95% interval needs at least 6 clusters."
-    (check,) = gate(compared({"new": [*[0.1] * 5, *[0.0] * 55]}, cluster=np.arange(60)), "ndcg@10 > 0").checks
-    differ = "have a difference other than 0, an effective number of 5: a 95% interval needs at least 6 clusters."
-    assert check.reason == f"too few of 60 queries in 60 clusters {differ}"
-
-
-def test_a_table_of_uneven_clusters_says_what_they_are_worth() -> None:
-    difference = {"new": np.random.default_rng(0).normal(size=60)}
-    uneven, even = (compared(difference, cluster=of) for of in (np.arange(60).clip(max=30), np.arange(60) // 5))
-    assert "Resampled by cluster, 31 of them, as good as 4 of equal size." in str(uneven)
-    assert "Resampled by cluster, 12 of them." in str(even)
-    assert uneven["ndcg@10"].n_clusters == 31
-    assert uneven.to_pandas()["n_clusters"].tolist() == [31, 31]
-    assert "n_clusters" not in compared(difference).to_pandas()
-
-
-@pytest.mark.parametrize(
-    ("family", "n"),
-    [
-        *((Family("few", measured.normal), n) for n in (6, 10, 20)),
-        (Family("zeros", measured.beta_tails, 0.4), 30),
-        (Family("weights", measured.normal, weight=lambda rng, n: rng.lognormal(size=n)), 30),
-        (Family("clusters", measured.clustered, cluster=measured.clusters), 30),
-    ],
-    ids=lambda value: getattr(value, "name", str(value)),
-)
-def test_a_model_that_is_no_better_passes_as_seldom_as_promised(family: Family, n: int) -> None:
-    """With BCa alone, as from 30 queries on before, 8 % of the zeros pass, and 4 to 8 % of the few."""
-    passed = [measured.passes(**draws, n_resamples=500) for draws in measured.drawn(family, n, 500)]
-    assert 0.005 < np.concatenate(passed).mean() <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 500)
-
-
-def test_the_measured_rates_are_those_of_the_gate_and_of_the_rule_before() -> None:
-    family = Family("zeros", measured.beta_tails, 0.4)
-    (draws,) = measured.drawn(family, 30, 40)
-    moved = draws | {"differences": draws["differences"] + 0.025 * (draws["differences"] != 0)}
-    result = measured.rates(family, 30, 40)
-    for when, interval in (("now", "wider"), ("before", "bca")):
-        shares = [measured.passes(**one, interval=interval).mean() for one in (draws, moved)]
-        assert list(result[when]) == shares
-    assert result["now"].power < result["before"].power
-    assert measured.rates(family, 20, 10)["now"] == measured.rates(family, 20, 10)["before"]
-
-
-def test_the_measured_gate_is_the_one_of_the_library() -> None:
-    differences = measured.beta_tails(np.random.default_rng(0), 40, 30) + 0.03
-    expected = [gate(compared({"new": one}), "ndcg@10 > 0").passed for one in differences.T]
-    assert measured.passes(differences, n_resamples=500).tolist() == expected
-    assert 0 < sum(expected) < 30
-
-
 @pytest.mark.parametrize(
     "rule", ["ndcg@10 > -1", "ndcg@10 < 1", "share(ndcg@10 < -0.1) < 1", "share(ndcg@10 < 9) >= 0"]
 )
@@ -337,15 +264,6 @@ def test_a_floor_is_for_the_whole_interval_of_the_mean() -> None:
     (check,) = gate(comparison, f"mean(ndcg@10) < {high + 1e-6:.9f}").checks
     assert check.passed
     assert check.reason.startswith(f"the mean is {values.mean():.6f}, its 95% interval from {low:.6f} to {high:.6f}")
-
-
-@pytest.mark.parametrize("rule", ["ndcg@10 > -1%", "mean(ndcg@10) > 0.55"])
-def test_equal_weights_and_clusters_of_one_query_change_no_verdict(rule: str) -> None:
-    plain = gate(varied()[2], rule).checks[0]
-    for comparison in (varied(weight=np.full(120, 3.0))[2], varied(cluster=np.arange(120))[2]):
-        check = gate(comparison, rule).checks[0]
-        assert check.value == pytest.approx(plain.value, rel=1e-12)
-        assert check.passed == plain.passed
 
 
 def test_what_has_too_little_data_for_a_percentage_or_a_floor() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -28,9 +27,8 @@ from ltr_metrics.analysis.inference import (
     resampling,
 )
 from ltr_metrics.analysis.inference.limits import acceleration, bca_levels, resampled_means
-from ltr_metrics.analysis.inference.sample import noncentrality
 from ltr_metrics.analysis.settings import INTERVALS, TESTS
-from ltr_metrics.errors import LtrTypeError, LtrValueError, MissingExtraError
+from ltr_metrics.errors import MissingExtraError
 from ltr_metrics.evaluation.means import standard_error
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
@@ -71,20 +69,6 @@ def only(pair: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
 # --- samples ---------------------------------------------------------------------------------------------------------
 
 
-def test_queries_are_units() -> None:
-    d = np.array([[0.5, np.nan], [0.0, 0.25], [-0.25, 0.75]])
-    sample = Sample.of(d)
-    assert sample.value.tolist() == [[0.5, 0.0], [0.0, 0.25], [-0.25, 0.75]]
-    assert sample.weight.tolist() == [[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
-    assert sample.n_units.tolist() == [3, 2]
-    assert sample.mean.tolist() == [0.25 / 3, 0.5]
-    assert sample.n_effective.tolist() == [3.0, 2.0]
-    assert not sample.has_weights
-    assert repr(sample) == "Sample(3 queries x 2 columns)"
-    d[:] = 7
-    assert sample.value[0, 0] == 0.5  # it is a copy
-
-
 @WEIGHTED
 def test_mean_and_standard_error_are_those_of_queries(weighted: bool) -> None:
     d = differences(60, 4)
@@ -121,30 +105,6 @@ def test_clusters_are_units(weighted: bool) -> None:
             assert sample.value[unit, j] == pytest.approx(total / b if b else 0.0, rel=1e-12, abs=1e-15)
         assert sample.n_units[j] == (sample.weight[:, j] > 0).sum()
     assert sample.mean == pytest.approx(Sample.of(d, weight).mean, rel=1e-12)  # a mean over queries all the same
-
-
-def test_weights_are_weights_only_if_they_differ() -> None:
-    d = differences(20, 2)
-    assert not Sample.of(d, np.full(20, 0.1)).has_weights
-    assert not Sample.of(d, np.array([0.0, 3.0] * 10)).has_weights  # 0 leaves out
-    assert not Sample.of(d[:, 1:], cluster=np.arange(20) // 2).has_weights
-    assert Sample.of(d[:, 1:], cluster=np.arange(20) // 3).has_weights
-
-
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
-        ({"differences": [[0.0, 1.0], [0.0, np.inf]]}, "got inf at query 1, column 1"),
-        ({"differences": [[0.0], [1.0]], "weight": [1.0, -2.0]}, "got -2.0 at query 1"),
-        (
-            {"differences": [[0.0], [1.0]], "weight": [1.0, 1e-17]},
-            "too small to change the sum with the largest weight, 1:.* got 1e-17 at query 1",
-        ),
-    ],
-)
-def test_what_is_no_sample_is_refused(arguments: dict[str, Any], match: str) -> None:
-    with pytest.raises(LtrValueError, match=match):
-        Sample.of(**arguments)
 
 
 # --- too little to learn from ----------------------------------------------------------------------------------------
@@ -337,29 +297,6 @@ def test_differences_that_agree_but_for_rounding_are_ties() -> None:
         )
 
 
-def test_wilcoxon_has_neither_weights_nor_clusters() -> None:
-    d = differences(20)
-    remedy = "use test='randomization' or test='t'"
-    with pytest.raises(LtrValueError, match=f"The wilcoxon test .* has weights: {remedy}"):
-        p_values(Sample.of(d, np.arange(20)), "wilcoxon")
-    with pytest.raises(LtrValueError, match=f"has clusters: {remedy}"):
-        p_values(Sample.of(d, cluster=np.arange(20) // 2), "wilcoxon")
-    of_equal_weights = p_values(Sample.of(d, np.full(20, 2.0)), "wilcoxon")
-    assert np.array_equal(of_equal_weights, p_values(Sample.of(d), "wilcoxon"))
-
-
-@ALL_TESTS
-def test_queries_left_out_do_not_count(test: str) -> None:
-    d = differences(60, 4)
-    together = p_values(Sample.of(d), test)[0]
-    for j in range(4):
-        weight_0 = Sample.of(column(np.nan_to_num(d[:, j], nan=9.0)), ~np.isnan(d[:, j]))
-        assert together[j] == p_values(weight_0, test)[0][0]
-        if test != "randomization":  # whose signs belong to places
-            alone = Sample.of(column(d[~np.isnan(d[:, j]), j]))
-            assert together[j] == pytest.approx(p_values(alone, test)[0][0], rel=1e-12)
-
-
 # --- intervals -------------------------------------------------------------------------------------------------------
 
 
@@ -548,31 +485,12 @@ def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(results[0], results[2])
 
 
-def test_chunks_cover_every_replicate_once() -> None:
-    for n_resamples, n_units in [(100, 1), (1000, 2**17), (101, 2**18), (999, 1000)]:
-        chunks = resampling.resample_in_chunks(
-            lambda chunk, bits: (chunk, bits.random_raw()), n_resamples, n_units, 0, 0
-        )
-        assert [row for chunk, _ in chunks for row in range(chunk.start, chunk.stop)] == list(range(n_resamples))
-        assert len({bits for _, bits in chunks}) == len(chunks)
-
-
 @pytest.mark.parametrize("seed", [0, 1, [4, 2], np.int64(5), 2**70, (0, 3)])
 def test_a_seed_gives_the_same_numbers(seed: Any) -> None:
     sample = Sample.of(differences(100, 2))
     assert np.array_equal(p_values(sample, seed=seed), p_values(sample, seed=seed))
     assert np.array_equal(intervals(sample, seed=seed), intervals(sample, seed=seed))
     assert not np.array_equal(intervals(sample, seed=seed), intervals(sample, seed=7))
-
-
-def test_no_more_memory_than_a_chunk() -> None:
-    sample = Sample.of(differences(20_000, 4))
-    tracemalloc.start()
-    p_values(sample, n_resamples=500)
-    intervals(sample, n_resamples=500)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 30e6  # all signs at once would be 80 MB
 
 
 # --- properties ------------------------------------------------------------------------------------------------------
@@ -647,16 +565,6 @@ def test_corrections_are_those_of_statsmodels(method: str, statsmodels_method: s
     assert np.isnan(correct(gaps, method)).tolist() == np.isnan(gaps).tolist()
 
 
-@pytest.mark.parametrize("method", ["holm", "bonferroni", "bh", "none"])
-def test_corrections_of_little(method: str) -> None:
-    assert correct([0.03], method).tolist() == [0.03]
-    assert correct(np.empty(0), method).tolist() == []
-    assert np.isnan(correct([np.nan, np.nan], method)).all()
-    given_ = np.array([0.5, 0.9, 1.0])
-    correct(given_, method)
-    assert correct(given_, "none").tolist() == given_.tolist() == [0.5, 0.9, 1.0]
-
-
 @pytest.mark.parametrize("n", [5, 8, 30, 200, 3000])
 @pytest.mark.parametrize(("confidence", "power"), [(0.95, 0.8), (0.9, 0.5), (0.99, 0.9)])
 def test_the_detectable_difference_has_that_power(n: int, confidence: float, power: float) -> None:
@@ -664,17 +572,6 @@ def test_the_detectable_difference_has_that_power(n: int, confidence: float, pow
     sample = Sample.of(d)
     size = only((minimum_detectable_effects(sample, confidence, power), sample.n_units))[0] / d[:, 0].std(ddof=1)
     assert TTestPower().power(size, n, 1 - confidence) == pytest.approx(power, abs=1e-7)
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 10, 1000, 10**6])
-@pytest.mark.parametrize(("confidence", "power"), [(0.95, 0.8), (0.5, 0.51), (0.999, 0.999)])
-def test_noncentrality_of_few_and_of_many(n: int, confidence: float, power: float) -> None:
-    """By integration over the numerator, Z + delta, of which T is the quotient by chi / sqrt(df)."""
-    delta, limit = noncentrality(n - 1, confidence, power), stats.t.isf((1 - confidence) / 2, n - 1)
-    z = np.linspace(-9, 9, 200_001)
-    density = stats.norm.pdf(z)
-    reached = density @ stats.chi2.cdf((n - 1) * ((z + delta) / limit) ** 2, n - 1) / density.sum()
-    assert reached == pytest.approx(power, abs=1e-7)
 
 
 @WEIGHTED
@@ -690,23 +587,6 @@ def test_effect_size_is_cohens_d_for_pairs(weighted: bool) -> None:
 
 
 # --- options ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("call", "match"),
-    [
-        (lambda s: p_values(s, seed=None), "seed must be a whole number"),
-        (lambda s: p_values(s, seed=-1), "0 or more.* Got -1"),
-        (lambda s: intervals(s, seed=0.5), "Got 0.5"),
-        (lambda s: minimum_detectable_effects(s, confidence=0), "confidence must be"),
-        (lambda s: minimum_detectable_effects(s, power="0.8"), "power must be a number between 0 and 1, such as 0.8"),
-        (lambda s: minimum_detectable_effects(s, power=0.05), "power must be more than 1 - confidence, 0.05"),
-        (lambda s: correct([0.5], "sidak"), "method must be one of 'holm', 'bonferroni', 'bh', 'none'"),
-    ],
-)
-def test_options_are_checked(call: Callable[[Sample], Any], match: str) -> None:
-    with pytest.raises((LtrTypeError, LtrValueError), match=match):
-        call(Sample.of(differences(20, 2)))
 
 
 def test_what_needs_no_scipy_works_without(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from ltr_metrics.analysis.inference import resampling
 from ltr_metrics.analysis.inference.limits import resampled_means
-from ltr_metrics.analysis.inference.resampling import CountLaw, mean_count, random_bits, resampled_sums
+from ltr_metrics.analysis.inference.resampling import CountLaw, random_bits, resampled_sums
 
 MEANS = [0.157, 0.5, 0.742, 0.9, 0.99, 0.9999]
 
@@ -50,22 +50,6 @@ def test_probabilities_are_those_of_a_poisson_count(mean: float) -> None:
     assert 0 < n_marked < 0.025  # marks are slow
 
 
-@pytest.mark.parametrize("mean", [0.157, 0.9, 0.99])
-def test_drawn_counts_are_poisson(mean: float) -> None:
-    counts = CountLaw.of(mean).draw(1_000_000, random_bits(1))
-    pmf = stats.poisson.pmf(np.arange(21), mean)
-    assert_same_law(np.bincount(counts, minlength=21), 1_000_000 * pmf)
-    pairs = np.minimum(counts[:-1:2], 4) * 5 + np.minimum(counts[1::2], 4)
-    capped = np.append(pmf[:4], pmf[4:].sum())
-    assert_same_law(np.bincount(pairs, minlength=25), 500_000 * np.outer(capped, capped).ravel())
-
-
-@pytest.mark.parametrize("n_units", [2, 3, 100, 156_000])
-def test_three_standard_deviations_remain(n_units: int) -> None:
-    mean = n_units * mean_count(n_units)
-    assert mean + 3 * mean**0.5 == pytest.approx(n_units, rel=1e-12)
-
-
 # --- n draws from n units --------------------------------------------------------------------------------------------
 
 
@@ -85,20 +69,6 @@ def test_all_counts_have_the_multinomial_probability(
     assert_same_law(observed, 20_000 * law.pmf(outcomes))
 
 
-def test_counts_of_a_hundred_units() -> None:
-    n, n_resamples = 100, 10_000
-    drawn = counts_of_draws(n, n_resamples)
-    assert (drawn.sum(axis=1) == n).all()
-    assert drawn.mean(axis=0) == pytest.approx(np.ones(n), abs=4.5 * n_resamples**-0.5)
-    covariance = np.cov(drawn.T)
-    assert np.diag(covariance).mean() == pytest.approx(1 - 1 / n, abs=0.007)
-    assert covariance[~np.eye(n, dtype=bool)].mean() == pytest.approx(-1 / n, abs=0.00015)
-    of_one = np.bincount(drawn[:, 7].astype(int), minlength=n + 1)
-    assert_same_law(of_one, n_resamples * stats.binom.pmf(np.arange(n + 1), n, 1 / n))
-    of_half = np.bincount(drawn[:, ::2].sum(axis=1).astype(int), minlength=n + 1)
-    assert_same_law(of_half, n_resamples * stats.binom.pmf(np.arange(n + 1), n, 0.5))
-
-
 @pytest.mark.parametrize("n_units", [2, 3, 30, 100, 1023, 1500])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_resampled_means_are_those_of_drawn_indices(n_units: int, weighted: bool) -> None:
@@ -111,12 +81,3 @@ def test_resampled_means_are_those_of_drawn_indices(n_units: int, weighted: bool
     assert stats.ks_2samp(np.round(means, 9), np.round(reference, 9)).pvalue > 0.001
     assert means.mean() == pytest.approx(reference.mean(), abs=4 * reference.std() * (2 / 10_000) ** 0.5)
     assert means.std() == pytest.approx(reference.std(), rel=0.06)
-
-
-def test_columns_share_their_draws() -> None:
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=2500)
-    weights = np.array([np.ones(2500), np.ones(2500), rng.random(2500) + 0.5])
-    means = resampled_means(np.array([values, 3 - 2 * values, np.full(2500, 0.7)]), weights, 600, seed=0)
-    assert means[1] == pytest.approx(3 - 2 * means[0], abs=1e-12)
-    assert means[2] == pytest.approx(np.full(600, 0.7), rel=1e-12)  # values and weights have the same draws

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from command import Done, as_process, in_process
+from command import Done, in_process
 
 import ltr_metrics as ltr
 from ltr_metrics.errors import naming, one_line, printable, warn
@@ -83,32 +83,6 @@ def test_nothing_that_a_command_prints_controls_a_terminal(
     file = tmp_path / "out"
     run(*arguments, *COMMANDS[command], "--format", form, "--output", file)
     assert CONTROL.findall(file.read_text()) == []
-
-
-def test_text_of_files_that_are_read_in_parts_and_of_explanations_is_spelled_out(run: Run, table: Path) -> None:
-    for arguments in (
-        ["evaluate", table, "--scores", f"{EVIL}=s", "--metrics", "map", "--sorted", "--segment", "by"],
-        ["explain", table, "--scores", f"{EVIL}=s", "--metric", "map", "--from", "default", "--to", "sklearn"],
-    ):
-        done = run(*arguments)
-        if arguments[0] == "evaluate":
-            assert done.status == 0, done.err
-        assert CONTROL.findall(done.out + done.err) == []
-        assert not [line for line in done.out.splitlines() if line.startswith("PASS")]
-
-
-@pytest.mark.slow
-def test_messages_are_spelled_out_piped_or_not(table: Path, tmp_path: Path) -> None:
-    for arguments in (
-        ["evaluate", table, "--scores", "a=\x1b[31mnope"],
-        ["evaluate", tmp_path / "absent\x1b]0;x\x07.csv", "--scores", "s"],
-        ["evaluat\x9be"],
-        ["evaluate", table, "--scores", "s", "--metrics", "\x1bmap"],
-    ):
-        done = as_process(*arguments)
-        assert done.returncode == 2
-        assert done.stderr
-        assert CONTROL.findall(done.stderr) == []
 
 
 def test_errors_and_warnings_are_spelled_out() -> None:

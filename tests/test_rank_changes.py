@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +13,7 @@ from strategies import SCORES, random_data
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes, rank_changes_of
-from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.io import read_letor
+from ltr_metrics.errors import LtrValueError
 
 
 def mean_ranks(scores: np.ndarray, qid: np.ndarray, retrieved: np.ndarray) -> np.ndarray:
@@ -111,11 +107,6 @@ def test_no_relevant_document() -> None:
     assert result.to_pandas().empty
 
 
-def test_judged() -> None:
-    result = rank_changes([np.nan, 1], [1, 2], [2, 1], group=[2], judged=[False, True])
-    assert result.rank_b.tolist() == [2]
-
-
 def test_as_table_dict_and_text() -> None:
     made = random_data(0)
     result = rank_changes(made.y, made.score, -made.score, group=made.group, docid=np.arange(len(made.y)))
@@ -133,34 +124,3 @@ def test_as_table_dict_and_text() -> None:
     no_ids = rank_changes(made.y, made.score, -made.score, group=made.group)
     assert "docid" not in no_ids.to_pandas()
     assert no_ids.to_dict()["docid"] is None
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"k": 0}, "k must be a whole number"),
-        ({"rel": 0}, "rel of rank_changes must be a number above 0"),
-        ({"a": [1, np.nan, 2]}, r"a must not be NaN: got nan at row 1 \(query 7\)"),
-        ({"b": [1, 2]}, "b must have one entry a row like y_true: got 2 entries for 3 rows"),
-        ({"y_true": [1, -1, 0]}, "y_true must not be negative"),
-        ({"docid": ["a", None, "b"]}, "docid must have an id in every row"),
-        ({"b": pd.Series([1, 2, 3], index=[3, 4, 5]), "a": pd.Series([1, 2, 3])}, "a and b have different pandas"),
-        ({"qid": None}, "exactly one of qid"),
-    ],
-)
-def test_bad_input(options: dict[str, Any], message: str) -> None:
-    with pytest.raises((LtrValueError, LtrTypeError), match=message):
-        rank_changes(**({"y_true": [1, 0, 1], "a": [3, 2, 1], "b": [1, 2, 3], "qid": [7, 7, 8]} | options))
-
-
-def test_on_real_rankings(data: Path) -> None:
-    """BM25 (feature 25) and LMIR.JM (feature 40) on MQ2008; SciPy ranks."""
-    read = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
-    a, b = read.X[:, 24], read.X[:, 39]
-    result = rank_changes(read.y, a, b, qid=read.qid, docid=read.docid)
-    everything = np.ones(len(a), dtype=bool)
-    ranks = [mean_ranks(scores, read.qid, everything) for scores in (a, b)]
-    assert_right(result, read.y, *ranks, read.qid, 1, 10)
-    assert result.docid is not None
-    assert result.docid.tolist() == [str(read.docid[row]) for row in result.row]
-    assert result.moves.documents == 2932

@@ -103,13 +103,6 @@ def test_a_deep_metric_has_a_curve_of_twenty_cutoffs(rows: dict[str, Any]) -> No
     assert curve.n_queries == (40, 40)  # none is undefined, as requested
 
 
-def test_a_metric_that_no_query_defines() -> None:
-    report = summarize(ltr.Queries([0, 0], group=[2]), {"a": [1, 2]}, ["mrr"])
-    line = json.loads(as_json(report))["means"][0]
-    assert line["mean"] is line["q50"] is None
-    assert ["mrr", "a", *["-"] * 6, "0", "1"] in [line.split() for line in as_text(report).splitlines()]
-
-
 def test_models_that_ranked_documents_of_their_own_have_no_changes_of_rankings() -> None:
     queries = {name: ltr.Queries([1, 0, 0, 1], qid=[1, 1, 2, 2]) for name in "ab"}
     scores = {name: [2, 1, 2, 1] for name in "ab"}

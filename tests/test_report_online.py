@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from made_report import online_report
 from test_html import Page
-from test_report import FORMATS, text_rows
+from test_report import FORMATS
 
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
@@ -49,13 +49,6 @@ def test_the_outcome_is_that_of_simulate(options: dict[str, Any]) -> None:
     assert plain["outcome"] == expected.to_dict()
     assert plain["options"]["random_state"] == options.get("random_state", 0)
     assert plain["options"]["clicks"]["click"] == [0.4, 0.6, 0.7, 0.8, 0.9]
-
-
-def test_a_generator_leaves_a_seed_that_repeats_it() -> None:
-    drawn = online_report(WEIGHTS, **PPM, random_state=np.random.default_rng(5)).to_dict()["online"]
-    seed = drawn["options"]["random_state"]
-    assert online_report(WEIGHTS, **PPM, random_state=seed).to_dict()["online"] == drawn
-    assert online_report(WEIGHTS, **PPM, random_state=seed + 1).to_dict()["online"] != drawn
 
 
 def test_the_order_of_the_rows_gives_no_model_an_advantage() -> None:
@@ -109,16 +102,6 @@ def test_lower_may_be_better() -> None:
     assert (pair["offline"], pair["agreement"]) == (-3, "agree")
 
 
-def test_missing_numbers_are_dashes() -> None:
-    options = {"method": "ppm", "clicks": ClickModel.random(1), "impressions": 50}
-    scores = {"a": [1, 2, 1, 2], "b": [2, 1, 2, 1]}
-    text = as_text(summarize(ltr.Queries([0, 0, 0, 0], group=[2, 2]), scores, ["mrr"], online=options))
-    assert text_rows(text, MATRIX)[1][:2] == ["a", "-"]
-    assert text_rows(text, PAIRS)[1][-2:] == ["-", "-"]
-    text = as_text(online_report({"a": 1, "b": 1}, **PPM | {"impressions": 50}))
-    assert text_rows(text, PAIRS)[1] == ["a", "b", "0/50/0", "-", "[-, -]", "-", "+0.0000", "-", "+0.0000", "agree"]
-
-
 def expected_rows(report: Report) -> tuple[list[list[str]], list[list[str]]]:
     outcome, means = online(report).outcome, [one["map"] for one in report.evaluations.values()]
     matrix = [["model", "map", "credit", *WEIGHTS]]
@@ -161,25 +144,6 @@ def test_notes_say_what_was_simulated(report: Report) -> None:
     ) in text
     n = [pair["agreement"] for pair in online(report).pairs].count("disagree")
     assert f"Clicks and map disagree on the order of {n} of 3 pairs of models." in text
-
-
-@pytest.mark.parametrize(
-    ("users", "words"),
-    [
-        (ClickModel.perfect(5), "with probability 0, 0.2, 0.4, 0.8, 1, and never stop."),
-        (
-            ClickModel([0.5] * 5, [0.25] * 5, stop_only_after_click=True),
-            "stop after a click with probability 0.25, 0.25,",
-        ),
-        (
-            ClickModel.position_based([0.5] * 5, [1, 0.5, 0.1]),
-            "examine the slots, from the first on, with probability 1, 0.5, 0.1, click a document",
-        ),
-    ],
-    ids=["perfect", "stop", "position"],
-)
-def test_notes_say_who_the_users_are(users: ClickModel, words: str) -> None:
-    assert words in flat(as_text(online_report(WEIGHTS, clicks=users, length=3, impressions=100)))
 
 
 def test_without_it_there_is_nothing_of_it() -> None:

@@ -147,7 +147,7 @@ def _runs(name: str, model: Any) -> list[Any]:
         raise LtrValueError(f"{name} is an empty list. Pass scores, one per row, or a list of seeds.")
     if isinstance(model, (list, tuple)) and (isinstance(model[0], (Evaluation, Positions)) or np.ndim(model[0]) > 0):
         return list(model)
-    return list(model) if isinstance(model, np.ndarray) and model.ndim == 2 else [model]
+    return [model]
 
 
 def _queries(y_true: Any, data: dict[str, Any]) -> Queries:

@@ -16,6 +16,7 @@ from ltr_metrics.report.parts import Figure
 from ltr_metrics.report.plots import (
     ComparisonDisplay,
     DifferencesDisplay,
+    LeaderboardDisplay,
     LearningCurveDisplay,
     SegmentsDisplay,
 )
@@ -38,9 +39,9 @@ STYLE = {
 def figures_of(report: Report) -> list[Figure]:
     """Return the figures for which a report has data.
 
-    These are the differences in all metrics, each metric over the cutoff, and for each model the
-    differences of the queries in the first metric. Then come that metric by segment, and the
-    learning curves.
+    These are the differences in all metrics, the ranks of three or more models, each metric over
+    the cutoff, and for each model the differences of the queries in the first metric. Then come
+    that metric by segment, and the learning curves.
 
     Parameters
     ----------
@@ -74,6 +75,7 @@ def figures_of(report: Report) -> list[Figure]:
     comparison = report.comparison
     return [
         *(() if comparison is None else _comparison_figures(comparison)),
+        *_leaderboard_figures(report),
         *_cutoff_figures(report),
         *(() if comparison is None else _query_figures(comparison)),
         *_segment_figures(report),
@@ -107,6 +109,15 @@ def _comparison_figures(comparison: Comparison) -> Iterator[Figure]:
             f"{_side(comparison, metrics[0])} {_interval(comparison)} They are not corrected for the number of models "
             "and metrics.",
         )
+
+
+def _leaderboard_figures(report: Report) -> Iterator[Figure]:
+    if report.leaderboard is not None:
+        caption = (
+            f"Ranks of the models with {report.leaderboard.settings.level} intervals. Queries drawn again may order "
+            "models with overlapping intervals in another way."
+        )
+        yield _figure(LeaderboardDisplay.from_leaderboard(report.leaderboard), "leaderboard", "Leaderboard", caption)
 
 
 def _groups_by_scale(comparison: Comparison) -> list[list[str]]:

@@ -20,10 +20,12 @@ class Cell(str):
 
     css: str
     mark: str
-    below: str
+    below: tuple[str, ...]
     depth: float
 
-    def __new__(cls, text: str, css: str = "", *, mark: str = "", below: str = "", depth: float = 0) -> Self:
+    def __new__(
+        cls, text: str, css: str = "", *, mark: str = "", below: tuple[str, ...] = (), depth: float = 0
+    ) -> Self:
         """Return the text with its attributes."""
         cell = super().__new__(cls, text)
         cell.css, cell.mark, cell.below, cell.depth = css, mark, below, depth

@@ -16,6 +16,7 @@ from ltr_metrics.analysis.churn import Churn, churn_of
 from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
+from ltr_metrics.analysis.leaderboard import Leaderboard
 from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes_of
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
@@ -101,6 +102,11 @@ class Report:
         """The evaluation of the first model."""
         return next(iter(self.evaluations.values()))
 
+    @property
+    def leaderboard(self) -> Leaderboard | None:
+        """The ranks of the models, if three or more are compared."""
+        return self.comparison.leaderboard if self.comparison is not None and len(self.evaluations) > 2 else None
+
     def means(self) -> list[dict[str, Any]]:
         """Return a row for each metric and model: the mean, its interval and the quantiles over queries.
 
@@ -160,6 +166,7 @@ class Report:
                 {"model": name, **part} for name, one in self.evaluations.items() for part in one.segments_to_dicts()
             ],
             "comparison": self.comparison,
+            "leaderboard": None if self.leaderboard is None else self.leaderboard.rows,
             "gate": self.gate,
             "online": self.online,
             "changes": self.changes,
@@ -280,8 +287,9 @@ def summarize(
         sections["audit"] = audit_of(by_model, scores, request, k)
         sections["curves"] = _curves(by_model, scores, request, confidence)
     if complete and comparison is not None:
-        same = [name for name in comparison.models if by_model[name] is by_model[comparison.baseline]]
-        pairs = {name: (by_model[name], scores[comparison.baseline], scores[name]) for name in same}
+        of_baseline = str(baseline)
+        same = [name for name in comparison.models if by_model[name] is by_model[of_baseline]]
+        pairs = {name: (by_model[name], scores[of_baseline], scores[name]) for name in same}
         sections["changes"] = list(_changes(comparison))
         sections["churn"] = {name: churn_of(*pair, k=k) for name, pair in pairs.items()}
         sections["rank_changes"] = {name: rank_changes_of(*pair, k=k) for name, pair in pairs.items()}
@@ -310,7 +318,7 @@ def _compare(
 
 def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:
     """Yield the largest gains and losses for each metric and model."""
-    base = comparison.evaluations[comparison.baseline]
+    base = comparison.first
     at = {qid: i for i, qid in enumerate(base.qid.tolist())}
     for metric, model in itertools.product(comparison.metrics, comparison.models):
         change = comparison.changes(metric, model)

@@ -159,32 +159,12 @@ class DifferencesDisplay(Display):
         """Number of queries that lose."""
         return int((self._gain < 0).sum())
 
-    def plot(self, ax: Any = None, *, bar_kw: dict[str, Any] | None = None) -> DifferencesDisplay:
-        """Draw the figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: the axes of a new figure.
-        bar_kw : dict, optional
-            Passed to ``Axes.fill_between`` for gains and losses.
-
-        Returns
-        -------
-        DifferencesDisplay
-            The display itself.
-
-        Raises
-        ------
-        MissingExtraError
-            If Matplotlib is not installed.
-        """
-        ax = self._keep_axes(ax)
+    def _draw(self, ax: Any) -> None:
         ink, sorted_ = text_color(ax), self.difference[np.argsort(-self._gain, kind="stable")]
         n, losses_start = len(sorted_), self.wins + self.ties
-        self.gains_ = _bars(ax, sorted_, 0, self.wins, {"color": COLORS[0]} | (bar_kw or {}))
+        self.gains_ = _bars(ax, sorted_, 0, self.wins, {"color": COLORS[0]})
         hatched = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "////", "linewidth": 0.8}
-        self.losses_ = _bars(ax, sorted_, losses_start, n, hatched | (bar_kw or {}))
+        self.losses_ = _bars(ax, sorted_, losses_start, n, hatched)
         zero = ax.axhline(0, color=ink, linewidth=0.9)
         self.line_ = ax.axhline(self.mean, color=ink, linewidth=1.4, linestyle=(0, (5, 1.5)))
         self.band_ = ax.axhspan(self.low, self.high, color=ink, alpha=BAND, linewidth=0)
@@ -198,7 +178,6 @@ class DifferencesDisplay(Display):
             f"difference in {self.metric},\n{shorten(self.model, 18)} - {shorten(self.baseline, 18)}",
         )
         self.legend_ = legend(ax, [self.gains_, zero, self.losses_, self.line_, self.band_], self._names())
-        return self
 
     def _names(self) -> list[str]:
         return [

@@ -1,9 +1,8 @@
-"""The base classes of all displays: they hold data as fields, draw into axes, and keep the artists."""
+"""The base class of all displays: they hold data as fields, draw into axes, and keep the artists."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ltr_metrics.report.plots.style import HEIGHT, WIDTH, ensure_axes, legend_height
@@ -23,39 +22,17 @@ class Display(ABC):
         """Width and height in inches of a new figure."""
         return WIDTH, HEIGHT + legend_height(self._names())
 
-    @abstractmethod
-    def plot(self, ax: Any = None) -> Any:
-        """Draw into axes, by default those of a new figure, and return the display."""
-
-    def _names(self) -> list[str]:
-        """Return the lines of the legend."""
-        return []
-
-    def _keep_axes(self, ax: Any) -> Any:
-        """Keep the given axes, or create some."""
-        self.ax_ = ensure_axes(ax, self.size)
-        self.figure_ = self.ax_.figure
-        return self.ax_
-
-
-class LinesDisplay(Display):
-    """Lines with bands around them."""
-
-    def plot(
-        self, ax: Any = None, *, line_kw: Mapping[str, Any] | None = None, band_kw: Mapping[str, Any] | None = None
-    ) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw the figure.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Default: the axes of a new figure.
-        line_kw, band_kw : dict, optional
-            Passed to ``Axes.plot`` and ``Axes.fill_between``.
 
         Returns
         -------
-        LinesDisplay
+        Display
             The display itself.
 
         Raises
@@ -63,8 +40,14 @@ class LinesDisplay(Display):
         MissingExtraError
             If Matplotlib is not installed.
         """
-        self._draw(self._keep_axes(ax), dict(line_kw or {}), dict(band_kw or {}))
+        self.ax_ = ensure_axes(ax, self.size)
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
         return self
 
     @abstractmethod
-    def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None: ...
+    def _draw(self, ax: Any) -> None: ...
+
+    def _names(self) -> list[str]:
+        """Return the lines of the legend."""
+        return []

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.plain import segment_title
+from ltr_metrics._engine.words import Interval
+from ltr_metrics.analysis.alignment import name_in
+from ltr_metrics.analysis.comparison import Comparison, Difference
+from ltr_metrics.analysis.leaderboard import Leaderboard
+from ltr_metrics.analysis.settings import INTERVALS
+from ltr_metrics.errors import LtrValueError
+from ltr_metrics.evaluation.means import counting, mean_interval
+from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.segments import iter_segments
+from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import (
     LABEL_WIDTH,
@@ -19,17 +31,17 @@ from ltr_metrics.report.plots.style import (
     legend_height,
     n_queries_text,
     series_style,
+    shorten,
     text_color,
+    whole_numbers,
     wrapped,
 )
-
-if TYPE_CHECKING:
-    from typing_extensions import Self  # of typing from Python 3.11 on
 
 POINT = 0.18  # inches between the points of one row
 LINE = 0.19  # inches per line of text
 GAP = 0.16  # inches between rows
 MARGIN = 1.0  # inches above and below the rows
+NO_SEGMENTS = "There are no segments to draw. Evaluate or compare with by=."
 
 
 class Point(NamedTuple):
@@ -57,6 +69,12 @@ class Row:
     n_queries: tuple[int, int]
     points: dict[str, Point]
 
+    @classmethod
+    def of(cls, label: str, points: dict[str, Point], counts: Iterable[int]) -> Row:
+        """Return the row of points over some numbers of queries."""
+        counts = list(counts)
+        return cls(label, (min(counts), max(counts)), points)
+
 
 class ForestDisplay(Display):
     """Points with intervals, one row below the other."""
@@ -69,31 +87,17 @@ class ForestDisplay(Display):
         legend = legend_height(self._names()) if len(self._names()) > 1 else 0
         return WIDTH, MARGIN + legend + len(self.rows) * self._row_height
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Default: the axes of a new figure.
-
-        Returns
-        -------
-        ForestDisplay
-            The display itself.
-
-        Raises
-        ------
-        MissingExtraError
-            If Matplotlib is not installed.
-        """
-        ax = self._keep_axes(ax)
+    def _draw(self, ax: Any) -> None:
         self._draw_points(ax)
         self._label_rows(ax)
         ax.set_xlabel(self._label(), loc="right", **PLAIN)  # aligned right, so that it can extend below the row labels
         names = self._names()
         self.legend_ = legend(ax, list(self.points_.values()), names) if len(names) > 1 else None
-        return self
+
+    @property
+    def _has_zero(self) -> bool:
+        """Whether the values are differences."""
+        return self.baseline is not None
 
     @abstractmethod
     def _label(self) -> str:
@@ -103,7 +107,7 @@ class ForestDisplay(Display):
         """Draw the rows from the top down, and of differences a line at zero."""
         from matplotlib.ticker import MaxNLocator
 
-        names, has_zero = self._names(), self.baseline is not None
+        names, has_zero = self._names(), self._has_zero
         spread = POINT / self._row_height  # between the points of a row, in units of the row height
         self.points_, self.intervals_ = {}, {}
         for i, name in enumerate(names):
@@ -144,3 +148,360 @@ class ForestDisplay(Display):
     def _row_height(self) -> float:
         n_lines = max(label.count("\n") + 2 for label in self._row_labels())
         return GAP + max(LINE * n_lines, POINT * len(self._names()))
+
+
+def _differences(label: str, rows: Iterable[Difference], names: Iterable[str] | None = None) -> Row:
+    """Return the row of some differences, by model or by other names."""
+    rows = list(rows)
+    points = [Point(row.difference, row.ci_low, row.ci_high) for row in rows]
+    return Row.of(
+        label, dict(zip(names or [row.model for row in rows], points, strict=True)), [r.n_queries for r in rows]
+    )
+
+
+@dataclass(eq=False, kw_only=True)
+class ComparisonDisplay(ForestDisplay):
+    """Differences of all models to the baseline in all metrics, with intervals and a line at zero.
+
+    Create it with `from_comparison`.
+
+    Parameters
+    ----------
+    rows : list of Row
+        One per metric: ``label``, ``n_queries`` (smallest and largest number) and ``points`` by
+        model.
+    baseline : str or None
+        Name of the baseline; None for all pairs of models.
+    confidence : float
+        Confidence level of the intervals, which are not corrected for the number of models.
+    interval : str
+        The method of the intervals.
+    weighted : bool, default False
+        Whether the means are weighted.
+
+    Attributes
+    ----------
+    points_ : dict of str to Line2D
+        By model, or by pair.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    intervals_ : dict of str to LineCollection
+        By model, or by pair.
+    legend_ : Legend or None
+        None for one model.
+
+    See Also
+    --------
+    ltr_metrics.compare : Make the comparison.
+    DifferencesDisplay : The queries of one metric.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import ComparisonDisplay
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> comparison = ltr.compare({"base": X[:, 0], "new": X[:, 0] + X[:, 1]}, y, qid=qid, metrics=["ndcg@10", "map"])
+    >>> display = ComparisonDisplay.from_comparison(comparison)
+    >>> display.rows[1].points["new"].value == comparison["map"].difference
+    True
+    >>> display.plot().figure_.savefig("comparison.svg")  # doctest: +SKIP
+    """
+
+    rows: list[Row]
+    baseline: str | None
+    confidence: float
+    interval: Interval
+    weighted: bool = False
+
+    @classmethod
+    def from_comparison(
+        cls, comparison: Comparison, metrics: Iterable[str | Metric] | str | Metric | None = None
+    ) -> ComparisonDisplay:
+        """Collect all metrics of a comparison, or some.
+
+        They share one axis, so choose metrics of a similar scale.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The result of `ltr_metrics.compare`.
+        metrics : str, Metric, or several of them, optional
+            Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is all metrics of
+            the comparison.
+
+        Returns
+        -------
+        ComparisonDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If there is no metric to draw, or a metric was not compared.
+        """
+        chosen = [metrics] if isinstance(metrics, (str, Metric)) else comparison.metrics if metrics is None else metrics
+        rows = []
+        for metric in chosen:
+            name = name_in(comparison.first, metric)
+            results = [row for row in comparison.rows if row.metric == name]
+            pairs = [row.model if comparison.baseline else f"{row.model} - {row.baseline}" for row in results]
+            rows.append(_differences(name, results, pairs))
+        if not rows:
+            raise LtrValueError("There is no metric to draw. Name metrics of the comparison, or pass None for all.")
+        return cls(
+            rows=rows,
+            baseline=comparison.baseline,
+            confidence=comparison.settings.confidence,
+            interval=comparison.settings.interval,
+            weighted=comparison.weight is not None,
+        )
+
+    @property
+    def _has_zero(self) -> bool:
+        return True
+
+    def _label(self) -> str:
+        models = list(self.rows[0].points)
+        model = shorten(models[0], 24) if len(models) == 1 else "model"
+        mean = f"{'weighted ' if self.weighted else ''}mean over queries"
+        interval = f"{100 * self.confidence:g}% interval\n({INTERVALS[self.interval]})"
+        against = "baseline" if self.baseline is None else shorten(self.baseline, 24)
+        return f"difference, {model} - {against}\n{mean}, {interval}"
+
+
+@dataclass(eq=False, kw_only=True)
+class SegmentsDisplay(ForestDisplay):
+    """The mean of a metric, or of its difference to a baseline, in each segment, with intervals.
+
+    The last row is for all queries. Intervals are not corrected for the number of segments.
+
+    Create it with `from_result` or `from_comparison`.
+
+    Parameters
+    ----------
+    rows : list of Row
+        ``label``, ``n_queries`` (smallest and largest number) and ``points`` by model. The last is
+        for all queries.
+    metric : str
+        Canonical name of the metric.
+    confidence : float
+        Confidence level of the intervals.
+    baseline : str, optional
+        The baseline of the differences, or None for the metric itself.
+    weighted : bool, default False
+        Whether the means are weighted.
+
+    Attributes
+    ----------
+    points_ : dict of str to Line2D
+        By model.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    intervals_ : dict of str to LineCollection
+        By model.
+    legend_ : Legend or None
+        None for one model.
+
+    See Also
+    --------
+    ltr_metrics.evaluate : The option ``by`` passes the segments.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import SegmentsDisplay
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> market = ["de", "fr", "it"] * 20
+    >>> result = ltr.evaluate(y, X[:, 0], qid=qid, metrics="precision@5", by=market)
+    >>> display = SegmentsDisplay.from_result(result, "precision@5")
+    >>> [(row.label, row.n_queries[0]) for row in display.rows]
+    [('de', 20), ('fr', 20), ('it', 20), ('all queries', 60)]
+    >>> scores = {"base": X[:, 0], "new": X[:, 0] + X[:, 1]}
+    >>> comparison = ltr.compare(scores, y, qid=qid, metrics="precision@5", by=market)
+    >>> SegmentsDisplay.from_comparison(comparison, "precision@5").baseline
+    'base'
+    >>> display.plot().figure_.savefig("segments.svg")  # doctest: +SKIP
+    """
+
+    rows: list[Row]
+    metric: str
+    confidence: float
+    baseline: str | None = None
+    weighted: bool = False
+
+    @classmethod
+    def from_result(
+        cls, result: Evaluation | Mapping[str, Evaluation], metric: str | Metric, *, confidence: float = 0.95
+    ) -> SegmentsDisplay:
+        """Collect the segments of one result, or of several by name.
+
+        Parameters
+        ----------
+        result : Evaluation, or mapping of str to Evaluation
+            One, or several by name.
+        metric : str or Metric
+            One metric, by name or as an object.
+        confidence : float, default 0.95
+            Confidence level of the interval of each mean, by Student's t over the queries or
+            clusters of the segment. A segment of a single one has no interval.
+
+        Returns
+        -------
+        SegmentsDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError
+            If there are no segments.
+        """
+        results = {"": result} if isinstance(result, Evaluation) else dict(result)
+        parts: dict[str, dict[str, Evaluation]] = {}
+        for model, evaluation in results.items():
+            for segmentation, segment, part in iter_segments(evaluation.segments, evaluation.by):
+                parts.setdefault(segment_title(segmentation, segment), {})[model] = part
+        if not parts:
+            raise LtrValueError(NO_SEGMENTS)
+        parts["all queries"] = results
+        first = next(iter(results.values()))
+        name = first.per_query.canonical(metric)
+        rows = []
+        for label, part_results in parts.items():
+            counts = [int(counting(part.per_query[name], part.weight).sum()) for part in part_results.values()]
+            points = {
+                model: Point(*mean_interval(part.per_query[name], part.weight, confidence, part.cluster))
+                for model, part in part_results.items()
+            }
+            rows.append(Row.of(label, points, counts))
+        return cls(rows=rows, metric=name, confidence=confidence, weighted=first.weight is not None)
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, metric: str | Metric, model: str | None = None) -> SegmentsDisplay:
+        """Collect the differences of one model in each segment, or of all models.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            The result of `ltr_metrics.compare` with the option ``by``.
+        metric : str or Metric
+            One metric, by name or as an object.
+        model : str, optional
+            Name of the model. The default is all models.
+
+        Returns
+        -------
+        SegmentsDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If there are no segments, the metric was not compared, or there is no such model.
+        """
+        models = comparison.models if model is None else [comparison[metric, model].model]
+        name = comparison[metric, models[0]].metric
+        parts = [(segment_title(of, label), part) for of, label, part in comparison.segments()]
+        if not parts:
+            raise LtrValueError(NO_SEGMENTS)
+        rows = [
+            _differences(label, [part[name, one] for one in models])
+            for label, part in [*parts, ("all queries", comparison)]
+        ]
+        return cls(
+            rows=rows,
+            metric=name,
+            confidence=comparison.settings.confidence,
+            baseline=comparison.baseline,
+            weighted=comparison.weight is not None,
+        )
+
+    def _draw_points(self, ax: Any) -> None:
+        super()._draw_points(ax)
+        if len(self.rows) > 1:  # a line above the row of all queries
+            ax.axhline(len(self.rows) - 1.5, color=text_color(ax), linewidth=0.7, linestyle=(0, (2, 2)))
+
+    def _label(self) -> str:
+        mean = f"{'weighted ' if self.weighted else ''}mean over queries with {100 * self.confidence:g}% interval"
+        if self.baseline is None:
+            return wrapped(f"{self.metric}, {mean}", 60)
+        models = list(self.rows[-1].points)
+        model = shorten(models[0], 24) if len(models) == 1 else "model"
+        return f"difference in {self.metric}, {model} - {shorten(self.baseline, 24)},\n{mean}"
+
+
+@dataclass(eq=False, kw_only=True)
+class LeaderboardDisplay(ForestDisplay):
+    """The rank of each model with its interval, by metric.
+
+    Create it with `from_leaderboard`.
+
+    Parameters
+    ----------
+    rows : list of Row
+        One per model, in the order of the first metric: ``label``, ``n_queries`` (smallest and
+        largest number) and ``points`` by metric.
+    confidence : float
+        Confidence level of the intervals.
+    baseline : None
+        Ranks have no baseline.
+
+    Attributes
+    ----------
+    points_ : dict of str to Line2D
+        By metric.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    intervals_ : dict of str to LineCollection
+        By metric.
+    legend_ : Legend or None
+        None for one metric.
+
+    See Also
+    --------
+    ltr_metrics.Comparison.leaderboard : Make the leaderboard.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> from ltr_metrics.report import LeaderboardDisplay
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> scores = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 0] + X[:, 1]}
+    >>> comparison = ltr.compare(scores, y, qid=qid, metrics=["ndcg@10", "map"], baseline=None)
+    >>> display = LeaderboardDisplay.from_leaderboard(comparison.leaderboard)
+    >>> [row.label for row in display.rows], display.rows[0].points["map"].value
+    (['a', 'c', 'b'], 1)
+    >>> display.plot().figure_.savefig("leaderboard.svg")  # doctest: +SKIP
+    """
+
+    rows: list[Row]
+    confidence: float
+    baseline: None = None
+
+    @classmethod
+    def from_leaderboard(cls, leaderboard: Leaderboard) -> LeaderboardDisplay:
+        """Collect the ranks of all models.
+
+        Parameters
+        ----------
+        leaderboard : Leaderboard
+            That of a `ltr_metrics.Comparison`.
+
+        Returns
+        -------
+        LeaderboardDisplay
+            Ready to plot.
+        """
+        rows = []
+        for model in dict.fromkeys(row.model for row in leaderboard.rows):
+            of_model = [row for row in leaderboard.rows if row.model == model]
+            points = {row.metric: Point(row.rank or float("nan"), row.rank_low, row.rank_high) for row in of_model}
+            rows.append(Row.of(model, points, [row.n_queries for row in of_model]))
+        return cls(rows=rows, confidence=leaderboard.settings.confidence)
+
+    def _draw_points(self, ax: Any) -> None:
+        super()._draw_points(ax)
+        ax.set_xlim(0.7, len(self.rows) + 0.3)
+        whole_numbers(ax.xaxis)
+
+    def _label(self) -> str:
+        return f"rank, with {100 * self.confidence:g}% interval"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ltr_metrics.errors import import_extra
 from ltr_metrics.evaluation.learning import LearningCurve
-from ltr_metrics.report.plots.learning import LearningCurveDisplay
+from ltr_metrics.report.plots.lines import LearningCurveDisplay
 
 Format = Literal["svg", "png", "pdf"]
 RESOLUTION = 150  # dots per inch of a bitmap

@@ -1,10 +1,10 @@
-"""A metric by cutoff."""
+"""Lines with bands: a metric by cutoff, and the learning curves of a training."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,14 +13,16 @@ from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.evaluate import Queries
+from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.means import counting, mean_interval
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.metrics.base import Metric, RankMetric
-from ltr_metrics.report.plots.display import LinesDisplay
+from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.metrics.base import Metric
+from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.style import (
     BAND,
     PLAIN,
+    SeriesStyle,
     grid,
     label_axes,
     legend,
@@ -34,6 +36,7 @@ from ltr_metrics.report.plots.style import (
 _WITH_CUTOFF = re.compile(r"(.+)@(\d+)")
 MAX_MARKERS = 25  # about as many cutoffs have a marker
 FULL_OPACITY = 3  # the bands of more models than this are fainter
+PLATEAU_HEIGHT = 0.035  # height of one data set's plateau, as a share of the axes
 UNEVEN_RATIO = 5  # the axis is logarithmic if the largest gap between cutoffs exceeds the smallest by this factor
 
 
@@ -46,10 +49,10 @@ class Curve(NamedTuple):
 
 
 @dataclass(eq=False, kw_only=True)
-class MetricOverKDisplay(LinesDisplay):
+class MetricOverKDisplay(Display):
     """A metric, or its difference to a baseline, by cutoff k, with an interval at each.
 
-    Create it with `from_result`, `from_comparison` or `from_scores`.
+    Create it with `from_result` or `from_comparison`.
 
     Parameters
     ----------
@@ -90,7 +93,9 @@ class MetricOverKDisplay(LinesDisplay):
     >>> X, y, qid = ltr.make_ranking(n_queries=100, random_state=0)
     >>> queries = ltr.Queries(y, qid=qid)
     >>> scores = {"first": X[:, 0], "second": X[:, 1]}
-    >>> display = MetricOverKDisplay.from_scores(queries, scores, "ndcg", k=range(1, 11))
+    >>> names = [f"ndcg@{k}" for k in range(1, 11)]
+    >>> results = {model: queries.evaluate(column, names) for model, column in scores.items()}
+    >>> display = MetricOverKDisplay.from_result(results, "ndcg")
     >>> display.metric, len(display.curves["first"].mean)
     ('ndcg_exp', 10)
     >>> result = queries.evaluate(X[:, 0], ["ndcg@5", "ndcg@10"])
@@ -163,53 +168,6 @@ class MetricOverKDisplay(LinesDisplay):
         )
 
     @classmethod
-    def from_scores(
-        cls,
-        queries: Queries,
-        scores: Mapping[str, Any],
-        metric: str | RankMetric,
-        *,
-        k: Sequence[int] = range(1, 21),
-        confidence: float = 0.95,
-        **options: Any,
-    ) -> MetricOverKDisplay:
-        """Evaluate the scores of models at many cutoffs.
-
-        Parameters
-        ----------
-        queries : Queries
-            The labels.
-        scores : mapping of str to array-like of shape (n_rows,)
-            The score vector of each model, by name.
-        metric : str or RankMetric
-            One metric, by name or as an object. Its cutoff does not matter.
-        k : sequence of int, default 1 to 20
-            Cutoffs.
-        confidence : float, default 0.95
-            Confidence level of the interval of each mean, by Student's t over queries or clusters.
-        **options
-            Options of `ltr_metrics.Queries.evaluate`.
-
-        Returns
-        -------
-        MetricOverKDisplay
-            Ready to plot.
-
-        Raises
-        ------
-        LtrValueError, LtrTypeError
-            If there is no model or no cutoff, or as for `ltr_metrics.evaluate`.
-        """
-        if isinstance(metric, str):
-            metrics: list[Any] = [f"{_without_cutoff(metric)}@{one}" for one in k]
-        else:
-            metrics = [replace(metric, k=one) for one in k]
-        results = {model: queries.evaluate(column, metrics, **options) for model, column in scores.items()}
-        if not results or not metrics:
-            raise LtrValueError("There is nothing to draw: pass the scores of at least one model, and cutoffs k.")
-        return cls.from_result(results, next(iter(next(iter(results.values())).mean)), confidence=confidence)
-
-    @classmethod
     def from_comparison(
         cls, comparison: Comparison, metric: str | Metric, *, difference: bool = False
     ) -> MetricOverKDisplay:
@@ -237,7 +195,7 @@ class MetricOverKDisplay(LinesDisplay):
         confidence = comparison.settings.confidence
         if not difference:
             return cls.from_result(comparison.evaluations, metric, confidence=confidence)
-        family, names = cutoffs_of(comparison.evaluations[comparison.baseline], metric)
+        family, names = cutoffs_of(comparison.first, metric)
         rows = {model: [comparison[name, model] for name in names.values()] for model in comparison.models}
         counts = [row.n_queries for model_rows in rows.values() for row in model_rows]
         return cls(
@@ -253,15 +211,13 @@ class MetricOverKDisplay(LinesDisplay):
             weighted=comparison.weight is not None,
         )
 
-    def _draw(self, ax: Any, line_kw: dict[str, Any], band_kw: dict[str, Any]) -> None:
+    def _draw(self, ax: Any) -> None:
         self.lines_, self.bands_ = {}, {}
         opacity = BAND * min(1, FULL_OPACITY / len(self.curves))
         for i, (model, curve) in enumerate(self.curves.items()):
             style = series_style(i + (self.baseline is not None))
-            band = {"color": style.color, "alpha": opacity, "linewidth": 0} | band_kw
-            self.bands_[model] = ax.fill_between(self.k, curve.low, curve.high, **band)
-            line = style._asdict() | {"markersize": 4.5, "markevery": max(1, len(self.k) // MAX_MARKERS)}
-            (self.lines_[model],) = ax.plot(self.k, curve.mean, label=shorten(model), **line | line_kw)
+            marks = {"marker": style.marker, "markersize": 4.5, "markevery": max(1, len(self.k) // MAX_MARKERS)}
+            self.lines_[model], self.bands_[model] = _line(ax, style, self.k, curve, opacity, **marks)
         if self.baseline is not None:
             ax.axhline(0, color=text_color(ax), linewidth=0.9)
         self._scale(ax)
@@ -290,6 +246,147 @@ class MetricOverKDisplay(LinesDisplay):
             ax.minorticks_off()
         else:
             whole_numbers(ax.xaxis)
+
+
+@dataclass(eq=False, kw_only=True)
+class LearningCurveDisplay(Display):
+    """Means of a metric in the rounds of a training, with intervals, best round and plateau.
+
+    The plateau is the bar at the bottom: the rounds that do not differ significantly from the best
+    round on these queries (see `ltr_metrics.PerQueryLog.best_round`). Create it with `from_log`.
+
+    Parameters
+    ----------
+    curves : dict of str to LearningCurve
+        By name of the data set.
+
+    Attributes
+    ----------
+    lines_, bands_, best_, plateaus_ : dict of str to artist
+        By name of the data set: the means, their intervals, the best round and its plateau.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    legend_ : Legend
+        The legend.
+
+    Raises
+    ------
+    LtrValueError
+        If there is no curve, or if the curves are of different metrics or confidence levels.
+
+    See Also
+    --------
+    ltr_metrics.PerQueryLog : Keep the values of a training.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, ltr_metrics as ltr
+    >>> from ltr_metrics.lightgbm import feval
+    >>> from ltr_metrics.report import LearningCurveDisplay
+    >>> X, y, qid = ltr.make_ranking(n_queries=50, random_state=0)
+    >>> train, log = lgb.Dataset(X, y, group=ltr.qid_to_group(qid)), ltr.PerQueryLog()
+    >>> params = {"objective": "lambdarank", "metric": "None", "verbose": -1}
+    >>> booster = lgb.train(params, train, 5, valid_sets=[train], feval=feval("ndcg@10", log=log))
+    >>> display = LearningCurveDisplay.from_log(log, "training", "ndcg@10")
+    >>> display.curves["training"].n_rounds
+    5
+    >>> display.plot().figure_.savefig("learning.svg")  # doctest: +SKIP
+    """
+
+    curves: dict[str, LearningCurve]
+
+    def __post_init__(self) -> None:
+        kinds = {(curve.metric, curve.confidence) for curve in self.curves.values()}
+        if len(kinds) != 1:
+            raise LtrValueError(
+                "All curves of a figure must have the same metric and confidence level, and there must be at "
+                "least one. "
+                f"Got {sorted(kinds) or 'no curve'}."
+            )
+
+    @classmethod
+    def from_log(
+        cls, log: PerQueryLog, data: Any, metric: str | Metric, *, confidence: float = 0.95
+    ) -> LearningCurveDisplay:
+        """Collect one data set of a training's log, or a list of them.
+
+        Parameters
+        ----------
+        log : PerQueryLog
+            The log of a training.
+        data : object or str, or list of these
+            The host's data set, or its name.
+        metric : str or Metric
+            One metric, by name or as an object.
+        confidence : float, default 0.95
+            Confidence level of the intervals and of the plateau, as for
+            `ltr_metrics.PerQueryLog.learning_curve`.
+
+        Returns
+        -------
+        LearningCurveDisplay
+            Ready to plot.
+
+        Raises
+        ------
+        LtrValueError, LtrKeyError
+            If the log has no such data set or metric.
+        """
+        chosen = list(data) if isinstance(data, (list, tuple)) else [data]
+        curves = [log.learning_curve(one, metric, confidence) for one in chosen]
+        return cls(curves={curve.data: curve for curve in curves})
+
+    def _draw(self, ax: Any) -> None:
+        self.lines_, self.bands_, self.best_, self.plateaus_ = {}, {}, {}, {}
+        for i, (name, curve) in enumerate(self.curves.items()):
+            style, rounds = series_style(i), curve.rounds
+            self.lines_[name], self.bands_[name] = _line(ax, style, rounds, curve, BAND)
+            mark = {"marker": style.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
+            (self.best_[name],) = ax.plot(
+                [rounds[curve.best]],
+                [curve.mean[curve.best]],
+                color=style.color,
+                markeredgecolor=text_color(ax),
+                **mark,
+            )
+            starts, ends = _runs(curve)
+            bar = {"color": style.color, "linewidth": 4, "transform": ax.get_xaxis_transform()}
+            self.plateaus_[name] = ax.hlines(np.full(len(starts), PLATEAU_HEIGHT * (i + 0.5)), starts, ends, **bar)
+        bottom, top = ax.get_ylim()
+        ax.set_ylim(bottom - PLATEAU_HEIGHT * len(self.curves) * (top - bottom), top)
+        whole_numbers(ax.xaxis)
+        grid(ax)
+        label_axes(ax, "round (from 0)", f"{next(iter(self.curves.values())).metric}, mean over queries")
+        self.legend_ = legend(ax, self._handles(), self._names())
+
+    def _handles(self) -> list[Any]:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import Patch
+
+        ink = text_color(self.ax_)
+        best = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
+        plateau = Line2D([], [], color=ink, linewidth=4)
+        return [*self.lines_.values(), Patch(color=ink, alpha=BAND, linewidth=0), best, plateau]
+
+    def _names(self) -> list[str]:
+        confidence = f"{100 * next(iter(self.curves.values())).confidence:g}%"
+        data = [f"{shorten(name, 12)}, {n_queries_text((curve.n_queries,) * 2)}" for name, curve in self.curves.items()]
+        best = ", ".join(str(curve.rounds[curve.best]) for curve in self.curves.values())
+        return [*data, f"{confidence} interval", f"best: {best}", "plateau"]
+
+
+def _runs(curve: LearningCurve) -> tuple[FloatArray, FloatArray]:
+    """Return the start and end of each run of the plateau, extended by half a step of the curve."""
+    parts = np.split(curve.plateau, np.flatnonzero(np.diff(curve.plateau) > 1) + 1)
+    half = (curve.rounds[0] + 1) / 2  # the first entry is the first step
+    starts, ends = (curve.rounds[[part[i] for part in parts]] for i in (0, -1))
+    return starts - half, ends + half
+
+
+def _line(ax: Any, style: SeriesStyle, x: Any, curve: Any, opacity: float, **marks: Any) -> tuple[Any, Any]:
+    """Draw the means of a curve over x, and the band of its intervals."""
+    band = ax.fill_between(x, curve.low, curve.high, color=style.color, alpha=opacity, linewidth=0)
+    return ax.plot(x, curve.mean, color=style.color, linestyle=style.linestyle, **marks)[0], band
 
 
 def cutoffs_of(result: Evaluation, metric: str | Metric) -> tuple[str, dict[int, str]]:

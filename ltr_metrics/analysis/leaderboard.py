@@ -1,0 +1,240 @@
+"""The leaderboard of a comparison: ranks of the models, with intervals, and probabilities to be the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.results import Part, Plain, Result, Table
+from ltr_metrics._engine.rounding import difference_of
+from ltr_metrics.analysis.inference import intervals
+from ltr_metrics.analysis.inference.limits import bootstrap_means
+from ltr_metrics.analysis.settings import INTERVALS, Settings
+from ltr_metrics.errors import LtrKeyError, did_you_mean
+from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.metrics.base import Metric
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ltr_metrics.analysis.comparison import Comparison
+
+TABLE = {  # what is printed
+    "metric": "{metric}",
+    "model": "{model}",
+    "rank": "{rank:}",
+    "mean": "{mean:.4f}",
+    "interval": "[{ci_low:.4f}, {ci_high:.4f}]",
+    "ranks": "[{rank_low:}, {rank_high:}]",
+    "P(best)": "{p_best:.3f}",
+    "queries": "{n_queries:,}",
+}
+
+
+@dataclass(frozen=True)
+class Standing(Plain):
+    """One model in the leaderboard of one metric.
+
+    Attributes
+    ----------
+    metric, model : str
+        Canonical name of the metric, and name of the model.
+    mean : float
+        Mean over the queries for which all models have a value, weighted if there are weights.
+    ci_low, ci_high : float
+        Confidence interval of the mean.
+    rank : int or None
+        1 + the number of models whose mean is better. Equal models share a rank. None if no query
+        counts.
+    rank_low, rank_high : int
+        Confidence interval of the rank.
+    p_best : float
+        Share of the bootstrap samples in which the model has the best mean. If m models share the
+        best mean of a sample, each gets 1 / m of it. NaN for fewer than two queries or clusters.
+    n_queries, n_undefined : int
+        Number of queries for which all models have a value, and of the other queries.
+
+    See Also
+    --------
+    ltr_metrics.Comparison.leaderboard : Rows of this kind.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> y, qid = [1, 0, 0, 1, 1, 0], [1, 1, 2, 2, 3, 3]
+    >>> scores = {"base": [1, 2, 1, 2, 1, 2], "new": [2, 1, 1, 2, 2, 1]}
+    >>> row = ltr.compare(scores, y, qid=qid, metrics=["mrr"]).leaderboard["mrr", "new"]
+    >>> row.rank, (row.rank_low, row.rank_high), row.p_best > 0.9
+    (1, (1, 1), True)
+    """
+
+    metric: str
+    model: str
+    mean: float
+    ci_low: float
+    ci_high: float
+    rank: int | None
+    rank_low: int
+    rank_high: int
+    p_best: float
+    n_queries: int
+    n_undefined: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard(Result):
+    r"""Ranks of all models of a comparison in each metric, from one set of bootstrap samples.
+
+    The samples are those of the intervals of `ltr_metrics.compare`: queries, or clusters, drawn
+    with replacement. Only queries for which all models have a value count, so that all means of a
+    metric are over the same queries.
+
+    Attributes
+    ----------
+    rows : tuple of Standing
+        Metric by metric, the best model first.
+    settings : Settings
+        The settings of the comparison.
+
+    See Also
+    --------
+    ltr_metrics.Comparison.leaderboard : Return one of these.
+
+    Notes
+    -----
+    The interval of a rank is derived from simultaneous intervals of the model's differences to all
+    others. Let :math:`d_k` be the difference to model k and :math:`s_k` the standard deviation of
+    its bootstrap values :math:`d_k^*`. c is the quantile at the confidence level of
+    :math:`\max_k |d_k^* - d_k| / s_k` over the bootstrap samples. Model k is ahead if
+    :math:`d_k < -c s_k` and behind if :math:`d_k > c s_k`. The rank is then between 1 + the number
+    of models ahead and the number of models - the number of models behind.
+
+    This is the method of Mogstad and others (2023). The quantiles of the bootstrap ranks would be
+    shorter intervals, but they are too short for models that are nearly equal: the comparison page
+    has measured both.
+
+    P(best) describes how stable the first rank is under other queries. It is not the probability
+    of a hypothesis: if two models are equally good, it is as likely to be 5 % as 95 %.
+
+    References
+    ----------
+    M. Mogstad, J. P. Romano, A. M. Shaikh, D. Wilhelm, Inference for Ranks with Applications to
+    Mobility across Neighbourhoods and Academic Achievement across Countries, Review of Economic
+    Studies, 2023, doi:10.1093/restud/rdad006.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> X, y, qid = ltr.make_ranking(n_queries=60, random_state=0)
+    >>> scores = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 0] + X[:, 1]}
+    >>> board = ltr.compare(scores, y, qid=qid, metrics=["map"], baseline=None).leaderboard
+    >>> [(row.rank, row.model) for row in board.rows]
+    [(1, 'a'), (2, 'c'), (3, 'b')]
+    >>> board["map", "c"].rank_high <= 2, round(sum(row.p_best for row in board.rows), 9)
+    (True, 1.0)
+    >>> board.to_pandas().shape, sorted(board.to_dict())
+    ((3, 11), ['rows', 'settings'])
+    """
+
+    rows: tuple[Standing, ...]
+    settings: Settings
+
+    def __getitem__(self, key: tuple[str | Metric, str]) -> Standing:
+        """Return the standing of a model in a metric, ``leaderboard["map", "new"]``."""
+        rows = {(row.metric, row.model): row for row in self.rows}
+        name = tuple(map(str, key)) if isinstance(key, tuple) else (str(key),)
+        if name in rows:
+            return rows[name]
+        known = [f"{metric}, {model}" for metric, model in rows]
+        raise LtrKeyError(
+            f"The leaderboard has no {', '.join(name)!r}.{did_you_mean(', '.join(name), known)} Name a metric by its "
+            f"canonical name, and a model. There are {'; '.join(known)}."
+        )
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a table with one row per metric and model.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are the fields of `Standing`.
+        """
+        return to_dataframe([vars(row) for row in self.rows])
+
+    def printed_parts(self) -> list[Part]:
+        """Return a table with a line per metric and model, and a note on the columns."""
+        settings = self.settings
+        note = (
+            f"Means over the queries for which all models have a value. Interval: {settings.level}, "
+            f"{INTERVALS[settings.interval]}. ranks: {settings.level} interval of the rank, from the differences to "
+            "all other models together. P(best): share of "
+            f"{settings.n_resamples:,} bootstrap samples in which the model is the best; ties are split."
+        )
+        return [Table.of(TABLE, self.rows, "Ranks of all models", note)]
+
+
+def leaderboard_of(comparison: Comparison) -> Leaderboard:
+    """Return the leaderboard of the models of a comparison, the baseline included."""
+    settings, models = comparison.settings, list(comparison.evaluations)
+    resampling = settings.n_resamples, settings.seed
+    of_metrics = []
+    for metric in comparison.metrics:
+        values = np.column_stack([one.per_query[metric] for one in comparison.evaluations.values()])
+        of_metrics.append(np.where(np.isnan(values).any(axis=1, keepdims=True), np.nan, values))
+    sample = comparison.sample(np.concatenate(of_metrics, axis=1), comparison.weight)
+    means = bootstrap_means(sample, *resampling)
+    low, high = intervals(sample, settings.interval, settings.confidence, *resampling, means)
+    rows = []
+    for i, metric in enumerate(comparison.metrics):
+        columns = slice(i * len(models), (i + 1) * len(models))
+        gain = gain_of(sample.mean[columns], higher_is_better=comparison.higher_is_better(metric))
+        gains = gain_of(means[columns], higher_is_better=comparison.higher_is_better(metric))
+        rank, rank_low, rank_high = _ranks(gain, gains, settings.confidence)
+        n_queries = int((~np.isnan(of_metrics[i][:, 0])).sum())
+        standings = [
+            Standing(
+                metric=metric,
+                model=model,
+                mean=float(sample.mean[columns][j]),
+                ci_low=float(low[columns][j]),
+                ci_high=float(high[columns][j]),
+                rank=None if np.isnan(gain[j]) else int(rank[j]),
+                rank_low=int(rank_low[j]),
+                rank_high=int(rank_high[j]),
+                p_best=float(p_best),
+                n_queries=n_queries,
+                n_undefined=comparison.n_queries - n_queries,
+            )
+            for j, (model, p_best) in enumerate(zip(models, _shares_of_best(gains), strict=True))
+        ]
+        rows += sorted(standings, key=lambda row: row.rank or 0)
+    return Leaderboard(tuple(rows), settings)
+
+
+def _shares_of_best(gains: FloatArray) -> FloatArray:
+    """Return the share of the resamples in which each model is the best; equal ones share a resample."""
+    is_best = difference_of(gains, gains.max(axis=0)) == 0
+    shares: FloatArray = np.where(np.isnan(gains).any(axis=0), np.nan, is_best / np.maximum(is_best.sum(axis=0), 1))
+    return np.asarray(shares.mean(axis=1))
+
+
+def _ranks(gain: FloatArray, gains: FloatArray, confidence: float) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the rank of each model, and the lowest and highest rank that its differences to the others allow."""
+    n_ahead, n_clearly_ahead, n_clearly_behind = (np.zeros(len(gain), dtype=np.intp) for _ in range(3))
+    for j in range(len(gain)):
+        difference = difference_of(gain[j], gain)
+        n_ahead[j] = np.count_nonzero(difference < 0)
+        if np.isnan(gains).any():  # fewer than two units
+            continue
+        resampled = difference_of(gains[j], gains)
+        spread = resampled.std(axis=1)
+        deviation = np.abs(resampled - difference[:, np.newaxis])
+        distance = np.divide(deviation, spread[:, np.newaxis], out=np.zeros_like(deviation), where=spread[:, None] > 0)
+        limit = np.quantile(distance.max(axis=0), confidence) * spread
+        n_clearly_ahead[j] = np.count_nonzero(difference < -limit)
+        n_clearly_behind[j] = np.count_nonzero(difference > limit)
+    return 1 + n_ahead, 1 + n_clearly_ahead, len(gain) - n_clearly_behind

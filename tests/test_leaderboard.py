@@ -1,0 +1,175 @@
+"""Leaderboards against all resamples of small data, against normal models, and with weights, clusters and gaps."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import ltr_metrics as ltr
+from ltr_metrics.analysis.comparison import Comparison
+
+B = 20_000
+
+
+def compared(values: dict[str, Any], *, lower_is_better: bool = False, **options: Any) -> Comparison:
+    """Compare values per query of one metric, each pair of models."""
+    own = ["v"] if lower_is_better else []
+    results = {
+        name: ltr.Evaluation.from_per_query({"qid": np.arange(len(of)), "v": of}, lower_is_better=own)
+        for name, of in values.items()
+    }
+    options = {"n_resamples": B, "random_state": 1, "baseline": None} | options
+    return ltr.compare(results, **options)
+
+
+def all_means(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the weighted means of all n ** n ordered draws of n units, (resamples x models)."""
+    n = len(values)
+    draws = np.array(list(itertools.product(range(n), repeat=n)))
+    w = weight[draws]
+    return np.asarray((w[:, :, None] * values[draws]).sum(axis=1) / w.sum(axis=1)[:, None])
+
+
+def expected(means: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """Return P(best) and the intervals of the ranks by their definitions."""
+    is_best = np.isclose(means, means.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
+    ranks = []
+    for j in range(len(observed)):
+        d, d_star = observed[j] - observed, means[:, j : j + 1] - means
+        s = d_star.std(axis=0)
+        others = s > 1e-12
+        c = np.quantile((np.abs(d_star - d)[:, others] / s[others]).max(axis=1), 0.95)
+        ranks.append((1 + int((d < -c * s - 1e-12).sum()), len(d) - int((d > c * s + 1e-12).sum())))
+    return (is_best / is_best.sum(axis=1, keepdims=True)).mean(axis=0), ranks
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_ranks_and_probabilities_are_those_of_all_resamples(weights: bool) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.random((6, 4)).round(1)
+    values[:, 3] = values[:, 1]  # two equal models
+    values[:, 2] -= 0.5
+    weight = np.array([1.0, 2, 1, 3, 1, 2]) if weights else np.ones(6)
+    p_best, ranks = expected(all_means(values, weight), weight @ values / weight.sum())
+    options = {"query_weight": weight} if weights else {}
+    board = compared(dict(zip("abcd", values.T, strict=True)), **options).leaderboard
+    for j, model in enumerate("abcd"):
+        row = board["v", model]
+        assert row.p_best == pytest.approx(p_best[j], abs=4 * np.sqrt(0.25 / B))
+        assert (row.rank_low, row.rank_high) == ranks[j]
+    assert board["v", "b"].p_best == board["v", "d"].p_best
+    assert board["v", "b"].rank == board["v", "d"].rank
+    assert sum(row.p_best for row in board.rows) == pytest.approx(1)
+
+
+def test_probabilities_of_independent_normal_means_are_the_integral() -> None:
+    rng, n = np.random.default_rng(5), 2000
+    normal = rng.normal(size=(n, 3))
+    normal -= normal.mean(axis=0)
+    values = np.linalg.qr(normal)[0] * np.sqrt(n)  # uncorrelated, with mean 0 and variance 1
+    means = np.array([0.0, 0.015, 0.03])
+    board = compared(dict(zip("abc", (values + means).T, strict=True)), interval="t").leaderboard
+    z = means * np.sqrt(n)
+    for j, model in enumerate("abc"):
+        others = np.delete(z, j)
+        p, _ = integrate.quad(
+            lambda x, others=others, j=j: stats.norm.pdf(x - z[j]) * stats.norm.cdf(x - others).prod(), -9, 11
+        )
+        assert board["v", model].p_best == pytest.approx(p, abs=4 * np.sqrt(0.25 / B))
+
+
+@pytest.mark.parametrize(("z", "ranks"), [(1.9, (1, 2)), (2.02, (1, 1))])
+def test_a_rank_of_two_models_is_certain_if_the_difference_is_1_96_standard_errors(
+    z: float, ranks: tuple[int, int]
+) -> None:
+    d = np.random.default_rng(0).normal(size=3000)
+    d = (d - d.mean()) / d.std() + z / np.sqrt(3000)
+    row = compared({"a": np.zeros(3000), "b": d}).leaderboard["v", "b"]
+    assert (row.rank_low, row.rank_high) == ranks
+
+
+def test_lower_is_better_reverses_the_ranks_and_keeps_the_means() -> None:
+    values = dict(zip("abc", np.random.default_rng(0).random((3, 30)), strict=True))
+    up = compared({name: -of for name, of in values.items()}).leaderboard
+    down = compared(values, lower_is_better=True).leaderboard
+    for row in down.rows:
+        mirrored = up["v", row.model]
+        assert row.mean == -mirrored.mean
+        assert [row.rank, row.rank_low, row.rank_high] == [mirrored.rank, mirrored.rank_low, mirrored.rank_high]
+        assert row.p_best == mirrored.p_best
+    assert [row.rank for row in down.rows] == [1, 2, 3]
+
+
+def test_only_queries_with_values_of_all_models_count() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.random((40, 3))
+    gaps = values.copy()
+    gaps[0, 0] = gaps[1, 1] = gaps[2, 1] = np.nan
+    board = compared(dict(zip("abc", gaps.T, strict=True))).leaderboard
+    assert {(row.n_queries, row.n_undefined) for row in board.rows} == {(37, 3)}
+    whole = compared(dict(zip("abc", values[3:].T, strict=True))).leaderboard
+    for row, one in zip(board.rows, whole.rows, strict=True):
+        assert row.to_dict() == pytest.approx(one.to_dict() | {"n_undefined": 3})
+
+
+def test_clusters_are_drawn_as_one_unit() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.random((25, 3))
+    of_clusters = compared(dict(zip("abc", values.T, strict=True))).leaderboard
+    repeated = dict(zip("abc", np.repeat(values, 4, axis=0).T, strict=True))
+    board = compared(repeated, cluster=np.repeat(np.arange(25), 4)).leaderboard
+    fields = ("rank", "rank_low", "rank_high", "p_best")
+    for row, one in zip(board.rows, of_clusters.rows, strict=True):
+        assert [getattr(row, name) for name in fields] == [getattr(one, name) for name in fields]
+        assert [row.ci_low, row.ci_high] == pytest.approx([one.ci_low, one.ci_high])
+    alone = compared(repeated).leaderboard  # as if the copies were independent, the ranks look more certain
+    assert max(row.p_best for row in alone.rows) > max(row.p_best for row in board.rows)
+
+
+def test_the_interval_of_a_mean_is_that_of_intervals() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=80, random_state=0)
+    scores = {"a": X[:, 0], "b": [X[:, 1], X[:, 2]], "c": X[:, 0] + X[:, 1]}  # b has two seeds
+    weight = np.random.default_rng(0).random(80)
+    comparison = ltr.compare(scores, y, qid=qid, metrics=["map", "mrr"], query_weight=weight, by=np.arange(80) % 2)
+    for part in (comparison, comparison.by[1], comparison.subset(comparison.qid[:30])):
+        for row in part.leaderboard.rows:
+            one = ltr.intervals(part.evaluations[row.model])[row.metric]
+            assert (row.mean, row.ci_low, row.ci_high) == pytest.approx((one.mean, one.ci_low, one.ci_high))
+
+
+def test_ranks_of_too_few_queries_are_open() -> None:
+    comparison = compared({"a": [0.1, 0.5], "b": [0.2, np.nan], "c": [np.nan, 0.3]})
+    assert [(row.rank, row.rank_low, row.rank_high) for row in comparison.leaderboard.rows] == [(None, 1, 3)] * 3
+    assert all(np.isnan(row.p_best) and np.isnan(row.mean) for row in comparison.leaderboard.rows)
+    assert comparison.leaderboard.to_dict()["rows"][0]["p_best"] is None
+
+
+def test_all_pairs_are_those_of_each_baseline_and_corrected_together() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=60, random_state=1)
+    scores = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 0] + X[:, 1]}
+    options: dict[str, Any] = {"qid": qid, "metrics": ["map", "ndcg@5"]}
+    pairs = ltr.compare(scores, y, baseline=None, **options)
+    assert pairs.pairs == [("b", "a"), ("c", "a"), ("c", "b")]
+    for baseline in "ab":
+        against = ltr.compare(scores, y, baseline=baseline, **options)
+        for row in pairs.rows:
+            if row.baseline == baseline:
+                other = against[row.metric, row.model]
+                assert row.to_dict() | {"p_adjusted": 0} == other.to_dict() | {"p_adjusted": 0}
+                assert pairs[row.metric, row.model, baseline] == row
+    p = sorted(row.p_value for row in pairs.rows if row.metric == "map")
+    holm = [min(max((3 - j) * p[j] for j in range(i + 1)), 1) for i in range(3)]
+    assert sorted(row.p_adjusted for row in pairs.rows if row.metric == "map") == pytest.approx(holm)
+    assert pairs.changes("map", "c", "b").improved.size == pairs["map", "c", "b"].wins
+    assert [row["rank"] for row in pairs.to_dict()["leaderboard"]] == [1, 2, 3] * 2
+    with pytest.raises(ltr.LtrKeyError, match="Which pair"):
+        pairs["map", "c"]
+    with pytest.raises(ltr.LtrValueError, match="needs a baseline"):
+        ltr.gate(pairs, "map > 0")
+    assert ltr.compare(scores, y, **options).baseline == "a"  # the default is the first
+    two = {name: scores[name] for name in "ab"}
+    assert ltr.compare(two, y, baseline=None, **options)["map"] == ltr.compare(two, y, **options)["map"]
