@@ -15,8 +15,7 @@ from scipy import stats
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics.evaluation.best_round import BestRound, best_round
-from ltr_metrics.evaluation.learning import LearningCurve, lasting_losses, learning_curve
+from ltr_metrics.evaluation.learning import BestRound, LearningCurve, best_round, lasting_losses, learning_curve
 from ltr_metrics.evaluation.means import mean_interval, standard_error
 from ltr_metrics.metrics.requests import resolve
 

@@ -17,8 +17,7 @@ import ltr_metrics as ltr
 from ltr_metrics._engine.results import Table, as_html, as_latex, as_markdown, as_text
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
-from ltr_metrics.evaluation.best_round import best_round
-from ltr_metrics.evaluation.learning import learning_curve
+from ltr_metrics.evaluation.learning import best_round, learning_curve
 from ltr_metrics.interleaving.outcome import Outcome
 
 SCRIPT = '<script>alert("1")</script> & </td>'

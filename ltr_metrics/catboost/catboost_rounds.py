@@ -13,8 +13,7 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics.catboost.catboost_validation import sizes_of_pool
-from ltr_metrics.curves.checks import refuse_several_scores, refuse_unfitted, require_table
-from ltr_metrics.curves.fitted import QueriesOfX, Rounds
+from ltr_metrics.curves import QueriesOfX, Rounds, refuse_several_scores, refuse_unfitted, require_table
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 

@@ -17,12 +17,10 @@ from ltr_metrics._engine.results import Table, as_markdown, as_text
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import describe_data, read_rows, requested_metrics
 from ltr_metrics.cli.output import Output, write_file
-from ltr_metrics.curves.fitted import read_model
-from ltr_metrics.curves.rounds import evaluate_rounds
+from ltr_metrics.curves import evaluate_rounds, read_model
 from ltr_metrics.errors import LtrValueError, naming
-from ltr_metrics.evaluation.best_round import BestRound
 from ltr_metrics.evaluation.evaluate import Queries
-from ltr_metrics.evaluation.learning import LearningCurve
+from ltr_metrics.evaluation.learning import BestRound, LearningCurve
 from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request, resolve

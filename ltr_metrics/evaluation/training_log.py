@@ -11,9 +11,8 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, same_arrays
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.evaluation.best_round import BestRound, best_round
 from ltr_metrics.evaluation.by_metric import ByMetric
-from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
+from ltr_metrics.evaluation.learning import BestRound, LearningCurve, best_round, learning_curve
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Request
@@ -241,16 +240,7 @@ class PerQueryLog:
         >>> bool(value == best.curve[best.round])
         True
         """
-        curves, name = self._named(data, metric)
-        values = self.values(data, name)
-        return best_round(
-            values,
-            curves.weight,
-            metric=name,
-            confidence=confidence,
-            rounds=curves.numbers_of_rounds(len(values)),
-            higher_is_better=name not in curves.lower_is_better,
-        )
+        return best_round(**self._rounds_of(data, metric), confidence=confidence)
 
     def learning_curve(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> LearningCurve:
         """Return the mean and interval of each round, the best round, and the overfit queries.
@@ -303,23 +293,23 @@ class PerQueryLog:
         >>> len(curve.overfit) == len(curve.loss), curve.best in curve.plateau
         (True, True)
         """
-        curves, name = self._named(data, metric)
-        values = self.values(data, name)
+        curves = self._curves_of(data)
         return learning_curve(
-            values,
-            curves.weight,
-            curves.qid,
-            metric=name,
-            data=self._name_of(curves),
-            confidence=confidence,
-            rounds=curves.numbers_of_rounds(len(values)),
-            higher_is_better=name not in curves.lower_is_better,
+            **self._rounds_of(data, metric), qid=curves.qid, data=self._name_of(curves), confidence=confidence
         )
 
-    def _named(self, data: Any, metric: str | Metric) -> tuple[Curves, str]:
-        """Return the curves of a data set, and the canonical name of a metric."""
+    def _rounds_of(self, data: Any, metric: str | Metric) -> dict[str, Any]:
+        """Return what the statistics of a metric's rounds are made from."""
         curves = self._curves_of(data)
-        return curves, ByMetric(curves.rounds, curves.asked).canonical(metric)
+        name = ByMetric(curves.rounds, curves.asked).canonical(metric)
+        values = self.values(data, name)
+        return {
+            "values": values,
+            "weight": curves.weight,
+            "metric": name,
+            "rounds": curves.numbers_of_rounds(len(values)),
+            "higher_is_better": name not in curves.lower_is_better,
+        }
 
     def record(
         self,

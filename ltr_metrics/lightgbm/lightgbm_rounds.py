@@ -15,14 +15,15 @@ import lightgbm
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, has_named_columns, named_columns
-from ltr_metrics.curves.checks import (
+from ltr_metrics.curves import (
+    QueriesOfX,
+    Rounds,
     refuse_dart,
     refuse_several_scores,
     refuse_unfitted,
     require_features,
     require_table,
 )
-from ltr_metrics.curves.fitted import QueriesOfX, Rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError, warn
 
 CELLS = 1 << 22  # rows x trees in one call; LightGBM takes 12 bytes for each

@@ -14,14 +14,15 @@ import numpy as np
 import xgboost
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray
-from ltr_metrics.curves.checks import (
+from ltr_metrics.curves import (
+    QueriesOfX,
+    Rounds,
     refuse_dart,
     refuse_several_scores,
     refuse_unfitted,
     require_features,
     require_table,
 )
-from ltr_metrics.curves.fitted import QueriesOfX, Rounds
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 
 

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, as_numbers, refuse_different_indexes, require_count
+from ltr_metrics._engine.checks import (
+    AnyArray,
+    FloatArray,
+    as_array,
+    as_numbers,
+    refuse_different_indexes,
+    require_count,
+)
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
-from ltr_metrics.curves.fitted import read_model
-from ltr_metrics.curves.rounds import evaluate_rounds
+from ltr_metrics._hosts.host_metrics import refuse_undefined_means
+from ltr_metrics._hosts.known_hosts import host_of, module_of
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.metrics.conventions import Convention
-from ltr_metrics.metrics.requests import Metrics, resolve
+from ltr_metrics.metrics.requests import Metrics, Request, resolve
 
 __all__ = ["learning_curve"]
+
+Rounds = Callable[[Sequence[int], FloatArray | None], Iterator[AnyArray]]
+QueriesOfX = dict[str, Any]  # qid or group, or empty if X has no queries
 
 
 def learning_curve(
@@ -217,3 +232,143 @@ def _start(base_margin: Any, n_rows: int) -> FloatArray | None:
         row = int(bad.argmax())
         raise LtrValueError(f"base_margin must be finite: got {start[row]:g} at row {row}.")
     return start
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model and its data.
+
+    ``rounds`` yields the raw scores after the given numbers of rounds, which rise to the last
+    round. It may change an array that it has yielded.
+    """
+
+    n_rounds: int
+    n_rows: int
+    rounds: Rounds
+    queries: QueriesOfX
+
+    def scores(self, every: int, start: FloatArray | None, n_rows: int) -> tuple[Iterator[AnyArray], list[int]]:
+        """Return the raw scores of the selected rounds, and their numbers of rounds."""
+        if self.n_rows != n_rows:
+            raise LtrValueError(f"X and y must have the same number of rows: got {self.n_rows} and {n_rows}.")
+        if self.n_rounds == 0:
+            raise LtrValueError("The model has no rounds: its training ended before the first tree.")
+        stops = [*range(every, self.n_rounds, every), self.n_rounds]
+        return self.rounds(stops, start), stops
+
+
+def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
+    """Return a model's rounds on the rows of X, which may have the queries."""
+    if isinstance(model, (str, os.PathLike)):
+        model = load_model(model)
+    if isinstance(model, Model):
+        if model.booster is None:
+            raise LtrTypeError(f"learning_curve cannot read the rounds of a model file of {model.host}.")
+        model, X = model.booster, model.matrix(X)
+    else:
+        model, X, qid = _unwrap(model, X, qid, group)
+    if type(X).__module__.partition(".")[0] == "dask":
+        raise LtrTypeError(
+            "learning_curve evaluates data in memory. Got a Dask collection: pass X.compute(), and y and qid likewise."
+        )
+    n_rounds, n_rows, rounds, queries = _rounds_of(model, as_array(X, "X") if isinstance(X, (list, tuple)) else X)
+    if qid is not None or group is not None:
+        queries = {"qid": qid, "group": group}
+    return Fitted(n_rounds, n_rows, rounds, queries)
+
+
+def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
+    """Return the estimator within searches, pipelines and QueryRankers, with its data."""
+    while host_of(model) is None:
+        if hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "steps") and hasattr(model, "named_steps"):
+            X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
+        elif "ltr_metrics.sklearn" in sys.modules and _is_query_ranker(model):
+            if qid is None and group is None:
+                qid = model.queries_in(X, "learning_curve")
+            X, model = model.features_of(X), model.estimator_
+        else:
+            break
+    return model, X, qid
+
+
+def _is_query_ranker(model: Any) -> bool:
+    from ltr_metrics.sklearn import QueryRanker
+
+    return isinstance(model, QueryRanker)
+
+
+def _rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds, QueriesOfX]:
+    host = host_of(model)
+    if host is None:
+        raise LtrTypeError(
+            "learning_curve needs a fitted model of LightGBM, XGBoost or CatBoost, which predicts by rounds, or the "
+            f"path of a model file. Got {type(model).__module__}.{type(model).__qualname__}."
+        )
+    found: tuple[int, int, Rounds, QueriesOfX] = module_of(host, "rounds").rounds_of(model, X)
+    return found
+
+
+def evaluate_rounds(
+    fitted: Fitted,
+    queries: Queries,
+    request: Request,
+    *,
+    every: int,
+    name: str,
+    start: FloatArray | None = None,
+    n_threads: int | None = None,
+    show: Callable[[Sequence[int]], Iterable[int]] = iter,
+) -> PerQueryLog:
+    """Return the log of a model's rounds on one data set.
+
+    ``show`` may display the progress while the numbers of rounds pass through it.
+    """
+    scores_of_rounds, stops = fitted.scores(every, start, queries.n_rows)
+    log = PerQueryLog()
+    for n_rounds, scores in zip(show(stops), scores_of_rounds, strict=True):
+        result = queries.evaluate_request(scores, request, n_threads)
+        refuse_undefined_means(result)
+        log.record(queries, result, request, name=name, number=n_rounds - 1)
+    return log
+
+
+# -- reasons of the hosts to refuse a model or its data ----------------------------------------------------------------
+
+
+def refuse_unfitted(model: object) -> LtrValueError:
+    """Return the error for a model that is not fitted."""
+    return LtrValueError(f"The {type(model).__name__} is not fitted, so it has no rounds: call fit first.")
+
+
+def refuse_several_scores(n_scores: int) -> LtrValueError:
+    """Return the error for a model with several classes or targets."""
+    return LtrValueError(
+        f"A ranking needs one score a row. The model gives {n_scores}: it was trained on several classes or targets."
+    )
+
+
+def refuse_dart() -> LtrValueError:
+    """Return the error for a dart model."""
+    return LtrValueError(
+        "A dart booster has no learning curve after the fact: each round scales down earlier trees, so the first t "
+        "trees of the final model are not the model after t rounds. Record a log during the training: "
+        "ltr_metrics.lightgbm.feval(..., log=log), or ltr_metrics.xgboost.Monitor(..., log=log)."
+    )
+
+
+def require_table(X: Any, own: str = "") -> None:
+    """Refuse what has no rows and features, such as another host's data set."""
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2:
+        raise LtrTypeError(
+            f"X must be a table of features, as for predict: an array, a sparse matrix{own} or a data frame. Got "
+            f"a {type(X).__name__}{f' of shape {shape}' if shape else ''}."
+        )
+
+
+def require_features(n: int, n_expected: int) -> None:
+    """Refuse X with another number of features, which a host might treat as missing values."""
+    if n != n_expected:
+        raise LtrValueError(f"X has {n} features, and the model was trained on {n_expected}.")
