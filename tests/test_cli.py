@@ -262,6 +262,7 @@ COMPARE: dict[str, tuple[str, dict[str, Any]]] = {
     "columns": (f"{AB} --weight traffic --cluster user --segment device", {"sample_weight": "traffic", "cluster": "user", "by": ["device"]}),
     "convention": (f"{AB} --convention letor --ties worst --no-relevant skip", {"convention": "letor", "ties": "worst", "no_relevant": "skip"}),
     "baseline": (f"{AB} --baseline b", {"baseline": "b"}),
+    "all pairs": (f"{AB} --scores c=Column_2 --all-pairs", {"baseline": None}),
 }  # fmt: skip
 
 
@@ -270,8 +271,8 @@ def test_compare(run: Run, rows: dict[str, Any], frame: pd.DataFrame, case: str)
     line, options = COMPARE[case]
     data = "data.txt" if case == "LETOR" else "data.parquet"
     expected = ltr.compare(
-        {"a": rows["X"][:, 0], "b": rows["X"][:, 1]}, rows["y"], qid=rows["qid"], metrics=["ndcg@5", "map"],
-        n_resamples=200, **options_of(frame, options),
+        {name: rows["X"][:, column] for column, name in enumerate("abc" if "pairs" in case else "ab")}, rows["y"],
+        qid=rows["qid"], metrics=["ndcg@5", "map"], n_resamples=200, **options_of(frame, options),
     )  # fmt: skip
     found = as_json(run(f"compare {data} {line} --format json"))
     assert found["gate"] is None

@@ -122,6 +122,7 @@ BAD = [
     # comparison, gate and saved results
     (f"compare {CSV}", "needs two models or more"),
     (f"compare {AB} --baseline A", "--baseline A is not one of the models, a, b. Did you mean 'a'"),
+    (f"compare {AB} --baseline a --all-pairs", "--all-pairs has no baseline"),
     (f"compare {AB} --test z", "'--test': 'z' is not one of"),
     (f"compare {AB} --confidence 95", "'--confidence': 95.0 is not in the range 0<x<1"),
     (f"compare {AB} --power 2", "'--power': 2.0 is not in the range"),

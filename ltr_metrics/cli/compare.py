@@ -67,11 +67,12 @@ RENDERERS: dict[str, Callable[[Comparison, Mapping[str, str], GateResult | None]
     options.DATA,
     options.METRICS,
     options.COMPARISON,
+    options.ALL_PAIRS,
     options.COMMON_QUERIES,
     options.GATE,
     options.output_options(*RENDERERS),
 )
-def compare(rules: tuple[str, ...], gate_each_segment: bool, **arguments: Any) -> int:
+def compare(rules: tuple[str, ...], gate_each_segment: bool, all_pairs: bool, **arguments: Any) -> int:
     """Compare models with a baseline on the same queries, and gate a release.
 
     The result has, for each metric, the means, the difference to the baseline with its confidence
@@ -95,10 +96,12 @@ def compare(rules: tuple[str, ...], gate_each_segment: bool, **arguments: Any) -
     output, baseline = Output.of(arguments, RENDERERS), options.choose_baseline(arguments)
     if baseline is None:
         raise LtrValueError("A comparison needs two models or more: --model, --scores, --run or --result.")
+    if all_pairs and (rules or arguments["baseline"] is not None):
+        raise LtrValueError("--all-pairs has no baseline, which --baseline and --gate need. Leave out one of them.")
     check_rules(
         rules, baseline, each_segment=gate_each_segment, has_segments=bool(arguments["by"] or arguments["results"])
     )
-    comparison, origins = _compare(arguments, baseline)
+    comparison, origins = _compare(arguments, None if all_pairs else baseline)
     result = gate(comparison, rules, each_segment=gate_each_segment) if rules else None
     output.write(RENDERERS[output.form](comparison, origins, result))
     return gate_status(result)
@@ -114,7 +117,7 @@ def check_rules(rules: Sequence[str], baseline: str | None, *, each_segment: boo
         read_rules(rules, [name for name in options.model_names() if name != baseline])
 
 
-def _compare(arguments: Mapping[str, Any], baseline: str) -> tuple[Comparison, dict[str, str]]:
+def _compare(arguments: Mapping[str, Any], baseline: str | None) -> tuple[Comparison, dict[str, str]]:
     """Read, evaluate and compare; return the comparison and the origin of each model."""
     settings = options.comparison_settings(arguments) | {"baseline": baseline}
     metrics, policy = requested_metrics(arguments), options.policy(arguments)

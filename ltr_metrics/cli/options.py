@@ -301,6 +301,9 @@ COMMON_QUERIES = (
         "same",
     ),
 )
+ALL_PAIRS = (
+    _statistics("--all-pairs", "Compare every model with every other one, and print how they rank.", is_flag=True),
+)
 GATE = (
     _gate(
         "--gate rules",
