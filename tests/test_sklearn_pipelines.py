@@ -79,7 +79,7 @@ class TestTheModel:
 
     def test_of_pipelines_in_pipelines_with_a_memory(self, tmp_path: Path) -> None:
         inner = Pipeline([("scaler", StandardScaler()), ("nothing", "passthrough"), ("model", lgbm_ranker())])
-        remembering = make_pipeline(MaxAbsScaler(), inner, memory=str(tmp_path))
+        remembering = make_pipeline(MaxAbsScaler(), FunctionTransformer(), inner, memory=str(tmp_path))
         made, again = (QueryRanker(remembering).fit(frame(X, qid), y) for _ in range(2))
         scaled = MaxAbsScaler().fit_transform(X)
         expected = by_hand(lgbm_ranker(), (scaled, y, qid), scaled)

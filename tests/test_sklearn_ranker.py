@@ -134,6 +134,7 @@ def test_it_is_the_number_of_evaluate(fitted: QueryRanker) -> None:
 
 def test_one_metric_gives_a_number_several_a_dict(fitted: QueryRanker) -> None:
     assert isinstance(make_scorer("mrr")(fitted, X, y, qid=qid), float)
+    assert list(QueryScorer(["ndcg@5"])(fitted, X, y, qid=qid)) == ["ndcg@5"]
     several = make_scorer(["mrr", ltr.NDCG(k=5)], no_relevant=0)
     result = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics=["mrr", ltr.NDCG(k=5)], no_relevant=0)
     assert several(fitted, X, y, qid=qid) == dict(result.mean)

@@ -162,8 +162,10 @@ class TestFoldsThatCutQueries:
         cross_validate(piped, frame(X, qid), y, groups=qid, cv=CV, **options)
 
     def test_parts_that_lack_only_documents_of_grade_0(self) -> None:
-        with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
-            make_scorer("mrr")(ranker().fit(X, y, qid=qid), X[y > 0], y[y > 0], qid=qid[y > 0])
+        search = GridSearchCV(ranker(), {"estimator__num_leaves": [4]}, scoring=make_scorer("mrr"), **STRICT)
+        for fitted in (ranker().fit(frame(X, qid), y), search.fit(frame(X, qid), y, groups=qid)):
+            with pytest.raises(ltr.LtrValueError, match=self.MESSAGE):
+                make_scorer("mrr")(fitted, frame(X, qid)[y > 0], y[y > 0])
 
     def test_sums_of_labels_are_compared_with_tolerance(self) -> None:
         """Fractional labels sum up differently in another order, and as float32."""
