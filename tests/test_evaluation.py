@@ -376,7 +376,7 @@ def test_a_subset_of_ids_of_another_type() -> None:
         ("10", ltr.LtrTypeError, "qids must be a sequence"),
         ({10, 11}, ltr.LtrTypeError, "qids must be a sequence.*got a set"),
         (np.array([[10, 11]]), ltr.LtrValueError, "one-dimensional"),
-        ([None], ltr.LtrKeyError, "no query None"),
+        ([None], ltr.LtrKeyError, "no query .None"),
     ],
 )
 def test_a_subset_of_what_is_no_id_is_refused(ids: Any, kind: type[Exception], message: str) -> None:

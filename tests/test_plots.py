@@ -438,8 +438,8 @@ def test_a_report_has_its_pictures(figures: list[Any]) -> None:
         "learning-1",
     ]
     assert all(f.title and f.caption for f in figures)
-    assert "gain" in figures[2].caption
-    assert "tied" in figures[2].caption
+    assert "gain" in figures[3].caption
+    assert "tied" in figures[3].caption
     assert ODD[0] in figures[0].title  # as given: the page escapes
     assert [f.name for f in figures_of(report_of(("one",), ["ndcg@10"], by=MARKET))] == [
         *("over-k-1", "segments-1", "learning-1")

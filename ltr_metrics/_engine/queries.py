@@ -196,8 +196,9 @@ class LabelledQueries(GroupedRows):
             ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
         if ids and self.has_ids:
             warn(
-                f"{ids}: does qid name the queries? A metric ranks the rows of one id. If it does, ignore this "
-                "warning; in Python, sizes that are passed as group instead of qid do not cause it."
+                f"{ids}: does qid name the queries? A metric ranks the rows of one id. If it does, pass the sizes as "
+                "group instead of qid, or silence this: "
+                "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
             )
 
     def refuse_nan_scores(self, scores: AnyArray, name: str = "y_score", flags: str = "retrieved") -> None:

@@ -67,8 +67,9 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
         reach_probability = open_ties.accumulated_above(continuation, 1.0)
         stops = open_ties.documents.repeat(reach_probability)
         is_reached = stops > 0  # nobody comes to the ties far down in a list of thousands of documents
-        documents = open_ties.documents.where(reach_probability > 0)
-        stops[is_reached] *= _stops_if_reached(documents, stop, effective_depth)
+        if is_reached.any():
+            documents = open_ties.documents.where(reach_probability > 0)
+            stops[is_reached] *= _stops_if_reached(documents, stop, effective_depth)
         open_ties.write(stops, by_rank)
     return by_rank
 
