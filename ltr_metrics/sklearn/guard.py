@@ -48,7 +48,7 @@ def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartO
         return None
     scored = Extents(queries.qid, queries.sizes, queries.sum_by_query(labels))
     if fitted.from_X and steps.pipelines:
-        scored = _extents_after_steps(steps, X, labels)
+        scored = _extents_after_steps(steps, X, labels, queries.n_queries)
     known = [name for name in scored if name in fitted]
     cut = [name for name in known if not _same_extent(fitted[name], scored[name])]
     if cut:
@@ -83,9 +83,16 @@ def warn_of_ids_as_a_feature(estimator: Any, X: Any, column: str | int) -> None:
         )
 
 
-def _extents_after_steps(steps: Steps, X: Any, labels: AnyArray) -> Extents:
+def _extents_after_steps(steps: Steps, X: Any, labels: AnyArray, n_queries: int) -> Extents:
     """Return the queries as the ranker sees them: a scaler scales their column too."""
-    return Extents.of(group_by_ids(steps.last.queries_in(steps.transform(X))), labels)
+    extents = Extents.of(group_by_ids(steps.last.queries_in(steps.transform(X))), labels)
+    if len(extents) != n_queries:
+        raise LtrValueError(
+            f"The steps before QueryRanker make {len(extents)} queries of {n_queries}, since they change the column "
+            f"{steps.last.qid!r} of queries. Keep it as it is, for example with ColumnTransformer(..., "
+            "remainder='passthrough')."
+        )
+    return extents
 
 
 def _same_extent(a: Extent, b: Extent) -> bool:
