@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from decimal import Decimal
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -70,6 +71,10 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     return array.astype(np.float64)
 
 
+def _is_exact(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) or (isinstance(value, Decimal) and value.is_finite())
+
+
 def _refuse_inexact(array: AnyArray, name: str) -> None:
     """Refuse objects that are not numbers, and integers that float64 would merge with their neighbours."""
     if array.dtype == object:
@@ -79,7 +84,7 @@ def _refuse_inexact(array: AnyArray, name: str) -> None:
                     f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the column, "
                     "or drop the rows."
                 )
-        array = np.array([value if isinstance(value, (int, np.integer)) else 0 for value in array.tolist()])
+        array = np.array([value if _is_exact(value) else 0 for value in array.tolist()])
     if not array.size or -LARGEST_EXACT_INTEGER <= array.min() <= array.max() <= LARGEST_EXACT_INTEGER:
         return
     row = next(row for row, value in enumerate(array.tolist()) if abs(value) > LARGEST_EXACT_INTEGER)

@@ -95,19 +95,18 @@ def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
     mine, error = None, None
     try:
         if part.queries is not None:
-            mine = part.queries.grades, int(part.queries.sizes.max()), part.qid()
-            _refuse_other_queries(part.queries, mine[2])
+            mine = part.queries.grades, part.qid()
+            _refuse_other_queries(part.queries, mine[1])
     except Exception as caught:
         error = caught
     of_all = [workers.broadcast(mine, other) for other in range(workers.n_workers)]
     present = {other: message for other, message in enumerate(of_all) if message is not None}
     try:
-        for other, (_, _, qid) in present.items():
-            if mine is not None and mine[2] is not None and qid is not None and other != workers.rank:
-                _refuse_cut_queries(other, np.intersect1d(mine[2], qid))
+        for other, (_, qid) in present.items():
+            if mine is not None and mine[1] is not None and qid is not None and other != workers.rank:
+                _refuse_cut_queries(other, np.intersect1d(mine[1], qid))
         if workers.rank == 0 and present:  # one warning for all workers
-            longest = max(longest for _, longest, _ in present.values())
-            check_labels([grades for grades, _, _ in present.values()], longest, request)
+            check_labels([grades for grades, _ in present.values()], request)
     except Exception as caught:
         error = error or caught
     _raise_on_all(workers, _gather(workers, np.array([error is not None], dtype=np.float64))[:, 0] > 0, error)
