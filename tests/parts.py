@@ -73,3 +73,16 @@ def same(found: ltr.Evaluation, expected: ltr.Evaluation, *, tolerance: float = 
         for label, part in segments.items():
             for metric, mean in part.mean.items():
                 np.testing.assert_allclose(found.by[name][label].mean[metric], mean, rtol=0, atol=tolerance)
+
+
+def same_per_query(values: pd.DataFrame, expected: ltr.Evaluation, qid: str) -> None:
+    """Compare a table of values per query with an evaluation with weights and segments, to the bit."""
+    assert list(values) == [qid, "documents", "relevant", "weight", *expected.by, *expected]
+    at = {str(one): i for i, one in enumerate(values[qid].to_numpy().tolist())}
+    assert len(at) == len(values) == expected.n_queries
+    values = values.iloc[[at[str(one)] for one in expected.qid.tolist()]]
+    columns = {"documents": expected.n_documents, "relevant": expected.n_relevant, "weight": expected.weight}
+    for name, column in (columns | dict(expected.per_query)).items():
+        np.testing.assert_array_equal(values[name].to_numpy(np.float64), column, err_msg=name)
+    for name, (labels, code) in expected.segments.items():
+        assert values[name].tolist() == [labels[i] for i in code]
