@@ -11,6 +11,9 @@ from strategies import Data
 
 import ltr_metrics as ltr
 
+OF_LETOR = ["ndcg@10", "ndcg_lin", "map", "mrr", "pfound(p_rel=yandex)@10", "p@3", "pair_accuracy"]
+METRICS = [*OF_LETOR, "mean_of(margin)@2", "sum_of(margin)"]
+
 
 def frame_of(rows: Data, seed: int = 0) -> pd.DataFrame:
     """Return rows with a column of each kind, query by query."""
