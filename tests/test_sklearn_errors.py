@@ -12,7 +12,7 @@ from folds import frame, lgbm_ranker, ranker, scattered
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, make_scorer
@@ -120,3 +120,10 @@ def test_predictions_and_scores() -> None:
     ):
         with pytest.raises(ltr.LtrError, match=message):
             call()
+
+
+def test_steps_that_merge_queries() -> None:
+    halved = FunctionTransformer(lambda X: X.assign(qid=X["qid"] // 2))
+    fitted = make_pipeline(halved, ranker()).fit(FRAME, y)
+    with pytest.raises(ltr.LtrValueError, match="make 23 queries of 45, since they change the column 'qid'"):
+        make_scorer("mrr")(fitted, FRAME, y)
