@@ -61,12 +61,12 @@ coverage: .venv/test  ## print the lines and branches that tests with COVERAGE=1
 	$(BIN)/python -m coverage report --skip-covered
 
 test-spark: .venv/spark  ## run the tests of Spark, which is 460 MB; it wants Java 17
-	$(BIN)/python $(PYTEST) tests/test_spark.py tests/test_examples.py -k spark
+	$(BIN)/python $(PYTEST) tests/engines/test_spark.py tests/project/test_examples.py -k spark
 
 # What is left out: tests that hardly use other packages, and an example that passes eval_X, which is new.
 test-oldest: .venv/oldest  ## run the tests with the oldest versions that pyproject.toml allows
 	LTR_METRICS_EXAMPLES=0.1 .venv-oldest/bin/python $(PYTEST) -m "not slow" \
-	  $(patsubst %,--ignore-glob='tests/test_%.py',interleaving_* cli_errors cli_outputs layers) \
+	  $(addprefix --ignore=tests/,interleaving cli/test_cli_errors.py cli/test_cli_outputs.py project/test_layers.py) \
 	  --deselect ltr_metrics/lightgbm/lightgbm_metric.py::ltr_metrics.lightgbm.lightgbm_metric.eval_metric
 
 # The wheel is built out of the sdist, so tests of the wheel are tests of both.

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parent.parent / "docs" / "notebooks"
+FOLDER = Path(__file__).parents[2] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 pytestmark = pytest.mark.integration

@@ -12,7 +12,7 @@ import pytest
 
 import ltr_metrics as ltr
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 HOSTS = ("lightgbm", "xgboost", "catboost", "sklearn", "mlflow", "dask", "spark")
 PUBLIC = ("ltr_metrics", *HOSTS, "interleaving", "counterfactual", "metrics", "report", "io", "trec")

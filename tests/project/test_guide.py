@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed"),
 ]
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"(?:#!.*\n)?# ([\w-]+\.(?:py|sh|yml))\b")
 END = "\x1e"  # after the output of each command

@@ -22,7 +22,7 @@ import ltr_metrics as ltr
 
 pytestmark = pytest.mark.integration
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 EXAMPLE = EXAMPLES / "lightgbm_early_stopping.py"
 WRITTEN = {"early_stopping.txt", "grid_search.txt", "per_query.csv", "report.html", "report.json", "report.txt"}
 

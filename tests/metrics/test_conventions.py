@@ -258,7 +258,7 @@ def tables() -> str:
 
 
 def test_the_tables_in_the_documentation_are_those_of_the_code() -> None:
-    page = Path(__file__).parent.parent / "docs" / "conventions.md"
+    page = Path(__file__).parents[2] / "docs" / "conventions.md"
     text = page.read_text(encoding="utf-8")
     begin, end = re.search(r"<!-- conventions:.*-->\n", text).end(), text.index("<!-- end of conventions -->")
     if os.environ.get("UPDATE_DOCS"):

@@ -11,7 +11,7 @@ import sklearn
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 BUILT = ("_build", "generated", "auto_gallery")  # folders that the site's builder writes
 

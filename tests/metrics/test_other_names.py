@@ -11,7 +11,7 @@ import pytest
 import ltr_metrics as ltr
 from ltr_metrics.metrics.other_names import OTHER_NAMES, OtherName
 
-PAGE = Path(__file__).parent.parent / "docs" / "metrics.md"
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 
 @pytest.mark.parametrize("other", OTHER_NAMES, ids=lambda other: other.theirs)

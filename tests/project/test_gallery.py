@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-SCRIPTS = sorted((Path(__file__).parent.parent / "docs" / "gallery").glob("plot_*.py"))
+SCRIPTS = sorted((Path(__file__).parents[2] / "docs" / "gallery").glob("plot_*.py"))
 
 
 @pytest.fixture

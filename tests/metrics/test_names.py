@@ -218,7 +218,7 @@ def test_names_that_are_nested_or_long_are_refused(name: str) -> None:
 
 def names_in_the_definitions() -> dict[frozenset[str], str]:
     """Return the names of each metric, without cutoffs, and its section in docs/definitions.md."""
-    page = (Path(__file__).parent.parent / "docs" / "definitions.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text(encoding="utf-8")
     sections = {
         re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-"): text
         for heading, text in re.findall(r"^### (.*)\n((?:(?!#{2,3} ).*\n)*)", page, flags=re.MULTILINE)

@@ -20,7 +20,7 @@ pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not inst
 xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:pfound takes the labels")]
 
-PAGE = Path(__file__).parent.parent / "docs" / "conventions.md"
+PAGE = Path(__file__).parents[2] / "docs" / "conventions.md"
 CONVENTIONS = ["default", "lightgbm", "xgboost", "catboost", "sklearn", "trec_eval", "gdeval", "letor"]
 
 X, GRADE, QID = ltr.make_ranking(n_queries=60, documents=20, no_relevant=0.2, random_state=5)

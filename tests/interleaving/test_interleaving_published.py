@@ -13,7 +13,7 @@ from benchmarks.interleaving import PUBLISHED, Fold, cell, folds, outcomes
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,7 @@ class _Fitted:
 @pytest.mark.slow
 def test_the_example_on_fold_1(data: Path, tmp_path: Path) -> None:
     s = [str(data / "mq2008" / f"S{i}.txt.xz") for i in range(1, 6)]
-    example = Path(__file__).parent.parent / "examples" / "lightgbm_early_stopping.py"
+    example = Path(__file__).parents[2] / "examples" / "lightgbm_early_stopping.py"
     command = [sys.executable, str(example), "--letor", *s[:3], "--valid", s[3], "--test", s[4], "--today", "25"]
     command += ["--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -275,7 +275,7 @@ def test_mlflow_finds_the_entry_point(tmp_path: Path) -> None:
     """A process whose first import is ours, or MLflow, has the evaluator."""
     pytest.importorskip("mlflow", reason="mlflow is not installed")
     tomllib = pytest.importorskip("tomllib", reason="tomllib comes with Python 3.11")
-    project = Path(__file__).parent.parent / "pyproject.toml"
+    project = Path(__file__).parents[2] / "pyproject.toml"
     (points,) = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["entry-points"].items()
     info = tmp_path / "ltr_metrics-1.dist-info"  # of the installed package, which may be an older checkout
     info.mkdir()

@@ -12,7 +12,7 @@ import ltr_metrics as ltr
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore")]  # of the packages and of what they train
 
-GUIDE = (Path(__file__).parent.parent / "docs" / "guide" / "grid_search.md").read_text("utf-8")
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "grid_search.md").read_text("utf-8")
 RECIPES = re.findall(r"```text\n(import .*?)```", GUIDE, re.DOTALL)
 
 

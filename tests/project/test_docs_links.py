@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 EXTENSION = runpy.run_path(str(ROOT / "docs" / "_ext" / "links_to_repository.py"))
 adapt_links = EXTENSION["adapt_links"]
 REPOSITORY = EXTENSION["REPOSITORY"]

@@ -17,7 +17,7 @@ import ltr_metrics
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 tomllib = pytest.importorskip("tomllib", reason="tomllib is new in Python 3.11")
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="only a checkout has what is published from it")
 
 
@@ -70,10 +70,10 @@ def test_what_does_not_belong_into_the_wheel_is_named(check_dist: ModuleType) ->
     metadata = {f"ltr_metrics-1.0.dist-info/{name}" for name in check_dist.METADATA}
     whole = check_dist.package_files() | metadata
     assert check_dist.faults_of_wheel(whole, "1.0", "[a](https://b.org/c)") == []
-    wrong = whole - {"ltr_metrics/py.typed"} | {"tests/test_io.py"}
+    wrong = whole - {"ltr_metrics/py.typed"} | {"tests/io/test_io.py"}
     assert check_dist.faults_of_wheel(wrong, "1.0", "[a](docs/b.md)") == [
         "the wheel lacks ltr_metrics/py.typed",
-        "the wheel has tests/test_io.py, which is not a part of the package",
+        "the wheel has tests/io/test_io.py, which is not a part of the package",
         "the description links docs/b.md, which leads nowhere on a package index",
     ]
 
