@@ -10,11 +10,11 @@ import numpy as np
 
 from ltr_metrics._engine.blocks import Batch, Block
 from ltr_metrics._engine.cache import Cache, cached
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._engine.sorting import SortedDocuments, sort_documents
 from ltr_metrics._engine.ties import TiedDocuments, Ties
 from ltr_metrics._engine.words import TiePolicy
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError
 
 
 class RankedBlock(NamedTuple):
@@ -61,8 +61,8 @@ class Ranking(Cache):
     Matrices are (queries x depth), the best rank first. Cells below a query's last document have
     grade index 0 and the value 0. A "value for each distinct grade" is an array like
     ``ranking.queries.grades``. Under ``ties="mean"`` the order of tied documents is open: metrics
-    then read `expected`, and `by_rank` raises an error. Methods that say "tied documents in some
-    order" have the documents of a tie in ascending order of grade.
+    then read `expected`. Methods that say "tied documents in some order" have the documents of a tie
+    in ascending order of grade.
 
     Attributes
     ----------
@@ -82,28 +82,28 @@ class Ranking(Cache):
     See Also
     --------
     RankMetric : The base class of metrics that read a ranking.
-    FunctionMetric : A metric that is a function of a ranking.
+    as_metric : A function of one query's documents as a metric.
 
     Examples
     --------
-    A metric of your own is a function that reads the ranking. Here the order of the first query's
-    documents is open, since their scores are tied:
+    A metric reads the ranking of several queries. Here the order of the first query's documents is
+    open, since their scores are tied:
 
+    >>> from dataclasses import dataclass
     >>> import ltr_metrics as ltr
-    >>> def seen(ranking):
-    ...     print("ranks needed:", ranking.depth(2), "of", ranking.n_ranked)
-    ...     print("documents with a grade above 0:", ranking.count(ranking.queries.grades > 0))
-    ...     print("expected grade at each rank:", ranking.expected(ranking.queries.grades).tolist())
-    ...     print("lowest grade of a tie first:", ranking.in_some_order(ranking.queries.grades, 2).tolist())
-    ...     print("is the grade index 2 or higher:", ranking.at_least(2, 2).tolist())
-    ...     return ranking.expected(ranking.queries.grades, 1)[:, 0]
-    >>> ltr.evaluate([0, 2, 0, 1], [5, 5, 2, 1], group=[2, 2], metrics=[seen]).per_query["seen"]
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Seen(ltr.RankMetric):
+    ...     NAME = "seen"
+    ...     def contributions(self, ranking, depth):
+    ...         print("ranks needed:", depth, "of", ranking.n_ranked)
+    ...         print("lowest grade of a tie first:", ranking.in_some_order(ranking.queries.grades, 2).tolist())
+    ...         print("is the grade index 2 or higher:", ranking.at_least(2, 2).tolist())
+    ...         return ranking.expected(ranking.queries.grades, depth)
+    >>> ltr.evaluate([0, 2, 0, 1], [5, 5, 2, 1], group=[2, 2], metrics=Seen(k=2)).per_query["seen@2"]
     ranks needed: 2 of [2 2]
-    documents with a grade above 0: [1 1]
-    expected grade at each rank: [[1.0, 1.0], [0.0, 1.0]]
     lowest grade of a tie first: [[0.0, 2.0], [0.0, 1.0]]
     is the grade index 2 or higher: [[False, True], [False, True]]
-    array([1., 0.])
+    array([2., 1.])
     """
 
     def __init__(
@@ -173,38 +173,6 @@ class Ranking(Cache):
         """
         return self.width if k is None else min(k, self.width)
 
-    def by_rank(self, values: FloatArray, depth: int | None = None) -> FloatArray:
-        """Return a value for each distinct grade, by rank, where ties do not leave the order open.
-
-        Parameters
-        ----------
-        values : ndarray of float64 of shape (n_grades,)
-            A value for each distinct grade, in ascending order of the grades.
-        depth : int, optional
-            The number of first ranks that are needed. The default is all.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_queries, depth)
-            0 below the last document of a query.
-
-        Raises
-        ------
-        LtrValueError
-            If documents are tied and ``ties="mean"``.
-        """
-        depth = self.depth(depth)
-        ties = None if self.ties is None else self.ties.above(depth)
-        if ties is not None and len(ties.query):
-            query = self.queries.qid[self.block.members[ties.query[0]]]
-            raise LtrValueError(
-                'ties="mean" leaves the order of equal scores open, so there is no single ranking to read: '
-                f"query {query} has {ties.size[0]} documents of equal score from rank {ties.n_above[0] + 1} on. "
-                "Use ranking.expected for what adds up over ranks, or evaluate with "
-                'ties="stable", "worst" or "best".'
-            )
-        return self.in_some_order(values, depth)
-
     def expected(self, values: FloatArray, depth: int | None = None) -> FloatArray:
         """Return a value for each distinct grade, by rank, averaged within each tie.
 
@@ -226,21 +194,6 @@ class Ranking(Cache):
         if tied is not None:
             tied.fill_ties(tied.sum(values_of_grades(values, tied.grades)) / tied.ties.size, by_rank)
         return by_rank
-
-    def count(self, is_counted: BoolArray) -> IntArray:
-        """Count the documents of each query, ranked or not, that have some grades.
-
-        Parameters
-        ----------
-        is_counted : ndarray of bool of shape (n_grades,)
-            Whether documents of each distinct grade are counted.
-
-        Returns
-        -------
-        ndarray of int of shape (n_queries,)
-            A number of at least 0 per query.
-        """
-        return self.queries.count_by_query(is_counted)[self.block.members]
 
     # -- what metrics with a definition of their own for ties need -----------------------------------
 

@@ -21,7 +21,6 @@ HostOfGain = Literal["lightgbm", "xgboost"]
 Topics = Literal["both", "qrels"]
 
 # -- parameters of metrics
-PartOfFunction = Literal["block", "query"]
 NamedGain = Literal["exp", "linear"]
 
 # -- comparison

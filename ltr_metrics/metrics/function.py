@@ -1,4 +1,4 @@
-"""Functions as metrics: of a `Ranking`, or of the documents of one query."""
+"""A metric that is a function of the documents of one query."""
 
 from __future__ import annotations
 
@@ -6,62 +6,49 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
-import numpy as np
-
-from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics._engine.words import PartOfFunction
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.query_function import values_of_queries
 
-PARTS: tuple[PartOfFunction, ...] = get_args(PartOfFunction)
-CALLS: dict[PartOfFunction, tuple[str, ...]] = {"block": ("ranking",), "query": ("grades", "columns")}
-
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionMetric(Metric):
-    """A metric made from a function.
+    """A metric made from a function of one query's documents.
 
-    You rarely create one yourself: use `as_metric`, or pass a function of a `Ranking` to
-    `evaluate`.
+    You rarely create one yourself: use `as_metric`, or pass the function to `evaluate`.
 
     Parameters
     ----------
-    higher_is_better : bool, default True
-        The direction of the metric.
     function : callable
-        With ``per="block"``, it gets a `Ranking`, which holds some of the queries at a time. It
-        returns one float64 for each of its queries, NaN where the metric is undefined.
-        With ``per="query"``, see `as_metric`.
-        For worker processes it must be picklable, as a function in a module is.
+        A function ``(grades, columns) -> float``, described at `as_metric`. For worker processes it
+        must be picklable, as a function in a module is.
     name : str, optional
         The canonical name. The default is the name of the function.
-    per : {"block", "query"}, default "block"
-        What the function gets.
+    higher_is_better : bool, default True
+        The direction of the metric.
     columns : tuple of str, optional
         Names of the columns that the function reads.
 
     Raises
     ------
     LtrValueError, LtrTypeError
-        If there is no name, as a lambda has none, or it is not one word.
-        On evaluation: if the function does not return a number per query.
+        If there is no name, as a lambda has none, or it is not one word. Also if the function does
+        not accept two arguments.
 
     See Also
     --------
     as_metric : Make one, with a description of what the function gets.
-    metric : Make a metric of a name or of a function.
     RankMetric : The base class for metrics with cutoffs and parameters.
 
     Examples
     --------
-    >>> import numpy as np
     >>> import ltr_metrics as ltr
-    >>> def top_grade(ranking):
-    ...     return ranking.expected(ranking.queries.grades, depth=1)[:, 0]
+    >>> def top_grade(grades, columns):
+    ...     return grades[0]
     >>> ltr.metric(top_grade) == ltr.FunctionMetric(function=top_grade)
     True
     >>> ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[3, 1], metrics=[top_grade]).per_query["top_grade"]
@@ -73,14 +60,12 @@ class FunctionMetric(Metric):
     function: Callable[..., Any]
     name: str | None = None
     higher_is_better: bool = True  # type: ignore[misc]  # a fact of the class in other metrics
-    per: PartOfFunction = "block"
     columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not callable(self.function):
             raise LtrTypeError(f"A metric of your own needs a function. Got {self.function!r}.")
-        require_option("per", self.per, PARTS)
         if not isinstance(self.higher_is_better, bool):
             raise LtrTypeError(f"higher_is_better must be True or False. Got {self.higher_is_better!r}.")
         if self.name is not None and not (isinstance(self.name, str) and re.fullmatch(r"[A-Za-z_]\w*", self.name)):
@@ -98,19 +83,17 @@ class FunctionMetric(Metric):
             raise LtrTypeError(f"columns must name columns, such as ('revenue',). Got {columns!r}.")
 
     def _require_arguments(self) -> None:
-        """Refuse a function that cannot be called with what it gets, such as one of a query without per="query"."""
+        """Refuse a function that cannot be called with what it gets."""
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):  # some functions in C have none
             return
         try:
-            signature.bind(*CALLS[self.per])
+            signature.bind("grades", "columns")
         except TypeError as error:
-            other: PartOfFunction = "query" if self.per == "block" else "block"
             raise LtrTypeError(
-                f"With per={self.per!r}, a metric's function is called as function({', '.join(CALLS[self.per])}), "
-                f"which {self.function!r} does not accept: {error}. Change its parameters, or pass "
-                f"as_metric(..., per={other!r}) for function({', '.join(CALLS[other])})."
+                f"A metric's function is called as function(grades, columns), which {self.function!r} does not accept: "
+                f"{error}. Change its parameters, or write a subclass of RankMetric."
             ) from None
 
     @property
@@ -121,17 +104,4 @@ class FunctionMetric(Metric):
         return self.name or spell(self.function), {}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        if self.per == "query":
-            return values_of_queries(str(self), self.function, self.columns, ranking)
-        returned = self.function(ranking)
-        try:
-            values = np.asarray(returned, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise LtrTypeError(f"The metric {self} must return numbers, one a query. Got {returned!r}.") from None
-        if values.shape != ranking.n_ranked.shape:
-            raise LtrValueError(
-                f"The metric {self} must return one number a query of the ranking: got shape {values.shape} for "
-                f"{len(ranking.n_ranked)} queries. A function of one query's documents is "
-                'ltr_metrics.as_metric(function, per="query").'
-            )
-        return values
+        return values_of_queries(str(self), self.function, self.columns, ranking)

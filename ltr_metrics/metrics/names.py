@@ -11,7 +11,6 @@ from dataclasses import MISSING, dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.metrics.all_metrics import METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric
@@ -105,14 +104,14 @@ def available_metrics() -> list[MetricInfo]:
     ]
 
 
-def metric(name: str | Metric | Callable[[Ranking], Any]) -> Metric:
+def metric(name: str | Metric | Callable[..., Any]) -> Metric:
     """Return the metric with this name; a metric is returned unchanged.
 
     Parameters
     ----------
     name : str, Metric or callable
         ``name``, ``name@k`` or ``name(parameter=value,...)@k``; other parameters have their
-        defaults. A function of a `Ranking` becomes a metric with the function's name.
+        defaults. A function of one query's documents becomes a metric with its name, see `as_metric`.
 
     Returns
     -------
@@ -146,8 +145,8 @@ def metric(name: str | Metric | Callable[[Ranking], Any]) -> Metric:
     return parsed.make(name)
 
 
-def of_function(function: Callable[[Ranking], Any]) -> FunctionMetric:
-    """Return a function of a `Ranking` as a metric."""
+def of_function(function: Callable[..., Any]) -> FunctionMetric:
+    """Return a function of one query's documents as a metric."""
     if isinstance(function, type):
         raise LtrTypeError(f"A metric must be given as an object, not as its class: write {function.__name__}(...).")
     function_metric = FunctionMetric(function=function)

@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ltr_metrics._engine.checks import FloatArray, require_option
-from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics._engine.words import (
     ConventionName,
     NoRelevant,
@@ -29,7 +28,7 @@ from ltr_metrics.metrics.names import metric, parse
 FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
 WHOLE_LOG = "all impressions of a log"  # what normalized slates are means over
-OneMetric = str | Metric | Callable[[Ranking], Any]
+OneMetric = str | Metric | Callable[..., Any]
 Metrics = OneMetric | Iterable[OneMetric]
 
 

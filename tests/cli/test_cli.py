@@ -232,7 +232,7 @@ import ltr_metrics as ltr
 from neighbour import THRESHOLD
 def top(grades, columns):
     return float(grades[0] > THRESHOLD)
-first_good = ltr.as_metric(top, name="first_good", per="query", columns=[])
+first_good = ltr.as_metric(top, name="first_good", columns=[])
 """
 
 

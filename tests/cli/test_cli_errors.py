@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "broken.py").write_text("import ltr_metrics\n1 / 0\n")
     (path / "leaves.py").write_text("raise SystemExit(0)\n")
     (path / "empty.py").write_text("")
-    twice = "import ltr_metrics as ltr\na, b = (ltr.as_metric(f, name='x', per='query') for f in (min, max))\n"
+    twice = "import ltr_metrics as ltr\na, b = (ltr.as_metric(f, name='x') for f in (min, max))\n"
     (path / "twice.py").write_text(twice)
     frame = pd.read_csv(path / "data.csv")[["qid", "doc", "Column_0"]]
     frame.to_csv(path / "old.csv", index=False)

@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "sized.txt").write_text(re.sub(r" qid:\S+", "", (path / "data.txt").read_text()))
     sizes = np.unique(made_rows()["qid"], return_counts=True)[1]
     (path / "sized.txt.query").write_text("".join(f"{size}\n" for size in sizes))
-    (path / "own.py").write_text("import ltr_metrics\nx = ltr_metrics.as_metric(min, name='x', per='query')\n")
+    (path / "own.py").write_text("import ltr_metrics\nx = ltr_metrics.as_metric(min, name='x')\n")
     return path
 
 

@@ -87,10 +87,10 @@ def test_errors_come_out_of_threads_as_they_are() -> None:
     with pytest.raises(ltr.LtrValueError, match=r"got nan at row 17 \(query \d+\), 1 in all"):
         ltr.evaluate(y, score, qid=qid, n_threads=3)
 
-    def fails(ranking: ltr.Ranking) -> np.ndarray:
+    def fails(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ltr.LtrValueError, match="fails, query .*ZeroDivisionError"):
         ltr.evaluate(y, X[:, 0], qid=qid, metrics=fails, n_threads=3)
 
 

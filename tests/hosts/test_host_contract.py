@@ -43,14 +43,14 @@ def rank_of_first(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
     return float(ranks[0] + 1 if len(ranks) else len(grades) + 1)
 
 
-FIRST = ltr.as_metric(rank_of_first, name="first_purchase", higher_is_better=False, per="query", columns=["bought"])
+FIRST = ltr.as_metric(rank_of_first, name="first_purchase", higher_is_better=False, columns=["bought"])
 
 
 def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
     return float((grades[:3] > 2).mean())
 
 
-TOP_GRADES = ltr.as_metric(top_grades, per="query")
+TOP_GRADES = ltr.as_metric(top_grades)
 
 
 def parts(seed: int = 0, *, ties: bool = False, weighted: bool = False) -> tuple[Part, Part]:

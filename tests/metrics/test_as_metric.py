@@ -33,7 +33,7 @@ def dcg_of_three(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
     return float(((2**top - 1) / np.log2(np.arange(2, len(top) + 2))).sum())
 
 
-FIRST = ltr.as_metric(rank_of_first, name="first_purchase", higher_is_better=False, per="query")
+FIRST = ltr.as_metric(rank_of_first, name="first_purchase", higher_is_better=False)
 
 
 @st.composite
@@ -71,7 +71,7 @@ def test_the_expectation_is_that_of_all_orders(data: dict[str, Any]) -> None:
 
 @given(tied_queries(), st.sampled_from(["mean", "stable", "worst", "best"]))
 def test_it_equals_the_metrics_of_the_package_under_every_policy(data: dict[str, Any], ties: Any) -> None:
-    own = [ltr.as_metric(first_relevant, per="query"), ltr.as_metric(dcg_of_three, per="query")]
+    own = [ltr.as_metric(first_relevant), ltr.as_metric(dcg_of_three)]
     options = {"group": data["sizes"], "ties": ties}
     result = ltr.evaluate(data["y"], data["score"], metrics=[*own, "mrr", "dcg_exp@3"], **options)
     np.testing.assert_allclose(result.per_query["first_relevant"], result.per_query["mrr"], rtol=1e-12)
@@ -87,7 +87,7 @@ def test_all_options_of_the_data_apply() -> None:
         seen.append(grades.tolist())
         return 0.0
 
-    metric = ltr.as_metric(grades_seen, per="query")
+    metric = ltr.as_metric(grades_seen)
     ltr.evaluate(y, s, metrics=metric, **options)
     ltr.evaluate(y, s, metrics=metric, retrieved=[True, True, False, True, True], **options)
     judged = {"judged": [True, False, True, True, True]}
@@ -119,7 +119,7 @@ def test_none_is_undefined_and_no_relevant_says_what_it_counts() -> None:
     ],
 )
 def test_what_is_no_number_is_refused(returned: object, message: str) -> None:
-    bad = ltr.as_metric(lambda grades, columns: returned, name="bad", per="query")
+    bad = ltr.as_metric(lambda grades, columns: returned, name="bad")
     with pytest.raises(ltr.LtrError, match=message):
         ltr.evaluate([1, 0], [2, 1], qid=[7, 7], metrics=bad)
 
@@ -129,10 +129,10 @@ def test_errors_of_the_function_and_missing_columns_name_the_query_and_the_remed
         return float(1 / 0)
 
     with pytest.raises(ltr.LtrValueError, match="The metric fails, query 'a'|query a: the function raised ZeroDiv"):
-        ltr.evaluate([1, 0], [2, 1], qid=["a", "a"], metrics=ltr.as_metric(fails, per="query"))
+        ltr.evaluate([1, 0], [2, 1], qid=["a", "a"], metrics=ltr.as_metric(fails))
     with pytest.raises(ltr.LtrKeyError, match=r"query a: it reads the column 'bought'.*mean 'brought'.*Pass columns="):
         ltr.evaluate([1, 0], [2, 1], qid=["a", "a"], metrics=FIRST, columns={"brought": [0, 1]})
-    named = ltr.as_metric(rank_of_first, name="named", per="query", columns=["bought"])
+    named = ltr.as_metric(rank_of_first, name="named", columns=["bought"])
     with pytest.raises(ltr.LtrValueError, match=r"named needs the column 'bought'.*Did you mean 'brought'"):
         ltr.evaluate([1, 0], [2, 1], qid=["a", "a"], metrics=named, columns={"brought": [0, 1]})
     with pytest.raises(ltr.LtrTypeError, match=r"gets all columns. Name those that it reads"):
@@ -143,7 +143,7 @@ def test_defined_in_some_orders_only_is_refused() -> None:
     def top(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
         return 1.0 if grades[0] else None
 
-    metric = ltr.as_metric(top, per="query")
+    metric = ltr.as_metric(top)
     with pytest.raises(ltr.LtrValueError, match="None for some orders of tied documents"):
         ltr.evaluate([1, 0], [1, 1], group=[2], metrics=metric)
     assert ltr.evaluate([1, 0], [1, 1], group=[2], metrics=metric, ties="best")["top"] == 1
@@ -156,7 +156,7 @@ def position_sum(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
 def test_many_orders_are_drawn_by_the_query_alone() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=(3, 8))
-    metric = ltr.as_metric(position_sum, per="query", columns=["value"])
+    metric = ltr.as_metric(position_sum, columns=["value"])
     one = ltr.evaluate(
         np.ones(24), np.zeros(24), group=[8, 8, 8], metrics=metric, columns={"value": values.ravel()}
     ).per_query["position_sum"]
@@ -185,7 +185,7 @@ def test_a_long_tie_of_equal_documents_has_one_order() -> None:
         calls.append(len(grades))
         return float(grades[0])
 
-    metric = ltr.as_metric(counted, per="query")
+    metric = ltr.as_metric(counted)
     y = [0] * 2000 + [1]
     assert ltr.evaluate(y, [1] * 2000 + [0], group=[2001], metrics=metric)["counted"] == 0
     assert calls == [2001]
@@ -194,28 +194,15 @@ def test_a_long_tie_of_equal_documents_has_one_order() -> None:
 
 
 def test_it_is_a_value_that_travels() -> None:
-    same = ltr.as_metric(rank_of_first, name="first_purchase", higher_is_better=False, per="query")
+    same = ltr.as_metric(rank_of_first, name="first_purchase", higher_is_better=False)
     assert (same, hash(same), str(same)) == (FIRST, hash(FIRST), "first_purchase")
     assert pickle.loads(pickle.dumps(FIRST)) == FIRST
-    assert same != ltr.as_metric(rank_of_first, name="first_purchase", per="query")
+    assert same != ltr.as_metric(rank_of_first, name="first_purchase")
     assert same.higher_is_better is False
     assert ltr.metric("mrr").higher_is_better is True
-    both = [same, ltr.as_metric(rank_of_first, name="first_purchase", per="query")]
+    both = [same, ltr.as_metric(rank_of_first, name="first_purchase")]
     with pytest.raises(ltr.LtrValueError, match="Two different metrics are both named 'first_purchase'"):
         ltr.evaluate([1], [1], group=[1], metrics=both)
-
-
-def test_a_block_function_can_have_a_name_and_a_direction() -> None:
-    def depth(ranking: Ranking) -> np.ndarray:
-        return ranking.n_ranked.astype(float)
-
-    assert ltr.as_metric(depth) == ltr.metric(depth)
-    named = ltr.as_metric(depth, name="length", higher_is_better=False)
-    result = ltr.evaluate([1, 0, 1], [1, 2, 3], group=[2, 1], metrics=[named])
-    assert result["length"] == 1.5
-    assert result.lower_is_better == {"length"}
-    with pytest.raises(ltr.LtrValueError, match=r"as_metric\(function, per=\"query\"\)"):
-        ltr.evaluate([1, 0], [1, 2], group=[2], metrics=ltr.as_metric(lambda ranking: 0.5, name="scalar"))
 
 
 @pytest.mark.parametrize(
@@ -223,13 +210,13 @@ def test_a_block_function_can_have_a_name_and_a_direction() -> None:
     [
         ({"function": 3}, "needs a function. Got 3"),
         ({"function": lambda g, c: 0}, "must have a name"),
-        ({"function": lambda g, c: 0, "name": "two"}, r"called as function\(ranking\), which .* per='query'"),
-        ({"function": lambda g: 0, "name": "one", "per": "query"}, r"called as function\(grades, columns\), which"),
-        ({"function": len, "name": "two words"}, "one word"),
-        ({"function": len, "name": "mrr"}, "has the name of another metric"),
-        ({"function": len, "higher_is_better": "no"}, "higher_is_better must be True or False"),
-        ({"function": len, "columns": "revenue"}, r"such as \['revenue'\]"),
-        ({"function": len, "columns": [3]}, "columns must name columns"),
+        ({"function": lambda ranking: 0, "name": "one"}, r"called as function\(grades, columns\), which"),
+        ({"function": max, "name": "one", "per": "block"}, "per must be one of 'query'"),
+        ({"function": max, "name": "two words"}, "one word"),
+        ({"function": max, "name": "mrr"}, "has the name of another metric"),
+        ({"function": max, "higher_is_better": "no"}, "higher_is_better must be True or False"),
+        ({"function": max, "columns": "revenue"}, r"such as \['revenue'\]"),
+        ({"function": max, "columns": [3]}, "columns must name columns"),
         ({"function": ltr.MRR}, "not a class"),
     ],
 )

@@ -18,7 +18,7 @@ def mean_rank(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | Non
     return float((grades * np.arange(1, len(grades) + 1)).sum() / grades.sum()) if grades.any() else None
 
 
-RANK = ltr.as_metric(mean_rank, higher_is_better=False, per="query")
+RANK = ltr.as_metric(mean_rank, higher_is_better=False)
 X, Y, QID = ltr.make_ranking(n_queries=60, random_state=0)
 GOOD = X[:, 0] + X[:, 1]
 
@@ -95,7 +95,7 @@ def test_a_saved_result_keeps_its_direction(tmp_path: Path) -> None:
     row = ltr.compare({"a": loaded, "b": results["b"]}, n_resamples=500)["mean_rank"]
     assert row.losses > row.wins
     assert results["a"].subset(QID[:1]).lower_is_better == {"mean_rank"}
-    other = ltr.evaluate(Y, GOOD, qid=QID, metrics=[ltr.as_metric(mean_rank, per="query")])
+    other = ltr.evaluate(Y, GOOD, qid=QID, metrics=[ltr.as_metric(mean_rank)])
     with pytest.raises(ltr.LtrValueError, match="higher_is_better=True, the other models with higher_is_better=False"):
         ltr.compare({"a": loaded, "b": other})
 

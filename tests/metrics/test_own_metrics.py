@@ -1,4 +1,4 @@
-"""A user's own metric, as a function of a Ranking and as a class, in every host."""
+"""A user's own metric, as a function and as a class, in every host."""
 
 from __future__ import annotations
 
@@ -20,16 +20,9 @@ from ltr_metrics.lightgbm import eval_metric, feval
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 
-def top_grades(ranking: ltr.Ranking) -> np.ndarray:
-    """Share of grades above 2 among the first three; NaN for a query of fewer."""
-    good = (ranking.queries.grades > 2).astype(float)
-    return np.where(ranking.n_ranked >= 3, ranking.expected(good, 3).sum(axis=1) / 3, np.nan)
-
-
-def best_at_top(ranking: ltr.Ranking) -> np.ndarray:
-    """Whether the first document has the query's highest grade."""
-    first = ranking.by_rank(ranking.queries.grades, 1)[:, 0]
-    return (first == ranking.by_rank(ranking.queries.grades).max(axis=1)).astype(float)
+def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
+    """Share of grades above 2 among the first three; undefined for a query of fewer."""
+    return (grades[:3] > 2).sum() / 3 if len(grades) >= 3 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,23 +42,12 @@ class Reach(ltr.RankMetric):
 
 
 def test_a_function_is_a_metric_of_its_name() -> None:
-    result = ltr.evaluate([3, 0, 4, 1, 0], [5, 4, 3, 2, 1], group=[3, 2], metrics=["mrr", top_grades, best_at_top])
-    assert list(result.mean) == ["mrr", "top_grades", "best_at_top"]
+    result = ltr.evaluate([3, 0, 4, 1, 0], [5, 4, 3, 2, 1], group=[3, 2], metrics=["mrr", top_grades])
+    assert list(result.mean) == ["mrr", "top_grades"]
     np.testing.assert_array_equal(result.per_query["top_grades"], [2 / 3, np.nan])
-    np.testing.assert_array_equal(result.per_query[best_at_top], [0, 1])
     assert result[top_grades] == result["top_grades"] == result[ltr.metric(top_grades)]
     assert ltr.evaluate([3, 0, 4], [5, 4, 3], group=[3], metrics=top_grades)["top_grades"] == 2 / 3
     assert pickle.loads(pickle.dumps(ltr.metric(top_grades))) == ltr.metric(top_grades)
-
-
-def test_ties_are_expected_or_refused_but_never_overlooked() -> None:
-    y, s = [3, 0, 0, 4], [2, 1, 1, 1]
-    assert ltr.evaluate(y, s, group=[4], metrics=[top_grades])["top_grades"] == pytest.approx((1 + 2 / 3) / 3)
-    with pytest.raises(
-        ltr.LtrValueError, match=r'order of equal scores open.*query 0 has 3 documents.*from rank 2.*ties="stable"'
-    ):
-        ltr.evaluate(y, s, group=[4], metrics=[best_at_top])
-    assert ltr.evaluate(y, s, group=[4], metrics=[best_at_top], ties="worst")["best_at_top"] == 0
 
 
 def test_a_class_has_parameters_cutoffs_and_a_name() -> None:
@@ -83,24 +65,12 @@ def test_a_class_has_parameters_cutoffs_and_a_name() -> None:
         ltr.metric("reach@5")
 
 
-def one_for_all(ranking: ltr.Ranking) -> float:
-    return 0.5
+def mrr(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
+    return 1.0
 
 
-def without_limit(ranking: ltr.Ranking) -> np.ndarray:
-    return np.full(len(ranking.n_ranked), np.inf)
-
-
-def mrr(ranking: ltr.Ranking) -> np.ndarray:
-    return np.ones(len(ranking.n_ranked))
-
-
-def documents(ranking: ltr.Ranking) -> np.ndarray:
-    return np.ones(len(ranking.n_ranked))
-
-
-def words(ranking: ltr.Ranking) -> str:
-    return "high"
+def documents(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
+    return 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,18 +112,15 @@ class Nowhere(ltr.RankMetric):
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        (one_for_all, r"one_for_all must return one number a query.*got shape \(\) for 1 queries"),
-        (without_limit, "without_limit must be finite.*infinite for query 0"),
         (mrr, "Your metric 'mrr' has the name of another metric"),
         (documents, "Your metric 'documents' has the name of another metric, or of a column"),
-        (words, "words must return numbers"),
         (Idle(), "Idle must have a method contributions"),
         (Nameless(), "Nameless must have a class attribute NAME"),
         (Spaced(), "Spaced must have a class attribute NAME, one word.*'my metric:x'"),
         (Plain(), "Plain must be a dataclass: write @dataclass"),
         (Recall(), "Your metric 'recall' has the name of another"),
         (Nowhere(), "nowhere must be finite, or NaN where it is undefined: it is infinite for query 0"),
-        (lambda ranking: ranking.n_ranked, "must have a name"),
+        (lambda grades, columns: 1.0, "must have a name"),
         (Reach, "not as its class: write Reach"),
     ],
 )
@@ -207,15 +174,6 @@ def test_in_worker_processes_of_scikit_learn(rows: tuple) -> None:
 def test_parameters_must_be_values() -> None:
     with pytest.raises(ltr.LtrTypeError, match="parameters must be hashable.*Use tuples"):
         ltr.evaluate([1], [1], group=[1], metrics=[Reach(power=[1, 2])])
-
-
-def test_what_lies_above_all_ties_can_be_read() -> None:
-    y, s = [3, 4, 0, 0], [4, 3, 1, 1]
-    assert ltr.evaluate(y, s, group=[4], metrics=[first_grade])["first_grade"] == 3
-
-
-def first_grade(ranking: ltr.Ranking) -> np.ndarray:
-    return ranking.by_rank(ranking.queries.grades, 1)[:, 0]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -201,7 +201,7 @@ def test_the_verdict_counts_the_adjusted_p_values(rows: list[Any], sentence: str
 def test_lower_may_be_better() -> None:
     y = np.tile([1, 0, 0, 0], 30)
     scores = {"base": np.tile([1, 2, 3, 4], 30), "new": y}
-    first = ltr.as_metric(lambda grades, _: float(np.argmax(grades)), name="first", per="query", higher_is_better=False)
+    first = ltr.as_metric(lambda grades, _: float(np.argmax(grades)), name="first", higher_is_better=False)
     report = summarize(ltr.Queries(y, group=[4] * 30), scores, [first], baseline="base")
     page, text = Page(as_html(report)), as_text(report)
     assert "new is better than base in first." in " ".join(page.text.split())

@@ -78,7 +78,7 @@ def test_clicks_and_metric_agree_pair_by_pair(
 ) -> None:
     evaluations = {}
     for model, mean in zip("abc", means, strict=True):
-        price = ltr.as_metric(lambda grades, _, mean=mean: None if np.isnan(mean) else mean, name="price", per="query", higher_is_better=higher_is_better)  # fmt: skip
+        price = ltr.as_metric(lambda grades, _, mean=mean: None if np.isnan(mean) else mean, name="price", higher_is_better=higher_is_better)  # fmt: skip
         evaluations[model] = ltr.evaluate([1, 0], [1, 2], group=[2], metrics=[price])
     order = "abc" if higher_is_better else "cba"
     outcome = Outcome(models=list(order), method="ppm", credit_by_impression=np.repeat(np.eye(3), wins, axis=1))
@@ -94,7 +94,7 @@ def test_clicks_and_metric_agree_pair_by_pair(
 
 def test_lower_may_be_better() -> None:
     y = np.tile([1, 0, 0, 0], 50)
-    first = ltr.as_metric(lambda grades, _: float(np.argmax(grades)), name="first", per="query", higher_is_better=False)
+    first = ltr.as_metric(lambda grades, _: float(np.argmax(grades)), name="first", higher_is_better=False)
     options = {"method": "ppm", "clicks": ClickModel.perfect(2), "impressions": 200}
     scores = {"good": y, "bad": 1 - y}
     (pair,) = online(summarize(ltr.Queries(y, group=[4] * 50), scores, [first], online=options)).pairs
