@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -65,7 +65,7 @@ class ColumnMetric(RankMetric):
 
     POSITIONAL: ClassVar[str | None] = "column"
 
-    column: str
+    column: str = field(kw_only=False)  # the one parameter that may be positional, as in the name
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -234,3 +234,8 @@ def test_the_definitions_have_a_section_for_each_metric_with_all_of_its_names_an
     for names, info in infos.items():
         optional = {name for name, default in info.parameters.items() if default is not ...}
         assert {name for name in optional - {"k"} if f"`{name}`" not in sections[names]} == set(), info.name
+
+
+def test_the_column_of_a_metric_may_be_positional() -> None:
+    assert ltr.SumOf("revenue", k=10) == ltr.metric("sum_of(revenue)@10") == ltr.SumOf(column="revenue", k=10)
+    assert ltr.MeanOf("revenue") == ltr.metric("mean_of(revenue)")
