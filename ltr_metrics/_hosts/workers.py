@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
+from zlib import crc32
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class Workers(Protocol):
     def n_workers(self) -> int: ...
 
     def sum(self, numbers: FloatArray) -> FloatArray:
-        """Return the sum of the numbers of all workers."""
+        """Return the sum of the numbers of all workers, in float64; the shape may be lost."""
 
     def broadcast(self, value: Any, rank: int) -> Any:
         """Return the value that the worker of this rank has passed."""
@@ -48,29 +49,33 @@ class Part:
 
     queries: Queries | None = None
     scores: Any = None
-    is_new: bool = False  # whether the other workers have not seen these queries in an earlier round
-    qid: Callable[[], AnyArray | None] = lambda: None  # the distinct ids, None if they are unknown
+    is_new: bool = False  # in the first round: whether the other workers have not seen these queries yet
+    qid: Callable[[], AnyArray | None] = lambda: None  # the distinct ids, None if only sizes are known
 
 
 def mean_over_workers(
     workers: Workers, plan: Plan, log: PerQueryLog | None, part_of_worker: Callable[[], Part]
 ) -> dict[str, float]:
-    """Return the means over the queries of all workers, by their names in the log."""
-    if log is not None:
-        raise LtrValueError(
-            "log= keeps what one process evaluates, and the data of this training are spread over workers. Leave it "
-            "out. After the training, ltr_metrics.evaluate has the values per query of any round."
-        )
-    totals = _totals_of_all(workers, plan, part_of_worker)
+    """Return the means over the queries of all workers, by their names in the log.
+
+    Whatever can fail on one worker only belongs into ``part_of_worker``: checks of what the host has passed, labels
+    and columns, names in use, the prediction. Lay out the queries there, and not before.
+    """
+    totals = _totals_of_all(workers, plan, log, part_of_worker)
     refuse_undefined_means(totals)
     return plan.named(totals.mean)
 
 
-def _totals_of_all(workers: Workers, plan: Plan, part_of_worker: Callable[[], Part]) -> Totals:
+def _totals_of_all(workers: Workers, plan: Plan, log: PerQueryLog | None, part_of_worker: Callable[[], Part]) -> Totals:
     """Evaluate this worker's part, and return the totals of all workers, which are the same everywhere."""
     names = tuple(map(str, plan.request.metrics))
     part, own, error = Part(), Totals.nothing(names), None
     try:
+        if log is not None:
+            raise LtrValueError(
+                "log= keeps what one process evaluates, and the data of this training are spread over workers. Leave "
+                "it out. After the training, ltr_metrics.evaluate has the values per query of any round."
+            )
         part = part_of_worker()
         if part.queries is not None:
             check_without_warnings(part.queries, plan.request)
@@ -78,12 +83,18 @@ def _totals_of_all(workers: Workers, plan: Plan, part_of_worker: Callable[[], Pa
             own = Totals.of(result.per_query, result.weight)
     except Exception as caught:  # of any kind: the other workers wait
         error = caught
-    messages = _gather(workers, np.array([error is not None, part.is_new, *own.to_array()], dtype=np.float64))
+    order = crc32(",".join(names).encode())
+    messages = _gather(workers, np.array([error is not None, part.is_new, order, *own.to_array()], dtype=np.float64))
     _raise_on_all(workers, messages[:, 0] > 0, error)
+    if np.ptp(messages[:, 2]):
+        raise LtrValueError(
+            f"The workers evaluate different metrics, or in another order, so their sums do not belong together. Here: "
+            f"{', '.join(names)}. Pass the same metrics in the same order on all workers."
+        )
     if messages[:, 1].any():
         _check_all_queries(workers, part, plan.request)
     total = Totals.nothing(names)
-    for numbers in messages[:, 2:]:  # in the order of ranks, so all workers get the same digits
+    for numbers in messages[:, 3:]:  # in the order of ranks, so all workers get the same digits
         total += Totals.from_array(names, numbers)
     if not total.n_queries:
         raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")

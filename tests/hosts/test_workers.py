@@ -42,16 +42,24 @@ class Threads:
         return self._all(value)[rank]
 
 
-def on_workers(*parts: Callable[[], Part], metrics: Any = METRICS, rounds: int = 1, **options: Any) -> list[Any]:
-    """Return what each worker gets in the last round: its means, or its error."""
+def on_workers(
+    *parts: Callable[[], Part],
+    metrics: Any = METRICS,
+    rounds: int = 1,
+    own: Any = None,
+    log: Any = None,
+    **options: Any,
+) -> list[Any]:
+    """Return what each worker gets in the last round: its means, or its error. Worker 0 may have its own metrics."""
     workers, outcome = Threads(len(parts)), [None] * len(parts)
-    plan = HostMetrics(metrics, host="xgboost", **options).plan()
+    plans = [HostMetrics(asked, host="xgboost", **options).plan() for asked in (own or metrics, metrics)]
 
     def work(rank: int) -> None:
         workers.own.rank = rank
         try:
             for _ in range(rounds):
-                outcome[rank] = mean_over_workers(workers, plan, None, parts[rank])
+                first = rank == 0
+                outcome[rank] = mean_over_workers(workers, plans[not first], log if first else None, parts[rank])
         except Exception as error:
             outcome[rank] = error
 
@@ -104,6 +112,9 @@ def test_what_one_worker_finds_is_an_error_of_all() -> None:
 
 
 def test_what_no_worker_can_find_alone() -> None:
+    halves = part(QID < 10), part(QID >= 10)
+    refused(on_workers(*halves, own=METRICS[::-1]), "different metrics, or in another order")
+    refused(on_workers(*halves, log=ltr.PerQueryLog()), "Worker 0 (of 0 to 1)", "log= keeps what one process evaluates")
     cut = slice(0, 15), slice(15, None)
     refused(on_workers(*map(part, cut)), f"Query {QID[15]} has rows here and on worker", "whole_queries")
     merged = on_workers(part(QID < 10), lambda: Part(ltr.Queries(Y, qid=QID), SCORES, True, lambda: np.arange(95, 100)))
