@@ -28,10 +28,10 @@ test: .venv/test  ## run the tests, with the examples of docstrings and README; 
 test-fast: .venv/test  ## run the tests that need no host, no process and no report: under a minute
 	LTR_METRICS_EXAMPLES=0.2 $(BIN)/python $(PYTEST) tests -m "not slow and not integration"
 
-test-slow: .venv/test  ## run the slow tests alone, without those of Spark, which make test-spark runs
+test-slow: .venv/test .venv/notebooks  ## run the slow tests alone, without those of Spark, which make test-spark runs
 	$(BIN)/python $(PYTEST) -m "slow and not live" -k "not spark"
 
-test-all: .venv/test  ## run all tests
+test-all: .venv/test .venv/notebooks  ## run all tests
 	$(BIN)/python $(PYTEST)
 
 fuzz: .venv/test  ## draw new random examples, 20 times as many as make test-all, and new damaged files
@@ -90,7 +90,7 @@ test-versions: wheel  ## install the wheel on each further Python, run the fast 
 bench: .venv/bench  ## measure against the peers; BENCH=--quick takes under a minute
 	$(BIN)/python -m benchmarks $(BENCH)
 
-notebooks: .venv/test  ## execute docs/notebooks and store their outputs
+notebooks: .venv/notebooks  ## execute docs/notebooks and store their outputs
 	$(BIN)/python docs/notebooks/execute.py
 
 guard: .venv/test  ## fail if evaluating has become slow or large, told against np.sort in the same run
@@ -102,7 +102,7 @@ docs: .venv/docs  ## build the documentation site in docs/_build/html; a warning
 linkcheck: .venv/docs  ## ask every external link of the documentation; needs the network
 	$(SPHINX) -b linkcheck -D plot_gallery=0 docs docs/_build/linkcheck
 
-lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of other YAML files
+lint: .venv/lint  ## ruff, mypy, and the checks of the workflows and of other YAML files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -111,7 +111,7 @@ lint: .venv/test  ## ruff, mypy, and the checks of the workflows and of other YA
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.readthedocs .readthedocs.yaml
 	$(BIN)/zizmor --offline --quiet .github
 
-format: .venv/test  ## let ruff format and mend what it can
+format: .venv/lint  ## let ruff format and mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -127,7 +127,15 @@ clean:  ## remove what the other commands made
 	@touch $@
 
 .venv/test: pyproject.toml | .venv/made
-	$(INSTALL) -e '.[test,notebooks,lint]'
+	$(INSTALL) -e '.[test]'
+	@touch $@
+
+.venv/notebooks: pyproject.toml | .venv/test
+	$(INSTALL) -e '.[notebooks]'
+	@touch $@
+
+.venv/lint: pyproject.toml | .venv/test
+	$(INSTALL) -e '.[lint]'
 	@touch $@
 
 .venv/dist: pyproject.toml | .venv/made
