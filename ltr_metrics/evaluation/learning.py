@@ -5,7 +5,6 @@ Values are (rounds x queries); NaN = left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
@@ -21,7 +20,6 @@ from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.means import counting, degrees_of_freedom, mean, standard_error, t_quantile
 
 MAX_NAMED = 3  # queries in the printed text
-PLAIN_FIELDS = ("metric", "data", "confidence", "n_queries", "best", "n_lasting_gains", "higher_is_better")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,21 +194,6 @@ class LearningCurve(Result):
         plain = super().to_dict()
         losses = zip(plain["overfit"], plain.pop("loss"), strict=True)
         return plain | {"overfit": [{"qid": qid, "loss": loss} for qid, loss in losses]}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> LearningCurve:
-        """Return the curve that `to_dict` wrote; further entries are ignored."""
-        mean, low, high = (np.array(content[name], dtype=np.float64) for name in ("mean", "low", "high"))
-        return cls(
-            **{name: content[name] for name in PLAIN_FIELDS},
-            mean=mean,
-            low=low,
-            high=high,
-            plateau=np.array(content["plateau"], dtype=np.intp),
-            rounds=np.array(content["rounds"], dtype=np.intp),
-            overfit=np.array([query["qid"] for query in content["overfit"]], dtype=object),
-            loss=np.array([query["loss"] for query in content["overfit"]], dtype=np.float64),
-        )
 
     def printed_parts(self) -> list[str]:
         """Return the best round, its plateau, and the lasting losses after it."""

@@ -115,7 +115,6 @@ def test_lasting_losses_are_rises() -> None:
     curve = learning_curve(falling_then_rising, None, np.array(["a", "b"]), higher_is_better=False, **options)
     assert (curve.best, curve.overfit.tolist(), curve.loss.tolist(), curve.n_lasting_gains) == (1, ["a"], [2.0], 1)
     assert "'a' (+2.0000)" in " ".join(str(curve).split())
-    assert type(curve).from_dict(curve.to_dict()).higher_is_better is False
 
 
 def test_the_report_reads_better_and_worse(comparison: ltr.Comparison) -> None:

@@ -109,7 +109,7 @@ FURTHER = {
     "optuna_search": ("optuna", ["--trials", "2"], r"Best of 2 trials: ndcg_exp@10 = 0\.\d{6}"),
     "wandb_tracking": ("wandb", [], r"XGBoost, run \w+:"),
     "dask_xgboost": ("distributed", [], r"Best round (\d+), err@10 = 0\.\d{6}"),
-    "spark_cross_validation": ("pyspark", [], r"max_depth=6: ndcg@10 = 0\.\d{4}"),
+    "spark_grid_search": ("pyspark", [], r"max_depth=6: ndcg@10 = 0\.\d{4}"),
     "mlflow_tracking": ("mlflow", ["--tracking-uri", "sqlite:///{folder}/runs.db"], r"XGBoost, run \w{32} in sqlite"),
 }
 

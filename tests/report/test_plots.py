@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.evaluation.learning import LearningCurve, learning_curve
+from ltr_metrics.evaluation.learning import learning_curve
 from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.report import Report, figures_of, summarize
 from ltr_metrics.report.plots import (
@@ -325,8 +325,7 @@ def test_learning_curves_are_those_of_the_log() -> None:
 
 def test_one_picture_has_one_metric() -> None:
     log, _ = log_of()
-    curve = log.learning_curve("valid", "ndcg@5")
-    other = LearningCurve.from_dict(curve.to_dict() | {"confidence": 0.9})
+    curve, other = (log.learning_curve("valid", "ndcg@5", confidence=level) for level in (0.95, 0.9))
     for curves in ({}, {"a": curve, "b": other}):
         with pytest.raises(ltr.LtrValueError, match="All curves of a figure must have the same metric"):
             LearningCurveDisplay(curves=curves)

@@ -1,9 +1,9 @@
-"""SparkXGBRanker in Spark's CrossValidator: whole queries in each fold.
+"""Search a grid of SparkXGBRanker: whole queries in each fold.
 
 It runs on this machine (local[2]) or, with another master, on a cluster.
 
-python examples/spark_cross_validation.py                                    # synthetic data, no download
-python examples/spark_cross_validation.py --letor train.txt --test test.txt
+python examples/spark_grid_search.py                                    # synthetic data, no download
+python examples/spark_grid_search.py --letor train.txt --test test.txt
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import sys
 
 import pandas as pd
 from example_data import arguments, load
-from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 from xgboost.spark import SparkXGBRanker
 
-from ltr_metrics.spark import QueryEvaluator, evaluate, with_folds
+from ltr_metrics.spark import evaluate
 
 DEPTHS = [2, 6]
+N_FOLDS = 2
 
 
 def main():
@@ -41,23 +42,23 @@ def main():
 
 
 def search(spark, train, test):
-    frame = with_folds(to_spark(spark, *train), "qid", n_folds=2, seed=0)
+    frame = to_spark(spark, *train).withColumn("fold", F.pmod(F.xxhash64("qid"), F.lit(N_FOLDS))).cache()
     features = [name for name in frame.columns if name.startswith("f") and name != "fold"]
-    ranker = SparkXGBRanker(features_col=features, label_col="label", qid_col="qid", n_estimators=30, random_state=0)
-    grid = ParamGridBuilder().addGrid(ranker.max_depth, DEPTHS).build()
-    validator = CrossValidator(
-        estimator=ranker,
-        estimatorParamMaps=grid,
-        evaluator=QueryEvaluator(metric="ndcg@10"),
-        numFolds=2,
-        foldCol="fold",  # without it Spark draws rows, and queries are cut
-    )
-    model = validator.fit(frame)
-    for depth, mean, deviation in zip(DEPTHS, model.avgMetrics, model.stdMetrics, strict=True):
-        print(f"max_depth={depth}: ndcg@10 = {mean:.4f} +/- {deviation:.4f} over folds")
+    options = {"features_col": features, "label_col": "label", "qid_col": "qid", "random_state": 0}
+    rankers = {depth: SparkXGBRanker(max_depth=depth, n_estimators=30, **options) for depth in DEPTHS}
+    means = {}
+    for depth, ranker in rankers.items():
+        folds = []
+        for fold in range(N_FOLDS):
+            model = ranker.fit(frame.where(F.col("fold") != fold))
+            predicted = model.transform(frame.where(F.col("fold") == fold))
+            folds.append(evaluate(predicted, score="prediction", metrics="ndcg@10")["ndcg@10"])
+        means[depth] = sum(folds) / N_FOLDS
+        print(f"max_depth={depth}: ndcg@10 = {means[depth]:.4f} over {N_FOLDS} folds")
 
+    best = rankers[max(means, key=means.get)].fit(frame)
     print("\nThe best, on test queries:")
-    print(evaluate(model.transform(to_spark(spark, *test)), score="prediction"))
+    print(evaluate(best.transform(to_spark(spark, *test)), score="prediction"))
 
 
 def to_spark(spark, X, y, qid):
