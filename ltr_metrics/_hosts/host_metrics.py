@@ -92,7 +92,7 @@ class HostMetrics:
         self.log = log
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self.request.metrics))
+        return ", ".join(self.request.names)
 
     @property
     def names_with_open_gain(self) -> list[str]:
@@ -151,7 +151,7 @@ class MetricFunction:
 
     def __init__(self, metrics: HostMetrics) -> None:
         self.metrics = metrics
-        self.__name__ = ",".join(map(str, metrics.request.metrics))
+        self.__name__ = ",".join(metrics.request.names)
 
     def is_max_optimal(self) -> bool:
         """Raise an error: CatBoost calls this first of an object that it takes for a metric."""

@@ -68,7 +68,7 @@ def mean_over_workers(
 
 def _totals_of_all(workers: Workers, plan: Plan, log: PerQueryLog | None, part_of_worker: Callable[[], Part]) -> Totals:
     """Evaluate this worker's part, and return the totals of all workers, which are the same everywhere."""
-    names = tuple(map(str, plan.request.metrics))
+    names = plan.request.names
     part, own, error = Part(), Totals.nothing(names), None
     try:
         if log is not None:

@@ -97,7 +97,7 @@ def models_from(
             raise LtrTypeError("y_true is needed with scores. Leave it out only if all models are results of evaluate.")
         rows = queries = _queries(y_true, data)
         request = resolve(metrics_of(results) if metrics is None else metrics, **options)
-        names = list(map(str, request.metrics))
+        names = list(request.names)
         for name, of_model in runs.items():
             with naming(name):
                 runs[name] = [

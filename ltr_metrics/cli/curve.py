@@ -160,7 +160,7 @@ def curve(plot: Path | None, every: int, confidence: float, **arguments: Any) ->
     curves = [
         Curve(name, log.learning_curve(name, metric, confidence), log.best_round(name, metric, confidence))
         for name, log in logs.items()
-        for metric in map(str, request.metrics)
+        for metric in request.names
     ]
     result = Result(describe_data(arguments), queries, arguments["models"], request, curves)
     text = RENDERERS[output.form](result)

@@ -48,7 +48,7 @@ def compute_values(
         queries.refuse_nan_scores(scores)
         raise
     _refuse_infinite(values, metrics, queries)
-    return dict(zip(map(str, metrics), values, strict=True))
+    return dict(zip(request.names, values, strict=True))
 
 
 def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:

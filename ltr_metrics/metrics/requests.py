@@ -74,7 +74,12 @@ class Request:
     by_default: bool = False  # whether these are the default metrics
     no_weighted_mean: tuple[str, ...] = ()  # canonical names, as in the convention
 
-    @property
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Canonical names of the metrics."""
+        return tuple(map(str, self.metrics))
+
+    @cached_property
     def lower_is_better(self) -> frozenset[str]:
         """Canonical names of the metrics of which lower is better."""
         return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
