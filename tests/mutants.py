@@ -1,0 +1,112 @@
+"""Sixty faults that the tests must find: each is put into a copy of the checkout, and its tests must fail.
+
+python tests/mutants.py            # all; about ten minutes
+python tests/mutants.py gate dcg   # those whose file or tests contain one of the words
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LEFT_OUT = (".*", "_build", "build", "dist", "*_output", "__pycache__")
+# fmt: off
+MUTANTS = [  # tests, file, code, and the fault in its place
+    ("metrics/test_metrics.py", "metrics/dcg.py", "(block.n_ranked < k)", "(block.n_ranked <= k)"),
+    ("metrics/test_metrics.py", "metrics/gains.py", "np.exp2(grades) - 1", "np.exp2(grades)"),
+    ("metrics/test_metrics.py", "metrics/counts.py", "+ self.n_relevant(block)) / 2)", "+ self.n_relevant(block)) / 3)"),
+    ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(block.n_ranked, k)", "block.n_ranked"),
+    ("metrics/test_metrics.py", "metrics/first.py", "step[:, :1] = r / m", "step[:, :1] = 1 / m"),
+    ("metrics/test_ranking.py", "metrics/cascade_ties.py", "e[1:, :n] += e[:-1, :n] * continuation", "e[1:, :n] += e[:-1, :n]"),
+    ("metrics/test_ranking.py", "metrics/first.py", "(m - j - r + 1) / (m - j)", "(m - j - r) / (m - j)"),
+    ("metrics/test_ranking.py", "_engine/ranking.py", "total = by_rank[:, 0]", "total = 2 * by_rank[:, 0]"),
+    ("metrics/test_ranking.py", "_engine/sorting.py", "keys.ravel()[layout.padding] = layout.padding_keys", "pass"),
+    ("metrics/test_bpref.py", "metrics/bpref.py", "np.minimum(", "np.maximum("),
+    ("metrics/test_names.py", "metrics/base.py", 'changed.pop("k", None)', "pass"),
+    ("metrics/test_conventions.py", "metrics/conventions.py", '{"gain": "linear"}, {"gain": (0, 1)}', '{"gain": "exp"}, {"gain": (0, 1)}'),
+    ("metrics/test_as_metric.py", "metrics/query_function.py", "documents.tobytes()", 'b"the same for all"'),
+    ("metrics/test_as_metric.py", "metrics/query_function.py", "if low == high else", "if False else"),
+    ("evaluation/test_evaluation.py", "evaluation/evaluate.py", 'if no_relevant == "drop":', 'if no_relevant == "dropped":'),
+    ("evaluation/test_evaluation.py", "evaluation/means.py", "defined = ~np.isnan(values)", "defined = ~np.isnan(values) & (values > 0)"),
+    ("evaluation/test_segments.py", "evaluation/means.py", "math.sqrt(n / (n - 1) *", "math.sqrt("),
+    ("evaluation/test_saved.py", "evaluation/saved.py", "lower_is_better=frozenset", "lower_is_better=lambda _: frozenset() or frozenset"),
+    ("evaluation/test_batches.py", "evaluation/parts.py", "    check_labels([", "    ([].extend)([None and "),
+    ("evaluation/test_result_chains.py", "evaluation/result.py", "segments=segments)", "segments={})"),
+    ("evaluation/test_queries.py", "_engine/per_query.py", "(weight >= 0)", "(weight >= -1)"),
+    ("evaluation/test_ids.py", "_engine/ids.py", "return whole if whole == number else None", "return whole"),
+    ("hosts/test_host_contract.py", "_hosts/host_metrics.py", "if np.isnan(value):", "if False:"),
+    ("hosts/test_host_contract.py", "_hosts/log_names.py", "if shared:", "if False:"),
+    ("hosts/test_host_contract.py", "_hosts/host_data.py", "all(map(same_arrays, copies, fields))", "True"),
+    ("hosts/test_workers.py", "_hosts/workers.py", "for numbers in messages[:, 3:]:", "for numbers in messages[:1, 3:]:"),
+    ("hosts/test_lightgbm.py", "lightgbm/stop_on_one_set.py", "if metric == name}", "}"),
+    ("hosts/test_xgboost.py", "xgboost/stop_by_metric.py", "self.stopping_history, self.best_scores, self._rounds_seen = {}, {}, 0", "self._rounds_seen = 0"),
+    ("hosts/test_catboost.py", "catboost/catboost_validation.py", "if len(same) > 1:", "if False:"),
+    ("hosts/test_log.py", "evaluation/training_log.py", "if not same_arrays(before, now):", "if False:"),
+    ("hosts/test_learning.py", "evaluation/learning.py", "(n_after + 1) // 2", "n_after // 2"),
+    ("hosts/test_search_log.py", "evaluation/search_log.py", "if len(set(ids)) < len(ids):", "if False:"),
+    ("hosts/test_curves.py", "lightgbm/lightgbm_rounds.py", "scores / n_trees if averages", "scores if averages"),
+    ("hosts/test_sklearn_searches.py", "sklearn/guard.py", "if cut:", "if False:"),
+    ("hosts/test_sklearn_early_stopping.py", "sklearn/early_stopping.py", "round(fraction * n_queries)", "round(n_queries / 2)"),
+    ("hosts/test_sklearn_ranker.py", "sklearn/training.py", "np.bincount(query_numbers(sizes), weights) / sizes", "np.bincount(query_numbers(sizes), weights)"),
+    ("analysis/test_gate.py", "analysis/gate.py", "1 + math.ceil(", "math.ceil("),
+    ("analysis/test_gate.py", "analysis/gate.py", "if limit.is_floor else", "if not limit.is_floor else"),
+    ("analysis/test_gate.py", "analysis/rules.py", "(100 if percent else 1)", "(10 if percent else 1)"),
+    ("analysis/test_churn.py", "analysis/churn.py", "(1 - p) * p ** np.arange", "p ** np.arange"),
+    ("analysis/test_leaderboard.py", "analysis/leaderboard.py", "np.maximum(is_best.sum(axis=0), 1)", "1"),
+    ("analysis/test_comparison.py", "analysis/comparison.py", "wins=", "wins=1 + "),
+    ("analysis/test_explain.py", "analysis/explain.py", "toggles=", "toggles={} and "),
+    ("analysis/test_identify.py", "analysis/identify.py", "sorted(", "list("),
+    ("analysis/test_inference.py", "analysis/inference/limits.py", "(6 * (deviation**2)", "(3 * (deviation**2)"),
+    ("analysis/test_audit.py", "analysis/audit.py", "(ranked == 1)", "(ranked <= 1)"),
+    ("report/test_html.py", "report/render.py", "autoescape=True", "autoescape=False"),
+    ("report/test_printable.py", "_engine/results.py", "html.escape(one_line(text), quote=False)", "one_line(text)"),
+    ("report/test_plots.py", "report/plots/differences.py", "np.argsort(-self._gain", "np.argsort(self._gain"),
+    ("interleaving/test_interleaving_outcome.py", "interleaving/outcome.py", "(self.wins + self.ties / 2)", "(self.wins + self.ties / 3)"),
+    ("interleaving/test_interleaving_clicks.py", "interleaving/clicks.py", "range(1, len(clicked))", "range(2, len(clicked))"),
+    ("counterfactual/test_counterfactual.py", "counterfactual/click_metric.py", "np.minimum(weight, self.clip)", "weight"),
+    ("counterfactual/test_propensities.py", "counterfactual/em.py", ">= _log_likelihood(impressions, clicks, second)", ">= -np.inf"),
+    ("counterfactual/test_counterfactual_slates.py", "counterfactual/slates.py", "where=agrees & (probability > 0)", "where=probability > 0"),
+    ("io/test_io.py", "io/letor.py", "column = numbers[0::2] - first", "column = numbers[0::2] - 1"),
+    ("cli/test_cli.py", "cli/output.py", "return 0 if gate.passed else GATE_FAILED", "return 0"),
+    ("engines/test_dask.py", "dask.py", "naming(", "(lambda *_: naming)("),
+]
+# fmt: on
+
+
+def survives(folder: Path, mutant: tuple[str, str, str, str]) -> bool:
+    """Whether the tests pass with the fault."""
+    tests, name, code, fault = mutant
+    path = folder / "ltr_metrics" / name
+    text = path.read_text(encoding="utf-8")
+    if text.count(code) != 1:
+        sys.exit(f"{name} must have {code!r} once, and has it {text.count(code)} times. Change the list.")
+    path.write_text(text.replace(code, fault), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", f"tests/{tests}"]
+    environment = os.environ | {"PYTHONPATH": str(folder), "LTR_METRICS_EXAMPLES": "0.2", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    path.write_text(text, encoding="utf-8")
+    return done.returncode == 0
+
+
+def main(words: list[str]) -> None:
+    """Try the chosen mutants, and exit with 1 if one survives."""
+    chosen = [mutant for mutant in MUTANTS if not words or any(word in f"{mutant[0]} {mutant[1]}" for word in words)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "checkout"
+        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+        survivors = []
+        for mutant in chosen:
+            lives = survives(folder, mutant)
+            survivors += [mutant] if lives else []
+            print("SURVIVES" if lives else "killed  ", *mutant[:3], "->", mutant[3], flush=True)
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} killed")
+    sys.exit(bool(survivors))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
