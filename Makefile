@@ -13,7 +13,7 @@ test test-fast test-slow test-all test-spark test-oldest test-versions dist: exp
 # The scripts of the gallery must not open windows.
 SPHINX = MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -n -q -j auto
 
-.PHONY: help demo test test-fast test-slow test-all fuzz conformance coverage test-spark test-oldest test-versions
+.PHONY: help demo test test-fast test-slow test-all fuzz mutants conformance coverage test-spark test-oldest test-versions
 .PHONY: weekly bench notebooks guard lint format docs linkcheck clean wheel dist
 
 help:  ## show this
@@ -23,7 +23,7 @@ demo: .venv/demo  ## train LightGBM with early stopping on ERR@10, search a grid
 	$(BIN)/python examples/lightgbm_early_stopping.py --out demo_output
 
 test: .venv/test  ## run the tests, with the examples of docstrings and README; the slow ones are left out
-	LTR_METRICS_EXAMPLES=$${LTR_METRICS_EXAMPLES:-0.5} $(BIN)/python $(PYTEST) -m "not slow"
+	LTR_METRICS_EXAMPLES=$${LTR_METRICS_EXAMPLES:-0.3} $(BIN)/python $(PYTEST) -m "not slow"
 
 test-fast: .venv/test  ## run the tests that need no host, no process and no report: under a minute
 	LTR_METRICS_EXAMPLES=0.2 $(BIN)/python $(PYTEST) tests -m "not slow and not integration"
@@ -36,6 +36,9 @@ test-all: .venv/test .venv/notebooks  ## run all tests
 
 fuzz: .venv/test  ## draw new random examples, 20 times as many as make test-all, and new damaged files
 	LTR_METRICS_EXAMPLES=$${LTR_METRICS_EXAMPLES:-20} $(BIN)/python $(PYTEST) tests -m "hypothesis or fuzz"
+
+mutants: .venv/test  ## put faults into a copy of the code, one at a time: the tests must find each
+	$(BIN)/python tests/mutants.py
 
 # One environment for each group of systems, since they exclude each other's versions. The tests skip the others.
 CONFORMANCE ?= rankings torch spark tensorflow
