@@ -42,3 +42,8 @@ def test_a_series_is_paired_by_its_index() -> None:
     y = pd.Series([1] * 6, index=price.index[::-1])
     with pytest.raises(ltr.LtrValueError, match="different pandas indexes"):
         ltr.evaluate(y, range(6), group=[3, 1, 2], metrics=["mrr"], by=price)
+
+
+def test_a_subset_has_the_segments_of_its_queries() -> None:
+    result = ltr.evaluate([1, 0, 1, 1], [2, 1, 2, 1], group=[2, 1, 1], metrics=["mrr"], by=["a", "b", "c"])
+    assert {label: part.qid.tolist() for label, part in result.subset([2, 1]).by.items()} == {"b": [1], "c": [2]}

@@ -239,6 +239,8 @@ def test_grades_above_31_and_fractional_grades() -> None:
     assert result["ndcg_exp"] == pytest.approx(reference.ndcg(y, y, None), rel=1e-14)
     assert result["ndcg_lin"] == pytest.approx(reference.ndcg(y, y, None, "linear"), rel=1e-14)
     assert result["map(rel=0.5)"] == pytest.approx(reference.average_precision(y, y, None, 0.5), rel=1e-14)
+    one = ltr.evaluate([1.5, 0], [2, 1], group=[2], metrics="dcg_exp@1")["dcg_exp@1"]
+    assert one == pytest.approx(2**1.5 - 1, rel=1e-14)
 
 
 def test_err_with_labels_that_are_probabilities() -> None:
