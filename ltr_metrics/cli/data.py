@@ -88,15 +88,14 @@ def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fa
     scores = {name: _scores(table, item, arguments["on"], queries.n_rows) for name, item in arguments["scores"].items()}
     for name, file in tqdm(arguments["models"].items(), "Scoring with models", disable=None, leave=False):
         scores[name] = load_model(file).predict(features)
+    return Source(dict.fromkeys(scores, queries), scores, describe_data(arguments), _origins(arguments), features)
+
+
+def _origins(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the file or column of each model."""
     scored = arguments["scores"].items()
     origins = {name: f"{'file' if score_file(item) else 'column'} {item}" for name, item in scored}
-    return Source(
-        queries=dict.fromkeys(scores, queries),
-        scores=scores,
-        description=describe_data(arguments),
-        origins=origins | arguments["models"],
-        features=features,
-    )
+    return origins | arguments["models"]
 
 
 def describe_data(arguments: Mapping[str, Any]) -> str:
@@ -151,8 +150,8 @@ def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], a
 
 def evaluate_sorted(
     arguments: Mapping[str, Any], metrics: list[OneMetric] | None, policy: dict[str, Any]
-) -> dict[str, Evaluation]:
-    """Evaluate tables or LETOR files batch by batch."""
+) -> tuple[dict[str, Evaluation], dict[str, str]]:
+    """Evaluate tables or LETOR files batch by batch; return the results, and the origin of each model."""
     refuse(("qrels", "runs"), "does not go with --sorted, because TREC files are read whole.")
     refuse(("on",), "does not go with --sorted. Write the scores into the files.")
     refuse(("cluster",), "does not go with --sorted. Pass clusters to ltr_metrics.intervals in Python.")
@@ -178,7 +177,8 @@ def evaluate_sorted(
         first = next(rows)
         names["docid"], rows = None if first.docid is None else "docid", chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
-    return evaluate_batches(rows, scores=sources, metrics=metrics, by=by, **names, **policy)
+    results = evaluate_batches(rows, scores=sources, metrics=metrics, by=by, **names, **policy)
+    return results, _origins(arguments)
 
 
 def _data_files(arguments: Mapping[str, Any]) -> list[Path]:

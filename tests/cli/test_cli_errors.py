@@ -97,7 +97,6 @@ BAD = [
     (f"evaluate {CSV} --cluster user", "--cluster needs --confidence, .* or --save"),
     (f"evaluate {CSV} --sorted --cluster user", "--cluster does not go with --sorted"),
     (f"evaluate {TXT} --sorted --segment n_documents", "--segment needs a column with --sorted"),
-    (f"evaluate {CSV} --sorted --format markdown", "--format markdown does not go with --sorted. Use one of text, json, csv"),
     (f"evaluate --sorted {TREC}", "does not go with --sorted, because TREC files are read whole"),
     ("report data.csv --scores flat --learning-curve 2", "--learning-curve needs a model file"),
     # metrics
