@@ -95,7 +95,8 @@ def _origins(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the file or column of each model."""
     scored = arguments["scores"].items()
     origins = {name: f"{'file' if score_file(item) else 'column'} {item}" for name, item in scored}
-    return origins | arguments["models"]
+    origins.update(arguments["models"])
+    return origins
 
 
 def describe_data(arguments: Mapping[str, Any]) -> str:

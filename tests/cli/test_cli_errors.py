@@ -107,7 +107,7 @@ BAD = [
     (f"evaluate {CSV} --convention lightgmb", "Did you mean 'lightgbm'"),
     (f"evaluate {CSV} --ties docid", "--ties docid.* needs .*docid"),
     (f"evaluate {TXT} -m 'ndcg(gain=[0,x])'", "one finite number a grade"),
-    (f"evaluate {TXT} -m mrr --convention lightgbm", "'mrr' is not a metric of lightgbm"),
+    (f"evaluate {TXT} -m mrr --convention lightgbm", "'mrr' is not a metric of lightgbm.* as an object in the file of --metrics-module, or set --ties and"),
     (f"evaluate {CSV} --weight traffic --convention catboost -m map", r"pass --metrics 'map\(rel=>0.5\)', --ties worst and --no-relevant 0"),
     (f"evaluate {TXT} -m map --metrics-module empty.py", "--metrics-module empty.py has no metric at its top level"),
     (f"evaluate {TXT} -m map --metrics-module broken.py", "--metrics-module broken.py, line 2, raised ZeroDivisionError"),
