@@ -118,14 +118,16 @@ def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.Monke
         read(tmp_path, qrels, run + "\n0 Q0 D49 1 1 t\n")
 
 
-FORM_OF_QRELS = "a line must have the form 'topic iteration docno grade', in UTF-8. Got"
-FORM_OF_RUN = "a line must have the form 'topic Q0 docno rank score tag', in UTF-8. Got"
+FORM_OF_QRELS = "a line must have the form 'topic iteration docno grade', in UTF-8 without NUL. Got"
+FORM_OF_RUN = "a line must have the form 'topic Q0 docno rank score tag', in UTF-8 without NUL. Got"
 BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     "too few fields": ("7 0 A 1\n7 0 A\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 A'"),
     "a run": ("7 Q0 A 1 2.5 tag\n", rf"a.qrels:1: {FORM_OF_QRELS} '7 Q0 A 1 2.5 tag'"),
     "text": ("\n7 0 A 1\n7 0 B x\n", rf"a.qrels:3: {FORM_OF_QRELS} '7 0 B x'"),
     "hexadecimal": ("7 0 A 0x1\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
     "digits of another script": ("7 0 A ١\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
+    "underscore": ("7 0 A 1_0\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
+    "NUL": ("7 0 A 1\n7 0 B\x00 1\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 B"),
     "nan": ("7 0 A nan\n", r"a.qrels, topic '7', document 'A': a grade must be finite. Got nan"),
     "infinite": ("7 0 A 1\n7 0 B -inf\n", r"topic '7', document 'B': a grade must be finite. Got -inf"),
     "beyond float64": ("7 0 A 1e999\n", r"topic '7', document 'A': a grade must be finite. Got inf"),
