@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,7 +22,7 @@ from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
-from ltr_metrics.io.tables import is_table_of_values, read_ids
+from ltr_metrics.io.tables import is_csv, read_ids
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv
 
@@ -129,7 +130,7 @@ def _compare(arguments: Mapping[str, Any], baseline: str | None) -> tuple[Compar
         options.refuse(DATA_OPTIONS, "applies to DATA, but all models are saved results. Leave it out.")
         first = next(iter(saved))
         saved[first] = _with_segments(saved[first], arguments["by"])
-        is_used = any(map(is_table_of_values, arguments["results"].values()))
+        is_used = any(is_csv(Path(file)) for file in arguments["results"].values())
         return compare_models(saved, metrics=metrics, **settings, **({} if is_used else policy)), origins
     source = read_source(arguments)
     request = resolve(metrics_of(list(saved.values())) if metrics is None and saved else metrics, **policy)
@@ -141,9 +142,9 @@ def _compare(arguments: Mapping[str, Any], baseline: str | None) -> tuple[Compar
 
 def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
     """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
-    if not is_table_of_values(file):
+    if not is_csv(Path(file)):
         return load_result(file)
-    values = read_ids(file, ["qid"])
+    values = read_ids(Path(file), ["qid"])
     if "model" in values and values["model"].nunique() == 1:  # as 'evaluate --format csv' writes it
         values = values.drop(columns="model")
     with naming(file):

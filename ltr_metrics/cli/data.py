@@ -17,7 +17,7 @@ from tqdm import tqdm
 from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics.cli.options import SCORE_FILES, model_names, refuse, score_file
-from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, warn
+from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
@@ -26,7 +26,7 @@ from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.models import load_model
 from ltr_metrics.io.tables import is_table
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.metrics.names import parse, split_names
+from ltr_metrics.metrics.names import split_names
 from ltr_metrics.metrics.requests import OneMetric, resolve
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
@@ -57,30 +57,20 @@ def requested_metrics(arguments: Mapping[str, Any]) -> list[OneMetric] | None:
         if own:
             raise LtrValueError(f"--metrics-module needs --metrics, which chooses from its metrics: {', '.join(own)}.")
         return None
-    requested = [name.strip() for name in split_names(names)]
-    for name in requested if own else ():
-        try:
-            _ = name in own or parse(name)
-        except LtrValueError as error:
-            raise LtrValueError(f"{error} {module} has {', '.join(own)}.{did_you_mean(name, own)}") from None
-    return [own.get(name, name) for name in requested]
+    return [own.get(name, name) for name in map(str.strip, split_names(names))]
 
 
 def _own_metrics(path: Path) -> dict[str, Metric]:
     """Run a Python file, which may import others of its folder; return the metrics at its top level by name."""
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        values = [value for value in runpy.run_path(str(path)).values() if isinstance(value, Metric)]
-        own = {str(value): value for value in values}
+        own = {str(value): value for value in runpy.run_path(str(path)).values() if isinstance(value, Metric)}
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         place = f"{path}, line {lines[-1]}," if lines else path
         raise LtrValueError(f"--metrics-module {place} raised {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
-    repeated = next((str(value) for value in values if own[str(value)] != value), None)
-    if repeated is not None:
-        raise LtrValueError(f"--metrics-module {path} has two metrics with the name {repeated!r}. Rename one of them.")
     if not own:
         raise LtrValueError(
             f"--metrics-module {path} has no metric at its top level, such as own = as_metric(function)."
@@ -98,15 +88,15 @@ def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = Fa
     scores = {name: _scores(table, item, arguments["on"], queries.n_rows) for name, item in arguments["scores"].items()}
     for name, file in tqdm(arguments["models"].items(), "Scoring with models", disable=None, leave=False):
         scores[name] = load_model(file).predict(features)
+    return Source(dict.fromkeys(scores, queries), scores, describe_data(arguments), _origins(arguments), features)
+
+
+def _origins(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the file or column of each model."""
     scored = arguments["scores"].items()
     origins = {name: f"{'file' if score_file(item) else 'column'} {item}" for name, item in scored}
-    return Source(
-        queries=dict.fromkeys(scores, queries),
-        scores=scores,
-        description=describe_data(arguments),
-        origins=origins | arguments["models"],
-        features=features,
-    )
+    origins.update(arguments["models"])
+    return origins
 
 
 def describe_data(arguments: Mapping[str, Any]) -> str:
@@ -161,8 +151,8 @@ def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], a
 
 def evaluate_sorted(
     arguments: Mapping[str, Any], metrics: list[OneMetric] | None, policy: dict[str, Any]
-) -> dict[str, Evaluation]:
-    """Evaluate tables or LETOR files batch by batch."""
+) -> tuple[dict[str, Evaluation], dict[str, str]]:
+    """Evaluate tables or LETOR files batch by batch; return the results, and the origin of each model."""
     refuse(("qrels", "runs"), "does not go with --sorted, because TREC files are read whole.")
     refuse(("on",), "does not go with --sorted. Write the scores into the files.")
     refuse(("cluster",), "does not go with --sorted. Pass clusters to ltr_metrics.intervals in Python.")
@@ -188,7 +178,8 @@ def evaluate_sorted(
         first = next(rows)
         names["docid"], rows = None if first.docid is None else "docid", chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
-    return evaluate_batches(rows, scores=sources, metrics=metrics, by=by, **names, **policy)
+    results = evaluate_batches(rows, scores=sources, metrics=metrics, by=by, **names, **policy)
+    return results, _origins(arguments)
 
 
 def _data_files(arguments: Mapping[str, Any]) -> list[Path]:
@@ -227,8 +218,6 @@ def _scores(table: Any, item: str, on: list[str], n_rows: int) -> AnyArray:
     if file is None:
         return np.asarray(table[item])
     path, column = file
-    if item in getattr(table, "columns", ()):
-        raise LtrValueError(f"--scores {item} means a column and a file. Write ./{item} for the file.")
     if on:
         return read_scores(path, on={name: np.asarray(table[name]) for name in on}, column=column)
     if column is not None or without_compression(path).suffix.lower() not in SCORE_FILES:

@@ -2,52 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ltr_metrics.analysis.intervals import Intervals, intervals
+from ltr_metrics.analysis.intervals import intervals
 from ltr_metrics.cli import options
-from ltr_metrics.cli.data import evaluate_sorted, read_source, requested_metrics
+from ltr_metrics.cli.data import describe_data, evaluate_sorted, read_source, requested_metrics
 from ltr_metrics.cli.output import Output, print_message
-from ltr_metrics.errors import LtrValueError, naming, one_line
-from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.errors import LtrValueError
 from ltr_metrics.report import Report, as_json, as_latex, as_markdown, as_per_query_csv, as_text, summarize
 
-
-def _with_intervals(results: dict[str, Evaluation], settings: Mapping[str, Any] | None) -> Report:
-    """Return results without their rows, with the intervals of their means if there are settings."""
-    estimates: dict[str, Intervals] = {}
-    for name, result in {} if settings is None else results.items():
-        with naming(name):
-            estimates[name] = intervals(result, **(settings or {}))
-    return Report(evaluations=results, intervals=estimates)
-
-
-def _sorted_as_text(report: Report) -> str:
-    parts = []
-    for name, result in report.evaluations.items():
-        parts.append(f"{one_line(name)}\n{result}")
-        if name in report.intervals:
-            parts.append(str(report.intervals[name]))
-    return "\n\n".join(parts) + "\n"
-
-
-def _sorted_as_json(report: Report) -> str:
-    models: dict[str, dict[str, Any]] = {
-        name: {"n_queries": result.n_queries, **result.means_to_dict(), "segments": result.segments_to_dicts()}
-        for name, result in report.evaluations.items()
-    }
-    for name, estimates in report.intervals.items():
-        models[name]["intervals"] = estimates.to_dict()
-    return json.dumps({"models": models}, indent=2, allow_nan=False) + "\n"
-
-
 RENDERERS = {"text": as_text, "json": as_json, "csv": as_per_query_csv, "markdown": as_markdown, "latex": as_latex}
-SORTED_RENDERERS = {"text": _sorted_as_text, "json": _sorted_as_json, "csv": as_per_query_csv}
 
 
 @click.command(cls=options.Command, short_help="Evaluate models on labelled data.")
@@ -83,19 +51,20 @@ def evaluate(save: tuple[str, ...], is_sorted: bool, **arguments: Any) -> None:
           --convention trec_eval -m map,p@10
     """  # noqa: D301  (click needs the escape character itself)
     files = _files_to_save(save, options.model_names())
-    renderers = SORTED_RENDERERS if is_sorted else RENDERERS
-    output = Output.of(arguments, renderers, *files.values())
+    output = Output.of(arguments, RENDERERS, *files.values())
     metrics, policy = requested_metrics(arguments), options.policy(arguments)
     settings = options.interval_settings(arguments)
     if settings is None and not (save or is_sorted):
         options.refuse(("cluster",), "needs --confidence, whose intervals use it, or --save, which keeps it.")
     if is_sorted:
-        report = _with_intervals(evaluate_sorted(arguments, metrics, policy), settings)
+        results, origins = evaluate_sorted(arguments, metrics, policy)
+        estimates = {name: intervals(one, **settings) for name, one in results.items()} if settings else {}
+        report = Report(evaluations=results, intervals=estimates, source=describe_data(arguments), origins=origins)
     else:
         source = read_source(arguments)
         details: dict[str, Any] = {"source": source.description, "origins": source.origins}
         report = summarize(source.queries, source.scores, metrics, intervals_of_means=settings, **details, **policy)
-    text = renderers[output.form](report)
+    text = RENDERERS[output.form](report)
     for name, file in files.items():
         report.evaluations[name].save(file)
         print_message(f"Wrote {file}.")

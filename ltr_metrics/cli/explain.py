@@ -43,7 +43,8 @@ def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) ->
 
     With --from and --to, the command computes a metric under two conventions. It divides the
     difference among the choices in which the conventions differ, such as the order of ties, the
-    gain, or queries without a relevant document. All choices are listed by 'ltr-metrics metrics'.
+    gain, or queries without a relevant document. All choices are listed by
+    'ltr-metrics metrics --format json'.
 
     With --value, it finds the conventions under which the metric has this value, as they are or
     with one changed choice, the nearest first.

@@ -12,15 +12,7 @@ from typing import Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
-from ltr_metrics._engine.words import (
-    Correction,
-    CorrectionOver,
-    Interval,
-    QueriesOfComparison,
-    Test,
-    TiePolicy,
-    Topics,
-)
+from ltr_metrics._engine import words
 from ltr_metrics.errors import LtrError, LtrKeyError, LtrValueError, did_you_mean
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.tables import is_table
@@ -52,16 +44,19 @@ def name_options(message: str) -> str:
     """Replace the library's arguments in a message: as its subject, as name=value, and names with underscores."""
     options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
     names = WORDS_OF_PYTHON | {str(one.name): one.opts[-1] for one in options}
-    words = "|".join(names)
+    any_name = "|".join(names)
     with_underscore = "|".join(name for name in names if "_" in name)
     message = re.sub(
-        rf"(?<![\w\-(,])({words})=(?![\[{{])(?:'([^']*)'|\"([^\"]*)\"|([\w.]*\w))?",
+        r"an object \(ltr_metrics\.metric\('.*?'\)\)", "an object in the file of --metrics-module", message
+    )
+    message = re.sub(
+        rf"(?<![\w\-(,])({any_name})=(?![\[{{])(?:'([^']*)'|\"([^\"]*)\"|([\w.]*\w))?",
         lambda m: " ".join(
             [names[m[1]], *(shlex.quote(value) for value in m.groups()[1:] if value not in (None, "True"))]
         ),
         message,
     )
-    subject = rf"^((?:[^:]+: )?)({words})(?= must | is not used| needs )"
+    subject = rf"^((?:[^:]+: )?)({any_name})(?= must | is not used| needs )"
     message = re.sub(subject, lambda m: m[1] + names[m[2]], message)
     return re.sub(rf"(?<![\w.\-(])({with_underscore})(?![\w(=])", lambda m: names[m[1]], message)
 
@@ -127,8 +122,8 @@ _models, _data, _metric, _statistics, _gate, _output = (
 )
 
 
-def _choice(names: str, text: str, words: Any, default: str) -> Decorator:
-    return _statistics(names, text, type=click.Choice(get_args(words)), default=default)
+def _choice(names: str, text: str, choices: Any, default: str) -> Decorator:
+    return _statistics(names, text, type=click.Choice(get_args(choices)), default=default)
 
 
 def score_file(item: str) -> tuple[Path, str | None] | None:
@@ -202,7 +197,7 @@ TREC = (
         "--topics",
         "Keep the topics that the qrels and all runs have (both), or all topics of the qrels, where a topic that a run "
         "lacks has no retrieved documents (qrels).  [default: different topics are an error]",
-        type=click.Choice(get_args(Topics)),
+        type=click.Choice(get_args(words.Topics)),
     ),
 )
 DATA = (*ROWS, *TREC)
@@ -226,7 +221,7 @@ _NAMES = (
 _TIES = _metric(
     "--ties",
     "Rank documents with equal scores by this policy.  [default: the policy of the convention]",
-    type=click.Choice(get_args(TiePolicy)),
+    type=click.Choice(get_args(words.TiePolicy)),
 )
 _NO_RELEVANT = _metric(
     "--no-relevant",
@@ -270,7 +265,7 @@ _RESAMPLING = (
     _statistics(
         "--interval",
         "Compute intervals with a bootstrap over queries, with Student's t, or with the wider of both at each end.",
-        type=click.Choice(get_args(Interval)),
+        type=click.Choice(get_args(words.Interval)),
         default="wider",
     ),
     _statistics("--n-resamples", "Set the number of randomizations and resamples.", "N", type=COUNT, default=10_000),
@@ -284,10 +279,13 @@ INTERVALS_OF_MEANS = (
 )
 COMPARISON = (
     _statistics("--baseline", "Compare the other models with this one.  [default: the first one]", "NAME"),
-    _choice("--test", "Compute p-values with this paired, two-sided test.", Test, "randomization"),
-    _choice("--correction", "Correct the p-values for multiple comparisons by this method.", Correction, "holm"),
+    _choice("--test", "Compute p-values with this paired, two-sided test.", words.Test, "randomization"),
+    _choice("--correction", "Correct the p-values for multiple comparisons by this method.", words.Correction, "holm"),
     _choice(
-        "--correction-over", "Correct over the models of each metric, or over everything.", CorrectionOver, "models"
+        "--correction-over",
+        "Correct over the models of each metric, or over everything.",
+        words.CorrectionOver,
+        "models",
     ),
     _statistics("--power", "Set the power of the minimum detectable effect.", "NUMBER", type=SHARE, default=0.8),
     *CONFIDENCE,
@@ -297,7 +295,7 @@ COMMON_QUERIES = (
     _choice(
         "--queries",
         "Require that all models have the same queries and judgments, or leave the other queries out.",
-        QueriesOfComparison,
+        words.QueriesOfComparison,
         "same",
     ),
 )

@@ -40,8 +40,6 @@ class Output:
         path: Path | None = None if arguments["output"] == STANDARD_OUTPUT else arguments["output"]
         ending = ".txt" if path is None or path.is_char_device() else path.suffix.lower()
         form: str = arguments["form"] or FORMATS.get(ending, "")
-        if arguments["form"] and form not in formats:
-            raise LtrValueError(f"--format {form} does not go with --sorted. Use one of {', '.join(formats)}.")
         if form not in formats:
             endings = ", ".join(ending for ending, name in FORMATS.items() if name in formats)
             parquet = " Values per query as Parquet are written by evaluate --save." if is_table(str(path)) else ""

@@ -36,16 +36,13 @@ class RankerEvaluator:
 
     Pass these settings as ``evaluator_config``:
 
-    - ``qid``: the name of the column with the query ids, or one id a row. Default: ``"qid"``.
-    - ``metrics``, ``ties``, ``no_relevant``, ``convention``: as for `ltr_metrics.evaluate`.
+    - ``qid``: the column of the query ids. Default: ``"qid"``.
+    - ``metrics``, ``ties``, ``no_relevant``, ``convention``: as for `ltr_metrics.evaluate`. A metric
+      such as ``sum_of(revenue)@10`` reads the column ``revenue`` of the data.
     - ``names``: the names in the run, as for `ltr_metrics.lightgbm.feval`. Default: ``"slug"``,
       because MLflow refuses characters of many canonical names.
-    - ``sample_weight``, ``docid``: the name of a column, or one entry a row.
-    - ``by``: the name of a column, several names, or a mapping of names to one label a row. The
-      report has the means of each segment.
-    - ``columns``: other numbers of the documents, for metrics such as ``sum_of(revenue)@10``: names
-      of columns, or a mapping of names in metrics to names of columns or to one number a row. The
-      default is the columns that the metrics name.
+    - ``sample_weight``, ``docid``: the columns of the row weights and of the document ids.
+    - ``by``: one or several columns of segments, whose means the report has.
     - ``features``: the list of columns that the model gets. The default are the columns of the
       model's signature. Without a signature the model gets all columns but those named above.
     - ``metric_prefix``: text before the names of metrics and files, such as ``"test_"``, if you
@@ -58,7 +55,8 @@ class RankerEvaluator:
 
     Notes
     -----
-    MLflow reads only the first 10,000 rows of a Spark data frame. Pass ``frame.toPandas()``.
+    The data must be a pandas data frame, whose columns the settings name. MLflow reads only the first
+    10,000 rows of a Spark data frame, so pass ``frame.toPandas()``.
 
     Examples
     --------

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import refuse_different_indexes
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics._hosts.log_names import Names
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -21,17 +20,16 @@ from ltr_metrics.metrics.requests import Metrics, resolve
 class Settings:
     """The keys of ``evaluator_config``, which `RankerEvaluator` documents, with their defaults."""
 
-    qid: Any = "qid"
+    qid: str = "qid"
     metrics: Metrics | None = None
     ties: TiePolicy | None = None
     no_relevant: NoRelevant | float | None = None
     convention: ConventionName | Convention | None = None
     names: Names = "slug"
-    sample_weight: Any = None
-    docid: Any = None
-    by: Any = None
-    features: Any = None
-    columns: Any = None
+    sample_weight: str | None = None
+    docid: str | None = None
+    by: str | Sequence[str] = ()
+    features: Sequence[str] | None = None
     metric_prefix: str = ""
 
     @classmethod
@@ -52,29 +50,30 @@ class Settings:
         return {"ties": self.ties, "no_relevant": self.no_relevant, "convention": self.convention}
 
     @property
-    def columns_of_metrics(self) -> dict[str, Any]:
-        """The column, or its values, for each name that the metrics read."""
-        names = resolve(self.metrics, **self.policy).needed_columns
-        return {name: name for name in names} | _by_name("columns", self.columns)
-
-    @property
-    def columns_of_queries(self) -> list[str]:
-        """The named columns that describe queries and documents, which are not features."""
-        by = _by_name("by", self.by)
-        values = [self.qid, self.sample_weight, self.docid, *by.values(), *self.columns_of_metrics.values()]
-        return [value for value in values if isinstance(value, str)]
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """The names of the columns that describe queries and documents, by setting; they are not features."""
+        by = (self.by,) if isinstance(self.by, str) else self.by or ()
+        optional = {name: [value] for name in ("sample_weight", "docid") if (value := getattr(self, name)) is not None}
+        return {"qid": [self.qid], **optional, "by": by, "metrics": resolve(self.metrics, **self.policy).needed_columns}
 
     def queries(self, dataset: Any) -> Queries:
         """Return the labels of MLflow's data set by query."""
         X = dataset.features_data
         if dataset.labels_data is None:
             raise LtrValueError("The data have no grades. Name their column: mlflow.models.evaluate(targets='label').")
-        if self.qid is None:
-            raise LtrValueError("qid must be the name of a column of data, or one id a row. Got None.")
-        values = {name: _values(X, name, getattr(self, name)) for name in ("qid", "sample_weight", "docid")}
-        by = {name: _values(X, "by", value) for name, value in _by_name("by", self.by).items()}
-        columns = {name: _values(X, "columns", value) for name, value in self.columns_of_metrics.items()}
-        return Queries(dataset.labels_data, **values, by=by or None, columns=columns or None)
+        if not hasattr(X, "columns"):
+            raise LtrTypeError(f"data must be a DataFrame, whose columns the settings name. Got a {type(X).__name__}.")
+        for setting, names in (self.columns | {"features": self.features or ()}).items():
+            _require_columns(X, setting, names)
+        column: dict[Any, Any] = {name: X[name].to_numpy() for names in self.columns.values() for name in names}
+        return Queries(
+            dataset.labels_data,
+            qid=column[self.qid],
+            sample_weight=column.get(self.sample_weight),
+            docid=column.get(self.docid),
+            by={name: column[name] for name in self.columns["by"]} or None,
+            columns={name: column[name] for name in self.columns["metrics"]} or None,
+        )
 
 
 def scores_of(dataset: Any, model: Any, predictions: str | None, settings: Settings) -> Any:
@@ -94,15 +93,11 @@ def scores_of(dataset: Any, model: Any, predictions: str | None, settings: Setti
 def _features(X: Any, model: Any, settings: Settings) -> Any:
     """Return the columns of the model's signature; without a signature, all columns but those of the queries."""
     if settings.features is not None:
-        for name in settings.features:
-            _require_column(X, "features", name)
         return X[list(settings.features)]
-    if not hasattr(X, "columns"):
-        return X
     metadata = getattr(model, "metadata", None)  # a function has none
     schema = None if metadata is None else metadata.get_input_schema()
     if schema is None or not schema.has_input_names():
-        return X.drop(columns=[name for name in settings.columns_of_queries if name in X.columns])
+        return X.drop(columns=[name for names in settings.columns.values() for name in names])
     inputs = set(schema.input_names())
     return X[[name for name in X.columns if name in inputs]]  # MLflow refuses the data if one is missing
 
@@ -127,38 +122,12 @@ def _one_column(output: Any, name: str | None) -> Any:
     return scores.reshape(-1)
 
 
-def _by_name(setting: str, given: Any) -> dict[str, Any]:
-    """Return the columns of a setting by name: their names in the data, or their values."""
-    if isinstance(given, Mapping):
-        return {str(name): value for name, value in given.items()}
-    names = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
-    wrong = next((name for name in names if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise LtrTypeError(
-            f"{setting} must be the name of a column of data, several names, or a mapping of names to one entry a row. "
-            f"Got {wrong!r} among the names."
-        )
-    return {name: name for name in names}
-
-
-def _values(X: Any, setting: str, value: Any) -> Any:
-    """Return the column that a setting names, or the values that it has."""
-    if isinstance(value, str):
-        _require_column(X, setting, value)
-        return X[value].to_numpy()
-    refuse_different_indexes(data=X, **{setting: value})
-    return value
-
-
-def _require_column(X: Any, setting: str, name: Any) -> None:
-    """Raise an error if the data have no column of this name."""
-    if not hasattr(X, "columns"):
-        raise LtrTypeError(
-            f"{setting} names the column {name!r}, but data is an array without named columns. Pass a DataFrame."
-        )
-    if name not in X.columns:
+def _require_columns(X: Any, setting: str, names: Sequence[Any]) -> None:
+    """Raise an error if the data lack one of the columns."""
+    missing = next((name for name in names if name not in X.columns), None)
+    if missing is not None:
         raise LtrValueError(
-            f"{setting} names the column {name!r}, which the data do not have.{did_you_mean(str(name), map(str, X))} "
-            f"The columns without targets and predictions are {', '.join(map(str, X))}. Set "
-            f"evaluator_config={{'{setting}': ...}}, and leave out feature_names=."
+            f"{setting} names the column {missing!r}, which the data do not have."
+            f"{did_you_mean(str(missing), map(str, X))} The columns without targets and predictions are "
+            f"{', '.join(map(str, X))}. Set evaluator_config={{'{setting}': ...}}, and leave out feature_names=."
         )

@@ -57,12 +57,9 @@ def test_it_evaluates_rankers_alone() -> None:
         ({"metric_prefix": "a="}, "MLflow refuses the name 'a=ndcg_exp_at_10' of ndcg_exp@10"),
         ({"qid": "query"}, r"qid names the column 'query', which the data do not have.*f0, f1.*evaluator_config"),
         ({"qid": "Qid"}, "Did you mean 'qid'"),
-        ({"qid": None}, "qid must be the name of a column of data, or one id a row"),
-        ({"by": ["device", 1]}, "by must be the name of a column.*Got 1 among the names"),
-        ({"columns": ["weight", 1]}, "columns must be the name of a column.*Got 1 among the names"),
-        ({"by": "country"}, "by names the column 'country'"),
-        ({"qid": pd.Series(QID, index=np.arange(len(QID)) + 1)}, "data and qid have different pandas indexes"),
-        ({"qid": QID[:-1]}, "qid must have one entry a row"),
+        ({"by": ["device", "country"]}, "by names the column 'country'"),
+        ({"metrics": "sum_of(wait)@3"}, r"metrics names the column 'wait'.*Did you mean 'weight'"),
+        ({"features": ["f0", "g"]}, "features names the column 'g'"),
     ],
 )
 def test_wrong_settings(config: dict[str, Any], message: str) -> None:
@@ -76,7 +73,7 @@ def test_wrong_settings(config: dict[str, Any], message: str) -> None:
     [
         ({"dataset": dataset(labels=None)}, "The data have no grades.*targets='label'"),
         ({"dataset": dataset(predictions=None)}, "nothing to evaluate.*predictions='score'"),
-        ({"dataset": dataset(X)}, "qid names the column 'qid', but data is an array without named"),
+        ({"dataset": dataset(X)}, "data must be a DataFrame, whose columns the settings name. Got a ndarray"),
         ({"extra_metrics": [len]}, "does not take extra_metrics"),
         ({"custom_artifacts": [len]}, "does not take custom_artifacts"),
     ],
@@ -87,34 +84,22 @@ def test_wrong_data(arguments: dict[str, Any], message: str) -> None:
         RankerEvaluator().evaluate(**{"dataset": dataset(), "run_id": "none"} | arguments)
 
 
-def test_settings_name_columns_or_hold_values() -> None:
-    named = Settings.from_config({"sample_weight": "weight", "by": "device", "docid": "f0"})
-    values = Settings(
-        qid=FRAME["qid"], sample_weight=FRAME["weight"], by={"device": list(FRAME["device"])}, docid=FRAME["f0"]
-    )
+def test_settings_name_columns() -> None:
+    settings = Settings(sample_weight="weight", by="device", docid="f0", metrics=["map", "sum_of(weight)@3"])
+    result = settings.queries(dataset()).evaluate(SCORE, ties="docid", metrics=settings.metrics)
     expected = ltr.evaluate(
-        Y, SCORE, qid=QID, docid=X[:, 0], ties="docid", sample_weight=FRAME["weight"], by={"device": FRAME["device"]}
+        Y,
+        SCORE,
+        qid=QID,
+        docid=X[:, 0],
+        sample_weight=FRAME["weight"],
+        by={"device": FRAME["device"]},
+        columns={"weight": FRAME["weight"]},
+        ties="docid",
+        metrics=settings.metrics,
     )
-    for settings in (named, values):
-        result = settings.queries(dataset()).evaluate(SCORE, ties="docid")
-        assert dict(result) == dict(expected)
-        assert dict(result.by["device"]["=desk"]) == dict(expected.by["device"]["=desk"])
-    assert Settings(qid=QID).queries(dataset(X)).n_queries == 12
-
-
-@pytest.mark.parametrize(
-    ("columns", "name"), [(None, "weight"), (["weight"], "weight"), ({"price": "weight"}, "price"), ({"p": SCORE}, "p")]
-)
-def test_columns_that_metrics_read(columns: Any, name: str) -> None:
-    values = columns[name] if name == "p" else FRAME["weight"]
-    metric = f"sum_of({name})@3"
-    config = {"metrics": metric} if columns is None else {"metrics": metric, "columns": columns}
-    settings, spy = Settings.from_config(config), Spy()
-    result = settings.queries(dataset()).evaluate(scores_of(dataset(), spy, None, settings), metrics=metric)
-    assert dict(result) == dict(ltr.evaluate(Y, SCORE, qid=QID, metrics=metric, columns={name: values}))
-    assert ("weight" in spy.columns) == (name == "p")  # a column of a metric is no feature
-    with pytest.raises(ltr.LtrValueError, match=r"columns names the column 'wait'.*Did you mean 'weight'"):
-        Settings(metrics="sum_of(wait)@3").queries(dataset())
+    assert dict(result) == dict(expected)
+    assert dict(result.by["device"]["=desk"]) == dict(expected.by["device"]["=desk"])
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
@@ -130,7 +115,7 @@ class Spy:
             self.metadata = SimpleNamespace(get_input_schema=lambda: schema)
 
     def predict(self, X: Any) -> Any:
-        self.columns = list(X.columns) if hasattr(X, "columns") else X.shape[1]
+        self.columns = list(X.columns)
         return self.output
 
 
@@ -138,14 +123,13 @@ class Spy:
     ("model", "config", "columns"),
     [
         (Spy(), {}, [*FEATURES, "weight", "device"]),
-        (Spy(), {"sample_weight": "weight", "by": "device"}, FEATURES),
+        (Spy(), {"metrics": "sum_of(weight)", "by": "device"}, FEATURES),
         (Spy(inputs=["f1", "qid"]), {}, ["f1", "qid"]),
         (Spy(inputs=["f1", "qid"]), {"features": ["f2", "f0"]}, ["f2", "f0"]),
-        (Spy(), {"qid": QID}, X.shape[1]),
     ],
 )
-def test_the_columns_that_the_model_gets(model: Spy, config: dict[str, Any], columns: Any) -> None:
-    scores_of(dataset(COLUMNS if isinstance(columns, list) else X), model, None, Settings(**config))
+def test_the_columns_that_the_model_gets(model: Spy, config: dict[str, Any], columns: list[str]) -> None:
+    scores_of(dataset(), model, None, Settings(**config))
     assert model.columns == columns
 
 
@@ -166,19 +150,16 @@ def test_the_forms_of_predictions(output: Any, name: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "config", "name", "message"),
+    ("output", "name", "message"),
     [
-        (pd.DataFrame({"a": SCORE, "b": SCORE}), {}, None, "predicts the columns a, b.*by predictions=.*Got None"),
-        (pd.DataFrame({"a": SCORE}), {}, "b", "predicts the columns a.*Got 'b'"),
-        (X, {}, None, r"needs one score a row.*shape \(\d+, 20\)"),
-        (SCORE, {"features": ["f0", "g"]}, None, "features names the column 'g'"),
+        (pd.DataFrame({"a": SCORE, "b": SCORE}), None, "predicts the columns a, b.*by predictions=.*Got None"),
+        (pd.DataFrame({"a": SCORE}), "b", "predicts the columns a.*Got 'b'"),
+        (X, None, r"needs one score a row.*shape \(\d+, 20\)"),
     ],
 )
-def test_wrong_predictions(output: Any, config: dict[str, Any], name: str | None, message: str) -> None:
+def test_wrong_predictions(output: Any, name: str | None, message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
-        scores_of(dataset(), Spy(output), name, Settings(**config))
-    with pytest.raises(ltr.LtrTypeError, match="features names the column 'f0', but data is an array"):
-        scores_of(dataset(X), Spy(), None, Settings(features=["f0"]))
+        scores_of(dataset(), Spy(output), name, Settings())
 
 
 # -- MLflow itself ----------------------------------------------------------------------------------------------------

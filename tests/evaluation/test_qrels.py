@@ -99,7 +99,7 @@ def test_an_empty_query_counts_as_missing() -> None:
         ({}, RUN, "qrels has no document"),
         (QRELS, {"q1": {}}, "run has no document"),
         (QRELS, {"q7": {"a": 1}}, "qrels and run have no topic in common"),
-        ({7: {"a": 1}, "7": {"b": 1}}, RUN, "qrels has the ids 7 and '7', which are one id"),
+        ({7: {"a": 1}, "7": {"b": 1}}, RUN, "has the ids 7 and '7', which are one id"),
         ({"q1": {7: 1, "7": 1}}, RUN, "qrels has the document '7' twice in topic 'q1'"),
         (pd.DataFrame({"qid": ["q"], "doc_id": ["a"], "relevance": [1]}), RUN, "qrels must be .*'query_id'"),
         (pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "relevance": ["x"]}), RUN, "relevance of qrels"),

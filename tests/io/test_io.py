@@ -160,7 +160,7 @@ def test_sizes_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 FORM = "a line must have the form 'grade qid:7 1:0.25 2:0.5'"
 BAD_LETOR: dict[str, tuple[str | bytes, str]] = {
-    "label": ("0 qid:1 1:1\nx qid:1 1:1\n", f"data.txt:2: {FORM}. Got x qid"),
+    "label": ("0 qid:1 1:1\nx qid:1 1:1\n", f"data.txt:2: {FORM}.* Got x qid"),
     "no value": ("0 qid:1 1:1 2: 3:1\n", f"data.txt:1: {FORM}"),
     "no colon": ("0 qid:1 1:1\n1 qid:1 1:0.5 2\n", f"data.txt:2: {FORM}"),
     "two colons": ("0 qid:1 1 2:3:4\n", f"data.txt:1: {FORM}"),
@@ -168,14 +168,14 @@ BAD_LETOR: dict[str, tuple[str | bytes, str]] = {
     "fractional number": ("0 qid:1 1.5:1\n", f"data.txt:1: {FORM}"),
     "digits of another script": ("0 qid:1 ²:1\n", f"data.txt:1: {FORM}"),
     "binary": ("\x00\x01 \x02\n", f"data.txt:1: {FORM}"),
-    "zero": ("0 qid:1 1:1\n0 qid:1 0:1\n", r"data.txt:2: feature numbers must lie between 1 .* Got 0.*zero_based=True"),
-    "huge number": ("0 qid:1 99999999999:1\n", r"data.txt:1: feature numbers must .* and 1000000. Got 99999999999"),
+    "zero": ("0 qid:1 1:1\n0 qid:1 0:1\n", f"data.txt:2: {FORM}, with feature numbers from 1 .* zero_based .* Got 0 qid:1 0:1"),
+    "huge number": ("0 qid:1 99999999999:1\n", f"data.txt:1: {FORM}, with feature numbers from 1 to 1000000"),
     "mixed": ("0 qid:1 1:1\n0 1:1\n", r"data.txt:2: either every line has a qid: or none"),
     "mixed the other way": ("0 1:1\n0 qid:1 1:1\n", r"data.txt:2: either every line has a qid: or none"),
     "empty id": ("0 qid:1 1:1\n0 qid: 1:1\n", r"data.txt:2: qid: must be followed by the id"),
-    "id that is not UTF-8": (b"0 qid:1 1:1\n0 qid:\xe9 1:1\n", r"data.txt:2: ids must be UTF-8 .* Got b'\\xe9'"),
-    "id with NUL": (b"0 qid:a 1:1\n0 qid:a\0 1:1\n", r"data.txt:2: ids must be UTF-8 text without NUL"),
-    "docid with NUL": (b"0 qid:1 1:1 # docid = A\n0 qid:1 1:1 # docid = A\0\n", r"data.txt:2: ids must be UTF-8"),
+    "id that is not UTF-8": (b"0 qid:1 1:1\n0 qid:\xe9 1:1\n", r"data.txt: ids must be UTF-8 .* Got b'\\xe9'"),
+    "id with NUL": (b"0 qid:a 1:1\n0 qid:a\0 1:1\n", r"data.txt: ids must be UTF-8 text without NUL"),
+    "docid with NUL": (b"0 qid:1 1:1 # docid = A\n0 qid:1 1:1 # docid = A\0\n", r"data.txt: ids must be UTF-8"),
     "no id": ("0 1:1\n", r"data.txt: the lines have no qid:.*data.txt.query or data.txt.group"),
     "empty": ("", r"data.txt has no document"),
     "comments alone": ("# nothing\n\n", r"data.txt has no document"),
@@ -195,7 +195,9 @@ def test_what_is_no_letor_is_refused(tmp_path: Path, case: str, n_bytes: int, mo
 
 
 def test_other_errors_of_letor(tmp_path: Path) -> None:
-    with pytest.raises(ltr.LtrValueError, match=r"data.txt:1: feature numbers must lie between 1 and 2. Got 3"):
+    with pytest.raises(
+        ltr.LtrValueError, match=f"data.txt:1: {FORM}, with feature numbers from 1 to 2, unless n_features"
+    ):
         read_letor(write(tmp_path, GOOD), n_features=2)
     with pytest.raises(ltr.LtrValueError, match="at least one file"):
         read_letor([])

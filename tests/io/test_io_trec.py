@@ -87,13 +87,13 @@ def test_what_real_files_hold(tmp_path: Path) -> None:
     assert data.judged.all()  # a negative grade is a judgement too
 
 
-def test_scattered_topics_keep_the_order_of_the_lines(tmp_path: Path) -> None:
+def test_scattered_topics_are_put_together(tmp_path: Path) -> None:
     # Ids are UTF-8. Neither the no-break space nor the line separator ends a word, for trec_eval looks at bytes.
     qrels = "b 0 1 1\ncafé 0 na\u2028ïve 1\nb 0 2 2\ncafé 0 a\u00a0b\u0085 2\n"
     data = read(tmp_path, qrels, "café Q0 3 1 1 t\nb Q0 2 1 1 t\ncafé Q0 na\u2028ïve 1 1 t\n")
-    assert data.qid.tolist() == ["café", "b", "café", "b", "café"]
-    assert data.docid.tolist() == ["3", "2", "na\u2028ïve", "1", "a\u00a0b\u0085"]
-    assert data.y_true.tolist() == [0, 2, 1, 1, 2]
+    assert data.qid.tolist() == ["café", "café", "b", "b", "café"]
+    assert data.docid.tolist() == ["3", "na\u2028ïve", "2", "1", "a\u00a0b\u0085"]
+    assert data.y_true.tolist() == [0, 1, 2, 1, 2]
 
 
 @pytest.mark.parametrize("module", [gzip, lzma, bz2])
@@ -118,15 +118,16 @@ def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.Monke
         read(tmp_path, qrels, run + "\n0 Q0 D49 1 1 t\n")
 
 
-FORM_OF_QRELS = "a line must have the form 'topic iteration docno grade'. Got"
-FORM_OF_RUN = "a line must have the form 'topic Q0 docno rank score tag'. Got"
+FORM_OF_QRELS = "a line must have the form 'topic iteration docno grade', in UTF-8 without NUL. Got"
+FORM_OF_RUN = "a line must have the form 'topic Q0 docno rank score tag', in UTF-8 without NUL. Got"
 BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     "too few fields": ("7 0 A 1\n7 0 A\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 A'"),
     "a run": ("7 Q0 A 1 2.5 tag\n", rf"a.qrels:1: {FORM_OF_QRELS} '7 Q0 A 1 2.5 tag'"),
     "text": ("\n7 0 A 1\n7 0 B x\n", rf"a.qrels:3: {FORM_OF_QRELS} '7 0 B x'"),
-    "underscore": ("7 0 A 1_0\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
     "hexadecimal": ("7 0 A 0x1\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
     "digits of another script": ("7 0 A ١\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
+    "underscore": ("7 0 A 1_0\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
+    "NUL": ("7 0 A 1\n7 0 B\x00 1\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 B"),
     "nan": ("7 0 A nan\n", r"a.qrels, topic '7', document 'A': a grade must be finite. Got nan"),
     "infinite": ("7 0 A 1\n7 0 B -inf\n", r"topic '7', document 'B': a grade must be finite. Got -inf"),
     "beyond float64": ("7 0 A 1e999\n", r"topic '7', document 'A': a grade must be finite. Got inf"),
@@ -134,9 +135,7 @@ BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     "twice in a topic that the run lacks": ("7 0 A 1\n8 0 A 1\n8 0 A 0\n", r"the document 'A' twice in topic '8'"),
     "empty": ("", r"a.qrels has no document"),
     "comments alone": ("# nothing\n\n", r"a.qrels has no document"),
-    "NUL": ("7 0 A 1\n7 0 B\x00 1\n", r"a.qrels:2: ids must be UTF-8 text without NUL .* Got b'B\\x00'"),
-    "NUL in a topic": ("7 0 A 1\n7\x00 0 B 1\n", r"a.qrels:2: ids must be UTF-8 text without NUL"),
-    "Latin 1": ("7 0 A 1\n\n7 0 é 1\n".encode("latin-1"), r"a.qrels:3: ids must be UTF-8 text .* Got b'\\xe9'"),
+    "Latin 1": ("7 0 A 1\n\n7 0 é 1\n".encode("latin-1"), rf"a.qrels:3: {FORM_OF_QRELS}"),
     "no topic in common": (
         "007 0 A 1\n08 0 A 1\n",
         r"have no topic in common.* qrels begin with '007', the run with '7'. Topics are .* as text",
@@ -146,7 +145,6 @@ BAD_RUN: dict[str, tuple[str | bytes, str]] = {
     "no tag": ("7 Q0 A 1 2.5\n", rf"a.run:1: {FORM_OF_RUN} '7 Q0 A 1 2.5'"),
     "qrels": ("# run\n7 0 A 1\n", rf"a.run:2: {FORM_OF_RUN}"),
     "text": ("7 Q0 A 1 1 t\n7 Q0 B 2 high t\n", rf"a.run:2: {FORM_OF_RUN}"),
-    "underscore": ("7 Q0 B 2 1_0 t\n", rf"a.run:1: {FORM_OF_RUN}"),
     "nan": ("7 Q0 A 1 1 t\n7 Q0 B 2 NaN t\n", r"topic '7', document 'B': a score must not be NaN"),
     "twice": ("7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n7 Q0 A 2 1 t\n", r"a.run has the document 'A' twice in topic '7'"),
     "twice in a topic that is left out": ("7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n8 Q0 A 2 2 t\n", r"twice in topic '8'"),

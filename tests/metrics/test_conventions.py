@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.cli.metrics import CHOICES, convention_rows
-from ltr_metrics.metrics.conventions import ALIASES, convention_of
+from ltr_metrics.metrics.base import spell
+from ltr_metrics.metrics.conventions import ALIASES, CLASSES, convention_of
 from ltr_metrics.metrics.requests import resolve
 
 OF_IDS = {"torchmetrics", "spark_mllib", "vespa", "replay", "recbole", "rectools"}  # which have no grades
@@ -247,9 +247,34 @@ def test_lists_of_ids_have_no_grades() -> None:
             ltr.evaluate([2, 1], [2, 1], group=[2], docid=["a", "b"], metrics="ndcg@5", convention=convention)
 
 
+CHOICES = {  # of all metrics of a convention
+    "ties": "The order of documents with equal scores.",
+    "no_relevant": "The value, or the handling, of a query for which a metric is undefined.",
+    "cutoff": "The cutoff of a metric that is named without @k.",
+    "rel": "The grade from which on a document is relevant, if it is not 1.",
+    "metrics": "The metrics of the system, each with the parameters that differ from its defaults.",
+}
+
+
+def choices_of(convention: ltr.Convention) -> list[str]:
+    """Return the choices of a convention for all metrics, and its metrics with what differs from their defaults."""
+    chosen = ["-" if (value := getattr(convention, name)) is None else spell(value) for name in [*CHOICES][:-1]]
+    if convention.metrics.keys() == CLASSES.keys():
+        return [*chosen, "all"]
+    metrics = []
+    for name, settings in sorted(convention.metrics.items()):
+        differences = [f"{key}={spell(value)}" for key, value in settings.items() if key != "k"]
+        differences += ["no cutoff"] * ("k" in settings)
+        differences += ["undefined queries weigh 1"] * (name in convention.weighs_undefined_as_one)
+        differences += ["no weighted mean"] * (name in convention.no_weighted_mean)
+        metrics.append(f"{name} ({', '.join(differences)})" if differences else name)
+    aliases = ", ".join(alias for alias, name in ALIASES.items() if name == convention.name)
+    return [*chosen, ", ".join(metrics) + (f"; also called {aliases}" if aliases else "")]
+
+
 def tables() -> str:
     """The choices of all conventions and their meanings, as tables in Markdown."""
-    rows = [(f"`{name}`", *choices) for name, *choices in convention_rows()]
+    rows = [(f"`{name}`", *choices_of(one)) for name, one in ltr.CONVENTIONS.items()]
     meanings = [(f"`{name}`", text) for name, text in CHOICES.items()]
     return "\n".join(
         "".join(f"| {' | '.join(row)} |\n" for row in (heading, ("---",) * len(heading), *body))
