@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics.metrics.base import RankMetric
-from ltr_metrics.metrics.open_ties import Kinds, count_in_ties
+from ltr_metrics.metrics.open_ties import count_in_ties
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -178,16 +178,14 @@ def reciprocal_ranks(ties: DecidingTies, depth: int) -> FloatArray:
     With r relevant documents in a tie of m, place j holds the first one with probability
     C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from place to place.
     """
-    # Blocks of several queries have few documents, so that this number does not exceed int64.
-    kinds = Kinds.of((ties.size * (depth + 1) + ties.n_above) * (int(ties.n_relevant.max()) + 1) + ties.n_relevant)
-    m, r, above = (n[kinds.example][:, None] for n in (ties.size, ties.n_relevant, ties.n_above))
+    m, r, above = (n[:, None] for n in (ties.size, ties.n_relevant, ties.n_above))
     j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
     with np.errstate(divide="ignore", invalid="ignore"):
         step = (m - j - r + 1) / (m - j)
     step[:, :1] = r / m
     step[:, 1:] = np.where(j[1:] < m, np.maximum(step[:, 1:], 0), 0)
     rank = above + j + 1.0
-    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))[kinds.of_tie]
+    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))
 
 
 def hit_probabilities(ties: DecidingTies, depth: int) -> FloatArray:

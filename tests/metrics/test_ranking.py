@@ -231,13 +231,10 @@ def test_the_three_ways_to_grow_a_tie_agree(depth: int) -> None:
     ties.sort(key=np.count_nonzero, reverse=True)
     size, n_zero = np.array([len(t) for t in ties]), np.array([(t == 0).sum() for t in ties])
     begins = np.cumsum(size) - size
-    count = np.array([[(t == p).sum() for p in stop[1:]] for t in ties])
-    by_document = cascade_ties._grow_by_document(np.concatenate(ties), begins, n_zero, size, depth)
-    by_polynomial = cascade_ties._grow_by_polynomial(np.concatenate(ties), begins, n_zero, size, depth)
-    np.testing.assert_allclose(by_polynomial, by_document, rtol=1e-13, atol=1e-300)
-    np.testing.assert_allclose(
-        cascade_ties._grow_by_grade(stop[1:], count, n_zero, depth), by_document, rtol=1e-13, atol=1e-300
-    )
+    arguments = (np.concatenate(ties), begins, n_zero, size, depth)
+    by_document = cascade_ties._grow_by_document(*arguments)
+    for grow in (cascade_ties._grow_by_polynomial, cascade_ties._grow_by_grade):
+        np.testing.assert_allclose(grow(*arguments), by_document, rtol=1e-13, atol=1e-300)
 
 
 def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
