@@ -28,7 +28,6 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, values_of_grades
 from ltr_metrics._engine.ties import TiedDocuments
-from ltr_metrics.metrics.open_ties import OpenTies
 
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_AT_ONCE = 50_000  # of a (places x ties) matrix, which then stays in the cache
@@ -56,15 +55,14 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
     by_rank = ranking.in_some_order(stop, depth)
     continuation = accumulate_ranks(np.multiply, 1 - by_rank)
     by_rank[:, 1:] *= continuation[:, :-1]
-    open_ties = OpenTies.of(ranking, depth)
-    if open_ties is not None:
-        reach_probability = open_ties.accumulated_above(continuation, 1.0)
-        stops = open_ties.documents.repeat(reach_probability)
+    documents = ranking.open_documents(depth)
+    if documents is not None:
+        reach_probability = documents.accumulated_above(continuation, 1.0)
+        stops = documents.repeat(reach_probability)
         is_reached = stops > 0  # nobody comes to the ties far down in a list of thousands of documents
         if is_reached.any():
-            documents = open_ties.documents.where(reach_probability > 0)
-            stops[is_reached] *= _stops_if_reached(documents, stop, effective_depth)
-        open_ties.write(stops, by_rank)
+            stops[is_reached] *= _stops_if_reached(documents.where(reach_probability > 0), stop, effective_depth)
+        documents.fill_documents(stops, by_rank)
     return by_rank
 
 
@@ -196,7 +194,7 @@ def _grow_by_document(stop: FloatArray, begins: IntArray, n_zero: IntArray, size
     return at
 
 
-def _grow_by_grade(p: FloatArray, begins: IntArray, _n_zero: IntArray, size: IntArray, places: int) -> FloatArray:
+def _grow_by_grade(p: FloatArray, begins: IntArray, n_zero: IntArray, size: IntArray, places: int) -> FloatArray:
     """Return T_1 ... T_places of each tie, with E and F of `_grow_by_polynomial`, for all documents of one p at a time.
 
     Of b such documents, E_j is the number of sets of j times (1-p)^j, and F_j is the number of sets
@@ -210,13 +208,11 @@ def _grow_by_grade(p: FloatArray, begins: IntArray, _n_zero: IntArray, size: Int
     )
     count = np.bincount(kind * len(size) + tie, minlength=len(stop) * len(size)).reshape(len(stop), len(size))
     scale = _scale(size)
-    e = f = None
-    for p_of_kind, b in zip(stop, count, strict=True):
+    e = _count_ways(n_zero, places, scale)  # of documents with p = 0, which have no F
+    f = np.zeros_like(e)
+    for p_of_kind, b in zip(stop[stop > 0], count[stop > 0], strict=True):
         e_of_kind = _count_ways(b, places, (1 - p_of_kind) * scale)
         f_of_kind = b * p_of_kind * _count_ways(b - 1, places, (1 - p_of_kind) * scale)
-        if e is None or f is None:
-            e, f = e_of_kind, f_of_kind
-            continue
         new_e, new_f = np.zeros((2, places, len(size)))
         for i in range(min(places, int(b.max()) + 1)):
             new_e[i:] += e[: places - i] * e_of_kind[i]

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics.metrics.base import RankMetric
-from ltr_metrics.metrics.open_ties import count_in_ties
+from ltr_metrics.metrics.kinds import count_in_ties
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -19,7 +20,7 @@ from ltr_metrics.metrics.relevance import BinaryMetric
 class FirstRelevant(BinaryMetric, RankMetric):
     """Base of the metrics of the first relevant document: a function of one rank per query."""
 
-    def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
+    def sums(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         lowest = self.lowest(ranking.queries)
         first = first_relevant_ranks(ranking, lowest)
@@ -30,7 +31,7 @@ class FirstRelevant(BinaryMetric, RankMetric):
                 ties = deciding.above(depth)
                 if len(ties.query):
                     value[ties.query] = self.expected_in(ties, depth)
-        return [self.where_defined(value, ranking) for value in values]
+        return values
 
     def at_rank(self, rank: FloatArray) -> FloatArray:
         """Return the value of a query whose first relevant document is at this rank."""
@@ -39,10 +40,6 @@ class FirstRelevant(BinaryMetric, RankMetric):
     def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
         """Return the expected value of a query whose first relevant document is in a tie."""
         raise NotImplementedError
-
-    def where_defined(self, value: FloatArray, ranking: Ranking) -> FloatArray:
-        """Return the values, with NaN where the metric is undefined."""
-        return value
 
 
 class MRR(FirstRelevant):
@@ -86,8 +83,8 @@ class MRR(FirstRelevant):
     def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
         return reciprocal_ranks(ties, depth)
 
-    def where_defined(self, value: FloatArray, ranking: Ranking) -> FloatArray:
-        return np.asarray(value + self.n_relevant(ranking.block) * 0.0)
+    def divisor(self, block: Block, k: int | None) -> FloatArray:
+        return np.asarray(self.n_relevant(block) * 0.0 + 1.0)  # undefined where R = 0
 
 
 class Hit(FirstRelevant):
