@@ -157,7 +157,7 @@ class Queries(LabelledQueries):
                 raise LtrValueError("No retrieved document has a position: there is no ranking to evaluate.")
             return queries.evaluate_request(scores, request, n_threads)
         scores = self.scores(y_score)
-        for metric in request.metrics:
+        for metric in request.one_per_family:
             try:
                 metric.check_once(self)
                 request.check_weights(metric, self.weight)
