@@ -32,8 +32,6 @@ from ltr_metrics._engine.ties import TiedDocuments
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_AT_ONCE = 50_000  # of a (places x ties) matrix, which then stays in the cache
 USUAL_DEPTH = 10  # ties that need at most so many places are computed together
-FEW_PLACES = 2  # many ties are computed apart if they need at most 2 or 4 places
-MANY_TIES = 1_000
 MANY_DOCUMENTS = 100  # cost as much as to count the documents of each probability
 MOST_PLACES = 1_000  # whose binomial coefficients are float64, scaled where there are more documents
 LARGEST_LOG = 690  # of a float64, with room for a factor
@@ -102,14 +100,14 @@ def _stops_if_reached(documents: TiedDocuments, stop: FloatArray, depth: int) ->
 
 def _groups(ties: IntArray, places: IntArray, n_nonzero: IntArray) -> Iterator[IntArray]:
     """Yield those of some ties that need about as many places, so few that their matrices stay in the cache."""
-    deepest, least = FEW_PLACES if len(places) >= MANY_TIES else USUAL_DEPTH, 0
+    deepest, least = USUAL_DEPTH, 0
     while len(ties) and least < places[ties].max():
         chosen = ties[(places[ties] > least) & (places[ties] <= deepest)]
         chosen = chosen[np.argsort(-n_nonzero[chosen], kind="stable")]  # complete ones drop out
         at_once = max(1, CELLS_AT_ONCE // (deepest + 1))
         for first in range(0, len(chosen), at_once):
             yield chosen[first : first + at_once]
-        deepest, least = 2 * deepest if deepest != 4 else USUAL_DEPTH, deepest
+        deepest, least = 2 * deepest, deepest
 
 
 def _grow_by_polynomial(

@@ -177,12 +177,10 @@ def reciprocal_ranks(ties: DecidingTies, depth: int) -> FloatArray:
     """
     m, r, above = (n[:, None] for n in (ties.size, ties.n_relevant, ties.n_above))
     j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step = (m - j - r + 1) / (m - j)
+    step = np.maximum(m - j - r + 1, 0) / np.maximum(m - j, 1)
     step[:, :1] = r / m
-    step[:, 1:] = np.where(j[1:] < m, np.maximum(step[:, 1:], 0), 0)
     rank = above + j + 1.0
-    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))
+    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0.0))
 
 
 def hit_probabilities(ties: DecidingTies, depth: int) -> FloatArray:
