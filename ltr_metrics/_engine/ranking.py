@@ -94,13 +94,15 @@ class Ranking(Cache):
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Seen(ltr.RankMetric):
     ...     NAME = "seen"
-    ...     def contributions(self, ranking, depth):
-    ...         print("ranks needed:", depth, "of", ranking.n_ranked)
+    ...     def by_grade(self, queries):
+    ...         return queries.grades
+    ...     def sums(self, ranking, cutoffs):
+    ...         print("cutoffs:", cutoffs, "documents:", ranking.n_ranked)
     ...         print("lowest grade of a tie first:", ranking.in_some_order(ranking.queries.grades, 2).tolist())
     ...         print("is the grade index 2 or higher:", ranking.at_least(2, 2).tolist())
-    ...         return ranking.expected(ranking.queries.grades, depth)
+    ...         return super().sums(ranking, cutoffs)
     >>> ltr.evaluate([0, 2, 0, 1], [5, 5, 2, 1], group=[2, 2], metrics=Seen(k=2)).per_query["seen@2"]
-    ranks needed: 2 of [2 2]
+    cutoffs: [2] documents: [2 2]
     lowest grade of a tie first: [[0.0, 2.0], [0.0, 1.0]]
     is the grade index 2 or higher: [[False, True], [False, True]]
     array([2., 1.])

@@ -118,6 +118,11 @@ class TiedDocuments(Cache):
         counted = np.concatenate((np.zeros(1, dtype=np.intp), np.cumsum(is_counted, dtype=np.intp)))
         return np.asarray(counted[self.starts + self.ties.size] - counted[self.starts])
 
+    def accumulated_above(self, accumulated: AnyArray, start: float) -> FloatArray:
+        """Return a value that is accumulated by rank above each tie; ``start`` for a tie at the top."""
+        above = self.ties.n_above
+        return np.where(above > 0, accumulated[self.ties.query, above - 1], start)
+
     def fill_documents(self, values: FloatArray, by_rank: FloatArray) -> None:
         """Write one value a document over the tied cells of a (queries x depth) matrix."""
         if self.n_within.sum() < len(values):

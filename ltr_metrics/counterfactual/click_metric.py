@@ -12,7 +12,7 @@ from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, with_padding_value
+from ltr_metrics._engine.ranking import with_padding_value
 from ltr_metrics._engine.words import EstimatorOfMetric
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics import CG, DCG, Precision, RankMetric, SumOf, metric
@@ -129,9 +129,12 @@ class ClickMetric(RankMetric):
         self.metric.check(queries)
         self._row_values(queries)
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        by_rank = ranking.expected_of_rows(self._row_values(ranking.queries), depth)
-        return by_rank * self.metric.discounts(ranking.queries, depth) if type(self.metric) is DCG else by_rank
+    def by_row(self, queries: LabelledQueries) -> FloatArray:
+        return self._row_values(queries)
+
+    def by_rank(self, block: Block, depth: int) -> FloatArray | float:
+        value: FloatArray | float = self.metric.by_rank(block, depth)
+        return value
 
     def divisor(self, block: Block, k: int | None) -> FloatArray | float:
         value: FloatArray | float = self.metric.divisor(block, k)

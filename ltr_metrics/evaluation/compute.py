@@ -54,8 +54,8 @@ def compute_values(
 def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
     """Write the values of a ranking's queries."""
     for metrics, cutoffs, positions in families:
-        at_cutoffs = metrics[0].at_cutoffs(ranking, cutoffs)
-        for position, metric_values in zip(positions, at_cutoffs, strict=True):
+        of_family = metrics[0].values_at(ranking, cutoffs)
+        for position, metric_values in zip(positions, of_family, strict=True):
             values[position][ranking.block.selection] = metric_values
 
 

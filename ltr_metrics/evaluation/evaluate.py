@@ -157,18 +157,7 @@ class Queries(LabelledQueries):
                 raise LtrValueError("No retrieved document has a position: there is no ranking to evaluate.")
             return queries.evaluate_request(scores, request, n_threads)
         scores = self.scores(y_score)
-        cache = self.__dict__.setdefault("_cache", {})
-        if cache.get("checked") is not request:  # a training asks for the same request in each round
-            self._check(request)
-            cache["checked"] = request
-        threads = n_threads_for(self.n_rows, n_threads)
-        per_query = compute_values(self, scores, request, threads)
-        _apply_no_relevant(self, per_query, request.policy)
-        return _evaluation(self, per_query, request)
-
-    def _check(self, request: Request) -> None:
-        """Raise an error, or warn, if metrics do not fit the labels, columns or weights."""
-        for metric in request.metrics:
+        for metric in request.one_per_family:
             try:
                 metric.check_once(self)
                 request.check_weights(metric, self.weight)

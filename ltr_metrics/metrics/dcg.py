@@ -12,7 +12,7 @@ from ltr_metrics._engine.blocks import Block, ideal_rankings
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, row_sums, values_of_grades
+from ltr_metrics._engine.ranking import row_sums, values_of_grades
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, parameter, word
 from ltr_metrics.metrics.gains import GainMetric, overflows, refuse_falling, refuse_name_in_use, refuse_overflow
@@ -58,8 +58,8 @@ class CG(RankMetric):
         if overflows(queries, queries.grades):
             refuse_overflow(self, queries, queries.grades, "Scale such grades down.")
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected(ranking.queries.grades, depth)
+    def by_grade(self, queries: LabelledQueries) -> FloatArray:
+        return queries.grades
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,10 +125,11 @@ class DCG(GainMetric, RankMetric):
             parameters.pop("gain", None)
         return name + short, parameters
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        by_rank = ranking.expected(self.gains(ranking.queries), depth)
-        by_rank *= self.discounts(ranking.queries, depth)
-        return by_rank
+    def by_grade(self, queries: LabelledQueries) -> FloatArray:
+        return self.gains(queries)
+
+    def by_rank(self, block: Block, depth: int) -> FloatArray:
+        return self.discounts(block.queries, depth)
 
     @cached_per("discount")
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics.metrics.base import RankMetric
-from ltr_metrics.metrics.open_ties import Kinds, count_in_ties
+from ltr_metrics.metrics.kinds import count_in_ties
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -19,7 +20,7 @@ from ltr_metrics.metrics.relevance import BinaryMetric
 class FirstRelevant(BinaryMetric, RankMetric):
     """Base of the metrics of the first relevant document: a function of one rank per query."""
 
-    def at_cutoffs(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
+    def sums(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         lowest = self.lowest(ranking.queries)
         first = first_relevant_ranks(ranking, lowest)
@@ -30,7 +31,7 @@ class FirstRelevant(BinaryMetric, RankMetric):
                 ties = deciding.above(depth)
                 if len(ties.query):
                     value[ties.query] = self.expected_in(ties, depth)
-        return [self.where_defined(value, ranking) for value in values]
+        return values
 
     def at_rank(self, rank: FloatArray) -> FloatArray:
         """Return the value of a query whose first relevant document is at this rank."""
@@ -39,10 +40,6 @@ class FirstRelevant(BinaryMetric, RankMetric):
     def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
         """Return the expected value of a query whose first relevant document is in a tie."""
         raise NotImplementedError
-
-    def where_defined(self, value: FloatArray, ranking: Ranking) -> FloatArray:
-        """Return the values, with NaN where the metric is undefined."""
-        return value
 
 
 class MRR(FirstRelevant):
@@ -86,8 +83,8 @@ class MRR(FirstRelevant):
     def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
         return reciprocal_ranks(ties, depth)
 
-    def where_defined(self, value: FloatArray, ranking: Ranking) -> FloatArray:
-        return np.asarray(value + self.n_relevant(ranking.block) * 0.0)
+    def divisor(self, block: Block, k: int | None) -> FloatArray:
+        return np.asarray(self.n_relevant(block) * 0.0 + 1.0)  # undefined where R = 0
 
 
 class Hit(FirstRelevant):
@@ -178,16 +175,12 @@ def reciprocal_ranks(ties: DecidingTies, depth: int) -> FloatArray:
     With r relevant documents in a tie of m, place j holds the first one with probability
     C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from place to place.
     """
-    # Blocks of several queries have few documents, so that this number does not exceed int64.
-    kinds = Kinds.of((ties.size * (depth + 1) + ties.n_above) * (int(ties.n_relevant.max()) + 1) + ties.n_relevant)
-    m, r, above = (n[kinds.example][:, None] for n in (ties.size, ties.n_relevant, ties.n_above))
+    m, r, above = (n[:, None] for n in (ties.size, ties.n_relevant, ties.n_above))
     j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step = (m - j - r + 1) / (m - j)
+    step = np.maximum(m - j - r + 1, 0) / np.maximum(m - j, 1)
     step[:, :1] = r / m
-    step[:, 1:] = np.where(j[1:] < m, np.maximum(step[:, 1:], 0), 0)
     rank = above + j + 1.0
-    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0))[kinds.of_tie]
+    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0.0))
 
 
 def hit_probabilities(ties: DecidingTies, depth: int) -> FloatArray:

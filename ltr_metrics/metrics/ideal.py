@@ -46,8 +46,8 @@ def ideal_by_rank(block: Block, values: FloatArray, depth: int) -> FloatArray:
     ... class TopShare(ltr.RankMetric):
     ...     NAME: ClassVar[str] = "top_share"
     ...
-    ...     def contributions(self, ranking, depth):
-    ...         return ranking.expected(ranking.queries.grades, depth)
+    ...     def by_grade(self, queries):
+    ...         return queries.grades
     ...
     ...     def divisor(self, block, k):
     ...         return ideal_by_rank(block, block.queries.grades, k or block.width).sum(axis=1)

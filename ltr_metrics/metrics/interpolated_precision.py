@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics.errors import LtrValueError, one_line
-from ltr_metrics.metrics.base import word
+from ltr_metrics.metrics.base import parameter, word
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 RoundingOfIPrec = Literal["up", "nearest", "truncated"]
@@ -69,7 +69,7 @@ class InterpolatedPrecision(BinaryMetric):
     NAME: ClassVar[str] = "iprec"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"11pt_avg": {"recall": ELEVEN_LEVELS}}
 
-    recall: float | tuple[float, ...] = ELEVEN_LEVELS
+    recall: float | tuple[float, ...] = parameter(ELEVEN_LEVELS, tried=(ELEVEN_LEVELS, *ELEVEN_LEVELS))
     rounding: RoundingOfIPrec = word("up", RoundingOfIPrec)
 
     def __post_init__(self) -> None:

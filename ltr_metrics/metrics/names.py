@@ -179,9 +179,11 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
         raise LtrTypeError(f"{cls.__name__} must have a class attribute NAME, one word for its name. Got {name!r}.")
     if "__dataclass_params__" not in vars(cls):
         raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
-    written = (cls.values, cls.at_cutoffs, getattr(cls, "contributions", None))
-    if written == (Metric.values, RankMetric.at_cutoffs, RankMetric.contributions):
-        raise LtrTypeError(f"{cls.__name__} must have a method contributions: the contribution of each rank.")
+    written = tuple(getattr(cls, name, None) for name in ("values", "sums", "by_grade", "by_row"))
+    if written in {
+        (Metric.values, *rest) for rest in ((None,) * 3, (RankMetric.sums, RankMetric.by_grade, RankMetric.by_row))
+    }:
+        raise LtrTypeError(f"{cls.__name__} must have a method by_grade: the value of a document of each grade.")
 
 
 def parse(name: str) -> ParsedName:

@@ -11,11 +11,11 @@ from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, accumulate_ranks
+from ltr_metrics._engine.ranking import accumulate_ranks
 from ltr_metrics.metrics.base import RankMetric, number, parameter
 from ltr_metrics.metrics.gains import GAINS, Gain, GainMetric, refuse_falling
 from ltr_metrics.metrics.ideal import ideal_by_rank
-from ltr_metrics.metrics.open_ties import relevant_cumulative_gain
+from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 
@@ -68,6 +68,8 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
     NAME: ClassVar[str] = "q"
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"q_measure": {}}
 
+    KIND: ClassVar[Kind] = "precisions"
+
     gain: Gain = parameter("linear", tried=GAINS)
     beta: float = number(1, "of at least 0", lambda beta: beta >= 0, tried=(0, 1, 10))
 
@@ -90,15 +92,11 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         """
         return np.where(self.relevant(queries), self.gains(queries), 0.0)
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        queries, block = ranking.queries, ranking.block
-        blended = np.where(self.relevant(queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
-        actual = relevant_cumulative_gain(ranking, self.lowest(queries), depth, blended)
-        return actual / self._ideal(block, depth)
+    def by_grade(self, queries: LabelledQueries) -> FloatArray:
+        return np.where(self.relevant(queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
 
     @cached_per("family")
-    def _ideal(self, block: Block, depth: int) -> FloatArray:
-        """Return i + beta cg*(i), (queries x depth)."""
+    def by_rank(self, block: Block, depth: int) -> FloatArray:  # i + beta cg*(i)
         gains = ideal_by_rank(block, self.relevant_gains(block.queries), depth)
         return accumulate_ranks(np.add, 1 + self.beta * gains)
 

@@ -10,7 +10,6 @@ from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import BoolArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, is_number, spell
 
@@ -91,22 +90,20 @@ class BinaryMetric(Metric):
             limit = float(np.float32(limit))
         return int(np.searchsorted(queries.grades, limit, side="right" if above else "left")) + 1
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        """Return 1 for a relevant document and 0 for another, by rank; the mean in a tie.
+    def by_grade(self, queries: LabelledQueries) -> FloatArray:
+        """Return 1 for each distinct grade that is relevant, and 0 for the others.
 
         Parameters
         ----------
-        ranking : Ranking
-            The ranked documents of some queries.
-        depth : int
-            The number of first ranks that are needed.
+        queries : Queries
+            The labels of all queries.
 
         Returns
         -------
-        ndarray of float64 of shape (n_queries, depth)
-            From 0 to 1.
+        ndarray of float64 of shape (n_grades,)
+            0 or 1, in ascending order of the grades.
         """
-        return ranking.expected(self.relevant(ranking.queries).astype(np.float64), depth)
+        return self.relevant(queries).astype(np.float64)
 
     @cached_per("rel")
     def n_relevant(self, block: Block) -> FloatArray:

@@ -101,6 +101,14 @@ class Request:
             depth = max(depth, k) if k is not None and is_shallow else depth
         return Families(list(whole.values()), list(shallow.values()), depth)
 
+    @cached_property
+    def one_per_family(self) -> list[Metric]:
+        """The first metric of each family: checks do not depend on the cutoff."""
+        first: dict[object, Metric] = {}
+        for one in self.metrics:
+            first.setdefault(one.family, one)
+        return list(first.values())
+
     @property
     def needed_columns(self) -> tuple[str, ...]:
         """Names of the columns that the metrics read, each once."""

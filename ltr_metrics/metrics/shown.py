@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import FloatArray
-from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric
 
@@ -52,11 +52,8 @@ class Judged(MeanOverTop):
 
     NAME: ClassVar[str] = "judged"
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        judged = ranking.queries.judged
-        if judged is None:
-            return (np.arange(depth) < ranking.n_ranked[:, None]).astype(np.float64)
-        return ranking.expected_of_rows(judged.astype(np.float64), depth)
+    def by_row(self, queries: LabelledQueries) -> FloatArray:
+        return np.ones(queries.n_rows) if queries.judged is None else queries.judged.astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +76,8 @@ class ColumnMetric(RankMetric):
     def needed_columns(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def contributions(self, ranking: Ranking, depth: int) -> FloatArray:
-        return ranking.expected_of_rows(ranking.queries.column(self.column), depth)
+    def by_row(self, queries: LabelledQueries) -> FloatArray:
+        return queries.column(self.column)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.metrics import query_function
 
 
@@ -235,8 +234,8 @@ class Revenue(ltr.RankMetric):
     NAME: ClassVar[str] = "revenue"
     COLUMNS: ClassVar[tuple[str, ...]] = ("revenue",)
 
-    def contributions(self, ranking: Ranking, depth: int) -> np.ndarray:
-        return ranking.expected_of_rows(ranking.queries.column("revenue"), depth)
+    def by_row(self, queries: ltr.Queries) -> np.ndarray:
+        return queries.column("revenue")
 
 
 def test_a_class_names_its_columns() -> None:

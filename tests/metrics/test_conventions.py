@@ -219,6 +219,14 @@ def test_the_defaults_that_conventions_differ_from() -> None:
         assert {name: default for name, default in chosen.items() if default is not ...} == DEFAULTS[info.name]
 
 
+def test_every_parameter_has_values_that_identify_convention_tries() -> None:
+    by_data = {"rel", "column"}  # grades of the data are tried, and a column is the user's
+    fields = [(cls, field) for cls in ltr.metrics.METRICS for field in dataclasses.fields(cls)]
+    assert {field.name for _, field in fields if not field.metadata.get("tried")} == by_data
+    for cls, field in fields:
+        assert len(field.metadata.get("tried", (0, 1))) > 1, (cls, field.name)
+
+
 def test_conventions_are_values() -> None:
     with pytest.raises(TypeError):
         ltr.CONVENTIONS["mine"] = ltr.CONVENTIONS["default"]  # type: ignore[index]

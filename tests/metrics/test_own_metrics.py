@@ -32,8 +32,8 @@ class Reach(ltr.RankMetric):
     NAME: ClassVar[str] = "reach"
     power: float = 1
 
-    def contributions(self, ranking: ltr.Ranking, depth: int) -> np.ndarray:
-        return ranking.expected(ranking.queries.grades**self.power, depth)
+    def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+        return queries.grades**self.power
 
     def divisor(self, block: object, k: int | None) -> np.ndarray:
         queries = block.queries
@@ -102,8 +102,8 @@ class Plain(Reach):
 class Nowhere(ltr.RankMetric):
     NAME: ClassVar[str] = "nowhere"
 
-    def contributions(self, ranking: ltr.Ranking, depth: int) -> np.ndarray:
-        return np.ones((len(ranking.n_ranked), depth))
+    def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+        return np.ones(len(queries.grades))
 
     def divisor(self, block: object, k: int | None) -> float:
         return 0.0
@@ -114,7 +114,7 @@ class Nowhere(ltr.RankMetric):
     [
         (mrr, "Your metric 'mrr' has the name of another metric"),
         (documents, "Your metric 'documents' has the name of another metric, or of a column"),
-        (Idle(), "Idle must have a method contributions"),
+        (Idle(), "Idle must have a method by_grade"),
         (Nameless(), "Nameless must have a class attribute NAME"),
         (Spaced(), "Spaced must have a class attribute NAME, one word.*'my metric:x'"),
         (Plain(), "Plain must be a dataclass: write @dataclass"),
@@ -182,8 +182,8 @@ class FirstRow(ltr.RankMetric):
 
     NAME: ClassVar[str] = "first_row"
 
-    def contributions(self, ranking: ltr.Ranking, depth: int) -> np.ndarray:
-        return ranking.expected_of_rows((np.arange(ranking.queries.n_rows) == 0).astype(float), depth)
+    def by_row(self, queries: ltr.Queries) -> np.ndarray:
+        return (np.arange(queries.n_rows) == 0).astype(float)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -218,6 +218,10 @@ def test_err_of_a_tie_loses_no_digit_under_tiny_probabilities(max_grade: int) ->
     assert next(iter(got.mean.values())) == pytest.approx(float(total / math.factorial(5)), rel=1e-14, abs=0)
 
 
+def test_a_user_who_stops_for_certain_ends_the_cascade() -> None:
+    assert ltr.evaluate([1, 0, 1], [2, 1, 1], group=[3], metrics="err(p=label)")["err(p=label)"] == 1
+
+
 def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
     got = ltr.evaluate(np.ones(500), np.zeros(500), group=[500], metrics=[ltr.ERR(max_grade=1)])
     assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15, abs=0)  # the sum of 2^-j / j
@@ -231,13 +235,10 @@ def test_the_three_ways_to_grow_a_tie_agree(depth: int) -> None:
     ties.sort(key=np.count_nonzero, reverse=True)
     size, n_zero = np.array([len(t) for t in ties]), np.array([(t == 0).sum() for t in ties])
     begins = np.cumsum(size) - size
-    count = np.array([[(t == p).sum() for p in stop[1:]] for t in ties])
-    by_document = cascade_ties._grow_by_document(np.concatenate(ties), begins, n_zero, size, depth)
-    by_polynomial = cascade_ties._grow_by_polynomial(np.concatenate(ties), begins, n_zero, size, depth)
-    np.testing.assert_allclose(by_polynomial, by_document, rtol=1e-13, atol=1e-300)
-    np.testing.assert_allclose(
-        cascade_ties._grow_by_grade(stop[1:], count, n_zero, depth), by_document, rtol=1e-13, atol=1e-300
-    )
+    arguments = (np.concatenate(ties), begins, n_zero, size, depth)
+    by_document = cascade_ties._grow_by_document(*arguments)
+    for grow in (cascade_ties._grow_by_polynomial, cascade_ties._grow_by_grade):
+        np.testing.assert_allclose(grow(*arguments), by_document, rtol=1e-13, atol=1e-300)
 
 
 def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:

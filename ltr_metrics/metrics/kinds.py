@@ -1,0 +1,118 @@
+"""The three kinds of sums over ranks, and what ties do to each of them, in one place.
+
+A `RankMetric` declares its kind, a value for each grade and one for each rank. Here they become what
+each rank adds to the sum, as an expectation over all orders of tied documents:
+
+===========  =======================================================  ===========================
+kind         what a rank adds (g is the grade there)                  metrics
+===========  =======================================================  ===========================
+gains        by_grade[g] x by_rank[rank]                              CG, DCG, NDCG, precision, ...
+precisions   (sum of by_grade so far if by_grade[g] > 0) / by_rank    MAP, Q-measure
+cascade      P(the user stops here) x by_rank[rank], where by_grade   ERR, PFound
+             has P(the user stops at a document that is reached)
+===========  =======================================================  ===========================
+
+All kinds keep one rule: a tie whose documents have one grade keeps its exact value, because rounding
+could lift a perfect ranking above 1. So they start from `Ranking.open_documents`, the other ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from ltr_metrics._engine.cache import cached
+from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, values_of_grades
+from ltr_metrics.metrics.cascade_ties import stop_probabilities
+
+if TYPE_CHECKING:
+    from ltr_metrics.metrics.base import RankMetric
+
+Kind = Literal["gains", "precisions", "cascade"]
+NEGLIGIBLE = 2.0**-60  # a rank of less utility than this changes no digit
+
+
+def gains(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
+    """Return what each rank adds: in a tie, the mean of its documents."""
+    of_rows = metric.by_row_once(ranking.queries)
+    if of_rows is None:
+        by_rank = ranking.expected(metric.by_grade(ranking.queries), depth)
+    else:
+        by_rank = ranking.expected_of_rows(of_rows, depth)
+    by_rank *= metric.by_rank(ranking.block, depth)
+    return by_rank
+
+
+def precisions(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
+    """Return what each rank adds; see `relevant_cumulative_gain` for ties."""
+    gain = relevant_cumulative_gain(ranking, metric.by_grade(ranking.queries), depth)
+    return np.asarray(gain / metric.by_rank(ranking.block, depth))
+
+
+def cascade(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
+    """Return what each rank adds; see `cascade_ties` for ties."""
+    stop, utility = metric.by_grade(ranking.queries), np.asarray(metric.by_rank(ranking.block, depth))
+    effective_depth = depth - int((utility >= NEGLIGIBLE)[::-1].argmax())
+    scale = metric.scale(ranking.block)
+    if scale is None:
+        by_rank = stop_probabilities(ranking, stop, depth, effective_depth)
+    else:
+        by_rank = np.zeros((len(scale), depth), order="F")
+        for one in np.unique(scale):
+            scaled = np.minimum(stop * one, 1.0)  # above 1 only in queries of another scale
+            by_rank[scale == one] = stop_probabilities(ranking, scaled, depth, effective_depth)[scale == one]
+    by_rank *= utility
+    return by_rank
+
+
+KINDS: dict[Kind, Callable[[RankMetric, Ranking, int], FloatArray]] = {
+    "gains": gains,
+    "precisions": precisions,
+    "cascade": cascade,
+}
+
+
+def relevant_cumulative_gain(ranking: Ranking, by_grade: FloatArray, depth: int) -> FloatArray:
+    r"""Return the cumulative gain at each rank that holds a relevant document, and 0 at the others.
+
+    ``by_grade`` has the gains of the distinct grades; a document with a gain above 0 is relevant.
+
+    Let a tie of m documents have r relevant ones of mean gain g, and let G be the gain above it.
+    Its place j = 1..m then has the expectation
+
+    .. math:: \frac{r}{m} \left( G + g + (j - 1) \, g \, \frac{r - 1}{m - 1} \right)
+    """
+    gain = ranking.in_some_order(by_grade, depth)
+    cumulative = accumulate_ranks(np.add, gain)
+    by_rank = cumulative * (gain > 0)
+    documents = ranking.open_documents(depth)
+    if documents is not None:
+        size, of_documents = documents.ties.size, values_of_grades(by_grade, documents.grades)
+        r = documents.count(of_documents > 0).astype(np.float64)
+        g = documents.sum(of_documents) / np.maximum(r, 1)
+        share, others = r / size, g * ((r - 1) / (size - 1))
+        first = documents.accumulated_above(cumulative, 0.0) + g
+        down_the_tie = documents.repeat(first) + documents.rank_in_tie * documents.repeat(others)
+        documents.fill_documents(documents.repeat(share) * down_the_tie, by_rank)
+    return by_rank
+
+
+class CountsInTies(NamedTuple):
+    """Numbers of relevant documents, for each tie of a ranking."""
+
+    within: AnyArray  # of the tie
+    before: AnyArray  # before the tie in `Ranking.tied_grades`
+
+
+@cached
+def count_in_ties(ranking: Ranking, lowest: int) -> CountsInTies:
+    """Count the documents whose grade index is at least ``lowest``."""
+    assert ranking.ties is not None
+    start = ranking.ties.offset
+    is_relevant = ranking.tied_grades >= lowest
+    counted = np.cumsum(is_relevant, dtype=np.int32)
+    before = counted[start] - is_relevant[start]
+    return CountsInTies(counted[start + ranking.ties.size - 1] - before, before)
