@@ -169,6 +169,10 @@ class Queries(LabelledQueries):
                 raise
             if request.policy.convention == "default":
                 metric.warn_once(self)
+        threads = n_threads_for(self.n_rows, n_threads)
+        per_query = compute_values(self, scores, request, threads)
+        _apply_no_relevant(self, per_query, request.policy)
+        return _evaluation(self, per_query, request)
 
 
 def evaluate(
