@@ -246,7 +246,7 @@ def test_tables(tmp_path: Path, name: str, ending: str) -> None:
         rows = pd.concat(table_batches(path, numbers=["label", "score"]))
         assert rows.to_dict("list") == FRAME[["qid", "label", "score"]].to_dict("list")
     else:
-        with pytest.raises(ltr.LtrValueError, match=f"{name}{ending} cannot be read in batches.*read_table"):
+        with pytest.raises(ltr.LtrValueError, match=f"{name}{ending} cannot be read in batches.*read it whole"):
             next(table_batches(path, numbers=["label"]))
 
 
