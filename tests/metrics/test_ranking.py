@@ -227,7 +227,7 @@ def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
     assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15, abs=0)  # the sum of 2^-j / j
 
 
-@pytest.mark.parametrize("depth", [1, 3, 10])
+@pytest.mark.parametrize("depth", [1, 3, 10, 40])
 def test_the_three_ways_to_grow_a_tie_agree(depth: int) -> None:
     rng = np.random.default_rng(depth)
     stop = np.array([0.0, 1 / 16, 3 / 16, 15 / 16, 1.0])
@@ -477,6 +477,14 @@ def test_the_grades_of_neighbours_change_no_digit_of_a_large_tie() -> None:
             alone = ltr.evaluate(y, np.zeros(n), group=[n], metrics=name).per_query[name][0]
             beside = ltr.evaluate(np.r_[y, np.arange(5)], np.zeros(n + 5), group=[n, 5], metrics=name)
             assert beside.per_query[name][0] == alone
+
+
+@pytest.mark.parametrize("n", range(105, 125))
+def test_a_tie_that_begins_with_the_last_grade_of_its_neighbour_keeps_its_digits(n: int) -> None:
+    y = np.random.default_rng(n).integers(3, 5, n)
+    alone = ltr.evaluate(y, np.zeros(n), group=[n], metrics="err@10").per_query["err@10"][0]
+    beside = ltr.evaluate(np.r_[0, 3, y], np.zeros(n + 2), group=[2, n], metrics="err@10")
+    assert beside.per_query["err@10"][1] == alone
 
 
 @pytest.mark.slow
