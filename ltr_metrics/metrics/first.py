@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
+from ltr_metrics._engine.ties import Ties
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.kinds import count_in_ties
 from ltr_metrics.metrics.relevance import BinaryMetric
@@ -26,19 +27,22 @@ class FirstRelevant(BinaryMetric, RankMetric):
         first = first_relevant_ranks(ranking, lowest)
         values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
         if ranking.ties is not None:
-            deciding = DecidingTies.of(ranking, lowest, first)
+            # A tie decides if it has relevant documents and no relevant document is above it. Of first ranks only,
+            # ``first`` is infinite where the first relevant document is below them, in a tie that begins above.
+            ties, n_relevant = ranking.ties, count_in_ties(ranking, lowest).within
+            decides = (n_relevant > 0) & (first[ties.query] > ties.n_above)
             for value, depth in zip(values, depths, strict=True):
-                ties = deciding.above(depth)
-                if len(ties.query):
-                    value[ties.query] = self.expected_in(ties, depth)
+                chosen = np.flatnonzero(decides & (ties.n_above < depth))
+                if len(chosen):
+                    value[ties.query[chosen]] = self.expected_in(ties.take(chosen), n_relevant[chosen], depth)
         return values
 
     def at_rank(self, rank: FloatArray) -> FloatArray:
         """Return the value of a query whose first relevant document is at this rank."""
         raise NotImplementedError
 
-    def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
-        """Return the expected value of a query whose first relevant document is in a tie."""
+    def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
+        """Return the expected value of each query whose first relevant document is in a tie."""
         raise NotImplementedError
 
 
@@ -80,8 +84,8 @@ class MRR(FirstRelevant):
     def at_rank(self, rank: FloatArray) -> FloatArray:
         return 1 / rank
 
-    def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
-        return reciprocal_ranks(ties, depth)
+    def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
+        return reciprocal_ranks(ties, n_relevant, depth)
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         return np.asarray(self.n_relevant(block) * 0.0 + 1.0)  # undefined where R = 0
@@ -126,8 +130,8 @@ class Hit(FirstRelevant):
     def at_rank(self, rank: FloatArray) -> FloatArray:
         return np.ones_like(rank)
 
-    def expected_in(self, ties: DecidingTies, depth: int) -> FloatArray:
-        return hit_probabilities(ties, depth)
+    def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
+        return hit_probabilities(ties, n_relevant, depth)
 
 
 # -- the expectation under ties ------------------------------------------------------------------
@@ -140,42 +144,13 @@ def first_relevant_ranks(ranking: Ranking, lowest: int) -> FloatArray:
     return np.where(is_relevant[np.arange(len(column)), column], column + 1.0, np.inf)
 
 
-class DecidingTies(NamedTuple):
-    """The ties that hold the first relevant document of their query."""
-
-    query: IntArray  # position of the query within the block
-    n_above: IntArray  # documents ranked above the tie
-    size: IntArray
-    n_relevant: AnyArray  # relevant documents in the tie
-
-    @classmethod
-    def of(cls, ranking: Ranking, lowest: int, first: FloatArray) -> DecidingTies:
-        """Find the ties that hold relevant documents, and above which there is no first relevant rank.
-
-        ``first`` has these ranks, with tied documents in some order. Where only the first ranks are
-        kept, the rank may be below them, in a tie that begins above; it is infinite then.
-        """
-        assert ranking.ties is not None
-        ties, n_relevant = ranking.ties, count_in_ties(ranking, lowest).within
-        decides = (n_relevant > 0) & (first[ties.query] > ties.n_above)
-        return cls(ties.query, ties.n_above, ties.size, n_relevant).where(decides)
-
-    def above(self, depth: int) -> DecidingTies:
-        """Return those that begin within the first ``depth`` ranks."""
-        return self.where(self.n_above < depth)
-
-    def where(self, chosen: BoolArray) -> DecidingTies:
-        """Return some of them, chosen by a mask."""
-        return DecidingTies(self.query[chosen], self.n_above[chosen], self.size[chosen], self.n_relevant[chosen])
-
-
-def reciprocal_ranks(ties: DecidingTies, depth: int) -> FloatArray:
+def reciprocal_ranks(ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
     """Return the expected reciprocal rank for each tie, counting 0 below the depth.
 
     With r relevant documents in a tie of m, place j holds the first one with probability
     C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from place to place.
     """
-    m, r, above = (n[:, None] for n in (ties.size, ties.n_relevant, ties.n_above))
+    m, r, above = (n[:, None] for n in (ties.size, n_relevant, ties.n_above))
     j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
     step = np.maximum(m - j - r + 1, 0) / np.maximum(m - j, 1)
     step[:, :1] = r / m
@@ -183,13 +158,13 @@ def reciprocal_ranks(ties: DecidingTies, depth: int) -> FloatArray:
     return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0.0))
 
 
-def hit_probabilities(ties: DecidingTies, depth: int) -> FloatArray:
+def hit_probabilities(ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
     """Return the probability for each tie that a relevant document is within the depth.
 
     It is 1 - P(no relevant document at the t places within the depth), and place j, after j - 1
     places without one, holds none with probability 1 - r / (m-j+1).
     """
-    m, r = ties.size[:, None], ties.n_relevant[:, None]
+    m, r = ties.size[:, None], n_relevant[:, None]
     t = np.minimum(np.minimum(m, depth - ties.n_above[:, None]), m - r + 1)
     j = np.arange(int(t.max()))
     share = np.where(j < t, r / np.maximum(m - j, 1), 0.0)

@@ -227,7 +227,7 @@ def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
     assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15, abs=0)  # the sum of 2^-j / j
 
 
-@pytest.mark.parametrize("depth", [1, 3, 10])
+@pytest.mark.parametrize("depth", [1, 3, 10, 40])
 def test_the_three_ways_to_grow_a_tie_agree(depth: int) -> None:
     rng = np.random.default_rng(depth)
     stop = np.array([0.0, 1 / 16, 3 / 16, 15 / 16, 1.0])
@@ -456,11 +456,13 @@ def test_each_place_of_a_tie_is_filled(k: int) -> None:
 
 
 @pytest.mark.parametrize("n", [999, 1000, 1001, 1140, 1200])
-def test_the_longest_rows_of_pascals_triangle(n: int) -> None:
-    y, err = 1e-4 * (1 + np.arange(n) % 50), ltr.ERR(p="label")
-    at = cascade_ties._grow_by_document(np.sort(y), np.array([0]), np.array([0]), np.array([n]), n)[0]
+@pytest.mark.parametrize(("n_grades", "k"), [(50, None), (2_000, 10)])
+def test_the_longest_rows_of_pascals_triangle(n: int, n_grades: int, k: int | None) -> None:
+    y, err = 1e-4 * (np.arange(n) % n_grades), ltr.ERR(p="label", k=k)
+    n_zero = np.array([np.count_nonzero(y == 0)])
+    at = cascade_ties._grow_by_document(np.sort(y), np.array([0]), n_zero, np.array([n]), k or n)[0]
     got = ltr.evaluate(y, np.zeros(n), group=[n], metrics=err)[err]
-    assert got == pytest.approx((at / np.arange(1, n + 1)).sum(), rel=1e-12)
+    assert got == pytest.approx((at / np.arange(1, len(at) + 1)).sum(), rel=1e-12)
 
 
 def test_who_gets_deep_into_a_tie_is_not_left_out() -> None:
@@ -477,6 +479,15 @@ def test_the_grades_of_neighbours_change_no_digit_of_a_large_tie() -> None:
             alone = ltr.evaluate(y, np.zeros(n), group=[n], metrics=name).per_query[name][0]
             beside = ltr.evaluate(np.r_[y, np.arange(5)], np.zeros(n + 5), group=[n, 5], metrics=name)
             assert beside.per_query[name][0] == alone
+
+
+@pytest.mark.parametrize("n", range(105, 125))
+def test_a_tie_that_begins_with_the_last_grade_of_its_neighbour_keeps_its_digits(n: int) -> None:
+    y = np.random.default_rng(n).integers(3, 5, n)
+    metrics = ["err@9", "err(max_grade=9)@10", "err(max_grade=6)@10", "pfound(p_rel=yandex)@8"]
+    alone = ltr.evaluate(y, np.zeros(n), group=[n], metrics=metrics).per_query
+    beside = ltr.evaluate(np.r_[0, 3, y], np.zeros(n + 2), group=[2, n], metrics=metrics).per_query
+    assert [values[1] for values in beside.values()] == [values[0] for values in alone.values()]
 
 
 @pytest.mark.slow
