@@ -22,7 +22,7 @@ from benchmarks.shapes import mslr, with_leaves
 LIMITS = {
     "all five, x np.sort": 6.0,
     "heavy ties, ties=mean, x np.sort": 22.0,
-    "memory at the peak, bytes a row": 32.0,
+    "memory at the peak, bytes per row": 32.0,
 }
 PACE = Pace(seconds=7, at_least=15, at_most=400)
 

@@ -66,7 +66,7 @@ def learning_curve(
     have written on these data.
 
     Each round costs the prediction of its own trees and one evaluation. Beside X, the memory is
-    about 50 MB or, if that is more, 100 bytes a row, and one number for each query, metric and
+    about 50 MB or, if that is more, 100 bytes per row, and one number for each query, metric and
     evaluated round.
 
     Parameters
@@ -345,7 +345,7 @@ def refuse_unfitted(model: object) -> LtrValueError:
 def refuse_several_scores(n_scores: int) -> LtrValueError:
     """Return the error for a model with several classes or targets."""
     return LtrValueError(
-        f"A ranking needs one score a row. The model gives {n_scores}: it was trained on several classes or targets."
+        f"A ranking needs one score per row. The model gives {n_scores}: it was trained on several classes or targets."
     )
 
 

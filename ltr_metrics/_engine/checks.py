@@ -31,16 +31,16 @@ def as_vector(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise LtrValueError(f"{name} must have no masked entries; drop them or fill them with a value first.")
     if isinstance(values, (str, bytes, Mapping, AbstractSet)) or not hasattr(values, "__len__"):
-        raise LtrTypeError(f"{name} must be a sequence with one entry a row, got {_kind(values)}.")
+        raise LtrTypeError(f"{name} must be a sequence with one entry per row, got {_kind(values)}.")
     array = as_array(values, name)
     if array.ndim != 1:
         raise LtrValueError(
-            f"{name} must be one-dimensional with one entry a row, got shape {array.shape}. Pass one column of it, "
+            f"{name} must be one-dimensional with one entry per row, got shape {array.shape}. Pass one column of it, "
             "or .ravel() if it has only one."
         )
     if n_rows is not None and len(array) != n_rows:
         raise LtrValueError(
-            f"{name} must have one entry a row like y_true: got {len(array)} entries for {n_rows} rows."
+            f"{name} must have one entry per row like y_true: got {len(array)} entries for {n_rows} rows."
         )
     return array
 
@@ -50,7 +50,7 @@ def as_array(values: Any, name: str) -> AnyArray:
     try:
         return np.asarray(values)
     except ValueError as error:  # rows of different lengths
-        raise LtrTypeError(f"{name} must be a flat sequence with one entry a row: {error}") from None
+        raise LtrTypeError(f"{name} must be a flat sequence with one entry per row: {error}") from None
     except (TypeError, RuntimeError) as error:  # of cupy and torch
         raise LtrTypeError(
             f"{name} must be an array that NumPy can read. Its library says: {error} Copy an array of a graphics card, "

@@ -38,12 +38,12 @@ class Grouping(NamedTuple):
         return self.sizes.cumsum() - self.sizes
 
     def sum(self, values: AnyArray) -> FloatArray:
-        """Sum one value a row over each query; the rows are in query order."""
+        """Sum one value per row over each query; the rows are in query order."""
         return np.asarray(np.add.reduceat(values, self.starts, dtype=np.float64))
 
 
 def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
-    """Return one id a row as an array; refuse ids that an array or Python would merge."""
+    """Return one id per row as an array; refuse ids that an array or Python would merge."""
     if isinstance(values, (list, tuple)) and not _are_plain(values):
         ids = np.empty(len(values), dtype=object)  # np.asarray would turn 1 and "1" into one text, and tuples into rows
         ids[:] = list(values)
@@ -79,7 +79,7 @@ def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
 def group_by_ids(ids: AnyArray) -> Grouping:
     """Group rows by id, in any order."""
     is_object = ids.dtype == object
-    # Find the runs of equal ids first: sorted input then costs one comparison a row, and the rest
+    # Find the runs of equal ids first: sorted input then costs one comparison per row, and the rest
     # works on one entry a run.
     changes = _object_changes(ids) if is_object else ids[1:] != ids[:-1]
     run_start = np.flatnonzero(np.concatenate(([True], changes)))
@@ -202,7 +202,7 @@ def as_group_sizes(group: Any) -> IntArray:
 
 
 def as_document_ids(values: Any, n_rows: int) -> AnyArray:
-    """Return one document id a row as text; a missing id is an error."""
+    """Return one document id per row as text; a missing id is an error."""
     ids = as_ids(values, "docid", n_rows)
     _refuse_missing(ids, "docid")
     if ids.dtype == object:
@@ -346,7 +346,7 @@ class GroupedRows(Cache):
         return np.arange(self.n_rows) if self.order is None else self.order
 
     def sum_by_query(self, values: AnyArray) -> Any:
-        """Sum one value a row over each query."""
+        """Sum one value per row over each query."""
         in_order = values if self.order is None else values[self.order]
         if in_order.dtype.kind != "b":
             return np.add.reduceat(in_order, self.starts, dtype=in_order.dtype)
@@ -369,7 +369,7 @@ class GroupedRows(Cache):
         """
         by_id = dict(values.items())
         if len(by_id) < len(values):
-            raise LtrValueError(f"{name} must have one entry a query: its index holds an id twice.")
+            raise LtrValueError(f"{name} must have one entry per query: its index holds an id twice.")
         keys, entries = list(by_id), list(by_id.values())
         position, texts = positions_by_text(keys, name), id_texts(self.qid)
         missing = next((at for at, text in enumerate(texts) if text not in position), None)

@@ -24,9 +24,9 @@ Segmentations = dict[str | None, tuple[list[Hashable], IntArray]]  # name -> seg
 
 
 def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatArray:
-    """Return one weight a query: from query weights, or as the means of row weights."""
+    """Return one weight per query: from query weights, or as the means of row weights."""
     if query_weight is not None and sample_weight is not None:
-        raise LtrTypeError("Pass query_weight (one a query) or sample_weight (one a row), not both.")
+        raise LtrTypeError("Pass query_weight (one per query) or sample_weight (one per row), not both.")
     if sample_weight is not None:
         row_weights = as_numbers(sample_weight, "sample_weight", rows.n_rows).astype(np.float64)
         _refuse_bad_sums(row_weights, "sample_weight", rows.where)
@@ -36,7 +36,7 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
     query_weights = as_numbers(query_weight, "query_weight").astype(np.float64)
     if len(query_weights) != rows.n_queries:
         raise LtrValueError(
-            f"query_weight must have one entry a query in order of first appearance: got {len(query_weights)} for "
+            f"query_weight must have one entry per query in order of first appearance: got {len(query_weights)} for "
             f"{rows.n_queries} queries. Pass weights of rows as sample_weight."
         )
     _refuse_bad_sums(query_weights, "query_weight", lambda query: f"query {rows.qid[query]}")
@@ -78,7 +78,7 @@ def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
         return {None: labels_of(rows, "by", by)}
     if isinstance(by, Mapping) and any(isinstance(one, str) or not hasattr(one, "__len__") for one in by.values()):
         raise LtrTypeError(
-            'A mapping for by names segmentations, {"device": [...]}, each with one label a query or a row. For labels '
+            'A mapping for by names segmentations, {"device": [...]}, each with one label per query or row. For labels '
             "by query id, pass a pandas Series with the ids as its index."
         )
     return {name: labels_of(rows, f"by[{name!r}]", labels) for name, labels in named_columns(by, "by").items()}
@@ -98,7 +98,7 @@ def labels_of(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable]
         code = _query_codes(rows, name, distinct.tolist(), code)
     elif len(code) != rows.n_queries:
         raise LtrValueError(
-            f"{name} must have one label a query ({rows.n_queries}, in order of first appearance) or a row "
+            f"{name} must have one label per query ({rows.n_queries}, in order of first appearance) or a row "
             f"({rows.n_rows}). Got {len(code)}."
         )
     return distinct.tolist(), code
@@ -113,8 +113,8 @@ def _query_codes(rows: GroupedRows, name: str, distinct: list[Hashable], row_cod
         offset = int(differs.argmax())
         row = offset if rows.order is None else int(rows.order[offset])
         raise LtrValueError(
-            f"{name} must be one label a query: {rows.where(row)} has {distinct[row_codes[row]]!r}, another row of the "
-            f"query has {distinct[codes[rows.query_of_row(row)]]!r}."
+            f"{name} must be one label per query: {rows.where(row)} has {distinct[row_codes[row]]!r}, another row of "
+            f"the query has {distinct[codes[rows.query_of_row(row)]]!r}."
         )
     return codes
 

@@ -46,7 +46,7 @@ class Positions:
     places: Any
 
     def as_scores(self, queries: GroupedRows) -> tuple[FloatArray, BoolArray]:
-        """Return a score a row, and a flag a row that says whether it has a position."""
+        """Return a score per row, and a flag per row that says whether it has a position."""
         queries.refuse_other_index("places", self.places)
         places = as_numbers(self.places, "places", queries.n_rows).astype(np.float64)
         has_position: BoolArray = ~np.isnan(places)

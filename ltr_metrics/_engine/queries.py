@@ -164,7 +164,7 @@ class LabelledQueries(GroupedRows):
     # -- scores of these rows --------------------------------------------------------------------
 
     def scores(self, y_score: Any) -> Any:
-        """Return one score a row as an array; float32 and float64 stay as they are.
+        """Return one score per row as an array; float32 and float64 stay as they are.
 
         The first scores are compared with the labels. A warning is given if the two look swapped.
         """

@@ -66,7 +66,7 @@ class Ties(NamedTuple):
 
 
 class TiedDocuments(Cache):
-    """The documents of the ties that begin above a depth, one entry a document: their order is open.
+    """The documents of the ties that begin above a depth, one entry per document: their order is open.
 
     Attributes
     ----------
@@ -106,11 +106,11 @@ class TiedDocuments(Cache):
         return self if is_chosen.all() else self.take(np.flatnonzero(is_chosen))
 
     def repeat(self, values: AnyArray) -> AnyArray:
-        """Return one value a tie as one value a document."""
+        """Return one value a tie as one value per document."""
         return np.repeat(values, self.ties.size)
 
     def sum(self, values: FloatArray) -> FloatArray:
-        """Sum one value a document over each tie."""
+        """Sum one value per document over each tie."""
         return np.asarray(np.add.reduceat(values, self.starts)) if self.starts.size else np.zeros(0)
 
     def count(self, is_counted: BoolArray) -> IntArray:
@@ -124,7 +124,7 @@ class TiedDocuments(Cache):
         return np.where(above > 0, accumulated[self.ties.query, above - 1], start)
 
     def fill_documents(self, values: FloatArray, by_rank: FloatArray) -> None:
-        """Write one value a document over the tied cells of a (queries x depth) matrix."""
+        """Write one value per document over the tied cells of a (queries x depth) matrix."""
         if self.n_within.sum() < len(values):
             values = values[self._ranks_within(self.starts)]
         _flat(by_rank)[self._cells(*by_rank.strides)] = values

@@ -15,7 +15,7 @@ In each call an adapter does the following.
    ``catboost.EvalMetric`` do.
 4. It finds out which names the host's log has already, and calls `refuse_names_in_use`. An adapter
    that keeps the history itself has nothing to check.
-5. It calls `HostMetrics.evaluate_round`, which requires one score a row, raises an error for an
+5. It calls `HostMetrics.evaluate_round`, which requires one score per row, raises an error for an
    undefined mean, and records the values per query in the user's log.
    An adapter that has the data in its own constructor passes itself as ``data``.
    If the host trains on several workers, of which each has a part of the queries, the adapter calls

@@ -121,5 +121,5 @@ def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, *
             raise LtrValueError(f"The {data} has no rows with labels, so there is nothing to evaluate.")
         raise LtrValueError(f"The {data} has no queries. {remedy}")
     if n_labels != boundaries[-1]:
-        raise LtrValueError(f"The {data} must have one label a row: got {n_labels} labels for {boundaries[-1]} rows.")
+        raise LtrValueError(f"The {data} must have one label per row: got {n_labels} labels for {boundaries[-1]} rows.")
     return Queries(label, group=np.diff(boundaries), **options)

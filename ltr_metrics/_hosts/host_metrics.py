@@ -37,7 +37,7 @@ class Plan:
         shape = getattr(scores, "shape", ())
         if len(shape) > 1:
             raise LtrValueError(
-                f"A ranking needs one score a row. The model predicts an array of shape {tuple(shape)}. Train with a "
+                f"A ranking needs one score per row. The model predicts an array of shape {tuple(shape)}. Train with a "
                 "ranking, regression or binary objective (without num_class), or combine the columns into one score "
                 "and pass it to ltr_metrics.evaluate."
             )

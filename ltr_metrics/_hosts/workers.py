@@ -140,7 +140,7 @@ def _refuse_cut_queries(other: int, ids: AnyArray) -> None:
 
 
 def _gather(workers: Workers, message: FloatArray) -> FloatArray:
-    """Return the messages of all workers, one a row: each adds its row to zeros, so the sum is exact."""
+    """Return the messages of all workers, one per row: each adds its row to zeros, so the sum is exact."""
     rows = np.zeros((workers.n_workers, len(message)))
     rows[workers.rank] = message
     return workers.sum(rows).reshape(rows.shape)

@@ -27,7 +27,7 @@ class EvalMetric:
     """A metric of this package for ``eval_metric=`` of ``CatBoostRanker``.
 
     CatBoost stops by it (``early_stopping_rounds``) and selects the best round by it
-    (``use_best_model``). The other estimators of CatBoost that predict one score a row take it too.
+    (``use_best_model``). The other estimators of CatBoost that predict one score per row take it too.
 
     CatBoost passes no queries to a custom metric. So an `EvalMetric` has the queries of the
     validation set, and recognises this set by its labels.

@@ -108,7 +108,7 @@ def estimate_propensities(
     """
     require_option("method", method, get_args(MethodOfPropensities))
     if (method == "randomized") == (document is not None):
-        needs = "does not use document" if document is not None else "needs document, one id a row"
+        needs = "does not use document" if document is not None else "needs document, one id per row"
         raise LtrTypeError(f'method="{method}" {needs}. Documents identify what "harvesting" and "em" compare.')
     if experiment is not None and method != "randomized":
         raise LtrTypeError(f'method="{method}" does not use experiment, which belongs to method="randomized".')
@@ -159,5 +159,5 @@ def _cells(clicks: Any, position: Any, qid: Any, document: Any, experiment: Any,
 def _codes(values: Any, name: str, n_rows: int) -> Any:
     codes = label_codes(values, name)[1]
     if len(codes) != n_rows:
-        raise LtrValueError(f"{name} must have one entry a row, like clicks. Got {len(codes)} for {n_rows} rows.")
+        raise LtrValueError(f"{name} must have one entry per row, like clicks. Got {len(codes)} for {n_rows} rows.")
     return codes

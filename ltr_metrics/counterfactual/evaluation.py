@@ -149,7 +149,7 @@ def evaluate(
     is_table = isinstance(propensity, Propensities)
     if is_table != (position is not None):
         raise LtrTypeError(
-            "propensity must be Propensities([1, 0.5, ...]) together with position=, one a row, or a probability for "
+            "propensity must be Propensities([1, 0.5, ...]) together with position=, one per row, or a probability for "
             f"each row without it. Got a {type(propensity).__name__} and {'no ' * (position is None)}position."
         )
     by_row = propensity.of_rows(position) if is_table else propensity
@@ -165,7 +165,7 @@ def evaluate(
     if not (numbers >= 0).all():
         row = int((~(numbers >= 0)).argmax())
         raise LtrValueError(
-            f"clicks must be numbers of at least 0, one a row: got {numbers[row]:g} at row {row}. Clicks come first, "
+            f"clicks must be numbers of at least 0, one per row: got {numbers[row]:g} at row {row}. Clicks come first, "
             "then scores: did you swap them?"
         )
     queries = queries_from(clicks, data | {"columns": own | others}, "evaluate", PARAMETERS)

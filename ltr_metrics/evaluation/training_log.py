@@ -371,7 +371,7 @@ class PerQueryLog:
             )
 
     def _refuse_changed_data(self, curves: Curves, result: Evaluation) -> None:
-        """Refuse other sizes or weights: a log has one weight and one column a query."""
+        """Refuse other sizes or weights: a log has one weight and one column per query."""
         pairs = {"sizes": (curves.sizes, result.n_documents), "weights": (curves.weight, result.weight)}
         for name, (before, now) in pairs.items():
             if not same_arrays(before, now):

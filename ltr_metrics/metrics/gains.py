@@ -78,7 +78,7 @@ class GainMetric(Metric):
             gains = np.asarray(self.gain(grades.copy()), dtype=np.float64)
             if gains.shape != grades.shape:
                 raise LtrValueError(
-                    f"The gain of {self} must give one gain a grade: got {gains.shape} for {grades.shape}."
+                    f"The gain of {self} must give one gain per grade: got {gains.shape} for {grades.shape}."
                 )
         if overflows(queries, gains):
             remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."

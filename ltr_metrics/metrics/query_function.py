@@ -72,7 +72,7 @@ def _ties_by_query(ranking: Ranking) -> list[list[Tie]]:
 
 
 def _documents(ranking: Ranking, query: int, columns: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the grade and the columns of a query's documents, one document a row, by rank."""
+    """Return the grade and the columns of a query's documents, one document per row, by rank."""
     rank = np.arange(ranking.n_ranked[query])
     rows = ranking.documents.rows(np.full(len(rank), query), rank)
     grades = ranking.queries.grades[ranking.queries.grade_index[rows].astype(np.intp) - 1]

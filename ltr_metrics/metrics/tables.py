@@ -19,7 +19,7 @@ def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:
         table = np.zeros(0)
     if table.ndim != 1 or not table.size or table.dtype.kind not in "iuf" or not np.isfinite(table).all():
         raise LtrValueError(
-            f"The {what} of {metric} must be one finite number a grade, from grade 0 on. Got {values!r}."
+            f"The {what} of {metric} must be one finite number per grade, from grade 0 on. Got {values!r}."
         )
     return tuple(table.astype(np.float64).tolist())
 

@@ -116,7 +116,7 @@ def _one_column(output: Any, name: str | None) -> Any:
     scores = np.asarray(output)
     if scores.ndim != 1 and scores.shape[1:] != (1,):
         raise LtrValueError(
-            f"A ranking needs one score a row. The model predicts an array of shape {scores.shape}. Combine its "
+            f"A ranking needs one score per row. The model predicts an array of shape {scores.shape}. Combine its "
             "columns into one score, and evaluate them as a column of data: predictions='score'."
         )
     return scores.reshape(-1)

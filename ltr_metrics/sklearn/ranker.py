@@ -61,7 +61,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Make a ranker take a query id per row, for cross-validation and for early stopping in folds.
 
     ``LGBMRanker.fit`` takes sizes of queries, which no cross-validation can split. This wrapper
-    takes ``qid``, one entry a row in any order, and brings the rows of each query together. It
+    takes ``qid``, one entry per row in any order, and brings the rows of each query together. It
     passes the queries as the parameter that the estimator's ``fit`` has: ``group`` (LightGBM),
     ``qid`` (XGBoost) or ``group_id`` (CatBoost). An estimator with none of them is fitted on the
     rows alone (a pointwise baseline).
@@ -208,7 +208,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             takes ``qid`` and one weight per query, as XGBoost does, gets the mean weight of each
             query.
         **fit_params
-            Passed on to the estimator. Parameters with one entry a row are reordered like X, and
+            Passed on to the estimator. Parameters with one entry per row are reordered like X, and
             split if queries are held out. A pipeline's last step gets them, with its name as a
             prefix or without.
 

@@ -80,7 +80,7 @@ def make_scorer(
     -------
     QueryScorer
         ``scorer(estimator, X, y, *, qid=None, sample_weight=None)``. It requests ``qid``. It
-        requests ``sample_weight`` (one a row) after ``set_score_request(sample_weight=True)``.
+        requests ``sample_weight`` (one per row) after ``set_score_request(sample_weight=True)``.
 
     Raises
     ------

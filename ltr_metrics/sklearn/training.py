@@ -44,7 +44,7 @@ def mean_by_query(weights: Any, sizes: IntArray) -> AnyArray:
 class Training:
     """Arguments of ``fit``, with the rows of a query together."""
 
-    rows: dict[str, Any]  # X, y and everything else with one entry a row
+    rows: dict[str, Any]  # X, y and everything else with one entry per row
     others: dict[str, Any]
     ids: AnyArray  # of the queries
     sizes: IntArray
@@ -54,12 +54,12 @@ class Training:
     def of(
         cls, rows: dict[str, Any], fit_params: dict[str, Any], grouping: Grouping, columns: dict[str, Any]
     ) -> Training:
-        """Bring the rows of each query together, in the fit parameters with one entry a row too."""
+        """Bring the rows of each query together, in the fit parameters with one entry per row too."""
         n_rows = int(grouping.sizes.sum())
         for name, column in rows.items():
             if n_entries(column) != n_rows:
                 raise LtrValueError(
-                    f"X, y, qid and sample_weight must have one entry a row: got {n_entries(column)} of {name} for "
+                    f"X, y, qid and sample_weight must have one entry per row: got {n_entries(column)} of {name} for "
                     f"{n_rows} of qid."
                 )
         refused = sorted(QUERY_PARAMETERS & fit_params.keys())

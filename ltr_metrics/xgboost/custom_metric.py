@@ -109,7 +109,7 @@ def custom_metric(
         `early_stopping` and a `ltr_metrics.PerQueryLog` find a metric by each of its names.
     columns : mapping of DMatrix to mapping, optional
         Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. Metrics of your
-        own read them too: ``{valid: {"revenue": array}}``, one number a row. They serve
+        own read them too: ``{valid: {"revenue": array}}``, one number per row. They serve
         neither the folds of ``xgb.cv`` nor several workers, where XGBoost makes other DMatrix
         objects. Instead of ``xgb.cv``, use scikit-learn's ``cross_validate`` with
         `ltr_metrics.sklearn.make_scorer`. On several workers, use a `Monitor`.

@@ -354,7 +354,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"n_resamples": 10**11}, "n_resamples must be at most 10000000"),
     ({"n_resamples": 1000, "confidence": 0.999}, "n_resamples must be at least 2000 for confidence 0.999.* Got 1000"),
     ({"random_state": -1}, "random_state must be"),
-    ({"cluster": [1, 2]}, "cluster must have one label a query"),
+    ({"cluster": [1, 2]}, "cluster must have one label per query"),
     ({"n_resample": 10}, "compare has no option 'n_resample'.*Did you mean 'n_resamples'"),
     ({"query_weight": np.zeros(80)}, "All query weights are 0"),
     ({"cluster": ["one"] * 80}, "All 80 queries are of one cluster"),

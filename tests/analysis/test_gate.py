@@ -23,7 +23,7 @@ NDCG, MAP = "ndcg_exp@10", "map(rel=>0.5)@10"
 
 
 def result(values: dict[str, Any], *, weight: Any = None, segments: Any = None) -> Evaluation:
-    """An evaluation with these very values, one a query."""
+    """An evaluation with these very values, one per query."""
     n = len(next(iter(values.values())))
     return Evaluation.of(
         {metric: np.asarray(of_query, dtype=float) for metric, of_query in values.items()},

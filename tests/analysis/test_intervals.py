@@ -82,7 +82,7 @@ def test_clusters_can_be_labels_of_rows_of_queries_and_by_id() -> None:
         evaluated = ltr.evaluate(y, X[:, 0], qid=qid, metrics=["ndcg@10", "map"], cluster=at_evaluation)
         assert ltr.intervals(evaluated).to_dict() == expected
         assert evaluated.standard_error["map"] == pytest.approx(expected["rows"][1]["standard_error"], rel=1e-12)
-    with pytest.raises(ltr.LtrValueError, match="cluster must be one label a query"):
+    with pytest.raises(ltr.LtrValueError, match="cluster must be one label per query"):
         ltr.evaluate(y, X[:, 0], qid=qid, cluster=np.arange(len(y)))
 
 
@@ -177,7 +177,7 @@ def test_what_is_printed() -> None:
         (lambda: ltr.intervals(ranked(), []), "metrics must be a name"),
         (lambda: ltr.intervals(ranked(), interval="normal"), "interval must be"),
         (lambda: ltr.intervals(ranked(), cluster=["one"] * 40), "All 40 queries are of one cluster, and an interval"),
-        (lambda: ltr.intervals(ranked(), cluster=[1, 2]), "cluster must have one label a query"),
+        (lambda: ltr.intervals(ranked(), cluster=[1, 2]), "cluster must have one label per query"),
         (lambda: ltr.intervals(ranked(), cluster={1: "a"}), "cluster has no entry for query"),
         (lambda: ltr.intervals(result_with([0.5])), "There is one query only, and an interval needs two or more"),
         (lambda: ltr.intervals(result_with([0.5, np.inf, 1])), "mrr is infinite for query 1"),

@@ -74,7 +74,7 @@ BAD = [
     *((f"compare {AB} --{option} devic", "data.csv has no column 'devic'. Did you mean 'device'") for option in
         ("label", "qid", "weight", "segment", "docid", "cluster")),
     ("evaluate counted.csv --scores Column_0 --segment n_documents", "--segment n_documents means a count, and also a column"),
-    (f"evaluate {CSV} --segment doc", "'doc'.* must be one label a query"),
+    (f"evaluate {CSV} --segment doc", "'doc'.* must be one label per query"),
     (f"evaluate {CSV} ./data.csv", "data.csv and data.csv are the same file"),
     # scores that are joined
     ("evaluate data.csv --scores old.csv --on qid,dog", "data.csv has no column 'dog'"),
@@ -106,7 +106,7 @@ BAD = [
     (f"evaluate {CSV} --no-relevant never", "--no-relevant must be .* 'never'"),
     (f"evaluate {CSV} --convention lightgmb", "Did you mean 'lightgbm'"),
     (f"evaluate {CSV} --ties docid", "--ties docid.* needs .*docid"),
-    (f"evaluate {TXT} -m 'ndcg(gain=[0,x])'", "one finite number a grade"),
+    (f"evaluate {TXT} -m 'ndcg(gain=[0,x])'", "one finite number per grade"),
     (f"evaluate {TXT} -m mrr --convention lightgbm", "'mrr' is not a metric of lightgbm.* as an object in the file of --metrics-module, or set --ties and"),
     (f"evaluate {CSV} --weight traffic --convention catboost -m map", r"pass --metrics 'map\(rel=>0.5\)', --ties worst and --no-relevant 0"),
     (f"evaluate {TXT} -m map --metrics-module empty.py", "--metrics-module empty.py has no metric at its top level"),

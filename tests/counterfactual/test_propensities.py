@@ -148,7 +148,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "position must be whole numbers from 1 to 1,000,000: got 0 at row 0",
     ),
     "one position": ({"position": [1, 1, 1, 1]}, "two positions to compare. All 4 rows are at one"),
-    "too few ids": ({"qid": [1, 2]}, "qid must have one entry a row.*Got 2 for 4"),
+    "too few ids": ({"qid": [1, 2]}, "qid must have one entry per row.*Got 2 for 4"),
     "one cluster": ({"qid": [1, 1, 1, 1]}, "in one cluster"),
 }
 
@@ -173,7 +173,7 @@ def test_few_clusters_and_steps_are_reported() -> None:
     [
         (lambda: Propensities([1, -0.5]), "at least 0, one a position. Got -0.5"),
         (lambda: Propensities([1, 0.5], position=[2, 1]), "position must ascend"),
-        (lambda: Propensities([1, 0.5], position=[1]), "one entry a row"),
+        (lambda: Propensities([1, 0.5], position=[1]), "one entry per row"),
         (lambda: Propensities.from_xgboost("model.json"), "needs a Booster or an XGBRanker. Got a str"),
     ],
 )

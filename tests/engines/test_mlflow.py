@@ -154,7 +154,7 @@ def test_the_forms_of_predictions(output: Any, name: str | None) -> None:
     [
         (pd.DataFrame({"a": SCORE, "b": SCORE}), None, "predicts the columns a, b.*by predictions=.*Got None"),
         (pd.DataFrame({"a": SCORE}), "b", "predicts the columns a.*Got 'b'"),
-        (X, None, r"needs one score a row.*shape \(\d+, 20\)"),
+        (X, None, r"needs one score per row.*shape \(\d+, 20\)"),
     ],
 )
 def test_wrong_predictions(output: Any, name: str | None, message: str) -> None:

@@ -1,4 +1,4 @@
-"""How many bytes a row evaluations take beyond the caller's arrays; NumPy tells tracemalloc, and no clock is asked."""
+"""How many bytes per row evaluations take beyond the caller's arrays; NumPy tells tracemalloc, and no clock is asked."""
 
 from __future__ import annotations
 

@@ -114,13 +114,13 @@ BAD = {
     ),
     "short column": (
         {"metrics": "mean_of(margin)", "columns": {"margin": [1]}},
-        r"columns\['margin'\] must have one entry a row",
+        r"columns\['margin'\] must have one entry per row",
     ),
     "columns": ({"columns": [1, 2, 3, 4]}, "columns must map names"),
-    "by too long": ({"by": ["a"] * 3}, r"one label a query \(2, .*or a row \(4\). Got 3"),
+    "by too long": ({"by": ["a"] * 3}, r"one label per query \(2, .*or a row \(4\). Got 3"),
     "by within a query": (
         {"by": ["a", "a", "a", "b"]},
-        r"by must be one label a query: row 3 \(query 1\) has 'b', another.*'a'",
+        r"by must be one label per query: row 3 \(query 1\) has 'b', another.*'a'",
     ),
     "by missing": ({"by": ["a", None]}, "by must have a label in every entry: it is missing at entry 1"),
     "by as a mapping of ids": ({"by": {0: "a", 1: "b"}}, "names segmentations.*pandas Series with the ids"),
@@ -148,7 +148,7 @@ DEVICE = ["phone", "desk", "phone", "desk"]
         pd.Series(DEVICE),
         pl.Series(DEVICE),
         pd.Series(DEVICE[::-1], index=[5, 9, 8, 7]),  # by qid
-        np.repeat(DEVICE, 2),  # a label a row
+        np.repeat(DEVICE, 2),  # a label per row
     ],
     ids=["list", "numpy", "pandas", "polars", "by qid", "a row"],
 )

@@ -1,4 +1,4 @@
-"""Bins of pandas as segments: one label a query or a row, by position or by query id."""
+"""Bins of pandas as segments: one label per query or row, by position or by query id."""
 
 from __future__ import annotations
 

@@ -373,7 +373,7 @@ def test_several_scores_a_row_are_refused(host: str) -> None:
     else:
         model = library.CatBoostClassifier(iterations=2, verbose=0, thread_count=1, allow_writing_files=False)
     model.fit(X, np.arange(len(X)) % 3)
-    with pytest.raises(ltr.LtrValueError, match=r"one score a row\. The model gives 3"):
+    with pytest.raises(ltr.LtrValueError, match=r"one score per row\. The model gives 3"):
         curve(model)
 
 

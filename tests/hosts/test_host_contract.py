@@ -407,7 +407,7 @@ def test_a_column_that_is_missing(training: Host, metric: Any) -> None:
         (np.zeros(N), np.zeros(N), "map is undefined for all 20 queries"),
         (PLAIN[1].y + 0.5, np.zeros(N), "err.*grade"),
         (PLAIN[1].y, np.full(N, np.nan), "NaN"),
-        (PLAIN[1].y, np.zeros((N, 3)), r"one score a row\. The model predicts an array of shape \(\d+, 3\)"),
+        (PLAIN[1].y, np.zeros((N, 3)), r"one score per row\. The model predicts an array of shape \(\d+, 3\)"),
     ],
     ids=["undefined", "no grades", "NaN", "several scores"],
 )

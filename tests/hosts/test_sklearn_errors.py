@@ -35,7 +35,7 @@ def refused(message: str, *data: Any, estimator: Any = None, options: Any = None
 @pytest.mark.parametrize(
     ("message", "data", "estimator", "options", "fit"),
     [
-        refused(f"one entry a row: got {len(y) - 1} of y for {len(y)} of qid", X, y[:-1], qid),
+        refused(f"one entry per row: got {len(y) - 1} of y for {len(y)} of qid", X, y[:-1], qid),
         refused("of sample_weight for", sample_weight=[1.0]),
         refused(r"0 feature\(s\)", FRAME[["qid"]], y),
         refused(r"two-dimensional.*Reshape your data", X[:, 0], y, qid),

@@ -223,7 +223,7 @@ GOOD: dict[str, Any] = {"qid": QID, "method": "ppm", "clicks": INFORMATIONAL, "i
         ({"scores": [[1, 2, 3], [3, 2, 1]]}, "scores must map two or more names"),
         ({"scores": {"a": [1, 2, 3], 2: [1, 2, 3]}}, "scores must map two or more names"),
         ({"scores": {"a": [1, 2, 3], "b": [1, float("nan"), 3]}}, "b: y_score must not be NaN: got nan at row 1"),
-        ({"scores": {"a": [1, 2, 3], "b": [1, 2]}}, "b: y_score must have one entry a row"),
+        ({"scores": {"a": [1, 2, 3], "b": [1, 2]}}, "b: y_score must have one entry per row"),
     ],
 )
 def test_bad_arguments_are_named(wrong: dict[str, Any], message: str) -> None:

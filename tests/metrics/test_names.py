@@ -163,7 +163,7 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.metric("map(rel)"), "parameter rel in 'map\\(rel\\)' has no value"),
         (lambda: ltr.metric("map(rel= 2)"), "rel of map"),
         (lambda: ltr.metric("map(rel=1_0)"), "rel of map"),
-        (lambda: ltr.NDCG(gain=[1, [2, 3]]), "one finite number a grade"),
+        (lambda: ltr.NDCG(gain=[1, [2, 3]]), "one finite number per grade"),
         (lambda: ltr.DCG(discount=jarvelin), "function named 'jarvelin' would be logged as the discount of that name"),
         (lambda: ltr.metric("ndcg@5-"), "suffix '-' is no_relevant=0 here"),
         (lambda: ltr.metric("sucess@5"), "Did you mean 'success'"),

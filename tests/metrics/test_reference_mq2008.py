@@ -69,7 +69,7 @@ def compare(
 
 
 def columns(lines: Iterable[list[str]]) -> Printed:
-    """Tables with a heading and a row a query; a line without entries ends a table."""
+    """Tables with a heading and a row per query; a line without entries ends a table."""
     printed: Printed = {}
     heading: list[str] = []
     for query, *values in lines:
