@@ -23,13 +23,13 @@ class FunctionMetric(Metric):
 
     Parameters
     ----------
+    higher_is_better : bool, default True
+        The direction of the metric.
     function : callable
         A function ``(grades, columns) -> float``, described at `as_metric`. For worker processes it
         must be picklable, as a function in a module is.
     name : str, optional
         The canonical name. The default is the name of the function.
-    higher_is_better : bool, default True
-        The direction of the metric.
     columns : tuple of str, optional
         Names of the columns that the function reads.
 

@@ -91,10 +91,10 @@ class MeanOf(ColumnMetric, MeanOverTop):
 
     Parameters
     ----------
-    k : int, optional
-        Cutoff; None is the whole list.
     column : str
         Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
+    k : int, optional
+        Cutoff; None is the whole list.
 
     Raises
     ------
@@ -130,10 +130,10 @@ class SumOf(ColumnMetric):
 
     Parameters
     ----------
-    k : int, optional
-        Cutoff; None is the whole list.
     column : str
         Name of the column, in letters, digits, ``_``, ``.`` and ``-``.
+    k : int, optional
+        Cutoff; None is the whole list.
 
     Raises
     ------
