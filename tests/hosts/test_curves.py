@@ -352,6 +352,7 @@ def test_a_dart_model_that_gbdt_continued(first: str, is_suspicious: bool, recwa
     assert [("dart" in message) for message in messages] == [True] * is_suspicious
 
 
+@pytest.mark.filterwarnings("ignore:.*is deprecated:UserWarning")  # of both boosters, since XGBoost 3.4
 @pytest.mark.parametrize(("kind", "reason"), [("dart", "dart booster"), ("gblinear", "gblinear booster")])
 def test_xgboost_has_boosters_without_rounds(kind: str, reason: str, tmp_path: Path) -> None:
     xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
