@@ -52,6 +52,7 @@ GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are lo
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
 MOST_INT32_ROWS = 2**31 - 1  # whose numbers take half the memory
 HIGHEST = np.iinfo(np.int64).max
+LOOKUP_COST_IN_CELLS = 16  # looking one cell's score up costs about as much as sixteen of a whole matrix
 
 
 class NaNScoreError(Exception):
@@ -106,6 +107,11 @@ class KeyLayout(NamedTuple):
             grade_bits=grade_bits,
             grades=None if grade_bits else grades,
         )
+
+    @property
+    def row_starts(self) -> IntArray:
+        """Flat cell at which each query starts, (queries x 1)."""
+        return np.arange(0, self.rows.size, self.rows.shape[1])[:, None]
 
     def cells(self, keys: KeyArray) -> IntArray:
         """Return the cells from which documents came, by their keys; padding has any cell."""
@@ -201,13 +207,16 @@ def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDoc
     np.bitwise_or(keys, layout.tail, out=keys, casting="unsafe")
     keys.ravel()[layout.padding] = layout.padding_keys
     keys.sort(axis=1)
+    documents = SortedDocuments(layout, scores, keys, None)
     is_exact = scores.dtype == np.float32 and layout.tail_bits <= FLOAT32_SPARE_BITS
-    ties_with_next = None
-    if ties == "mean" or not is_exact:
-        same_prefix = _same_prefix_as_next(keys, tail_mask)
-        if same_prefix.any():
-            ties_with_next = same_prefix if is_exact else _resolve_near_ties(layout, keys, full_keys, same_prefix)
-    return SortedDocuments(layout, scores, keys, ties_with_next)
+    if is_exact and ties != "mean":
+        return documents
+    same_prefix = _same_prefix_as_next(keys, tail_mask)
+    if not same_prefix.any():
+        return documents
+    return documents._replace(
+        ties_with_next=same_prefix if is_exact else _resolve_near_ties(documents, same_prefix, full_keys)
+    )
 
 
 def _descending_sort_keys(layout: KeyLayout, scores: AnyArray) -> tuple[KeyArray, KeyArray]:
@@ -233,18 +242,48 @@ def _same_prefix_as_next(keys: KeyArray, low_bits: int) -> BoolArray:
     return same_prefix
 
 
-def _resolve_near_ties(layout: KeyLayout, keys: KeyArray, full_keys: KeyArray, same_prefix: BoolArray) -> BoolArray:
-    """Sort queries again in which scores that differ only in the overwritten bits came out in the wrong order.
+def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_keys: KeyArray) -> BoolArray:
+    """Sort documents again whose scores differ only in the overwritten bits.
 
     Return which cells tie with the next one.
     """
-    cells = layout.cells(keys)
-    cells += np.arange(0, keys.size, keys.shape[1])[:, None]
-    by_rank = full_keys.take(cells, mode="clip")
-    is_wrong = (same_prefix[:, :-1] & (by_rank[:, 1:] < by_rank[:, :-1])).any(axis=1)
-    if is_wrong.any():
-        again, scores = keys[is_wrong], by_rank[is_wrong]
-        order = np.lexsort((again, np.where(again < BELOW_INFINITY, scores, HIGHEST)))
-        keys[is_wrong] = np.take_along_axis(again, order, axis=1)
-        by_rank[is_wrong] = np.take_along_axis(scores, order, axis=1)
-    return same_prefix & _same_prefix_as_next(by_rank, 0)
+    if np.count_nonzero(same_prefix) * LOOKUP_COST_IN_CELLS < same_prefix.size:  # few: look their scores up
+        cells = np.flatnonzero(same_prefix)
+        is_tie = _same_score_as_next(documents, cells)
+        if not is_tie.all():
+            _sort_again(documents, cells, ~is_tie)
+            same_prefix.ravel()[cells] = _same_score_as_next(documents, cells)
+        return same_prefix
+    ties_with_next = same_prefix & _same_full_key_as_next(documents, full_keys)  # many: look all of them up
+    if not np.array_equal(ties_with_next, same_prefix):
+        cells = np.flatnonzero(same_prefix)
+        _sort_again(documents, cells, ~ties_with_next.ravel()[cells])
+        ties_with_next = same_prefix & _same_full_key_as_next(documents, full_keys)
+    return ties_with_next
+
+
+def _same_full_key_as_next(documents: SortedDocuments, full_keys: KeyArray) -> BoolArray:
+    """Return which documents have the score of the next one, by looking up all full keys."""
+    cells = documents.layout.cells(documents.keys)
+    cells += documents.layout.row_starts
+    return _same_prefix_as_next(full_keys.take(cells, mode="clip"), 0)
+
+
+def _same_score_as_next(documents: SortedDocuments, cells: IntArray) -> BoolArray:
+    query, column = np.divmod(cells, documents.keys.shape[1])
+    return np.asarray(documents.scores(query, column) == documents.scores(query, column + 1))
+
+
+def _sort_again(documents: SortedDocuments, cells: IntArray, differs: BoolArray) -> None:
+    """Sort the runs of equal prefixes in which scores differ by full score, then by tie rank.
+
+    ``cells`` are those of all runs except the last one of each. ``differs`` says which of them have
+    another score than the next cell.
+    """
+    run = np.cumsum(np.diff(cells, prepend=cells[0] - 1) != 1)
+    cells = cells[np.isin(run, run[differs])]
+    members = np.union1d(cells, cells + 1)
+    query, column = np.divmod(members, documents.keys.shape[1])
+    keys = documents.keys[query, column]
+    order = np.lexsort((keys, -documents.scores(query, column), keys >> documents.layout.tail_bits, query))
+    documents.keys[query, column] = keys[order]
