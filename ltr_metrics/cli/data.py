@@ -155,7 +155,7 @@ def evaluate_sorted(
     """Evaluate tables or LETOR files batch by batch; return the results, and the origin of each model."""
     refuse(("qrels", "runs"), "does not go with --sorted, because TREC files are read whole.")
     refuse(("on",), "does not go with --sorted. Write the scores into the files.")
-    refuse(("cluster",), "does not go with --sorted. Pass clusters to ltr_metrics.intervals in Python.")
+    refuse(("cluster",), "does not go with --sorted. Leave --sorted out, so that the files are read whole.")
     files, scores, by = _data_files(arguments), arguments["scores"], _segment_columns(arguments)
     if len(by) < len(set(arguments["by"])):
         raise LtrValueError("--segment needs a column with --sorted. n_documents and n_relevant need all rows.")

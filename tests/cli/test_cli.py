@@ -181,6 +181,8 @@ def test_names_default_to_columns_and_files(run: Run, rows: dict[str, Any], made
     Path("flat").write_text("not a file of scores, by its name")
     plain = as_json(run("evaluate data.csv --scores flat --scores tuned.v2.npy --model model.txt -m map --format json"))
     assert plain["origins"] == {"flat": "column flat", "tuned.v2": "file tuned.v2.npy", "model": "model.txt"}
+    in_batches = as_json(run("evaluate data.csv --sorted --scores flat --model model.txt -m map --format json"))
+    assert in_batches["origins"] == {"flat": "column flat", "model": "model.txt"}
     expected = ltr.evaluate(rows["y"], rows["X"][:, 1], qid=rows["qid"], metrics="map")
     assert means(plain)["tuned.v2"] == expected.mean
     Path("bm25.run.gz").write_bytes(gzip.compress((made / "b.run").read_bytes()))
