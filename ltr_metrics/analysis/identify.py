@@ -38,6 +38,7 @@ TABLE = {
 }
 FLOAT32_DIGITS = 9  # tell any float32 from its neighbours
 ROUNDING = 1e-12  # systems that sum in another order differ by less
+NEEDS_DOCID = "It breaks ties by document id, so it needs docid for these data."
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,9 @@ class Identification(Result):
             return f"{asked} is the value of no convention, but of {len(self.matches)} with one changed choice."
         percent = any(abs(one.value - self.value / 100) <= self.tolerance / 100 for one in self.candidates)
         hint = " As a percentage it would match: divide it by 100." if percent else ""
+        without_docid = [name for name, reason in self.refused.items() if reason == NEEDS_DOCID]
+        if without_docid:
+            hint += f" Pass docid, so that {_listed(without_docid)} can be tried as well."
         return f"{asked}: none within the tolerance.{hint}"
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -170,8 +174,9 @@ class Identification(Result):
             row["matches"] = "yes" if row["matches"] else "no"
         n_more = len(self.candidates) - len(rows)
         refused: dict[str, list[str]] = {}
-        for name, reason in self.refused.items():
-            refused.setdefault(reason, []).append(name)
+        for name, reason in sorted(self.refused.items(), key=lambda item: item[1] != NEEDS_DOCID):
+            first_sentence = f"{reason.split('. ')[0].removesuffix('.')}."  # what follows is a remedy for other callers
+            refused.setdefault(first_sentence, []).append(name)
         notes = [f"Not tried: {', '.join(names)}. {reason}" for reason, names in refused.items()]
         return [self.sentence, Table.of(TABLE, rows, foot=f"{n_more} more are further away." if n_more else ""), *notes]
 
@@ -255,8 +260,7 @@ def identify_convention_of(
         warnings.simplefilter("ignore", LtrWarning)  # about readings that the user has not chosen
         readings, refused = _readings_of_conventions(queries, metric, has_ties)
         if not readings:
-            reasons = " ".join(f"{name}: {reason}" for name, reason in refused.items())
-            raise LtrValueError(f"No convention accepts {name_of(metric)!r} on these data. {reasons}")
+            raise LtrValueError(f"No convention accepts {name_of(metric)!r} on these data. {refused['default']}")
         origins = _origins(queries, readings, has_ties)
         whole = _as_one_query(queries)
         if queries.n_queries > 1:
@@ -346,7 +350,7 @@ def _readings_of_conventions(
             continue
         ties = request.policy.ties if has_ties else "stable"  # without ties, all policies agree
         if ties == "docid" and queries.docid is None:
-            refused[name] = "It breaks ties by document id, so it needs docid for these data."
+            refused[name] = NEEDS_DOCID
         readings[name] = Reading(request.metrics[0], ties, choices["no_relevant"], choices.get(AS_ONE, False))
     return readings, refused
 

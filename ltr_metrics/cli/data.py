@@ -142,7 +142,11 @@ def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], a
         table = read_table(files, qid=columns["qid"], label=columns["label"], columns=[*scores, *named], text=text)
     except LtrKeyError as error:
         absent = [item for item in scores if item.endswith(SCORE_FILES)]
-        raise LtrKeyError(f"{error} There is no file {absent[0]} either." if absent else str(error)) from None
+        hint = f" There is no file {absent[0]} either." if absent else ""
+        for role in ("qid", "label"):
+            if f"no column {columns[role]!r}" in str(error):
+                hint = f" Name the column with --{role}."
+        raise LtrKeyError(f"{error}{hint}") from None
     both = [name for name in COUNT_SEGMENTS if name in arguments.get("by", ()) and name in table]
     if both:
         raise LtrValueError(f"--segment {both[0]} means a count, and also a column of the table. Rename the column.")

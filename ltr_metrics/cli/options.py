@@ -40,6 +40,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 
 
+class DataFile(click.Path):
+    """A file of DATA, which is also what a second value after an option is taken for."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            error.message += " An option takes one value: write --scores A --scores B, and --metrics A,B."
+            raise
+
+
 def name_options(message: str) -> str:
     """Replace the library's arguments in a message: as its subject, as name=value, and names with underscores."""
     options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
@@ -161,7 +172,7 @@ def _named(context: click.Context, option: click.Parameter, items: Sequence[str]
 _model = partial(_models, multiple=True, callback=_named)
 
 MODEL_FILES = (
-    click.argument("data", nargs=-1, type=FILE),
+    click.argument("data", nargs=-1, type=DataFile(exists=True, dir_okay=False, path_type=Path)),
     _model("--model models", "Score the data with a model file of LightGBM, XGBoost or CatBoost.", "[NAME=]FILE"),
 )
 MODELS = (
