@@ -47,8 +47,8 @@ class DataFile(click.Path):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            error.message += " An option takes one value: write --scores A --scores B, and --metrics A,B."
-            raise
+            hint = "An option takes one value: write --scores A --scores B, and --metrics A,B."
+            self.fail(f"{error.message} {hint}", param, ctx)
 
 
 def name_options(message: str) -> str:

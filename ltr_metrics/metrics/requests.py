@@ -253,8 +253,8 @@ def _complete(name: str, convention: Convention) -> Metric:
     parsed = parse(name)
     if not _has(convention, parsed.cls):
         raise LtrValueError(
-            f"{name!r} is not a metric of {convention.name}, which has only {', '.join(sorted(convention.metrics))}, so "
-            f"that convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), "
+            f"{name!r} is not a metric of {convention.name}, which has only {', '.join(sorted(convention.metrics))}, "
+            f"so that convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), "
             "or set ties= and no_relevant= instead of the convention."
         )
     if convention.has_no_cutoff(parsed.cls) and "k" in parsed.parameters:
