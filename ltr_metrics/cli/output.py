@@ -85,17 +85,11 @@ def _require_targets(targets: list[Path], inputs: list[Path]) -> None:
 def _input_files(arguments: Mapping[str, Any]) -> list[Path]:
     """Return all files that the command line names as inputs, and the files of query sizes beside them."""
     data: tuple[Path, ...] = arguments.get("data", ())
-    single = [arguments.get(name) for name in ("qrels", "metrics_module")]
-    named = [file for name in ("models", "runs", "results") for file in (arguments.get(name) or {}).values()]
-    scores = [file for item in (arguments.get("scores") or {}).values() for file in [score_file(item)] if file]
-    sizes = [file for path in data for file in size_files(path)]
-    return [
-        *data,
-        *(one for one in single if one is not None),
-        *map(Path, named),
-        *(path for path, _ in scores),
-        *sizes,
-    ]
+    files = [*data, *(size_file for path in data for size_file in size_files(path))]
+    files += [arguments[name] for name in ("qrels", "metrics_module") if arguments.get(name) is not None]
+    for name in ("models", "runs", "results"):
+        files += map(Path, arguments.get(name, {}).values())
+    return files + [file[0] for item in arguments.get("scores", {}).values() if (file := score_file(item))]
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -147,8 +147,8 @@ class RankerEvaluator:
         ------
         LtrValueError, LtrTypeError
             For an unknown setting or column, data without grades or scores, ``extra_metrics`` and
-            ``custom_artifacts``, names that MLflow refuses, a metric that is undefined for all
-            queries, and as for `ltr_metrics.evaluate`.
+            ``custom_artifacts``, a metric that is undefined for all queries, and as for
+            `ltr_metrics.evaluate`.
         """
         for name, value in (("extra_metrics", extra_metrics), ("custom_artifacts", custom_artifacts)):
             if value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 import time
 from collections.abc import Mapping
@@ -19,15 +18,12 @@ from mlflow.tracking.artifact_utils import get_artifact_uri
 
 from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics._hosts.log_names import names_in_log
-from ltr_metrics.errors import LtrValueError
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
 from ltr_metrics.metrics.requests import listed, resolve
 from ltr_metrics.mlflow.data import Settings, scores_of
 from ltr_metrics.report import Report, as_html, as_per_query_csv, spreadsheet_safe, summarize
 from ltr_metrics.report.csv import in_csv
-
-ACCEPTED = re.compile(r"[\w/. :-]+")  # names of metrics that MLflow accepts
 
 
 class SavedEvaluation(EvaluationArtifact):  # type: ignore[misc]
@@ -53,7 +49,6 @@ def evaluate(
     metrics = None if settings.metrics is None else listed(settings.metrics)
     names = names_in_log(resolve(metrics, **settings.policy), settings.names)
     logged = {metric: f"{settings.metric_prefix}{name}" for metric, name in names.items()}
-    _refuse_names(logged)
     queries = settings.queries(dataset)
     scores = scores_of(dataset, model, predictions, settings)
 
@@ -66,16 +61,6 @@ def evaluate(
     now = int(time.time() * 1000)
     MlflowClient().log_batch(run_id, metrics=[Metric(name, mean, now, 0, **links) for name, mean in means.items()])
     return EvaluationResult(means, _log_files(run_id, settings.metric_prefix, report, logged), run_id)
-
-
-def _refuse_names(logged: Mapping[str, str]) -> None:
-    """Refuse names before the evaluation; MLflow would refuse them after it."""
-    for metric, name in logged.items():
-        if not ACCEPTED.fullmatch(name):
-            raise LtrValueError(
-                f"MLflow refuses the name {name!r} of {metric}: names have letters, digits, spaces, and _ - . : / "
-                f"only. Set evaluator_config={{'names': 'slug'}}, or {{'names': {{{metric!r}: 'a name'}}}}."
-            )
 
 
 def _log_files(run_id: str, prefix: str, report: Report, logged: Mapping[str, str]) -> dict[str, Any]:

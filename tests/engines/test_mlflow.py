@@ -53,8 +53,6 @@ def test_it_evaluates_rankers_alone() -> None:
         ({"metric": "map"}, r"no setting 'metric'.*Did you mean 'metrics'.*The settings are qid, metrics, ties"),
         ({"metrics": "ndgc@10"}, "Did you mean"),
         ({"ties": "random"}, "ties must be one of"),
-        ({"names": "canonical", "metrics": "map(rel=2)"}, r"MLflow refuses the name 'map\(rel=2\)'.*'names': 'slug'"),
-        ({"metric_prefix": "a="}, "MLflow refuses the name 'a=ndcg_exp_at_10' of ndcg_exp@10"),
         ({"qid": "query"}, r"qid names the column 'query', which the data do not have.*f0, f1.*evaluator_config"),
         ({"qid": "Qid"}, "Did you mean 'qid'"),
         ({"by": ["device", "country"]}, "by names the column 'country'"),
