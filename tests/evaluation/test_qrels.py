@@ -118,11 +118,6 @@ def test_what_is_refused_has_its_place(qrels: Any, run: Any, message: str) -> No
         ltr.from_qrels(qrels, run)
 
 
-def test_an_unknown_choice_of_topics_is_refused() -> None:
-    with pytest.raises(ltr.LtrValueError, match="topics must be"):
-        ltr.from_qrels(QRELS, RUN, topics="run")  # type: ignore[arg-type]
-
-
 # -- pytrec_eval's interface ------------------------------------------------------------------------------------------
 
 

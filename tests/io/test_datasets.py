@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,12 +46,6 @@ def test_make_ranking_refuses(bad: dict) -> None:
         ltr.make_ranking(**bad)
 
 
-def test_the_smallest_data() -> None:
-    X, y, qid = ltr.make_ranking(1, n_features=3, documents=1, noise=0, no_relevant=1, random_state=0)
-    assert len(X) == len(y) == len(qid) >= 1
-    assert not y.any()
-
-
 @given(st.lists(st.integers(1, 9), max_size=20))
 def test_sizes_to_ids_and_back(sizes: list[int]) -> None:
     assert ltr.qid_to_group(ltr.group_to_qid(sizes)).tolist() == sizes
@@ -86,14 +79,6 @@ def test_split_by_whole_queries() -> None:
     np.testing.assert_array_equal(again[0].toarray(), train_X)
     np.testing.assert_array_equal(again[3], test_y)
     assert len(set(ltr.train_test_split(X, y, qid, test_size=0.001, random_state=0)[5])) == 1
-
-
-def test_split_of_arrow_columns() -> None:
-    X, y, qid = ltr.make_ranking(20, random_state=0)
-    table = pa.table({f"f{j}": X[:, j] for j in range(3)})
-    train_X, test_X, _, test_y, _, _ = ltr.train_test_split(table, pa.array(y), pa.array(qid), random_state=0)
-    assert train_X.num_rows + test_X.num_rows == len(y)
-    assert len(test_y) == test_X.num_rows
 
 
 def test_split_refuses() -> None:

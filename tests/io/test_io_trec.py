@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -96,13 +92,6 @@ def test_scattered_topics_are_put_together(tmp_path: Path) -> None:
     assert data.y_true.tolist() == [0, 1, 2, 1, 2]
 
 
-@pytest.mark.parametrize("module", [gzip, lzma, bz2])
-def test_compressed(tmp_path: Path, module: Any) -> None:
-    ending = {gzip: "gz", lzma: "xz", bz2: "bz2"}[module]
-    paths = [write(tmp_path, module.compress(text.encode()), f"{i}.{ending}") for i, text in enumerate((QRELS, RUN))]
-    assert_same(read_trec(*paths), read(tmp_path))
-
-
 def test_many_small_reads_are_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = "".join(
         f"{i % 7} Q0 D{i * i} {i} {i / 8} t\n" + "# nothing but comments for a while\n" * 9 for i in range(300)
@@ -124,15 +113,10 @@ BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     "too few fields": ("7 0 A 1\n7 0 A\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 A'"),
     "a run": ("7 Q0 A 1 2.5 tag\n", rf"a.qrels:1: {FORM_OF_QRELS} '7 Q0 A 1 2.5 tag'"),
     "text": ("\n7 0 A 1\n7 0 B x\n", rf"a.qrels:3: {FORM_OF_QRELS} '7 0 B x'"),
-    "hexadecimal": ("7 0 A 0x1\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
-    "digits of another script": ("7 0 A ١\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
     "underscore": ("7 0 A 1_0\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
     "NUL": ("7 0 A 1\n7 0 B\x00 1\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 B"),
     "nan": ("7 0 A nan\n", r"a.qrels, topic '7', document 'A': a grade must be finite. Got nan"),
-    "infinite": ("7 0 A 1\n7 0 B -inf\n", r"topic '7', document 'B': a grade must be finite. Got -inf"),
-    "beyond float64": ("7 0 A 1e999\n", r"topic '7', document 'A': a grade must be finite. Got inf"),
     "twice": ("7 0 A 1\n8 0 A 1\n7 0 B 1\n7 0 A 1\n", r"a.qrels has the document 'A' twice in topic '7'. Remove"),
-    "twice in a topic that the run lacks": ("7 0 A 1\n8 0 A 1\n8 0 A 0\n", r"the document 'A' twice in topic '8'"),
     "empty": ("", r"a.qrels has no document"),
     "comments alone": ("# nothing\n\n", r"a.qrels has no document"),
     "Latin 1": ("7 0 A 1\n\n7 0 é 1\n".encode("latin-1"), rf"a.qrels:3: {FORM_OF_QRELS}"),
@@ -147,7 +131,6 @@ BAD_RUN: dict[str, tuple[str | bytes, str]] = {
     "text": ("7 Q0 A 1 1 t\n7 Q0 B 2 high t\n", rf"a.run:2: {FORM_OF_RUN}"),
     "nan": ("7 Q0 A 1 1 t\n7 Q0 B 2 NaN t\n", r"topic '7', document 'B': a score must not be NaN"),
     "twice": ("7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n7 Q0 A 2 1 t\n", r"a.run has the document 'A' twice in topic '7'"),
-    "twice in a topic that is left out": ("7 Q0 A 1 1 t\n8 Q0 A 1 1 t\n8 Q0 A 2 2 t\n", r"twice in topic '8'"),
     "empty": ("", r"a.run has no document"),
 }
 
@@ -164,16 +147,6 @@ def test_what_is_no_run_is_refused(tmp_path: Path, case: str) -> None:
     text, message = BAD_RUN[case]
     with pytest.raises(ltr.LtrValueError, match=message):
         read(tmp_path, qrels="7 0 A 1\n", run=text)
-
-
-def test_other_errors(tmp_path: Path) -> None:
-    read(tmp_path)
-    cut = write(tmp_path, gzip.compress(RUN.encode() * 1000)[:-20], "cut.gz")
-    for pair in (("absent", "a.run"), ("a.qrels", "absent")):
-        with pytest.raises(FileNotFoundError):
-            read_trec(*(tmp_path / name for name in pair))
-    with pytest.raises(ltr.LtrValueError, match=r"cut.gz is damaged, cut off"):
-        read_trec(tmp_path / "a.qrels", cut)
 
 
 # -- trec_eval's own test --------------------------------------------------------------------------
