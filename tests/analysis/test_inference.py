@@ -329,30 +329,6 @@ def test_intervals_are_those_of_scipy(n: int, confidence: float) -> None:
     )
 
 
-@pytest.mark.parametrize("clustered", [False, True])
-def test_intervals_of_weighted_means_are_those_of_scipy(clustered: bool) -> None:
-    rng = np.random.default_rng(2)
-    d, w = differences(120)[:, 0], rng.lognormal(size=120)
-    cluster = rng.integers(0, 70, 120) if clustered else np.arange(120)
-    of_unit = np.unique(cluster, return_inverse=True)[1]
-    a, b = np.bincount(of_unit, weights=w * d), np.bincount(of_unit, weights=w)
-    sample = Sample.of(column(d), w, cluster if clustered else None)
-
-    def ratio(a: np.ndarray, b: np.ndarray, axis: int = -1) -> Any:
-        return a.sum(axis) / b.sum(axis)
-
-    references = [
-        stats.bootstrap(
-            (a, b), ratio, paired=True, vectorized=True, n_resamples=40_000, random_state=seed
-        ).confidence_interval
-        for seed in range(4)
-    ]
-    # These means are skew, so that the ends of a single run are less exact than `monte_carlo_error` says.
-    ends = np.array([np.ravel(intervals(sample, "bca", n_resamples=40_000, seed=seed)) for seed in range(8)])
-    noise = monte_carlo_error(0.95, 40_000) * float(sample.standard_error[0])
-    assert ends.mean(axis=0) == pytest.approx(np.mean(references, axis=0), abs=noise)
-
-
 @WEIGHTED
 def test_bca_from_the_formula(weighted: bool) -> None:
     d = differences(40, seed=4)[:, 0]
@@ -528,27 +504,6 @@ def test_signs_scales_of_weights_and_shifts(drawn: Drawn, scale: float, shift: f
     assert one.n_effective == pytest.approx(scaled.n_effective)
     assert one.standard_error == pytest.approx(scaled.standard_error, abs=1e-12, nan_ok=True)
     assert minimum_detectable_effects(one) == pytest.approx(minimum_detectable_effects(mirrored), nan_ok=True)
-
-
-@given(SAMPLES)
-@examples(60)
-def test_ranges(drawn: Drawn) -> None:
-    sample = Sample.of(column(drawn[0]), *drawn[1:])
-    n = int(sample.n_units[0])
-    assert 1 - 1e-12 <= sample.n_effective[0] <= n + 1e-9
-    if n > 1:
-        p, exact = only(p_values(sample, n_resamples=200))
-        assert (2 / 2**n if exact else 1 / 201) <= p <= 1
-        used = sample.value[sample.is_counted]
-        for method in INTERVALS:
-            low, high = only(intervals(sample, method, n_resamples=200))
-            assert np.isfinite([low, high]).all()
-            assert low <= high
-            if method == "bca":
-                assert used.min() - 1e-12 <= low <= high <= used.max() + 1e-12
-            else:  # Student's t may leave the range of the values
-                assert low <= sample.mean[0] + 1e-12
-                assert high >= sample.mean[0] - 1e-12
 
 
 # --- corrections, power, effect --------------------------------------------------------------------------------------

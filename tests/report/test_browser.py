@@ -4,10 +4,8 @@ markup in names as text.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -204,38 +202,6 @@ def test_markup_in_names_is_text(browser: webdriver.Chrome, pages: dict[str, Pat
         _ = browser.switch_to.alert
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_follow_the_scheme_and_numbers_are_read(
-    browser: webdriver.Chrome, pages: dict[str, Path], scheme: str
-) -> None:
-    opened(browser, pages["online"])
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    script = """return [...document.querySelectorAll("body, td.share")].map((cell) => {
-      const style = getComputedStyle(cell);
-      return [cell.textContent, style.backgroundColor, style.color];
-    })"""
-    (_, body, _), *cells = browser.execute_script(script)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert luminance(body) > 0.6 if scheme == "light" else luminance(body) < 0.05
-    grounds: dict[str, set[str]] = {"won": set(), "lost": set(), "diagonal": set()}
-    for text, ground, ink in cells:
-        grounds["diagonal" if text == "-" else "won" if float(text) > 0.5 else "lost"].add(ground)
-        light, dark = sorted((luminance(ground), luminance(ink)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground, ink)
-    assert len(grounds["diagonal"]) == 1
-    assert min(len(grounds["won"]), len(grounds["lost"])) > 1
-    assert not grounds["won"] & grounds["lost"]
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance of a computed colour, rgb(0 to 255) or color(srgb 0 to 1)."""
-    numbers = [float(number) for number in re.findall(r"[\d.]+", colour)[:3]]
-    channels = numbers if colour.startswith("color(srgb ") else [number / 255 for number in numbers]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 @pytest.mark.parametrize("width", [360, 400, 800, 1400, 1600])
 @pytest.mark.parametrize("name", ["usual", "evil", "large", "online"])
 def test_the_page_never_scrolls_sideways(
@@ -260,25 +226,3 @@ def test_no_column_of_the_verdict_and_the_segments_is_out_of_sight(
     for visible, needed, edge, last in browser.execute_script(script):
         assert needed <= visible
         assert last <= edge
-
-
-@pytest.mark.parametrize("name", ["usual", "evil"])
-def test_it_prints(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
-    opened(browser, pages[name])
-    printed = browser.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
-    assert base64.b64decode(printed["data"]).startswith(b"%PDF-")
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert not browser.find_element(By.TAG_NAME, "nav").is_displayed()
-    assert not browser.find_element(By.ID, "find").is_displayed()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def test_it_tells_readers_without_scripts(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
-    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    try:
-        opened(browser, pages["usual"])
-        assert "needs JavaScript" in browser.find_element(By.TAG_NAME, "noscript").text
-        assert not browser.find_element(By.ID, "per-query").is_displayed()
-        assert browser.find_element(By.CSS_SELECTOR, "section[aria-labelledby=verdict] table").is_displayed()
-    finally:
-        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

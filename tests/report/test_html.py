@@ -269,27 +269,6 @@ def test_the_page_asks_for_nothing(evil: str, report: Report) -> None:
         assert f"script-src 'sha256-{digest}';" in page.all("content")[0]
 
 
-def test_it_can_be_heard(page: Page) -> None:
-    tags = Counter(tag for tag, _ in page.elements)
-    assert tags["caption"] == tags["table"]
-    assert all(attributes.get("scope") for tag, attributes in page.elements if tag == "th")
-    assert ("html", {"lang": "en"}) in page.elements
-    assert tags["h1"] == 1
-    assert all(figure["aria-label"] for tag, figure in page.elements if figure.get("role") == "img")
-
-
-@pytest.mark.usefixtures("no_figures")
-def test_many_segments_are_cut_and_said_to_be() -> None:
-    sizes = [1] * 20 + [2] * 100  # the largest come last
-    labels = np.repeat([f"s{i}" for i in range(120)], sizes)
-    queries = ltr.Queries(np.tile([1, 0], len(labels)), group=[2] * len(labels), by={"kind": labels})
-    scores = {name: np.tile([i, 1], len(labels)) for i, name in enumerate(("a", "b", "c"))}
-    page = Page(as_html(summarize(queries, scores, "mrr", baseline="a", comparing={"n_resamples": 100})))
-    groups = Counter(row[0] for row in page.rows if row[0].startswith("kind="))
-    assert groups == Counter(f"kind=s{i}" for i in range(20, 120))
-    assert "These are the 100 largest of 120 segments." in page.text
-
-
 # -- the table of all queries -----------------------------------------------------------------------------------------
 
 

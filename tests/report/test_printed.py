@@ -174,27 +174,6 @@ def test_html_says_what_is_printed(name: str) -> None:
         assert " ".join(str(check).split()) in printed
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Evaluation",
-        "ClickEvaluation",
-        "Propensities",
-        "Comparison",
-        "Leaderboard",
-        "GateResult",
-        "DataAudit",
-        "LearningCurve",
-        "Outcome",
-    ],
-)
-def test_names_are_text(name: str) -> None:
-    result = RESULTS[name]()
-    assert SCRIPT.split()[0] in str(result)
-    assert "&lt;script&gt;" in result._repr_html_()
-    assert SCRIPT.split()[0] in "".join(shown_in(result._repr_html_()).itertext())
-
-
 def test_a_table_in_each_form() -> None:
     table = Table(("name", "n"), [("a<b", "1"), ("b|_c", "1,000")], "lr", "title", "one\n  two")
     assert as_text(table) == "title\nname      n\na<b       1\nb|_c  1,000\none\n  two"
