@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.lightgbm import feval
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 pytestmark = pytest.mark.integration
@@ -104,21 +104,6 @@ def test_lightgbm_predicts_frames_with_categories_and_sparse_matrices() -> None:
         curve(booster, turned)
     booster, log = train_lightgbm(convert=sparse.csr_matrix)
     assert_same(curve(booster, sparse.csr_matrix(X_VALID)), log)
-
-
-def test_no_call_returns_rounds_times_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    booster, log = train_lightgbm()
-    monkeypatch.setattr("ltr_metrics.lightgbm.lightgbm_rounds.CELLS", 10)
-    sizes, predict = [], lgb.Booster.predict
-
-    def spy(*arguments: Any, **options: Any) -> Any:
-        result = predict(*arguments, **options)
-        sizes.append(result.size / len(X_VALID))
-        return result
-
-    monkeypatch.setattr(lgb.Booster, "predict", spy)
-    assert_same(curve(booster), log)
-    assert sizes == [8, 8, 7]
 
 
 @pytest.mark.parametrize("keep", [True, False])
@@ -436,62 +421,3 @@ def test_wrong_data_are_refused(host: str) -> None:
         curve(model, base_margin=np.where(np.arange(len(Y_VALID)) == 3, np.nan, 0))
     with pytest.raises(ltr.LtrValueError, match="is undefined for all 30 queries"):
         ltr.learning_curve(model, X_VALID, np.zeros(len(Y_VALID)), qid=QID_VALID, metrics="map")
-
-
-def test_a_bar_is_shown_if_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
-    curve(model_of("lightgbm"), every=5)
-    assert capsys.readouterr() == ("", "")
-    curve(model_of("lightgbm"), every=5, progress=True)
-    assert "5/5" in capsys.readouterr().err
-
-
-def test_the_figure_shows_the_rounds() -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    from ltr_metrics import report
-
-    log = curve(model_of("lightgbm"), every=10)
-    section = log.learning_curve("data", "map")
-    display = report.LearningCurveDisplay.from_log(log, "data", "map").plot()
-    x, y = display.lines_["data"].get_data()
-    assert x.tolist() == [9, 19, 22]
-    assert y.tolist() == section.mean.tolist()
-    best = int(section.rounds[section.best])
-    assert display.best_["data"].get_xydata()[:, 0].tolist() == [best]
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # of Dask and of LightGBM's adapter for it
-def test_a_model_that_dask_trained_has_its_rounds() -> None:
-    """They are those of all rows, while LightGBM's own log is that of the rows of one worker."""
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    da = pytest.importorskip("dask.array", reason="dask is not installed")
-
-    def collections(X: Any, y: Any, group: Any) -> tuple[Any, Any, Any]:
-        n = len(group) // 2  # queries on the first worker
-        rows = int(group[:n].sum()), int(group[n:].sum())
-        arrays = da.from_array(X, chunks=(rows, X.shape[1])), da.from_array(y, chunks=(rows,))
-        return *arrays, da.from_array(group, chunks=((n, len(group) - n),))
-
-    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
-    with distributed.LocalCluster(**settings, silence_logs=50) as cluster, distributed.Client(cluster) as client:
-        (train, y, group), (valid, y_valid, groups) = (
-            collections(X, Y, GROUP),
-            collections(X_VALID, Y_VALID, GROUP_VALID),
-        )
-        ranker = lgb.DaskLGBMRanker(n_estimators=8, min_child_samples=5, verbose=-1, client=client)
-        metric = eval_metric("ndcg@10")
-        ranker.fit(train, y, group=group, eval_set=[(valid, y_valid)], eval_group=[groups], eval_metric=metric)
-    found, local = curve(ranker), ranker.to_local()
-    assert len(found.rounds("data")) == 8
-    for n_rounds in (4, 8):
-        scores = local.predict(X_VALID, num_iteration=n_rounds)
-        expected = ltr.evaluate(Y_VALID, scores, qid=QID_VALID, metrics=METRICS)
-        for metric in METRICS:
-            assert_array_equal(found.values("data", metric)[n_rounds - 1], expected.per_query[metric])
-    first = int(GROUP_VALID[: len(GROUP_VALID) // 2].sum())
-    of_workers = [
-        ltr.learning_curve(ranker, X_VALID[rows], Y_VALID[rows], qid=QID_VALID[rows], metrics="ndcg@10")
-        for rows in (slice(None, first), slice(first, None))
-    ]
-    history = ranker.evals_result_["valid_0"]["ndcg_exp@10"]
-    assert any(np.array_equal(history, log.best_round("data", "ndcg@10").curve) for log in of_workers)

@@ -172,13 +172,6 @@ def test_the_interval_is_that_of_intervals(is_weighted: bool, has_clusters: bool
     assert result.n_undefined["map"] > 0
 
 
-def test_no_interval_without_two_queries() -> None:
-    one = mean_interval(np.array([0.5, NAN]), None, 0.95)
-    assert one.mean == 0.5
-    assert np.isnan(one[1:]).all()
-    assert np.isnan(mean_interval(np.array([NAN]), None, 0.95)).all()
-
-
 # -- lasting losses ---------------------------------------------------------------------------------------------------
 
 

@@ -7,10 +7,9 @@ import pickle
 import lightgbm as lgb
 import numpy as np
 import pytest
-from lightgbm_fit import validation_sets
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import eval_metric, feval
+from ltr_metrics.lightgbm import feval
 from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
@@ -77,20 +76,6 @@ def test_default_names() -> None:
     with pytest.raises(ltr.LtrValueError, match="rounds of another training"):
         lgb.train(PARAMS, train, 2, [valid, train], feval=metric)
     assert log.values(valid, "err").shape == (2, len(log.qid(valid)))
-
-
-def test_a_ranker_that_is_evaluated_on_its_training_data_too() -> None:
-    X, y, qid = ltr.make_ranking(n_queries=20, documents=8, random_state=0)
-    X, Xv, y, yv, qid, qidv = ltr.train_test_split(X, y, qid, random_state=0)
-    log = ltr.PerQueryLog()
-    ranker = lgb.LGBMRanker(n_estimators=3, metric="None", verbose=-1)
-    group, groupv = ltr.qid_to_group(qid), ltr.qid_to_group(qidv)
-    metric = eval_metric("err", log=log)
-    ranker.fit(X, y, group=group, eval_group=[groupv, group], eval_metric=metric, **validation_sets((Xv, yv), (X, y)))
-    assert log.names == ("data_0", "data_1")
-    assert log.values("data_0", "err").mean(axis=1).tolist() == ranker.evals_result_["training"]["err"]
-    with pytest.raises(ltr.LtrError, match=r"no values of 'valid_0'.*names=\.\.\."):
-        log.values("valid_0", "err")
 
 
 def test_a_log_is_for_one_training_and_each_metric_for_one_function() -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,19 +105,3 @@ class _Fitted:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return self.booster.predict(X)
-
-
-@pytest.mark.slow
-def test_the_example_on_fold_1(data: Path, tmp_path: Path) -> None:
-    s = [str(data / "mq2008" / f"S{i}.txt.xz") for i in range(1, 6)]
-    example = Path(__file__).parents[2] / "examples" / "lightgbm_early_stopping.py"
-    command = [sys.executable, str(example), "--letor", *s[:3], "--valid", s[3], "--test", s[4], "--today", "25"]
-    command += ["--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    summary = json.loads((tmp_path / "report.json").read_text())
-    means = {(row["model"], row["metric"]): row["mean"] for row in summary["means"]}
-    for metric in {metric for _, metric in means}:
-        row = rf"^{re.escape(metric)} +early stopping +{means['today', metric]:.4f} +{means['early stopping', metric]:.4f} "
-        assert re.search(row, done.stdout, flags=re.MULTILINE)
-    assert "Differences to today over 156 queries." in done.stdout

@@ -16,7 +16,6 @@ from test_host_contract import FIRST, PLAIN
 from trainings import CATBOOST, Part
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import feval
 from ltr_metrics.sklearn import QueryRanker, make_scorer
 from ltr_metrics.xgboost import custom_metric
 
@@ -72,14 +71,6 @@ def test_columns_in_xgb_cv_name_the_way_out() -> None:
     settings: dict[str, Any] = {"objective": "rank:ndcg", "nthread": 1}
     with pytest.raises(ltr.LtrValueError, match=r"Instead of xgb\.cv, pass QueryRanker.*cross_validate"):
         xgb.cv(settings, data, 2, nfold=2, custom_metric=metric)
-
-
-@pytest.mark.parametrize("columns", [TRAIN.columns, {"bought": pd.Series(TRAIN.columns["bought"])}, [1.0] * 500])
-def test_columns_without_a_data_set_are_not_printed(columns: Any) -> None:
-    for adapter in (feval, custom_metric):
-        with pytest.raises(ltr.LtrTypeError, match="columns must map data sets") as caught:
-            adapter(FIRST, columns=columns)
-        assert str(caught.value).endswith(("Got the keys 'bought'.", "Got list."))
 
 
 def test_a_scorer_reads_columns_of_frames_and_arrays() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectFromModel, SelectKBest, f_regression
 from sklearn.linear_model import Ridge
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 from test_sklearn_early_stopping import of_host, predictions, scan
 
@@ -77,17 +76,6 @@ class TestTheModel:
             np.testing.assert_array_equal(again.predict(inputs), made.predict(inputs))
         assert made.n_features_in_ == 6
 
-    def test_of_pipelines_in_pipelines_with_a_memory(self, tmp_path: Path) -> None:
-        inner = Pipeline([("scaler", StandardScaler()), ("nothing", "passthrough"), ("model", lgbm_ranker())])
-        remembering = make_pipeline(MaxAbsScaler(), FunctionTransformer(), inner, memory=str(tmp_path))
-        made, again = (QueryRanker(remembering).fit(frame(X, qid), y) for _ in range(2))
-        scaled = MaxAbsScaler().fit_transform(X)
-        expected = by_hand(lgbm_ranker(), (scaled, y, qid), scaled)
-        np.testing.assert_array_equal(made.predict(frame(X, qid)), expected)
-        np.testing.assert_array_equal(again.predict(frame(X, qid)), expected)
-        alone = QueryRanker(make_pipeline(lgbm_ranker())).fit(X, y, qid=qid)
-        np.testing.assert_array_equal(alone.predict(X), fit_by_hand(lgbm_ranker(), X, y, qid).predict(X))
-
     def test_fit_parameters_are_those_of_the_last_step(self) -> None:
         start = np.random.default_rng(1).random(len(y))
         expected = by_hand(lgbm_ranker(), ROWS, X, init_score=start)
@@ -144,14 +132,6 @@ class TestAttributesOfTheFittedEstimator:
         assert {name for name in there if hasattr(linear, name)} == {"coef_", "intercept_"}
         assert boosted.best_iteration_ == boosted.estimator_.best_iteration_
 
-    def test_of_catboost_only_if_it_has_them(self) -> None:
-        catboost = pytest.importorskip("catboost", reason="catboost is not installed")
-        quiet = {"iterations": 3, "verbose": False, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
-        assert len(QueryRanker(catboost.CatBoostRegressor(**quiet)).fit(X, y, qid=qid).feature_importances_) == 6
-        ranks = QueryRanker(catboost.CatBoostRanker(**quiet)).fit(X, y, qid=qid)
-        with pytest.raises(AttributeError, match="CatBoostRanker has no feature_importances_ after this training"):
-            ranks.feature_importances_  # noqa: B018
-
     def test_of_a_last_step_that_sees_the_columns_of_X(self) -> None:  # noqa: N802
         scaled = make_pipeline(StandardScaler(), make_pipeline(MaxAbsScaler(), Ridge()))
         for inputs, ids in ((X, qid), (frame(X, qid), None)):
@@ -201,8 +181,3 @@ class TestEstimatorsTrainedOnTheIds:
         dropping = ColumnTransformer([("ids", "drop", ["qid"])], remainder="passthrough")
         for step in (dropping, FunctionTransformer(lambda X: X.drop(columns="qid")), PCA()):
             scorer(make_pipeline(step, Ridge()).fit(inputs, y), inputs, y)
-
-    def test_xgbranker_removes_the_column_itself(self) -> None:
-        order = np.argsort(qid, kind="stable")
-        inputs = frame(X, qid).iloc[order]
-        make_scorer("mrr")(of_host("XGBRanker").fit(inputs, y[order]), inputs, y[order])

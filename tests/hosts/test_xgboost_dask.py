@@ -169,17 +169,6 @@ def test_a_monitor_and_early_stopping(client: Any) -> None:
     assert booster.best_iteration == int(np.argmax(values)) == len(values) - 4 < 96
 
 
-def test_an_error_of_one_worker_ends_the_training_on_all(client: Any) -> None:
-    X, y, qid = VALID
-    dtrain, y = matrix(client, parted(client, TRAIN, 3)), y.astype(float)
-    y[-1] = -1
-    dvalid = matrix(client, parted(client, (X, y, qid), 2))
-    with pytest.raises(ltr.LtrValueError, match=r"Worker [01] \(of 0 to 1\): .*got -1"):
-        trained(client, dtrain, [(dvalid, "valid")])
-    booster, history = trained(client, dtrain, [(matrix(client, parted(client, VALID, 2)), "valid")])  # they live on
-    agree(history["valid"], booster, VALID)
-
-
 def test_a_query_cut_between_workers(client: Any) -> None:
     frame, dtrain = table(VALID), matrix(client, parted(client, TRAIN, 3))
     cut = int(np.flatnonzero(VALID[2] == IDS[30])[0]) + 2
