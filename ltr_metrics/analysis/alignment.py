@@ -23,7 +23,7 @@ from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import QueriesOfComparison
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
-from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.fingerprint import differing
 from ltr_metrics.evaluation.result import Evaluation, take_queries
 from ltr_metrics.metrics.base import Metric
@@ -95,7 +95,7 @@ def models_from(
     else:
         if y_true is None:
             raise LtrTypeError("y_true is needed with scores. Leave it out only if all models are results of evaluate.")
-        rows = queries = _queries(y_true, data)
+        rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
         request = resolve(metrics_of(results) if metrics is None else metrics, **options)
         names = list(request.names)
         for name, of_model in runs.items():
@@ -148,19 +148,6 @@ def _runs(name: str, model: Any) -> list[Any]:
     if isinstance(model, (list, tuple)) and (isinstance(model[0], (Evaluation, Positions)) or np.ndim(model[0]) > 0):
         return list(model)
     return [model]
-
-
-def _queries(y_true: Any, data: dict[str, Any]) -> Queries:
-    """Return the queries of the scores, as they are passed or made of labels and options."""
-    if not isinstance(y_true, Queries):
-        return queries_from(y_true, data, "compare", own=OWN_OPTIONS)
-    unused = next((name for name, value in data.items() if value is not None), None)
-    if unused is not None:
-        raise LtrTypeError(
-            f"{unused} is not used, because y_true is a Queries, which has all options for the data. Pass {unused} to "
-            "Queries instead."
-        )
-    return y_true
 
 
 def metrics_of(results: Sequence[Evaluation]) -> list[Metric] | None:

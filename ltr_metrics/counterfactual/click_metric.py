@@ -189,14 +189,12 @@ def additive(asked: Any) -> Metric:
 
 def is_clicked(queries: LabelledQueries) -> BoolArray:
     """Return whether each row has a label above 0."""
-    flags: BoolArray = np.append(False, queries.grades > 0)[queries.grade_index]
-    return flags
+    return np.append(False, queries.grades > 0)[queries.grade_index]
 
 
 def inverse(propensity: FloatArray) -> FloatArray:
     """Return 1 / propensity, and 0 where the propensity is 0."""
-    weight: FloatArray = np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
-    return weight
+    return np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
 
 
 def _probabilities(queries: LabelledQueries, name: str) -> FloatArray:

@@ -17,7 +17,7 @@ from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
-from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes_of
+from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.learning import LearningCurve
@@ -292,7 +292,7 @@ def summarize(
         pairs = {name: (by_model[name], scores[of_baseline], scores[name]) for name in same}
         sections["changes"] = list(_changes(comparison))
         sections["churn"] = {name: churn_of(*pair, k=k) for name, pair in pairs.items()}
-        sections["rank_changes"] = {name: rank_changes_of(*pair, k=k) for name, pair in pairs.items()}
+        sections["rank_changes"] = {name: rank_changes(*pair, k=k) for name, pair in pairs.items()}
     return Report(
         evaluations=evaluations,
         data=DataAudit.of(first),

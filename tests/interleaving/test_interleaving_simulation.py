@@ -218,7 +218,7 @@ GOOD: dict[str, Any] = {"qid": QID, "method": "ppm", "clicks": INFORMATIONAL, "i
         ({"method": "probabilistic", "method_options": {"taw": 2}}, "Did you mean 'tau'"),
         ({"q_weight": [1]}, "simulate has no option 'q_weight'. Did you mean 'query_weight'"),
         ({"query_weight": [0]}, "weight 0"),
-        ({"y_true": ltr.Queries(Y, qid=QID)}, "leave out qid"),
+        ({"y_true": ltr.Queries(Y, qid=QID)}, "qid is not used"),
         ({"scores": {"a": [1, 2, 3]}}, "scores must map two or more names"),
         ({"scores": [[1, 2, 3], [3, 2, 1]]}, "scores must map two or more names"),
         ({"scores": {"a": [1, 2, 3], 2: [1, 2, 3]}}, "scores must map two or more names"),

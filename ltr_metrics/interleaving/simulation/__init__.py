@@ -117,9 +117,7 @@ def simulate(
         raise LtrTypeError(f"clicks must be a ClickModel, such as ClickModel.informational(grades=3). Got {clicks!r}.")
     method_class, options = method_named(method), dict(method_options or {})
     require_options(method_class, options)  # the vectorised methods have none
-    queries = y_true if isinstance(y_true, Queries) else queries_from(y_true, data, "simulate", PARAMETERS)
-    if isinstance(y_true, Queries) and data:
-        raise LtrTypeError(f"Queries already have their data: leave out {', '.join(data)}.")
+    queries = queries_from(y_true, data, "simulate", PARAMETERS)
     clicks.require_grades(queries.grades, min(length, int(queries.n_retrieved.max())))
     clicks.warn_of_grades(queries.grades)
     seed = seed_from(random_state)
