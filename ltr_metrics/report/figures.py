@@ -13,14 +13,10 @@ from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import import_extra
 from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.report.parts import Figure
-from ltr_metrics.report.plots import (
-    ComparisonDisplay,
-    DifferencesDisplay,
-    LeaderboardDisplay,
-    LearningCurveDisplay,
-    SegmentsDisplay,
-)
+from ltr_metrics.report.plots.differences import DifferencesDisplay
 from ltr_metrics.report.plots.display import Display
+from ltr_metrics.report.plots.forest import ComparisonDisplay, LeaderboardDisplay, SegmentsDisplay
+from ltr_metrics.report.plots.lines import LearningCurveDisplay
 from ltr_metrics.report.plots.style import n_queries_text
 from ltr_metrics.report.report import Report
 

@@ -26,7 +26,7 @@ from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.report.online import Online
-from ltr_metrics.report.plots import MetricOverKDisplay
+from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE = 0.95  # of intervals in a report without a comparison

@@ -19,13 +19,15 @@ from scipy import stats
 import ltr_metrics as ltr
 from ltr_metrics.evaluation.learning import learning_curve
 from ltr_metrics.metrics.requests import resolve
-from ltr_metrics.report import Report, figures_of, summarize
-from ltr_metrics.report.plots import (
+from ltr_metrics.report import (
     ComparisonDisplay,
     DifferencesDisplay,
     LearningCurveDisplay,
     MetricOverKDisplay,
+    Report,
     SegmentsDisplay,
+    figures_of,
+    summarize,
 )
 from ltr_metrics.report.plots.differences import MAX_BARS
 from ltr_metrics.report.plots.style import COLORS

@@ -11,18 +11,8 @@ from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.report.plots import style
 from ltr_metrics.report.plots.display import Display
-from ltr_metrics.report.plots.style import (
-    BAND,
-    COLORS,
-    grid,
-    label_axes,
-    legend,
-    n_queries_text,
-    shorten,
-    text_color,
-    whole_numbers,
-)
 
 MAX_BARS = 1_000  # of more queries, evenly spaced ones are drawn, which looks the same
 
@@ -160,24 +150,24 @@ class DifferencesDisplay(Display):
         return int((self._gain < 0).sum())
 
     def _draw(self, ax: Any) -> None:
-        ink, sorted_ = text_color(ax), self.difference[np.argsort(-self._gain, kind="stable")]
+        ink, sorted_ = style.text_color(ax), self.difference[np.argsort(-self._gain, kind="stable")]
         n, losses_start = len(sorted_), self.wins + self.ties
-        self.gains_ = _bars(ax, sorted_, 0, self.wins, {"color": COLORS[0]})
-        hatched = {"facecolor": "none", "edgecolor": COLORS[1], "hatch": "////", "linewidth": 0.8}
+        self.gains_ = _bars(ax, sorted_, 0, self.wins, {"color": style.COLORS[0]})
+        hatched = {"facecolor": "none", "edgecolor": style.COLORS[1], "hatch": "////", "linewidth": 0.8}
         self.losses_ = _bars(ax, sorted_, losses_start, n, hatched)
         zero = ax.axhline(0, color=ink, linewidth=0.9)
         self.line_ = ax.axhline(self.mean, color=ink, linewidth=1.4, linestyle=(0, (5, 1.5)))
-        self.band_ = ax.axhspan(self.low, self.high, color=ink, alpha=BAND, linewidth=0)
+        self.band_ = ax.axhspan(self.low, self.high, color=ink, alpha=style.BAND, linewidth=0)
         ax.set_xlim(0, max(1, n))
-        whole_numbers(ax.xaxis)
-        grid(ax, "y")
+        style.whole_numbers(ax.xaxis)
+        style.grid(ax, "y")
         left_out = f"; {self.n_undefined:,} left out" if self.n_undefined else ""
-        label_axes(
+        style.label_axes(
             ax,
-            f"{n_queries_text((n, n))}, largest gain to largest loss{left_out}",
-            f"difference in {self.metric},\n{shorten(self.model, 18)} - {shorten(self.baseline, 18)}",
+            f"{style.n_queries_text((n, n))}, largest gain to largest loss{left_out}",
+            f"difference in {self.metric},\n{style.shorten(self.model, 18)} - {style.shorten(self.baseline, 18)}",
         )
-        self.legend_ = legend(ax, [self.gains_, zero, self.losses_, self.line_, self.band_], self._names())
+        self.legend_ = style.legend(ax, [self.gains_, zero, self.losses_, self.line_, self.band_], self._names())
 
     def _names(self) -> list[str]:
         return [
@@ -189,12 +179,12 @@ class DifferencesDisplay(Display):
         ]
 
 
-def _bars(ax: Any, values: FloatArray, start: int, stop: int, style: dict[str, Any]) -> Any:
+def _bars(ax: Any, values: FloatArray, start: int, stop: int, look: dict[str, Any]) -> Any:
     """Draw one outline around adjacent bars, each one query wide."""
     indices = _bar_indices(start, stop)
     edges = np.append(indices, stop)
     heights = np.append(values[indices], values[stop - 1] if stop > start else 0)
-    return ax.fill_between(edges, 0, heights, step="post", **style)
+    return ax.fill_between(edges, 0, heights, step="post", **look)
 
 
 def _bar_indices(start: int, stop: int) -> IntArray:

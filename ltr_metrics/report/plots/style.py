@@ -87,6 +87,11 @@ def shorten(text: object, longest: int = LEGEND_WIDTH) -> str:
     return f"{head}…{tail}"
 
 
+def model(names: Sequence[object], longest: int) -> str:
+    """Return the name of the model if there is only one."""
+    return shorten(names[0], longest) if len(names) == 1 else "model"
+
+
 def distinct_labels(names: Sequence[object], longest: int = LEGEND_WIDTH) -> list[str]:
     """Return shortened names, numbered if shortening makes two of them equal."""
     lines = [shorten(name, longest) for name in names]
