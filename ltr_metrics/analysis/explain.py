@@ -7,9 +7,9 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.results import Part, Result, Table
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
@@ -18,9 +18,6 @@ from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
-
-if TYPE_CHECKING:
-    import pandas
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +94,7 @@ class Explanation(Result):
         part = _format_change(self.parts[largest])
         return f"{values}; the difference is {total}, and the largest of its parts is {part}, from {field}."
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """Return a table with one row a field that differs: field, a, b, toggle and part.
 
         Returns

@@ -8,11 +8,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.results import Part, Result, Table
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
@@ -22,9 +22,6 @@ from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import OneMetric, name_of, resolve
-
-if TYPE_CHECKING:
-    import pandas
 
 NO_RELEVANT = ("skip", "drop", 0.0, 0.5, 1.0)
 MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade
@@ -128,7 +125,7 @@ class Identification(Result):
         hint = " As a percentage it would match: divide it by 100." if percent else ""
         return f"{asked}: none within the tolerance.{hint}"
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """Return a table with one row per candidate, in their order.
 
         Returns

@@ -127,10 +127,7 @@ class ClickMetric(RankMetric):
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
         self.metric.check(queries)
-        self._row_values(queries)
-
-    def by_row(self, queries: LabelledQueries) -> FloatArray:
-        return self._row_values(queries)
+        self.by_row(queries)
 
     def by_rank(self, block: Block, depth: int) -> FloatArray | float:
         value: FloatArray | float = self.metric.by_rank(block, depth)
@@ -141,7 +138,7 @@ class ClickMetric(RankMetric):
         return value
 
     @cached_per("family")
-    def _row_values(self, queries: LabelledQueries) -> FloatArray:
+    def by_row(self, queries: LabelledQueries) -> FloatArray:
         """Return the estimated gain of each row."""
         inner, clicked = self.metric, is_clicked(queries)
         by_grade: Any = queries.grades if isinstance(inner, CG) else queries.grades > 0

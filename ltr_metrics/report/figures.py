@@ -149,13 +149,13 @@ def _cutoff_figures(report: Report) -> Iterator[Figure]:
 def _query_figures(comparison: Comparison) -> Iterator[Figure]:
     for i, model in enumerate(comparison.models, start=1):
         display = DifferencesDisplay.from_comparison(comparison, comparison.metrics[0], model)
-        n = len(display.difference)
+        row, n = display.row, display.row.n_queries
         yield _figure(
             display,
             f"differences-{i}",
-            f"{display.metric} by query: {model} against {comparison.baseline}",
+            f"{row.metric} by query: {model} against {comparison.baseline}",
             f"Each of {n_queries_text((n, n))} is a bar, sorted from the largest gain to the largest loss: "
-            f"{display.wins:,} gain, {display.ties:,} are tied and {display.losses:,} lose. {_interval(comparison)}",
+            f"{row.wins:,} gain, {row.ties:,} are tied and {row.losses:,} lose. {_interval(comparison)}",
         )
 
 

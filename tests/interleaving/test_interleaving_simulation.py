@@ -221,7 +221,6 @@ GOOD: dict[str, Any] = {"qid": QID, "method": "ppm", "clicks": INFORMATIONAL, "i
         ({"y_true": ltr.Queries(Y, qid=QID)}, "qid is not used"),
         ({"scores": {"a": [1, 2, 3]}}, "scores must map two or more names"),
         ({"scores": [[1, 2, 3], [3, 2, 1]]}, "scores must map two or more names"),
-        ({"scores": {"a": [1, 2, 3], 2: [1, 2, 3]}}, "scores must map two or more names"),
         ({"scores": {"a": [1, 2, 3], "b": [1, float("nan"), 3]}}, "b: y_score must not be NaN: got nan at row 1"),
         ({"scores": {"a": [1, 2, 3], "b": [1, 2]}}, "b: y_score must have one entry per row"),
     ],

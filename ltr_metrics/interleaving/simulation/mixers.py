@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -91,33 +90,7 @@ class ShownLists(NamedTuple):
     teams: AnyArray | None = None
 
 
-class Mixer(ABC):
-    """Mixes lists for many queries, and gives credit for the clicks on them.
-
-    Attributes
-    ----------
-    grade : ndarray of int
-        The grade of each document, and -1 at the end for slots without a document.
-    uses_threads : bool
-        Whether threads make it faster.
-    warnings : list of str
-        What the methods of single queries warned of.
-    """
-
-    grade: AnyArray
-    warnings: list[str]
-    uses_threads = True
-
-    @abstractmethod
-    def mix(self, query: IntArray, rng: np.random.Generator) -> ShownLists:
-        """Draw a list for each of these queries."""
-
-    @abstractmethod
-    def credit(self, query: IntArray, shown: ShownLists, clicked: BoolArray) -> FloatArray:
-        """Return the credit of each ranker for each impression, of shape (n_rankers, n_impressions)."""
-
-
-class OneByOne(Mixer):
+class OneByOne:
     """One method object per query, built when the query is first drawn. Its credit must not need teams."""
 
     uses_threads = False  # this is Python code, which runs one thread at a time, and it collects warnings

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics.interleaving.simulation.mixers import Mixer, RankingArrays, ShownLists
+from ltr_metrics.interleaving.simulation.mixers import RankingArrays, ShownLists
 
 MAX_CELLS = 2**22  # pairs of slots times impressions that are processed at a time, which limits the memory
 
 
-class Candidates(Mixer):
+class Candidates:
     """The documents that may be shown: those in the top ranks of any ranker.
 
     The candidates of a query are adjacent, in order of their best rank.
@@ -39,6 +39,8 @@ class Candidates(Mixer):
         The index that is not a document.
     """
 
+    uses_threads = True
+
     def __init__(self, rankings: RankingArrays) -> None:
         top = rankings.rank.min(axis=0)
         query = np.repeat(np.arange(len(rankings.sizes)), rankings.sizes)
@@ -56,7 +58,7 @@ class Candidates(Mixer):
         self.top, self.rank = ranks[:, 0].copy(), ranks[:, 1:].copy()
         self.grade = np.append(rankings.grade[kept], -1)
         self.row = rankings.row[kept]
-        self.nothing, self.n_rankers, self.warnings = len(self.row), len(rankings), []
+        self.nothing, self.n_rankers, self.warnings = len(self.row), len(rankings), list[str]()
 
     def clear_unused_slots(self, documents: IntArray, query: IntArray) -> None:
         """Set the slots after the end of each list to `nothing`."""

@@ -5,10 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.report.plots.style import HEIGHT, WIDTH, ensure_axes, legend_height
 
 if TYPE_CHECKING:
     from typing_extensions import Self  # of typing from Python 3.11 on
+
+
+def of_comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return the fields that all displays of differences have."""
+    return {
+        "baseline": comparison.baseline,
+        "confidence": comparison.settings.confidence,
+        "weighted": comparison.weight is not None,
+    }
 
 
 class Display(ABC):

@@ -21,7 +21,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots import style
-from ltr_metrics.report.plots.display import Display
+from ltr_metrics.report.plots.display import Display, of_comparison
 
 POINT = 0.18  # inches between the points of one row
 LINE = 0.19  # inches per line of text
@@ -238,13 +238,7 @@ class ComparisonDisplay(ForestDisplay):
             rows.append(_differences(name, results, pairs))
         if not rows:
             raise LtrValueError("There is no metric to draw. Name metrics of the comparison, or pass None for all.")
-        return cls(
-            rows=rows,
-            baseline=comparison.baseline,
-            confidence=comparison.settings.confidence,
-            interval=comparison.settings.interval,
-            weighted=comparison.weight is not None,
-        )
+        return cls(rows=rows, interval=comparison.settings.interval, **of_comparison(comparison))
 
     @property
     def _has_zero(self) -> bool:
@@ -390,13 +384,7 @@ class SegmentsDisplay(ForestDisplay):
             _differences(label, [part[name, one] for one in models])
             for label, part in [*parts, ("all queries", comparison)]
         ]
-        return cls(
-            rows=rows,
-            metric=name,
-            confidence=comparison.settings.confidence,
-            baseline=comparison.baseline,
-            weighted=comparison.weight is not None,
-        )
+        return cls(rows=rows, metric=name, **of_comparison(comparison))
 
     def _draw_points(self, ax: Any) -> None:
         super()._draw_points(ax)

@@ -19,7 +19,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots import style
-from ltr_metrics.report.plots.display import Display
+from ltr_metrics.report.plots.display import Display, of_comparison
 
 CUTOFF = re.compile(r"@\d+$")  # at the end of a name
 MAX_MARKERS = 25  # about as many cutoffs have a marker
@@ -183,23 +183,20 @@ class MetricOverKDisplay(Display):
         LtrValueError, LtrKeyError
             If the metric was compared at fewer than two cutoffs.
         """
-        confidence = comparison.settings.confidence
         if not difference:
-            return cls.from_result(comparison.evaluations, metric, confidence=confidence)
+            return cls.from_result(comparison.evaluations, metric, confidence=comparison.settings.confidence)
         family, names = cutoffs_of(comparison.first, metric)
-        rows = {model: [comparison[name, model] for name in names.values()] for model in comparison.models}
-        counts = [row.n_queries for model_rows in rows.values() for row in model_rows]
+        curves, counts = {}, []
+        for model in comparison.models:
+            rows = [comparison[name, model] for name in names.values()]
+            curves[model] = Curve(*np.array([(row.difference, row.ci_low, row.ci_high) for row in rows]).T)
+            counts += [row.n_queries for row in rows]
         return cls(
             metric=family,
             k=np.array(list(names)),
-            curves={
-                model: Curve(*np.array([(row.difference, row.ci_low, row.ci_high) for row in model_rows]).T)
-                for model, model_rows in rows.items()
-            },
+            curves=curves,
             n_queries=(min(counts), max(counts)),
-            confidence=confidence,
-            baseline=comparison.baseline,
-            weighted=comparison.weight is not None,
+            **of_comparison(comparison),
         )
 
     def _draw(self, ax: Any) -> None:
