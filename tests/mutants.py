@@ -55,7 +55,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("hosts/test_sklearn_ranker.py", "sklearn/training.py", "np.bincount(query_numbers(sizes), weights) / sizes", "np.bincount(query_numbers(sizes), weights)"),
     ("analysis/test_gate.py", "analysis/gate.py", "1 + math.ceil(", "math.ceil("),
     ("analysis/test_gate.py", "analysis/gate.py", "if limit.is_floor else", "if not limit.is_floor else"),
-    ("analysis/test_gate.py", "analysis/rules.py", "(100 if percent else 1)", "(10 if percent else 1)"),
+    ("analysis/test_gate.py", "analysis/gate.py", "(100 if percent else 1)", "(10 if percent else 1)"),
     ("analysis/test_churn.py", "analysis/churn.py", "(1 - p) * p ** np.arange", "p ** np.arange"),
     ("analysis/test_leaderboard.py", "analysis/leaderboard.py", "np.maximum(is_best.sum(axis=0), 1)", "1"),
     ("analysis/test_comparison.py", "analysis/comparison.py", "wins=", "wins=1 + "),

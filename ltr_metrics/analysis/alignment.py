@@ -79,7 +79,7 @@ def models_from(
     results = [run for of_model in runs.values() for run in of_model if isinstance(run, Evaluation)]
     rows: GroupedRows
     if len(results) == sum(map(len, runs.values())):
-        _refuse_unused(y_true, data | options)
+        _refuse_unused({"y_true": y_true} | data | options)
         reference, rows = _with_options(results[0], data)
         names = names_in(reference, metrics)
         is_reweighted = data.get("query_weight") is not None
@@ -149,13 +149,7 @@ def metrics_of(results: Sequence[Evaluation]) -> list[Metric] | None:
     """Return the metrics of the first result as objects, which no convention changes, or None."""
     if not results:
         return None
-    try:
-        return [metric(name) for name in results[0].per_query]
-    except LtrValueError as error:
-        raise LtrValueError(
-            f"The default is the metrics of the result, and one of them cannot be computed from its name: {error} "
-            "Name the metrics to compare: metrics=."
-        ) from None
+    return [metric(name) for name in results[0].per_query]
 
 
 def names_in(result: Evaluation, metrics: Metrics | None) -> list[str]:
@@ -186,9 +180,7 @@ def name_in(result: Evaluation, key: Any) -> str:
     raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), evaluated)} Evaluated: {known}.")
 
 
-def _refuse_unused(y_true: Any, options: dict[str, Any]) -> None:
-    if y_true is not None:
-        raise LtrTypeError("y_true is not used, because all models are results of evaluate: leave it out.")
+def _refuse_unused(options: dict[str, Any]) -> None:
     unused = [name for name, value in options.items() if value is not None and name not in OPTIONS_OF_RESULTS]
     if unused:
         raise LtrTypeError(

@@ -174,13 +174,7 @@ class Identification(Result):
 
 
 def identify_convention(
-    y_true: Any,
-    y_score: Any,
-    *,
-    metric: OneMetric,
-    value: float | str,
-    tolerance: float | None = None,
-    **data: Any,
+    y_true: Any, y_score: Any, *, metric: OneMetric, value: float | str, tolerance: float | None = None, **data: Any
 ) -> Identification:
     """Find the conventions under which a metric has a value that another tool printed.
 
@@ -356,7 +350,8 @@ def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) 
 def _changes(reading: Reading, queries: Queries) -> Iterator[tuple[str, Any]]:
     """Yield each single changed choice: its field, and the other value that some system has."""
     ties = [ties for ties in get_args(TiePolicy) if ties != "docid" or queries.docid is not None]
-    grades = [_plain(grade) for grade in queries.grades[queries.grades > 0][:MOST_LIMITS].tolist()]
+    grades = queries.grades[queries.grades > 0][:MOST_LIMITS].tolist()
+    grades = [int(grade) if grade.is_integer() else grade for grade in grades]
     for field in dataclasses.fields(reading.metric):
         for other in grades if field.name == "rel" else field.metadata.get("tried", ()):
             if other != getattr(reading.metric, field.name):
@@ -365,15 +360,8 @@ def _changes(reading: Reading, queries: Queries) -> Iterator[tuple[str, Any]]:
     yield from (("no_relevant", other) for other in NO_RELEVANT if other != reading.no_relevant)
 
 
-def _plain(grade: float) -> float:
-    return int(grade) if grade.is_integer() else grade
-
-
 def _candidates(
-    origins: Mapping[Origin, list[str]],
-    readings: Mapping[str, Reading],
-    means: Mapping[Reading, float],
-    value: float,
+    origins: Mapping[Origin, list[str]], readings: Mapping[str, Reading], means: Mapping[Reading, float], value: float
 ) -> Iterator[CandidateConvention]:
     """Yield the candidates that have a mean, without changes that have no effect on these data."""
     for (reading, changed, to), conventions in origins.items():

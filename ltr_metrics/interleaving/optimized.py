@@ -97,12 +97,7 @@ class Optimized(Method):
     """
 
     def __init__(
-        self,
-        rankings: Any,
-        length: int | None = None,
-        *,
-        max_lists: int = 2000,
-        random_state: Any = 0,
+        self, rankings: Any, length: int | None = None, *, max_lists: int = 2000, random_state: Any = 0
     ) -> None:
         super().__init__(rankings, length)
         max_lists = require_count("max_lists", max_lists)

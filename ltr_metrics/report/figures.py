@@ -14,10 +14,9 @@ from ltr_metrics.errors import import_extra
 from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.report.parts import Figure
 from ltr_metrics.report.plots.differences import DifferencesDisplay
-from ltr_metrics.report.plots.display import Display
 from ltr_metrics.report.plots.forest import ComparisonDisplay, LeaderboardDisplay, SegmentsDisplay
 from ltr_metrics.report.plots.lines import LearningCurveDisplay
-from ltr_metrics.report.plots.style import n_queries_text
+from ltr_metrics.report.plots.style import Display, n_queries_text
 from ltr_metrics.report.report import Report
 
 MAX_SEGMENTS = 30

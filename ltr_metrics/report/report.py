@@ -280,7 +280,11 @@ def summarize(
             evaluations[name] = by_model[name].evaluate_request(column, request)
             if intervals_of_means is not None:
                 estimates[name] = intervals(evaluations[name], **intervals_of_means)
-    comparison = None if baseline is None else _compare(evaluations, baseline, comparing, first)
+    comparison, settings = None, dict(comparing or {})
+    if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
+        settings["cluster"] = labels_of(first, "cluster", settings["cluster"])[1]
+    if baseline is not None:
+        comparison = compare(evaluations, baseline=baseline, **settings)
     sections: dict[str, Any] = {}
     if complete:
         confidence = CONFIDENCE if comparison is None else comparison.settings.confidence
@@ -305,15 +309,6 @@ def summarize(
         origins=dict(origins or {}),
         **sections,
     )
-
-
-def _compare(
-    evaluations: dict[str, Evaluation], baseline: str, options: Mapping[str, Any] | None, queries: Queries
-) -> Comparison:
-    settings = dict(options or {})
-    if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
-        settings["cluster"] = labels_of(queries, "cluster", settings["cluster"])[1]
-    return compare(evaluations, baseline=baseline, **settings)
 
 
 def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:

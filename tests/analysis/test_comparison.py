@@ -351,6 +351,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"correction_over": "metrics"}, "correction_over must be one of"),
     ({"confidence": 95}, "confidence must be a number between 0 and 1"),
     ({"n_resamples": 10}, "n_resamples must be a whole number of at least 100"),
+    ({"n_resamples": 10**11}, "n_resamples must be at most 10000000"),
     ({"n_resamples": 1000, "confidence": 0.999}, "n_resamples must be at least 2000 for confidence 0.999.* Got 1000"),
     ({"random_state": -1}, "random_state must be"),
     ({"cluster": [1, 2]}, "cluster must have one label per query"),

@@ -24,8 +24,7 @@ from ltr_metrics.interleaving.clicks import ClickModel
 from ltr_metrics.interleaving.method import short
 from ltr_metrics.interleaving.methods import method_named, require_options
 from ltr_metrics.interleaving.outcome import Outcome
-from ltr_metrics.interleaving.simulation.mixers import OneByOne, RankingArrays
-from ltr_metrics.interleaving.simulation.vectorized import VectorizedPPM, VectorizedTeamDraft
+from ltr_metrics.interleaving.simulation.mixers import OneByOne, RankingArrays, VectorizedPPM, VectorizedTeamDraft
 
 VECTORIZED: dict[str, type[VectorizedTeamDraft | VectorizedPPM]] = {
     "team_draft": VectorizedTeamDraft,

@@ -12,7 +12,7 @@ from ltr_metrics.analysis.comparison import Comparison, Difference
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots import style
-from ltr_metrics.report.plots.display import Display
+from ltr_metrics.report.plots.style import Display
 
 MAX_BARS = 1_000  # of more queries, evenly spaced ones are drawn, which looks the same
 

@@ -21,7 +21,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots import style
-from ltr_metrics.report.plots.display import Display, of_comparison
+from ltr_metrics.report.plots.style import Display, of_comparison
 
 POINT = 0.18  # inches between the points of one row
 LINE = 0.19  # inches per line of text

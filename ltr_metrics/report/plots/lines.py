@@ -19,7 +19,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.report.plots import style
-from ltr_metrics.report.plots.display import Display, of_comparison
+from ltr_metrics.report.plots.style import Display, of_comparison
 
 CUTOFF = re.compile(r"@\d+$")  # at the end of a name
 MAX_MARKERS = 25  # about as many cutoffs have a marker
