@@ -18,12 +18,12 @@ from ltr_metrics._engine.checks import (
 )
 from ltr_metrics._engine.grouping import GroupedRows
 from ltr_metrics._engine.ids import positions_by_text, spelling_hint
-from ltr_metrics._engine.per_query import segmentations, weights
+from ltr_metrics._engine.per_query import labels_of, segmentations, weights
 from ltr_metrics._engine.plain import plain_ids
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.words import QueriesOfComparison
 from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
-from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.evaluate import queries_from
 from ltr_metrics.evaluation.fingerprint import differing
 from ltr_metrics.evaluation.result import Evaluation, take_queries
 from ltr_metrics.metrics.base import Metric
@@ -49,22 +49,12 @@ class Model(NamedTuple):
 class Models(NamedTuple):
     """The models of a comparison.
 
-    Attributes
-    ----------
-    by_name : dict of str to Model
-    rows : GroupedRows
-        The queries before the others were left out, for further labels of them.
-    kept : ndarray of int
-        Positions of the compared queries among these.
-    n_left_out : dict of str to int
-        Number of queries of each model that were left out; empty with ``queries="same"``.
-    n_other_judgments : int
-        Number of queries among these that all models have, but with different judgments.
+    By name, with the number of each query's cluster, the number of queries that are left out by
+    model, and the number of those left out because models have different judgments.
     """
 
     by_name: dict[str, Model]
-    rows: GroupedRows
-    kept: IntArray
+    cluster: IntArray | None
     n_left_out: dict[str, int]
     n_other_judgments: int
 
@@ -77,6 +67,7 @@ def models_from(
     options: dict[str, Any],
     n_threads: int | None,
     which: QueriesOfComparison,
+    cluster: Any,
 ) -> Models:
     """Return the models by name, all with the same queries in the same order.
 
@@ -88,14 +79,14 @@ def models_from(
     results = [run for of_model in runs.values() for run in of_model if isinstance(run, Evaluation)]
     rows: GroupedRows
     if len(results) == sum(map(len, runs.values())):
-        _refuse_unused(y_true, data | options)
+        _refuse_unused({"y_true": y_true} | data | options)
         reference, rows = _with_options(results[0], data)
         names = names_in(reference, metrics)
         is_reweighted = data.get("query_weight") is not None
     else:
         if y_true is None:
             raise LtrTypeError("y_true is needed with scores. Leave it out only if all models are results of evaluate.")
-        rows = queries = _queries(y_true, data)
+        rows = queries = queries_from(y_true, data, "compare", own=OWN_OPTIONS)
         request = resolve(metrics_of(results) if metrics is None else metrics, **options)
         names = list(request.names)
         for name, of_model in runs.items():
@@ -123,7 +114,11 @@ def models_from(
             values = {one: ordered.per_query[one] for one in names}
             aligned.append(reference.with_fields(cluster=ordered.cluster).with_values(values))
         by_name[name] = _averaged(aligned, names)
-    return Models(by_name, rows, kept, n_left_out, n_other_judgments)
+    if cluster is None:
+        codes = common_clusters([model.evaluation for model in by_name.values()])
+    else:
+        codes = labels_of(rows, "cluster", cluster)[1][kept]
+    return Models(by_name, codes, n_left_out, n_other_judgments)
 
 
 # -- what was passed --------------------------------------------------------------------------------------------------
@@ -150,30 +145,11 @@ def _runs(name: str, model: Any) -> list[Any]:
     return [model]
 
 
-def _queries(y_true: Any, data: dict[str, Any]) -> Queries:
-    """Return the queries of the scores, as they are passed or made of labels and options."""
-    if not isinstance(y_true, Queries):
-        return queries_from(y_true, data, "compare", own=OWN_OPTIONS)
-    unused = next((name for name, value in data.items() if value is not None), None)
-    if unused is not None:
-        raise LtrTypeError(
-            f"{unused} is not used, because y_true is a Queries, which has all options for the data. Pass {unused} to "
-            "Queries instead."
-        )
-    return y_true
-
-
 def metrics_of(results: Sequence[Evaluation]) -> list[Metric] | None:
     """Return the metrics of the first result as objects, which no convention changes, or None."""
     if not results:
         return None
-    try:
-        return [metric(name) for name in results[0].per_query]
-    except LtrValueError as error:
-        raise LtrValueError(
-            f"The default is the metrics of the result, and one of them cannot be computed from its name: {error} "
-            "Name the metrics to compare: metrics=."
-        ) from None
+    return [metric(name) for name in results[0].per_query]
 
 
 def names_in(result: Evaluation, metrics: Metrics | None) -> list[str]:
@@ -204,9 +180,7 @@ def name_in(result: Evaluation, key: Any) -> str:
     raise LtrKeyError(f"{str(key)!r} was not evaluated.{did_you_mean(str(key), evaluated)} Evaluated: {known}.")
 
 
-def _refuse_unused(y_true: Any, options: dict[str, Any]) -> None:
-    if y_true is not None:
-        raise LtrTypeError("y_true is not used, because all models are results of evaluate: leave it out.")
+def _refuse_unused(options: dict[str, Any]) -> None:
     unused = [name for name, value in options.items() if value is not None and name not in OPTIONS_OF_RESULTS]
     if unused:
         raise LtrTypeError(
@@ -276,6 +250,8 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
             ("higher_is_better", name not in run.lower_is_better, name not in reference.lower_is_better),
         ):
             _require_same(who, option, value, expected, f"in {name}")
+        if np.isinf(run.per_query[name]).any():
+            raise LtrValueError(f"{who} has an infinite value in {name}, so there is no difference. Evaluate again.")
     if run.qid is not reference.qid and run.qid.tolist() != reference.qid.tolist():
         run = take_queries(run, _positions(who, run, reference))
     _refuse_other_data(who, run, reference)
@@ -284,9 +260,6 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
             f"{who} has different query weights from the other models, which have "
             f"{'none' if reference.weight is None else 'their own'}. Pass weights for all models: query_weight=."
         )
-    for name in names:
-        if np.isinf(run.per_query[name]).any():
-            raise LtrValueError(f"{who} has an infinite value in {name}, so there is no difference. Evaluate again.")
     return run
 
 
@@ -321,16 +294,11 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
             _require_same(who, "unjudged", unjudged, expected, "None: judged was not given")
     is_other = _has_other_data(run, reference)
     if is_other.any():
-        at = int(is_other.argmax())
-        counts, expected_counts = (
-            f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
-        )
         common = "" if is_other.all() else ', or leave these queries out: queries="common"'
         same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
-            f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r}: {counts}, and "
-            f"{expected_counts} there). Evaluate all models {same}{common}."
+            f"{_some(plain_ids(reference.qid[is_other]))}. Evaluate all models {same}{common}."
         )
 
 
@@ -360,11 +328,17 @@ def _averaged(runs: list[Evaluation], names: list[str]) -> Model:
 # -- clusters ---------------------------------------------------------------------------------------------------------
 
 
-def require_clusters(codes: IntArray, what: str) -> None:
-    """Refuse queries of a single cluster, which says nothing about how clusters vary."""
-    if len(codes) and (codes == codes[0]).all():
+def require_a_sample(result: Evaluation, cluster: IntArray | None, what: str) -> None:
+    """Refuse queries that say nothing about how queries vary, or clusters that say nothing about clusters."""
+    if result.n_queries < 2:
+        raise LtrValueError(f"There is one query only, and {what} needs two or more to estimate how queries vary.")
+    if result.weight is not None and not result.weight.any():
         raise LtrValueError(
-            f"All {len(codes):,} queries are of one cluster, and {what} needs two or more to estimate how they vary. "
+            "All query weights are 0: no query counts. Leave query_weight out, or give some queries a weight."
+        )
+    if cluster is not None and (cluster == cluster[0]).all():
+        raise LtrValueError(
+            f"All {len(cluster):,} queries are of one cluster, and {what} needs two or more to estimate how they vary. "
             "Pass other labels as cluster=, or evaluate more clusters."
         )
 

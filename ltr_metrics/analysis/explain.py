@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.results import Part, Result, Table
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
@@ -19,12 +18,6 @@ from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
-
-if TYPE_CHECKING:
-    import pandas
-
-
-AS_ONE = "weighs_undefined_as_one"  # a choice that weights alone make
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,7 +94,7 @@ class Explanation(Result):
         part = _format_change(self.parts[largest])
         return f"{values}; the difference is {total}, and the largest of its parts is {part}, from {field}."
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """Return a table with one row a field that differs: field, a, b, toggle and part.
 
         Returns
@@ -159,8 +152,8 @@ def explain_difference(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_rows,)
-        Grades, finite and not negative.
+    y_true : array-like of shape (n_rows,), or Queries
+        Grades, finite and not negative. Or `Queries`, which have all options for the data.
     y_score : array-like of shape (n_rows,), or Positions
         Scores; higher is better. Infinite scores rank first and last, and NaN is an
         error. Or the position of each document in the ranking, as
@@ -210,45 +203,39 @@ def explain_difference(
     {'gain': 0.0053, 'ties': 0.0, 'no_relevant': -0.5}
     """
     queries = queries_from(y_true, data, "explain_difference")
-    return explain_difference_of(queries, y_score, metric=metric, a=a, b=b, ties=ties, no_relevant=no_relevant)
-
-
-def explain_difference_of(
-    queries: Queries,
-    y_score: Any,
-    *,
-    metric: OneMetric,
-    a: ConventionName | Convention,
-    b: ConventionName | Convention,
-    ties: TiePolicy | None = None,
-    no_relevant: NoRelevant | float | None = None,
-) -> Explanation:
-    """Do the same for `Queries`."""
     if not isinstance(metric, (str, Metric)) and not callable(metric):
         raise LtrTypeError(f"explain_difference takes one metric, by name or as an object. Got {metric!r}.")
     requests = [resolve(metric, ties=ties, no_relevant=no_relevant, convention=side) for side in (a, b)]
-    in_a, in_b = (choices_of(request, queries) for request in requests)
-    if queries.docid is None and "docid" in (in_a["ties"], in_b["ties"]):
+    in_a, in_b = (Reading.of(request, queries) for request in requests)
+    if queries.docid is None and "docid" in (in_a.ties, in_b.ties):
         tied, _ = tied_queries(queries, queries.scores(y_score))
         if not tied.any():  # then the order needs no document ids
-            in_a["ties"] = in_b["ties"] = "stable"
-    cls = type(requests[0].metrics[0])
-    differ = [name for name in in_a if in_a[name] != in_b[name]]
-
-    def value(switched: Iterable[str]) -> float:
-        return _value(queries, y_score, cls, in_a | {name: in_b[name] for name in switched})
-
-    values = {subset: value(subset) for n in range(len(differ) + 1) for subset in itertools.combinations(differ, n)}
+            in_a, in_b = (reading._replace(ties="stable") for reading in (in_a, in_b))
+    choices = {name: (value, in_b.choices[name]) for name, value in in_a.choices.items()}
+    differ = [name for name, (of_a, of_b) in choices.items() if of_a != of_b]
+    readings = {
+        subset: in_a.switched({name: in_b.choices[name] for name in subset})
+        for n in range(len(differ) + 1)
+        for subset in itertools.combinations(differ, n)
+    }
+    means = means_of(queries, y_score, readings.values())
+    for reading, mean in means.items():
+        if math.isnan(mean):
+            raise LtrValueError(
+                f"{reading.metric} with no_relevant={reading.no_relevant} has no mean on these data: it is undefined "
+                "for every query. Set no_relevant to a number."
+            )
+    values = {subset: means[reading] for subset, reading in readings.items()}
     value_a, value_b = values[()], values[tuple(differ)]
     return Explanation(
         metric=name_of(metric),
         a=requests[0].policy.convention,
         b=requests[1].policy.convention,
-        metric_a=str(_metric(cls, in_a)),
-        metric_b=str(_metric(cls, in_b)),
+        metric_a=str(in_a.metric),
+        metric_b=str(in_b.metric),
         value_a=value_a,
         value_b=value_b,
-        fields={name: (in_a[name], in_b[name]) for name in differ},
+        fields={name: choices[name] for name in differ},
         toggles={name: values[name,] - value_a for name in differ},
         parts={name: _shapley(name, differ, values) for name in differ},
     )
@@ -269,31 +256,49 @@ def _shapley(name: str, names: list[str], values: dict[tuple[str, ...], float]) 
     return share
 
 
-def choices_of(request: Request, queries: Queries) -> dict[str, Any]:
-    """Return everything that the value depends on: the metric's parameters and the policy."""
-    (metric,) = request.metrics
-    request.check_weights(metric, queries.weight)
-    policy, name = request.policy, str(metric)
-    choices = {field.name: getattr(metric, field.name) for field in fields(metric)}
-    choices |= {"ties": policy.ties, "no_relevant": policy.no_relevant_for(name)}
-    return choices | ({} if queries.weight is None else {AS_ONE: name in policy.weighs_undefined_as_one})
+class Reading(NamedTuple):
+    """One meaning of a metric's name: the metric, the order of ties, and the value and weight of undefined queries."""
+
+    metric: Metric
+    ties: TiePolicy
+    no_relevant: Any
+    weighs_undefined_as_one: bool = False  # a choice that weights alone make
+    is_of_one_query: bool = False
+
+    @classmethod
+    def of(cls, request: Request, queries: Queries) -> Reading:
+        """Return the reading of a request for one metric."""
+        (metric,), policy = request.metrics, request.policy
+        request.check_weights(metric, queries.weight)
+        as_one = queries.weight is not None and str(metric) in policy.weighs_undefined_as_one
+        return cls(metric, policy.ties, policy.no_relevant_for(str(metric)), as_one)
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """Everything that the value depends on: the metric's parameters and the policy."""
+        own = {field.name: getattr(self.metric, field.name) for field in dataclasses.fields(self.metric)}
+        policy = self._asdict()
+        return own | {name: policy[name] for name in ("ties", "no_relevant", "weighs_undefined_as_one")}
+
+    def switched(self, choices: Mapping[str, Any]) -> Reading:
+        """Return the reading with some other choices."""
+        own = {name: value for name, value in choices.items() if name in self._fields}
+        of_metric = {name: value for name, value in choices.items() if name not in own}
+        return self._replace(metric=dataclasses.replace(self.metric, **of_metric), **own)
 
 
-def _metric(cls: type[Metric], chosen: dict[str, Any]) -> Metric:
-    return cls(**{field.name: chosen[field.name] for field in fields(cls)})
-
-
-def _value(queries: Queries, scores: Any, cls: type[Metric], chosen: dict[str, Any]) -> float:
-    metric = _metric(cls, chosen)
-    as_one = (str(metric),) if chosen.get(AS_ONE) else ()
-    policy = Policy(chosen["ties"], chosen["no_relevant"], "explained", weighs_undefined_as_one=as_one)
-    value = queries.evaluate_request(scores, Request((metric,), {}, policy)).mean[str(metric)]
-    if np.isnan(value):
-        raise LtrValueError(
-            f"{metric} with no_relevant={chosen['no_relevant']} has no mean on these data: it is undefined for every "
-            "query. Set no_relevant to a number."
-        )
-    return value
+def means_of(queries: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:
+    """Return the mean of each reading, with one evaluation for each policy."""
+    by_policy: dict[tuple[Any, ...], list[Reading]] = {}
+    for reading in readings:
+        by_policy.setdefault((*reading[1:], reading.metric.mean_over), []).append(reading)
+    means: dict[Reading, float] = {}
+    for (ties, no_relevant, as_one, *_), alike in by_policy.items():
+        metrics = tuple(dict.fromkeys(reading.metric for reading in alike))
+        policy = Policy(ties, no_relevant, "tried", weighs_undefined_as_one=tuple(map(str, metrics)) if as_one else ())
+        mean = queries.evaluate_request(scores, Request(metrics, {}, policy)).mean
+        means |= {reading: mean[str(reading.metric)] for reading in alike}
+    return means
 
 
 def format_choice(name: str, value: Any) -> str:

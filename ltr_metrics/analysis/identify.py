@@ -5,26 +5,23 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.results import Part, Result, Table
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
-from ltr_metrics.analysis.explain import AS_ONE, choices_of, format_choice
+from ltr_metrics.analysis.explain import Reading, format_choice, means_of
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, LtrWarning
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.metrics.conventions import CONVENTIONS
-from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve
-
-if TYPE_CHECKING:
-    import pandas
+from ltr_metrics.metrics.requests import OneMetric, name_of, resolve
 
 NO_RELEVANT = ("skip", "drop", 0.0, 0.5, 1.0)
 MOST_LIMITS = 10  # distinct grades that are tried as the lowest relevant grade
@@ -132,7 +129,7 @@ class Identification(Result):
             hint += f" Pass docid, so that {_listed(without_docid)} can be tried as well."
         return f"{asked}: none within the tolerance.{hint}"
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """Return a table with one row per candidate, in their order.
 
         Returns
@@ -182,13 +179,7 @@ class Identification(Result):
 
 
 def identify_convention(
-    y_true: Any,
-    y_score: Any,
-    *,
-    metric: OneMetric,
-    value: float | str,
-    tolerance: float | None = None,
-    **data: Any,
+    y_true: Any, y_score: Any, *, metric: OneMetric, value: float | str, tolerance: float | None = None, **data: Any
 ) -> Identification:
     """Find the conventions under which a metric has a value that another tool printed.
 
@@ -200,8 +191,8 @@ def identify_convention(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_rows,)
-        Grades, finite and not negative.
+    y_true : array-like of shape (n_rows,), or Queries
+        Grades, finite and not negative. Or `Queries`, which have all options for the data.
     y_score : array-like of shape (n_rows,), or Positions
         Scores; higher is better. Infinite scores rank first and last, and NaN is an
         error. Or the position of each document in the ranking, as
@@ -245,13 +236,6 @@ def identify_convention(
     (('sklearn', 'trec_eval', 'ranx', 'torchmetrics'), 'discount', 'jarvelin')
     """
     queries = queries_from(y_true, data, "identify_convention")
-    return identify_convention_of(queries, y_score, metric=metric, value=value, tolerance=tolerance)
-
-
-def identify_convention_of(
-    queries: Queries, y_score: Any, *, metric: OneMetric, value: float | str, tolerance: float | None = None
-) -> Identification:
-    """Do the same for `Queries`."""
     if not isinstance(metric, (str, Metric)) and not callable(metric):
         raise LtrTypeError(f"identify_convention takes one metric, by name or as an object. Got {metric!r}.")
     number, tolerance = _value_and_tolerance(value, tolerance)
@@ -269,7 +253,10 @@ def identify_convention_of(
             for name in filter(readings_of_whole.__contains__, readings):
                 reading = readings_of_whole[name]._replace(is_of_one_query=True)
                 origins.setdefault(Origin(reading, "queries", "all rows as one"), []).append(name)
-        means = _means(queries, whole, y_score, [origin.reading for origin in origins])
+        tried = [origin.reading for origin in origins]
+        tried = [reading for reading in tried if reading.ties != "docid" or queries.docid is not None]
+        means = means_of(queries, y_score, (reading for reading in tried if not reading.is_of_one_query))
+        means |= means_of(whole, y_score, (reading for reading in tried if reading.is_of_one_query))
     candidates = _candidates(origins, readings, means, number)
 
     def order(one: CandidateConvention) -> tuple[Any, ...]:
@@ -316,16 +303,6 @@ def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[f
     return number, float(tolerance)
 
 
-class Reading(NamedTuple):
-    """One meaning of a metric's name: the metric, the order of ties, and the value of undefined queries."""
-
-    metric: Metric
-    ties: TiePolicy
-    no_relevant: Any
-    weighs_undefined_as_one: bool = False
-    is_of_one_query: bool = False
-
-
 class Origin(NamedTuple):
     """A reading, and the choice that was changed to get it; None is the reading of a convention."""
 
@@ -344,14 +321,14 @@ def _readings_of_conventions(
         try:
             request = resolve(metric, convention=convention)
             request.metrics[0].check_once(queries)
-            choices = choices_of(request, queries)
+            reading = Reading.of(request, queries)
         except LtrError as error:
             refused[name] = str(error)
             continue
         ties = request.policy.ties if has_ties else "stable"  # without ties, all policies agree
         if ties == "docid" and queries.docid is None:
             refused[name] = NEEDS_DOCID
-        readings[name] = Reading(request.metrics[0], ties, choices["no_relevant"], choices.get(AS_ONE, False))
+        readings[name] = reading._replace(ties=ties)
     return readings, refused
 
 
@@ -365,7 +342,7 @@ def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) 
             if changed == "ties" and not has_ties:
                 continue
             try:
-                other = _changed(reading, changed, to)
+                other = reading.switched({changed: to})
                 other.metric.check_once(queries)
             except LtrError:  # this metric or these data do not allow the change
                 continue
@@ -377,7 +354,8 @@ def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) 
 def _changes(reading: Reading, queries: Queries) -> Iterator[tuple[str, Any]]:
     """Yield each single changed choice: its field, and the other value that some system has."""
     ties = [ties for ties in get_args(TiePolicy) if ties != "docid" or queries.docid is not None]
-    grades = [_plain(grade) for grade in queries.grades[queries.grades > 0][:MOST_LIMITS].tolist()]
+    grades = queries.grades[queries.grades > 0][:MOST_LIMITS].tolist()
+    grades = [int(grade) if grade.is_integer() else grade for grade in grades]
     for field in dataclasses.fields(reading.metric):
         for other in grades if field.name == "rel" else field.metadata.get("tried", ()):
             if other != getattr(reading.metric, field.name):
@@ -386,41 +364,13 @@ def _changes(reading: Reading, queries: Queries) -> Iterator[tuple[str, Any]]:
     yield from (("no_relevant", other) for other in NO_RELEVANT if other != reading.no_relevant)
 
 
-def _plain(grade: float) -> float:
-    return int(grade) if grade.is_integer() else grade
-
-
-def _changed(reading: Reading, field: str, value: Any) -> Reading:
-    if field in Reading._fields:
-        return reading._replace(**{field: value})
-    return reading._replace(metric=dataclasses.replace(reading.metric, **{field: value}))
-
-
-def _means(queries: Queries, whole: Queries, scores: Any, readings: Iterable[Reading]) -> dict[Reading, float]:
-    """Return the mean of each reading that has one, with one evaluation for each policy."""
-    by_policy: dict[tuple[Any, ...], list[Reading]] = {}
-    for reading in readings:
-        if reading.ties != "docid" or queries.docid is not None:
-            by_policy.setdefault((*reading[1:], reading.metric.mean_over), []).append(reading)
-    means: dict[Reading, float] = {}
-    for (ties, no_relevant, as_one, is_of_one_query, _), alike in by_policy.items():
-        metrics = tuple(dict.fromkeys(reading.metric for reading in alike))
-        policy = Policy(ties, no_relevant, "tried", weighs_undefined_as_one=tuple(map(str, metrics)) if as_one else ())
-        mean = (whole if is_of_one_query else queries).evaluate_request(scores, Request(metrics, {}, policy)).mean
-        means |= {reading: mean[str(reading.metric)] for reading in alike}
-    return {reading: mean for reading, mean in means.items() if not math.isnan(mean)}
-
-
 def _candidates(
-    origins: Mapping[Origin, list[str]],
-    readings: Mapping[str, Reading],
-    means: Mapping[Reading, float],
-    value: float,
+    origins: Mapping[Origin, list[str]], readings: Mapping[str, Reading], means: Mapping[Reading, float], value: float
 ) -> Iterator[CandidateConvention]:
     """Yield the candidates that have a mean, without changes that have no effect on these data."""
     for (reading, changed, to), conventions in origins.items():
-        if reading not in means:
+        mean = means.get(reading, math.nan)
+        if math.isnan(mean):
             continue
-        mean = means[reading]
         if changed is None or means.get(readings[conventions[0]]) != mean:
             yield CandidateConvention(tuple(conventions), changed, to, str(reading.metric), mean, abs(mean - value))

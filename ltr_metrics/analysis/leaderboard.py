@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
-from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.results import Part, Plain, Result, Table
 from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.analysis.inference import intervals
 from ltr_metrics.analysis.inference.limits import bootstrap_means
 from ltr_metrics.analysis.settings import INTERVALS, Settings
-from ltr_metrics.errors import LtrKeyError, did_you_mean
+from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.metrics.base import Metric
 
 if TYPE_CHECKING:
-    import pandas
-
     from ltr_metrics.analysis.comparison import Comparison
 
 TABLE = {  # what is printed
@@ -146,16 +144,16 @@ class Leaderboard(Result):
     def __getitem__(self, key: tuple[str | Metric, str]) -> Standing:
         """Return the standing of a model in a metric, ``leaderboard["map", "new"]``."""
         rows = {(row.metric, row.model): row for row in self.rows}
-        name = tuple(map(str, key)) if isinstance(key, tuple) else (str(key),)
+        name = tuple(map(str, key))
         if name in rows:
             return rows[name]
-        known = [f"{metric}, {model}" for metric, model in rows]
+        known = "; ".join(f"{metric}, {model}" for metric, model in rows)
         raise LtrKeyError(
-            f"The leaderboard has no {', '.join(name)!r}.{did_you_mean(', '.join(name), known)} Name a metric by its "
-            f"canonical name, and a model. There are {'; '.join(known)}."
+            f"The leaderboard has no {', '.join(name)!r}. Name a metric by its canonical name, and a model. There are "
+            f"{known}."
         )
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """Return a table with one row per metric and model.
 
         Returns

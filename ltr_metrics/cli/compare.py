@@ -14,8 +14,7 @@ from ltr_metrics._engine.results import as_latex, as_markdown
 from ltr_metrics.analysis.alignment import metrics_of
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.comparison import compare as compare_models
-from ltr_metrics.analysis.gate import GateResult, gate
-from ltr_metrics.analysis.rules import read_rules
+from ltr_metrics.analysis.gate import GateResult, gate, read_rules
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import Source, read_source, requested_metrics, segments_by_count
 from ltr_metrics.cli.output import Output, gate_status

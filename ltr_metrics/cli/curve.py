@@ -25,7 +25,7 @@ from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv
-from ltr_metrics.report.plots.panels import Format, panels_of_curves
+from ltr_metrics.report.plots.lines import Format, panels_of_curves
 
 FIGURES: dict[str, Format] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ltr_metrics.analysis.explain import explain_difference_of
-from ltr_metrics.analysis.identify import identify_convention_of
+from ltr_metrics.analysis.explain import explain_difference
+from ltr_metrics.analysis.identify import identify_convention
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import read_source
 from ltr_metrics.cli.output import Output
@@ -68,9 +68,9 @@ def explain(metric: str, a: Any, b: Any, value: str | None, **arguments: Any) ->
         queries = source.queries[name]
         with naming(name):
             if value is None:
-                explanations[name] = explain_difference_of(queries, scores, metric=metric, a=a, b=b, **policy)
+                explanations[name] = explain_difference(queries, scores, metric=metric, a=a, b=b, **policy)
             else:
-                explanations[name] = identify_convention_of(queries, scores, metric=metric, value=value)
+                explanations[name] = identify_convention(queries, scores, metric=metric, value=value)
     output.write(RENDERERS[output.form](explanations))
 
 

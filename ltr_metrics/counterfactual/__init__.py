@@ -2,9 +2,8 @@
 
 from ltr_metrics.counterfactual.click_metric import ClickMetric
 from ltr_metrics.counterfactual.estimation import estimate_propensities
-from ltr_metrics.counterfactual.evaluation import evaluate
+from ltr_metrics.counterfactual.evaluation import ClickDiagnostics, ClickEvaluation, evaluate
 from ltr_metrics.counterfactual.propensities import Propensities
-from ltr_metrics.counterfactual.result import ClickDiagnostics, ClickEvaluation
 from ltr_metrics.counterfactual.slates import evaluate_slates
 
 __all__ = [

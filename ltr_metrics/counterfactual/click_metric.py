@@ -127,10 +127,7 @@ class ClickMetric(RankMetric):
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
         self.metric.check(queries)
-        self._row_values(queries)
-
-    def by_row(self, queries: LabelledQueries) -> FloatArray:
-        return self._row_values(queries)
+        self.by_row(queries)
 
     def by_rank(self, block: Block, depth: int) -> FloatArray | float:
         value: FloatArray | float = self.metric.by_rank(block, depth)
@@ -141,7 +138,7 @@ class ClickMetric(RankMetric):
         return value
 
     @cached_per("family")
-    def _row_values(self, queries: LabelledQueries) -> FloatArray:
+    def by_row(self, queries: LabelledQueries) -> FloatArray:
         """Return the estimated gain of each row."""
         inner, clicked = self.metric, is_clicked(queries)
         by_grade: Any = queries.grades if isinstance(inner, CG) else queries.grades > 0
@@ -189,14 +186,12 @@ def additive(asked: Any) -> Metric:
 
 def is_clicked(queries: LabelledQueries) -> BoolArray:
     """Return whether each row has a label above 0."""
-    flags: BoolArray = np.append(False, queries.grades > 0)[queries.grade_index]
-    return flags
+    return np.append(False, queries.grades > 0)[queries.grade_index]
 
 
 def inverse(propensity: FloatArray) -> FloatArray:
     """Return 1 / propensity, and 0 where the propensity is 0."""
-    weight: FloatArray = np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
-    return weight
+    return np.divide(1.0, propensity, out=np.zeros_like(propensity), where=propensity > 0)
 
 
 def _probabilities(queries: LabelledQueries, name: str) -> FloatArray:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, as_numbers
-from ltr_metrics._engine.plain import to_dataframe
+from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.results import Result, Table
 from ltr_metrics.errors import LtrTypeError, LtrValueError
-
-if TYPE_CHECKING:
-    import pandas
 
 HIGHEST_POSITION = 10**6
 
@@ -157,7 +154,7 @@ class Propensities(Result):
     def _errors(self) -> FloatArray:
         return np.full(len(self), np.nan) if self.standard_error is None else np.asarray(self.standard_error)
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """Return a table with one row per position.
 
         Returns

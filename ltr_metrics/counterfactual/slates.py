@@ -13,7 +13,7 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.words import EstimatorOfSlates
 from ltr_metrics.counterfactual.click_metric import additive
-from ltr_metrics.counterfactual.result import ClickEvaluation, diagnose
+from ltr_metrics.counterfactual.evaluation import ClickEvaluation, diagnose
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.interleaving.impressions import Impression, located

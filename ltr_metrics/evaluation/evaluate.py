@@ -320,13 +320,21 @@ def evaluate(
 
 
 def queries_from(y_true: Any, options: dict[str, Any], function: str, own: Sequence[str] = ()) -> Queries:
-    """Return `Queries` with the options that another function accepts in addition to its own."""
+    """Return `Queries` with the options that another function accepts in addition to its own, or those passed."""
     known = list(inspect.signature(LabelledQueries.__init__).parameters)[2:]
     for name in options.keys() - set(known):
         raise LtrTypeError(
             f"{function} has no option {name!r}.{did_you_mean(name, [*own, *known])} "
             f"Its options for the data are {', '.join(known)}."
         )
+    if isinstance(y_true, Queries):
+        unused = [name for name, value in options.items() if value is not None]
+        if unused:
+            raise LtrTypeError(
+                f"{unused[0]} is not used, because y_true is a Queries, which has all options for the data. Pass "
+                f"{unused[0]} to Queries instead."
+            )
+        return y_true
     queries = Queries(y_true, **options)
     queries.warn_of_ids_that_name_no_queries()
     return queries

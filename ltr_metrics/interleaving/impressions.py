@@ -262,11 +262,6 @@ def located(log: Iterable[Impression] | str | os.PathLike[str]) -> Iterator[tupl
                     yield f"{log}:{number}", impression
         return
     for i, impression in enumerate(log):
-        if not isinstance(impression, Impression):
-            raise LtrTypeError(
-                f"impressions must be of the class Impression, or the path of a log. Got {short(impression)} as "
-                f"number {i} (from 0)."
-            )
         yield f"impression {i} (from 0)", impression
 
 

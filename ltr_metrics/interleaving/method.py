@@ -5,7 +5,6 @@ from __future__ import annotations
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -90,8 +89,6 @@ class Method(ABC):
     has_teams = False
 
     def __init__(self, rankings: Any, length: int | None = None) -> None:
-        if not is_sequence(rankings):
-            raise LtrTypeError(f"rankings must be a sequence of rankings, such as a list. Got {short(rankings)}.")
         self.rankings = [as_documents(f"rankings[{i}]", ranking) for i, ranking in enumerate(rankings)]
         if len(self.rankings) < 2 or not all(self.rankings):
             raise LtrValueError(
@@ -237,7 +234,8 @@ def generator_of(random_state: Any) -> np.random.Generator:
 
 def as_documents(name: str, values: Any) -> list[Hashable]:
     """Return the ids as a list, and raise an error if one is missing, repeated or not hashable."""
-    if not is_sequence(values):
+    has_order = hasattr(values, "__getitem__") and not isinstance(values, (str, bytes, Mapping))
+    if not has_order or getattr(values, "ndim", 1) == 0:
         raise LtrTypeError(f"{name} must be a sequence of document ids, best first. Got {short(values)}.")
     documents = values.tolist() if hasattr(values, "tolist") else list(values)
     seen: set[Hashable] = set()
@@ -257,10 +255,8 @@ def as_documents(name: str, values: Any) -> list[Hashable]:
 
 def clicked_slots(clicks: Any, n_shown: int) -> list[int]:
     """Return the distinct clicked slots, from the top."""
-    if not is_sequence(clicks) and not isinstance(clicks, AbstractSet):
-        raise LtrTypeError(f"clicks must be a sequence of slots (from 0), such as [0, 2]. Got {short(clicks)}.")
     for slot in clicks:
-        if not _is_index(slot, n_shown):
+        if isinstance(slot, (bool, np.bool_)) or slot not in range(n_shown):
             raise LtrValueError(
                 f"clicks must be slots of the list, whole numbers from 0 to {n_shown - 1}. Got {slot!r}. "
                 "np.flatnonzero converts a mask to slots."
@@ -270,28 +266,14 @@ def clicked_slots(clicks: Any, n_shown: int) -> list[int]:
 
 def as_teams(teams: Any, n_shown: int, n_rankers: int) -> list[int]:
     """Return the ranker of each slot."""
-    listed = list(teams) if is_sequence(teams) else []
-    if len(listed) != n_shown or not all(_is_index(team, n_rankers) for team in listed):
+    if len(teams) != n_shown or not all(team in range(n_rankers) for team in teams):
         raise LtrValueError(
             f"teams must have the number of a ranker, from 0 to {n_rankers - 1}, for each of the {n_shown} documents. "
             f"Got {short(teams)}."
         )
-    return list(map(int, listed))
-
-
-def is_sequence(values: Any) -> bool:
-    """Whether values have an order, and are not text, a mapping or a 0-d array."""
-    return (
-        hasattr(values, "__getitem__")
-        and not isinstance(values, (str, bytes, Mapping))
-        and getattr(values, "ndim", 1) > 0
-    )
+    return list(map(int, teams))
 
 
 def short(value: object) -> str:
     """Return the repr of a value for an error message, on one line and shortened in the middle."""
     return " ".join(reprlib.repr(value).split())
-
-
-def _is_index(value: object, n: int) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(0 <= value < n)

@@ -97,12 +97,7 @@ class Optimized(Method):
     """
 
     def __init__(
-        self,
-        rankings: Any,
-        length: int | None = None,
-        *,
-        max_lists: int = 2000,
-        random_state: Any = 0,
+        self, rankings: Any, length: int | None = None, *, max_lists: int = 2000, random_state: Any = 0
     ) -> None:
         super().__init__(rankings, length)
         max_lists = require_count("max_lists", max_lists)
@@ -182,7 +177,7 @@ def _probabilities(credit: FloatArray) -> FloatArray:
     variance = (_subtract_mean(weighted) ** 2).sum(axis=1)
     differences = np.diff(credit.cumsum(axis=1), axis=2).reshape(n_lists, -1)
     constraints = np.column_stack((np.ones(n_lists), differences)).T
-    solution = linprog(variance, A_eq=constraints, b_eq=np.eye(len(constraints))[0], method="highs")
+    solution = linprog(variance, A_eq=constraints, b_eq=np.eye(len(constraints))[0])
     if solution.status != 0:
         solution = _least_biased(credit, variance, linprog)
     probabilities: FloatArray = np.where(solution.x[:n_lists] > ZERO_PROBABILITY, solution.x[:n_lists], 0.0)
@@ -207,7 +202,6 @@ def _least_biased(credit: FloatArray, variance: FloatArray, linprog: Any) -> Any
         "A_eq": is_list[None].astype(float),
         "b_eq": [1.0],
         "bounds": [(0 if one else None, None) for one in is_list],
-        "method": "highs",
     }
     solution = linprog(bias, A_ub=within, b_ub=np.zeros(len(within)), **common)
     if solution.status == 0:

@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.interleaving.method import Shown
-from ltr_metrics.interleaving.rounds import TeamMethod
+from ltr_metrics.interleaving.team_draft import TeamMethod
 from ltr_metrics.metrics.base import is_number
 
 MAX_TAU = 1e6  # much smaller values already draw only the best document

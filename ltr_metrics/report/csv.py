@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pandas
+from ltr_metrics._engine.plain import DataFrame
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet may read a cell that begins with one as a formula
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def in_csv(table: pandas.DataFrame, *, header: bool = True) -> str:
+def in_csv(table: DataFrame, *, header: bool = True) -> str:
     """Return a table as CSV, in which text with a carriage return is quoted like text with a line feed."""
     text = str(table.to_csv(index=False, header=header))
     if "\r" in text:  # Python's csv module does not quote it before 3.13

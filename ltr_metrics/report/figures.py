@@ -13,15 +13,10 @@ from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.errors import import_extra
 from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.report.parts import Figure
-from ltr_metrics.report.plots import (
-    ComparisonDisplay,
-    DifferencesDisplay,
-    LeaderboardDisplay,
-    LearningCurveDisplay,
-    SegmentsDisplay,
-)
-from ltr_metrics.report.plots.display import Display
-from ltr_metrics.report.plots.style import n_queries_text
+from ltr_metrics.report.plots.differences import DifferencesDisplay
+from ltr_metrics.report.plots.forest import ComparisonDisplay, LeaderboardDisplay, SegmentsDisplay
+from ltr_metrics.report.plots.lines import LearningCurveDisplay
+from ltr_metrics.report.plots.style import Display, n_queries_text
 from ltr_metrics.report.report import Report
 
 MAX_SEGMENTS = 30
@@ -153,13 +148,13 @@ def _cutoff_figures(report: Report) -> Iterator[Figure]:
 def _query_figures(comparison: Comparison) -> Iterator[Figure]:
     for i, model in enumerate(comparison.models, start=1):
         display = DifferencesDisplay.from_comparison(comparison, comparison.metrics[0], model)
-        n = len(display.difference)
+        row, n = display.row, display.row.n_queries
         yield _figure(
             display,
             f"differences-{i}",
-            f"{display.metric} by query: {model} against {comparison.baseline}",
+            f"{row.metric} by query: {model} against {comparison.baseline}",
             f"Each of {n_queries_text((n, n))} is a bar, sorted from the largest gain to the largest loss: "
-            f"{display.wins:,} gain, {display.ties:,} are tied and {display.losses:,} lose. {_interval(comparison)}",
+            f"{row.wins:,} gain, {row.ties:,} are tied and {row.losses:,} lose. {_interval(comparison)}",
         )
 
 

@@ -17,7 +17,7 @@ from ltr_metrics.analysis.comparison import Comparison, compare
 from ltr_metrics.analysis.gate import GateResult, gate
 from ltr_metrics.analysis.intervals import Intervals, intervals
 from ltr_metrics.analysis.leaderboard import Leaderboard
-from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes_of
+from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
 from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.learning import LearningCurve
@@ -26,7 +26,7 @@ from ltr_metrics.evaluation.saved import versions
 from ltr_metrics.metrics.base import RankMetric
 from ltr_metrics.metrics.requests import Metrics, Request, resolve
 from ltr_metrics.report.online import Online
-from ltr_metrics.report.plots import MetricOverKDisplay
+from ltr_metrics.report.plots.lines import MetricOverKDisplay
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 CONFIDENCE = 0.95  # of intervals in a report without a comparison
@@ -280,7 +280,11 @@ def summarize(
             evaluations[name] = by_model[name].evaluate_request(column, request)
             if intervals_of_means is not None:
                 estimates[name] = intervals(evaluations[name], **intervals_of_means)
-    comparison = None if baseline is None else _compare(evaluations, baseline, comparing, first)
+    comparison, settings = None, dict(comparing or {})
+    if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
+        settings["cluster"] = labels_of(first, "cluster", settings["cluster"])[1]
+    if baseline is not None:
+        comparison = compare(evaluations, baseline=baseline, **settings)
     sections: dict[str, Any] = {}
     if complete:
         confidence = CONFIDENCE if comparison is None else comparison.settings.confidence
@@ -292,7 +296,7 @@ def summarize(
         pairs = {name: (by_model[name], scores[of_baseline], scores[name]) for name in same}
         sections["changes"] = list(_changes(comparison))
         sections["churn"] = {name: churn_of(*pair, k=k) for name, pair in pairs.items()}
-        sections["rank_changes"] = {name: rank_changes_of(*pair, k=k) for name, pair in pairs.items()}
+        sections["rank_changes"] = {name: rank_changes(*pair, k=k) for name, pair in pairs.items()}
     return Report(
         evaluations=evaluations,
         data=DataAudit.of(first),
@@ -305,15 +309,6 @@ def summarize(
         origins=dict(origins or {}),
         **sections,
     )
-
-
-def _compare(
-    evaluations: dict[str, Evaluation], baseline: str, options: Mapping[str, Any] | None, queries: Queries
-) -> Comparison:
-    settings = dict(options or {})
-    if settings.get("cluster") is not None:  # may have one label per row, which evaluations cannot resolve
-        settings["cluster"] = labels_of(queries, "cluster", settings["cluster"])[1]
-    return compare(evaluations, baseline=baseline, **settings)
 
 
 def _changes(comparison: Comparison) -> Iterator[dict[str, Any]]:

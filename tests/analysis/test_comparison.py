@@ -379,7 +379,7 @@ def test_what_has_no_part_among_results_is_refused(case: Case) -> None:
 
 def test_asking_for_what_is_not_there(case: Case) -> None:
     comparison = case.compare()
-    with pytest.raises(ltr.LtrKeyError, match="Which model.*None.*'new', 'random'"):
+    with pytest.raises(ltr.LtrKeyError, match="Which pair.*None.*'new'.*'random'"):
         comparison["map"]
     with pytest.raises(ltr.LtrKeyError, match="Did you mean 'random'"):
         comparison["map", "randon"]

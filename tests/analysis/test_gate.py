@@ -12,8 +12,7 @@ from profiles import examples
 from scipy import stats
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.gate import gate, min_queries
-from ltr_metrics.analysis.rules import read_rules
+from ltr_metrics.analysis.gate import gate, min_queries, read_rules
 from ltr_metrics.analysis.settings import INTERVALS
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics.requests import Policy

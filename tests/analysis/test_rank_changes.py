@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from strategies import SCORES, random_data
 
 import ltr_metrics as ltr
-from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes, rank_changes_of
+from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
 from ltr_metrics.errors import LtrValueError
 
 
@@ -68,7 +68,7 @@ def test_against_ranks_of_scipy(columns: tuple[np.ndarray, ...], k: int, rel: in
     assert_right(back, y, *ranks[::-1], qid, rel, k)
     np.testing.assert_array_equal(there.row, back.row)
     np.testing.assert_array_equal(there.change, -back.change)
-    of_queries = rank_changes_of(ltr.Queries(y, qid=qid, retrieved=retrieved), a, b, k=k, rel=rel)
+    of_queries = rank_changes(ltr.Queries(y, qid=qid, retrieved=retrieved), a, b, k=k, rel=rel)
     assert of_queries.to_dict() == there.to_dict()
 
 

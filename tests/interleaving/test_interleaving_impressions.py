@@ -189,7 +189,6 @@ def test_a_log_is_scored_by_the_method_that_mixed_it(tmp_path: Path) -> None:
         ({"method": "team_draft", "tau": 3}, "TeamDraft has no option 'tau'"),
         ({"cluster": "session"}, "cluster must be"),
         ({"impressions": []}, "no impression to score"),
-        ({"impressions": [1]}, "Got 1 as number 0"),
         ({"impressions": [*made("ppm", 1), *made("ppm", 1, TWO)]}, "the same models. Here they are old, new, and not"),
     ],
 )

@@ -20,22 +20,8 @@ from ltr_metrics.evaluation.means import counting, mean_interval
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.segments import iter_segments
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.report.plots.display import Display
-from ltr_metrics.report.plots.style import (
-    LABEL_WIDTH,
-    PLAIN,
-    WIDTH,
-    distinct_labels,
-    grid,
-    legend,
-    legend_height,
-    n_queries_text,
-    series_style,
-    shorten,
-    text_color,
-    whole_numbers,
-    wrapped,
-)
+from ltr_metrics.report.plots import style
+from ltr_metrics.report.plots.style import Display, of_comparison
 
 POINT = 0.18  # inches between the points of one row
 LINE = 0.19  # inches per line of text
@@ -76,23 +62,27 @@ class Row:
         return cls(label, (min(counts), max(counts)), points)
 
 
+@dataclass(eq=False, kw_only=True)
 class ForestDisplay(Display):
     """Points with intervals, one row below the other."""
 
     rows: list[Row]
-    baseline: str | None
+    confidence: float
+    baseline: str | None = None
+    weighted: bool = False
 
     @property
     def size(self) -> tuple[float, float]:
-        legend = legend_height(self._names()) if len(self._names()) > 1 else 0
-        return WIDTH, MARGIN + legend + len(self.rows) * self._row_height
+        legend = style.legend_height(self._names()) if len(self._names()) > 1 else 0
+        return style.WIDTH, MARGIN + legend + len(self.rows) * self._row_height
 
     def _draw(self, ax: Any) -> None:
         self._draw_points(ax)
         self._label_rows(ax)
-        ax.set_xlabel(self._label(), loc="right", **PLAIN)  # aligned right, so that it can extend below the row labels
+        # Aligned right, so that it can extend below the row labels.
+        ax.set_xlabel(self._label(), loc="right", **style.PLAIN)
         names = self._names()
-        self.legend_ = legend(ax, list(self.points_.values()), names) if len(names) > 1 else None
+        self.legend_ = style.legend(ax, list(self.points_.values()), names) if len(names) > 1 else None
 
     @property
     def _has_zero(self) -> bool:
@@ -103,6 +93,11 @@ class ForestDisplay(Display):
     def _label(self) -> str:
         """Return the label of the horizontal axis."""
 
+    @property
+    def _mean(self) -> str:
+        """The description of the values and of their intervals."""
+        return f"{'weighted ' if self.weighted else ''}mean over queries"
+
     def _draw_points(self, ax: Any) -> None:
         """Draw the rows from the top down, and of differences a line at zero."""
         from matplotlib.ticker import MaxNLocator
@@ -111,38 +106,37 @@ class ForestDisplay(Display):
         spread = POINT / self._row_height  # between the points of a row, in units of the row height
         self.points_, self.intervals_ = {}, {}
         for i, name in enumerate(names):
-            style = series_style(i + has_zero)
+            look = style.series_style(i + has_zero)
             y = np.arange(len(self.rows)) + (i - (len(names) - 1) / 2) * spread
             value, low, high = np.array([row.points.get(name, Point(np.nan, np.nan, np.nan)) for row in self.rows]).T
             has_interval = ~np.isnan(value + low + high)
             self.intervals_[name] = ax.hlines(
-                y[has_interval], low[has_interval], high[has_interval], color=style.color, linewidth=1.6
+                y[has_interval], low[has_interval], high[has_interval], color=look.color, linewidth=1.6
             )
-            marks = {"color": style.color, "marker": style.marker, "linestyle": "none", "markersize": 5.5}
+            marks = {"color": look.color, "marker": look.marker, "linestyle": "none", "markersize": 5.5}
             (self.points_[name],) = ax.plot(value, y, **marks)
         if has_zero:
-            ax.axvline(0, color=text_color(ax), linewidth=0.9, zorder=1)
+            ax.axvline(0, color=style.text_color(ax), linewidth=0.9, zorder=1)
             ax.update_datalim([(0, 0)], updatey=False)  # so that zero is not at the edge
             ax.autoscale_view(scaley=False)
         ax.xaxis.set_major_locator(MaxNLocator(nbins=5))
 
     def _label_rows(self, ax: Any) -> None:
         ax.set_ylim(len(self.rows) - 0.5, -0.5)
-        labels = zip(self._row_labels(), self.rows, strict=True)
-        ax.set_yticks(
-            range(len(self.rows)), [f"{label}\n{n_queries_text(row.n_queries)}" for label, row in labels], **PLAIN
-        )
+        counts = [style.n_queries_text(row.n_queries) for row in self.rows]
+        labels = [f"{label}\n{n_queries}" for label, n_queries in zip(self._row_labels(), counts, strict=True)]
+        ax.set_yticks(range(len(labels)), labels, **style.PLAIN)
         ax.tick_params("y", length=0)
-        grid(ax, "x")
+        style.grid(ax, "x")
         for i in range(1, len(self.rows) if len(self._names()) > 2 else 0):
-            ax.axhline(i - 0.5, color=text_color(ax), alpha=0.15, linewidth=0.7)
+            ax.axhline(i - 0.5, color=style.text_color(ax), alpha=0.15, linewidth=0.7)
         ax.spines["left"].set_visible(False)
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys(name for row in self.rows for name in row.points))
 
     def _row_labels(self) -> list[str]:
-        return list(map(wrapped, distinct_labels([row.label for row in self.rows], LABEL_WIDTH)))
+        return list(map(style.wrapped, style.distinct_labels([row.label for row in self.rows], style.LABEL_WIDTH)))
 
     @property
     def _row_height(self) -> float:
@@ -207,11 +201,7 @@ class ComparisonDisplay(ForestDisplay):
     >>> display.plot().figure_.savefig("comparison.svg")  # doctest: +SKIP
     """
 
-    rows: list[Row]
-    baseline: str | None
-    confidence: float
     interval: Interval
-    weighted: bool = False
 
     @classmethod
     def from_comparison(
@@ -248,25 +238,16 @@ class ComparisonDisplay(ForestDisplay):
             rows.append(_differences(name, results, pairs))
         if not rows:
             raise LtrValueError("There is no metric to draw. Name metrics of the comparison, or pass None for all.")
-        return cls(
-            rows=rows,
-            baseline=comparison.baseline,
-            confidence=comparison.settings.confidence,
-            interval=comparison.settings.interval,
-            weighted=comparison.weight is not None,
-        )
+        return cls(rows=rows, interval=comparison.settings.interval, **of_comparison(comparison))
 
     @property
     def _has_zero(self) -> bool:
         return True
 
     def _label(self) -> str:
-        models = list(self.rows[0].points)
-        model = shorten(models[0], 24) if len(models) == 1 else "model"
-        mean = f"{'weighted ' if self.weighted else ''}mean over queries"
         interval = f"{100 * self.confidence:g}% interval\n({INTERVALS[self.interval]})"
-        against = "baseline" if self.baseline is None else shorten(self.baseline, 24)
-        return f"difference, {model} - {against}\n{mean}, {interval}"
+        against = "baseline" if self.baseline is None else style.shorten(self.baseline, 24)
+        return f"difference, {style.model(self._names(), 24)} - {against}\n{self._mean}, {interval}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -323,11 +304,7 @@ class SegmentsDisplay(ForestDisplay):
     >>> display.plot().figure_.savefig("segments.svg")  # doctest: +SKIP
     """
 
-    rows: list[Row]
     metric: str
-    confidence: float
-    baseline: str | None = None
-    weighted: bool = False
 
     @classmethod
     def from_result(
@@ -407,26 +384,19 @@ class SegmentsDisplay(ForestDisplay):
             _differences(label, [part[name, one] for one in models])
             for label, part in [*parts, ("all queries", comparison)]
         ]
-        return cls(
-            rows=rows,
-            metric=name,
-            confidence=comparison.settings.confidence,
-            baseline=comparison.baseline,
-            weighted=comparison.weight is not None,
-        )
+        return cls(rows=rows, metric=name, **of_comparison(comparison))
 
     def _draw_points(self, ax: Any) -> None:
         super()._draw_points(ax)
         if len(self.rows) > 1:  # a line above the row of all queries
-            ax.axhline(len(self.rows) - 1.5, color=text_color(ax), linewidth=0.7, linestyle=(0, (2, 2)))
+            ax.axhline(len(self.rows) - 1.5, color=style.text_color(ax), linewidth=0.7, linestyle=(0, (2, 2)))
 
     def _label(self) -> str:
-        mean = f"{'weighted ' if self.weighted else ''}mean over queries with {100 * self.confidence:g}% interval"
+        mean = f"{self._mean} with {100 * self.confidence:g}% interval"
         if self.baseline is None:
-            return wrapped(f"{self.metric}, {mean}", 60)
-        models = list(self.rows[-1].points)
-        model = shorten(models[0], 24) if len(models) == 1 else "model"
-        return f"difference in {self.metric}, {model} - {shorten(self.baseline, 24)},\n{mean}"
+            return style.wrapped(f"{self.metric}, {mean}", 60)
+        model = style.model(self._names(), 24)
+        return f"difference in {self.metric}, {model} - {style.shorten(self.baseline, 24)},\n{mean}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -473,10 +443,6 @@ class LeaderboardDisplay(ForestDisplay):
     >>> display.plot().figure_.savefig("leaderboard.svg")  # doctest: +SKIP
     """
 
-    rows: list[Row]
-    confidence: float
-    baseline: None = None
-
     @classmethod
     def from_leaderboard(cls, leaderboard: Leaderboard) -> LeaderboardDisplay:
         """Collect the ranks of all models.
@@ -501,7 +467,7 @@ class LeaderboardDisplay(ForestDisplay):
     def _draw_points(self, ax: Any) -> None:
         super()._draw_points(ax)
         ax.set_xlim(0.7, len(self.rows) + 0.3)
-        whole_numbers(ax.xaxis)
+        style.whole_numbers(ax.xaxis)
 
     def _label(self) -> str:
         return f"rank, with {100 * self.confidence:g}% interval"

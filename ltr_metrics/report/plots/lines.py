@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from io import BytesIO
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics.analysis.comparison import Comparison
-from ltr_metrics.errors import LtrKeyError, LtrValueError
-from ltr_metrics.evaluation.by_metric import ByMetric
+from ltr_metrics.errors import LtrKeyError, LtrValueError, import_extra
 from ltr_metrics.evaluation.learning import LearningCurve
 from ltr_metrics.evaluation.means import counting, mean_interval
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.base import Metric
-from ltr_metrics.report.plots.display import Display
-from ltr_metrics.report.plots.style import (
-    BAND,
-    PLAIN,
-    SeriesStyle,
-    grid,
-    label_axes,
-    legend,
-    n_queries_text,
-    series_style,
-    shorten,
-    text_color,
-    whole_numbers,
-)
+from ltr_metrics.report.plots import style
+from ltr_metrics.report.plots.style import Display, of_comparison
 
-_WITH_CUTOFF = re.compile(r"(.+)@(\d+)")
+CUTOFF = re.compile(r"@\d+$")  # at the end of a name
 MAX_MARKERS = 25  # about as many cutoffs have a marker
 FULL_OPACITY = 3  # the bands of more models than this are fainter
 PLATEAU_HEIGHT = 0.035  # height of one data set's plateau, as a share of the axes
 UNEVEN_RATIO = 5  # the axis is logarithmic if the largest gap between cutoffs exceeds the smallest by this factor
+Format = Literal["svg", "png", "pdf"]
+RESOLUTION = 150  # dots per inch of a bitmap
+WITHOUT_DATE: dict[Format, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
 
 
 class Curve(NamedTuple):
@@ -192,60 +183,57 @@ class MetricOverKDisplay(Display):
         LtrValueError, LtrKeyError
             If the metric was compared at fewer than two cutoffs.
         """
-        confidence = comparison.settings.confidence
         if not difference:
-            return cls.from_result(comparison.evaluations, metric, confidence=confidence)
+            return cls.from_result(comparison.evaluations, metric, confidence=comparison.settings.confidence)
         family, names = cutoffs_of(comparison.first, metric)
-        rows = {model: [comparison[name, model] for name in names.values()] for model in comparison.models}
-        counts = [row.n_queries for model_rows in rows.values() for row in model_rows]
+        curves, counts = {}, []
+        for model in comparison.models:
+            rows = [comparison[name, model] for name in names.values()]
+            curves[model] = Curve(*np.array([(row.difference, row.ci_low, row.ci_high) for row in rows]).T)
+            counts += [row.n_queries for row in rows]
         return cls(
             metric=family,
             k=np.array(list(names)),
-            curves={
-                model: Curve(*np.array([(row.difference, row.ci_low, row.ci_high) for row in model_rows]).T)
-                for model, model_rows in rows.items()
-            },
+            curves=curves,
             n_queries=(min(counts), max(counts)),
-            confidence=confidence,
-            baseline=comparison.baseline,
-            weighted=comparison.weight is not None,
+            **of_comparison(comparison),
         )
 
     def _draw(self, ax: Any) -> None:
         self.lines_, self.bands_ = {}, {}
-        opacity = BAND * min(1, FULL_OPACITY / len(self.curves))
+        opacity = style.BAND * min(1, FULL_OPACITY / len(self.curves))
         for i, (model, curve) in enumerate(self.curves.items()):
-            style = series_style(i + (self.baseline is not None))
-            marks = {"marker": style.marker, "markersize": 4.5, "markevery": max(1, len(self.k) // MAX_MARKERS)}
-            self.lines_[model], self.bands_[model] = _line(ax, style, self.k, curve, opacity, **marks)
+            look = style.series_style(i + (self.baseline is not None))
+            marks = {"marker": look.marker, "markersize": 4.5, "markevery": max(1, len(self.k) // MAX_MARKERS)}
+            self.lines_[model], self.bands_[model] = _line(ax, look, self.k, curve, opacity, **marks)
         if self.baseline is not None:
-            ax.axhline(0, color=text_color(ax), linewidth=0.9)
+            ax.axhline(0, color=style.text_color(ax), linewidth=0.9)
         self._scale(ax)
-        grid(ax)
-        label_axes(ax, *self._labels())
-        patch = ax.fill_between([], [], [], color=text_color(ax), alpha=BAND, linewidth=0)
+        style.grid(ax)
+        style.label_axes(ax, *self._labels())
+        patch = ax.fill_between([], [], [], color=style.text_color(ax), alpha=style.BAND, linewidth=0)
         named = [line for model, line in self.lines_.items() if model]
-        self.legend_ = legend(ax, [*named, patch], self._names())
+        self.legend_ = style.legend(ax, [*named, patch], self._names())
 
     def _names(self) -> list[str]:
         return [*(model for model in self.curves if model), f"{100 * self.confidence:g}% interval"]
 
     def _labels(self) -> tuple[str, str]:
-        mean = f"{'weighted ' if self.weighted else ''}mean over {n_queries_text(self.n_queries)}"
+        mean = f"{'weighted ' if self.weighted else ''}mean over {style.n_queries_text(self.n_queries)}"
         if self.baseline is None:
             return "cutoff k", f"{self.metric}@k, {mean}"
-        model = shorten(next(iter(self.curves)), 18) if len(self.curves) == 1 else "model"
-        return "cutoff k", f"difference in {self.metric}@k,\n{model} - {shorten(self.baseline, 18)}, {mean}"
+        model = style.model(list(self.curves), 18)
+        return "cutoff k", f"difference in {self.metric}@k,\n{model} - {style.shorten(self.baseline, 18)}, {mean}"
 
     def _scale(self, ax: Any) -> None:
         """Use a logarithmic axis with a tick at every cutoff if the cutoffs are spaced unevenly."""
         gaps = np.diff(self.k)
         if len(gaps) and gaps.max() > UNEVEN_RATIO * gaps.min():
             ax.set_xscale("log")
-            ax.set_xticks(self.k, [f"{k:,}" for k in self.k.tolist()], **PLAIN)
+            ax.set_xticks(self.k, [f"{k:,}" for k in self.k.tolist()], **style.PLAIN)
             ax.minorticks_off()
         else:
-            whole_numbers(ax.xaxis)
+            style.whole_numbers(ax.xaxis)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -339,40 +327,69 @@ class LearningCurveDisplay(Display):
     def _draw(self, ax: Any) -> None:
         self.lines_, self.bands_, self.best_, self.plateaus_ = {}, {}, {}, {}
         for i, (name, curve) in enumerate(self.curves.items()):
-            style, rounds = series_style(i), curve.rounds
-            self.lines_[name], self.bands_[name] = _line(ax, style, rounds, curve, BAND)
-            mark = {"marker": style.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
+            look, rounds = style.series_style(i), curve.rounds
+            self.lines_[name], self.bands_[name] = _line(ax, look, rounds, curve, style.BAND)
+            mark = {"marker": look.marker, "markersize": 8, "linestyle": "none", "zorder": 4}
             (self.best_[name],) = ax.plot(
                 [rounds[curve.best]],
                 [curve.mean[curve.best]],
-                color=style.color,
-                markeredgecolor=text_color(ax),
+                color=look.color,
+                markeredgecolor=style.text_color(ax),
                 **mark,
             )
             starts, ends = _runs(curve)
-            bar = {"color": style.color, "linewidth": 4, "transform": ax.get_xaxis_transform()}
+            bar = {"color": look.color, "linewidth": 4, "transform": ax.get_xaxis_transform()}
             self.plateaus_[name] = ax.hlines(np.full(len(starts), PLATEAU_HEIGHT * (i + 0.5)), starts, ends, **bar)
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom - PLATEAU_HEIGHT * len(self.curves) * (top - bottom), top)
-        whole_numbers(ax.xaxis)
-        grid(ax)
-        label_axes(ax, "round (from 0)", f"{next(iter(self.curves.values())).metric}, mean over queries")
-        self.legend_ = legend(ax, self._handles(), self._names())
+        style.whole_numbers(ax.xaxis)
+        style.grid(ax)
+        style.label_axes(ax, "round (from 0)", f"{next(iter(self.curves.values())).metric}, mean over queries")
+        self.legend_ = style.legend(ax, self._handles(), self._names())
 
     def _handles(self) -> list[Any]:
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
-        ink = text_color(self.ax_)
+        ink = style.text_color(self.ax_)
         best = Line2D([], [], color=ink, linestyle="none", marker="o", markersize=8, markerfacecolor="none")
         plateau = Line2D([], [], color=ink, linewidth=4)
-        return [*self.lines_.values(), Patch(color=ink, alpha=BAND, linewidth=0), best, plateau]
+        return [*self.lines_.values(), Patch(color=ink, alpha=style.BAND, linewidth=0), best, plateau]
 
     def _names(self) -> list[str]:
         confidence = f"{100 * next(iter(self.curves.values())).confidence:g}%"
-        data = [f"{shorten(name, 12)}, {n_queries_text((curve.n_queries,) * 2)}" for name, curve in self.curves.items()]
+        data = [
+            f"{style.shorten(name, 12)}, {style.n_queries_text((curve.n_queries,) * 2)}"
+            for name, curve in self.curves.items()
+        ]
         best = ", ".join(str(curve.rounds[curve.best]) for curve in self.curves.values())
         return [*data, f"{confidence} interval", f"best: {best}", "plateau"]
+
+
+def panels_of_curves(panels: Sequence[Mapping[str, LearningCurve]], form: Format) -> bytes:
+    """Draw each group of curves into axes of its own, one below the other.
+
+    Equal curves give equal bytes.
+
+    Parameters
+    ----------
+    panels : list of dict of str to LearningCurve
+        The curves of one metric, by name.
+    form : {"svg", "png", "pdf"}
+        Format of the file.
+    """
+    context = import_extra("matplotlib.style", "report").context
+    canvas = import_extra("matplotlib.figure", "report").Figure
+    displays = [LearningCurveDisplay(curves=dict(curves)) for curves in panels]
+    sizes = [display.size for display in displays]
+    buffer = BytesIO()
+    with context(["default", {"svg.hashsalt": "curves"}]):
+        figure = canvas(figsize=(sizes[0][0], sum(height for _, height in sizes)), layout="constrained", dpi=RESOLUTION)
+        all_axes = figure.subplots(len(displays), squeeze=False, height_ratios=[height for _, height in sizes])
+        for display, ax in zip(displays, all_axes[:, 0], strict=True):
+            display.plot(ax=ax)
+        figure.savefig(buffer, format=form, metadata=WITHOUT_DATE[form])
+    return buffer.getvalue()
 
 
 def _runs(curve: LearningCurve) -> tuple[FloatArray, FloatArray]:
@@ -383,19 +400,23 @@ def _runs(curve: LearningCurve) -> tuple[FloatArray, FloatArray]:
     return starts - half, ends + half
 
 
-def _line(ax: Any, style: SeriesStyle, x: Any, curve: Any, opacity: float, **marks: Any) -> tuple[Any, Any]:
+def _line(ax: Any, look: style.SeriesStyle, x: Any, curve: Any, opacity: float, **marks: Any) -> tuple[Any, Any]:
     """Draw the means of a curve over x, and the band of its intervals."""
-    band = ax.fill_between(x, curve.low, curve.high, color=style.color, alpha=opacity, linewidth=0)
-    return ax.plot(x, curve.mean, color=style.color, linestyle=style.linestyle, **marks)[0], band
+    band = ax.fill_between(x, curve.low, curve.high, color=look.color, alpha=opacity, linewidth=0)
+    return ax.plot(x, curve.mean, color=look.color, linestyle=look.linestyle, **marks)[0], band
 
 
 def cutoffs_of(result: Evaluation, metric: str | Metric) -> tuple[str, dict[int, str]]:
     """Return a metric's name without its cutoff, and the names of its variants by cutoff."""
     families: dict[str, dict[int, str]] = {}
     for name in result.per_query:
-        if match := _WITH_CUTOFF.fullmatch(name):
-            families.setdefault(match[1], {})[int(match[2])] = name
-    family = _family(result.per_query, metric)
+        family, _, cutoff = name.rpartition("@")
+        if cutoff.isdecimal():
+            families.setdefault(family, {})[int(cutoff)] = name
+    family = CUTOFF.sub("", result.per_query.canonical(metric))
+    if family not in families:  # "ndcg" is the name of the request, and "ndcg_exp" the canonical one
+        asked = {CUTOFF.sub("", asked): CUTOFF.sub("", name) for asked, name in result.per_query.asked.items()}
+        family = asked.get(family, family)
     if family not in families:
         known = ", ".join(families) or "none"
         raise LtrKeyError(f"{str(metric)!r} was not evaluated at a cutoff. Metrics with cutoffs here: {known}.")
@@ -405,15 +426,3 @@ def cutoffs_of(result: Evaluation, metric: str | Metric) -> tuple[str, dict[int,
             f'metrics=[f"{family}@{{k}}" for k in range(1, 21)].'
         )
     return family, dict(sorted(families[family].items()))
-
-
-def _family(values: ByMetric[FloatArray], metric: str | Metric) -> str:
-    known = {_without_cutoff(name) for name in values}
-    if (family := _without_cutoff(values.canonical(metric))) in known:
-        return family
-    return {_without_cutoff(asked): _without_cutoff(name) for asked, name in values.asked.items()}.get(family, family)
-
-
-def _without_cutoff(name: str) -> str:
-    match = _WITH_CUTOFF.fullmatch(name)
-    return match[1] if match else name

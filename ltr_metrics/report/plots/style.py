@@ -1,4 +1,4 @@
-"""The common style of all figures: series, text and legends.
+"""What all figures have in common: series, text and legends, and the base class of the displays.
 
 Each colour has a contrast of at least 3 with white and with #121212. All but the ochre and the light
 blue are from Okabe and Ito (Color Universal Design, 2008). Series also differ in marker and dash, so
@@ -8,10 +8,15 @@ that they can be distinguished in greyscale. Text is never interpreted as mathem
 from __future__ import annotations
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.errors import import_extra
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # of typing from Python 3.11 on
 
 WIDTH = 5.2  # inches of a new figure: its text is still readable when it is scaled down to a phone
 HEIGHT = 3.5
@@ -46,17 +51,6 @@ def series_style(i: int) -> SeriesStyle:
     return SeriesStyle(COLORS[i % len(COLORS)], DASHES[i % len(DASHES)], MARKERS[i % len(MARKERS)])
 
 
-def ensure_axes(ax: Any, size: tuple[float, float]) -> Any:
-    """Return the given axes, or those of a new pyplot figure."""
-    mpl = import_extra("matplotlib", "report")
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    scale = mpl.rcParams["font.size"] / FONT
-    return pyplot.subplots(figsize=(size[0] * scale, size[1] * scale), layout="constrained")[1]
-
-
 def text_color(ax: Any) -> Any:
     """Return the colour of the axis labels, which suits the background."""
     return ax.xaxis.label.get_color()
@@ -85,6 +79,11 @@ def shorten(text: object, longest: int = LEGEND_WIDTH) -> str:
             break
         tail = after + tail
     return f"{head}…{tail}"
+
+
+def model(names: Sequence[object], longest: int) -> str:
+    """Return the name of the model if there is only one."""
+    return shorten(names[0], longest) if len(names) == 1 else "model"
 
 
 def distinct_labels(names: Sequence[object], longest: int = LEGEND_WIDTH) -> list[str]:
@@ -181,3 +180,63 @@ def whole_numbers(axis: Any) -> None:
 
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
     axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
+
+
+# -- what all displays share -------------------------------------------------------------------------------------------
+
+
+def of_comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return the fields that all displays of differences have."""
+    return {
+        "baseline": comparison.baseline,
+        "confidence": comparison.settings.confidence,
+        "weighted": comparison.weight is not None,
+    }
+
+
+class Display(ABC):
+    """A figure of the numbers that it holds, by default with a legend above."""
+
+    ax_: Any
+    figure_: Any
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height in inches of a new figure."""
+        return WIDTH, HEIGHT + legend_height(self._names())
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: the axes of a new figure.
+
+        Returns
+        -------
+        Display
+            The display itself.
+
+        Raises
+        ------
+        MissingExtraError
+            If Matplotlib is not installed.
+        """
+        mpl = import_extra("matplotlib", "report")
+        if ax is None:
+            from matplotlib import pyplot
+
+            scale = mpl.rcParams["font.size"] / FONT
+            ax = pyplot.subplots(figsize=(self.size[0] * scale, self.size[1] * scale), layout="constrained")[1]
+        self.ax_ = ax
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Any) -> None: ...
+
+    def _names(self) -> list[str]:
+        """Return the lines of the legend."""
+        return []
