@@ -19,7 +19,7 @@ from ltr_metrics.metrics.own import as_metric, refuse_unusable
 
 _FORM = re.compile(r"(?P<name>\w+)(?:\((?P<inside>.*)\))?(?:@(?P<k>\d{1,18}))?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-MOST_DIGITS = 18  # of a whole number; longer ones are floats
+MOST_DIGITS = 400  # in one number; the largest of float64 has 309
 
 
 @dataclass(frozen=True)
@@ -236,5 +236,8 @@ def _value(text: str) -> Any:
 def _number_or_word(text: str) -> float | str:
     if not _NUMBER.fullmatch(text):
         return text
-    digits = text.lstrip("+-")
-    return int(text) if digits.isdigit() and len(digits) <= MOST_DIGITS else float(text)
+    if len(text) > MOST_DIGITS:
+        raise LtrValueError(
+            f"A number in a metric's name must have at most {MOST_DIGITS} characters. Got {text[:20]}..."
+        )
+    return int(text) if text.lstrip("+-").isdigit() else float(text)

@@ -5,6 +5,7 @@ This is a loop over queries in plain Python: simple, and slower than metrics tha
 
 from __future__ import annotations
 
+import itertools
 import math
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,18 +48,15 @@ def values_of_queries(
     values = np.empty(len(ranking.n_ranked))
     for query, ties in enumerate(_ties_by_query(ranking)):
         documents = _documents(ranking, query, numbers)
-        where = f"The metric {name}, query {queries.qid[ranking.block.members[query]]}"
-        with naming(where):
+        with naming(f"The metric {name}, query {queries.qid[ranking.block.members[query]]}"):
             values[query] = _expected(function, list(numbers), documents, ties)
     return values
 
 
 def _numbers(name: str, columns: Sequence[str] | None, queries: LabelledQueries) -> dict[str, FloatArray]:
-    if columns is not None:
-        return {column: queries.column(column) for column in columns}
     remedy = "Name those that it reads, as_metric(..., columns=[...]), or none, columns=[]"
-    with naming(f"The metric {name} gets all columns. {remedy}"):
-        return {column: queries.column(column) for column in queries.columns}
+    with naming(f"The metric {name} gets all columns. {remedy}"):  # those that are named are checked already
+        return {column: queries.column(column) for column in (queries.columns if columns is None else columns)}
 
 
 def _ties_by_query(ranking: Ranking) -> list[list[Tie]]:
@@ -128,30 +126,31 @@ def _orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
     documents alone: neither on other queries nor on the order of the rows.
     """
     documents = documents.copy()
-    kinds = [np.unique(documents[start:stop], axis=0, return_inverse=True) for start, stop in ties]
-    labels = [sorted(inverse.ravel().tolist()) for _, inverse in kinds]
-    for (start, stop), (distinct, _), order in zip(ties, kinds, labels, strict=True):
-        documents[start:stop] = distinct[order]
-    if _log_n_orders(labels) > math.log(MAX_ORDERS) + 1e-9:
+    kinds = [np.unique(documents[start:stop], axis=0, return_counts=True) for start, stop in ties]
+    for (start, stop), (distinct, count) in zip(ties, kinds, strict=True):
+        documents[start:stop] = np.repeat(distinct, count, axis=0)
+    counts = [count.tolist() for _, count in kinds]
+    if sum(map(_log_n_orders, counts)) > math.log(MAX_ORDERS) + 1e-9:
         yield from _drawn_orders(documents, ties)
         return
-    while True:
-        yield documents
-        for (start, stop), (distinct, _), order in zip(ties, kinds, labels, strict=True):
-            has_next = _advance(order)
+    for orders in itertools.product(*map(_all_orders, counts)):
+        for (start, stop), (distinct, _), order in zip(ties, kinds, orders, strict=True):
             documents[start:stop] = distinct[order]
-            if has_next:
-                break
-        else:
-            return
+        yield documents
 
 
-def _log_n_orders(labels: list[list[int]]) -> float:
-    """Return the logarithm of the number of different orders: a product of multinomial coefficients."""
-    return math.fsum(
-        math.lgamma(len(order) + 1) - math.fsum(math.lgamma(n + 1) for n in np.bincount(order).tolist())
-        for order in labels
-    )
+def _log_n_orders(counts: list[int]) -> float:
+    """Return the logarithm of a multinomial coefficient: of the number of different orders of a tie."""
+    return math.lgamma(sum(counts) + 1) - math.fsum(math.lgamma(n + 1) for n in counts)
+
+
+def _all_orders(counts: list[int]) -> Iterator[list[int]]:
+    """Yield all different orders of a tie with so many documents of each kind, as lists of kinds."""
+    *others, n_last = counts
+    for order in _all_orders(others) if others else [[]]:
+        for places in map(set, itertools.combinations(range(len(order) + n_last), n_last)):
+            rest = iter(order)
+            yield [len(others) if place in places else next(rest) for place in range(len(order) + n_last)]
 
 
 def _drawn_orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
@@ -160,19 +159,3 @@ def _drawn_orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray
         for start, stop in ties:
             generator.shuffle(documents[start:stop])
         yield documents
-
-
-def _advance(order: list[int]) -> bool:
-    """Change an order into the next one in lexicographic order; after the last, the first, and False."""
-    left = len(order) - 2
-    while left >= 0 and order[left] >= order[left + 1]:
-        left -= 1
-    if left < 0:
-        order.reverse()
-        return False
-    right = len(order) - 1
-    while order[right] <= order[left]:
-        right -= 1
-    order[left], order[right] = order[right], order[left]
-    order[left + 1 :] = reversed(order[left + 1 :])
-    return True
