@@ -197,17 +197,12 @@ def whole_number(text: str | bytes) -> int | None:
     return int(text) if is_number else None
 
 
-def is_count(value: object) -> bool:
-    """Whether an argument is a whole number of at least 1."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
-
-
 def require_count(name: str, value: Any, at_least: int = 1, note: str = "") -> int:
     """Return a whole number of at least ``at_least``, or raise an error.
 
     ``note`` follows the rule in the message.
     """
-    if not is_count(value) or value < at_least:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < at_least:
         raise LtrValueError(f"{name} must be a whole number of at least {at_least}{note}. Got {value!r}.")
     return int(value)
 

@@ -316,17 +316,12 @@ class GroupedRows(Cache):
             )
         if n_rows == 0:
             raise LtrValueError("y_true is empty: there is no query to evaluate.")
-        self.qid: AnyArray
-        self.order: IntArray | None
-        self.sizes: IntArray
-        if group is not None:
-            self.qid, self.order, self.sizes = group_by_sizes(group, n_rows)
-        else:
-            self.qid, self.order, self.sizes = group_by_ids(as_ids(qid, "qid", n_rows))
+        grouping = group_by_ids(as_ids(qid, "qid", n_rows)) if group is None else group_by_sizes(group, n_rows)
+        self.qid, self.order, self.sizes = grouping
+        self.starts = grouping.starts
         self.rows_are_queries = False
         self.n_rows = n_rows
         self.n_queries = len(self.sizes)
-        self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
 
     @classmethod
     def of_queries(cls, qid: AnyArray) -> GroupedRows:
@@ -352,14 +347,9 @@ class GroupedRows(Cache):
             return np.add.reduceat(in_order, self.starts, dtype=in_order.dtype)
         return np.diff(np.cumsum(in_order, dtype=np.intp)[self.starts + self.sizes - 1], prepend=0)
 
-    def query_of_row(self, row: int) -> int:
-        """Return the position of a row's query."""
-        offset = row if self.order is None else int(np.flatnonzero(self.order == row)[0])
-        return int(np.searchsorted(self.starts, offset, side="right")) - 1
-
     def where(self, row: int) -> str:
         """Return a row's name in messages, such as 'row 5 (query 10002)'; rows count from 0."""
-        return f"row {row} (query {one_line(self.qid[self.query_of_row(row)])})"
+        return f"row {row} (query {one_line(self.qid[self.query_of_rows()[row]])})"
 
     def by_query_id(self, name: str, values: Any) -> list[Any]:
         """Return the entries of a mapping or pandas Series by query id, in order of the queries.

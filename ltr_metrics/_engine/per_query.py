@@ -114,7 +114,7 @@ def _query_codes(rows: GroupedRows, name: str, distinct: list[Hashable], row_cod
         row = offset if rows.order is None else int(rows.order[offset])
         raise LtrValueError(
             f"{name} must be one label per query: {rows.where(row)} has {distinct[row_codes[row]]!r}, another row of "
-            f"the query has {distinct[codes[rows.query_of_row(row)]]!r}."
+            f"the query has {distinct[codes[rows.query_of_rows()[row]]]!r}."
         )
     return codes
 

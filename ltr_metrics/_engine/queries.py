@@ -135,24 +135,19 @@ class LabelledQueries(GroupedRows):
     # -- grades ----------------------------------------------------------------------------------
 
     def count_by_query(self, is_counted: BoolArray) -> IntArray:
-        """Count the documents of each query whose grade is counted (one flag a distinct grade)."""
-        return self._count_all(is_counted.tobytes())
+        """Count the documents of each query whose grade is counted: a flag for each grade, True from one on."""
+        return self._count(int(np.count_nonzero(~is_counted)), False)
 
     def count_ranked(self, is_counted: BoolArray) -> IntArray:
         """Count the documents of each query that have a rank and whose grade is counted."""
-        return self.count_by_query(is_counted) if self.retrieved is None else self._count(is_counted, self.retrieved)
+        return self._count(int(np.count_nonzero(~is_counted)), self.retrieved is not None)
 
     @cached
-    def _count_all(self, is_counted: bytes) -> IntArray:
-        return self._count(np.frombuffer(is_counted, dtype=np.bool_), None)
-
-    def _count(self, is_counted: BoolArray, among: BoolArray | None) -> IntArray:
-        n_below = len(is_counted) - np.count_nonzero(is_counted)
-        if is_counted[n_below:].all():  # the usual case: all grades from one on
-            flags = self.grade_index > n_below
-        else:
-            flags = np.concatenate(([False], is_counted)).take(self.grade_index)
-        count: IntArray = self.sum_by_query(flags if among is None else flags & among)
+    def _count(self, n_grades_below: int, is_retrieved: bool) -> IntArray:
+        is_counted = self.grade_index > n_grades_below
+        if is_retrieved and self.retrieved is not None:
+            is_counted &= self.retrieved
+        count: IntArray = self.sum_by_query(is_counted)
         count.setflags(write=False)
         return count
 

@@ -164,9 +164,7 @@ class SortedDocuments(NamedTuple):
     layout: KeyLayout
     scores_of_rows: AnyArray  # the scores of all rows
     keys: KeyArray
-    ties_with_next: (
-        BoolArray | None
-    )  # (queries x width) whether a cell ties with the next one; None: no tie or not asked
+    ties_with_next: BoolArray | None  # (queries x width) is a cell tied with the next one? None: no tie or not asked
 
     def rows(self, query: IntArray, column: IntArray) -> IntArray:
         """Return the rows of the input whose documents stand in the given cells."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.words import NamedGain
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.base import Metric, parameter
+from ltr_metrics.metrics.base import Metric, as_numbers, parameter
 
 GAINS: tuple[NamedGain, ...] = get_args(NamedGain)
 Gain = NamedGain | tuple[float, ...] | Callable[[FloatArray], FloatArray]
@@ -79,9 +79,8 @@ class GainMetric(Metric):
                 raise LtrValueError(
                     f"The gain of {self} must give one gain per grade: got {gains.shape} for {grades.shape}."
                 )
-        if overflows(queries, gains):
-            remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
-            refuse_overflow(self, queries, gains, remedy)
+        remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
+        refuse_overflow(self, queries, gains, remedy)
         return gains
 
 
@@ -94,20 +93,16 @@ def refuse_name_in_use(parameter: str, value: object, words: tuple[str, ...]) ->
         )
 
 
-def overflows(queries: LabelledQueries, gains: FloatArray) -> bool:
-    """Return whether a gain is not finite, or its sum over a query might not be."""
+def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
+    """Raise an error if a gain is not finite, or its sum over a query might not be."""
     with np.errstate(over="ignore"):
-        return not np.isfinite(gains * queries.sizes.max()).all()
-
-
-def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> NoReturn:
-    """Raise the error for gains of which one `overflows`."""
-    with np.errstate(over="ignore"):
-        grade = queries.grades[int(np.isfinite(gains * queries.sizes.max()).argmin())]
-    raise LtrValueError(
-        f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} "
-        f"at {queries.first_row_of_grade(grade)}. {remedy}"
-    )
+        is_finite = np.isfinite(gains * queries.sizes.max())
+    if not is_finite.all():
+        grade = queries.grades[int(is_finite.argmin())]
+        raise LtrValueError(
+            f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} "
+            f"at {queries.first_row_of_grade(grade)}. {remedy}"
+        )
 
 
 def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
@@ -116,9 +111,8 @@ def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, 
     if wrong.any():
         grade = queries.grades[int(wrong.argmax())]
         raise LtrValueError(
-            f"The gain of {metric} must not be negative nor fall as the grade rises, or the ideal ranking is "
-            "not the best one: it "
-            f"does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
+            f"The gain of {metric} must not be negative nor fall as the grade rises, or the ideal ranking is not the "
+            f"best one: it does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
         )
 
 
@@ -137,15 +131,12 @@ def _exponential(grades: FloatArray) -> FloatArray:
 
 def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:
     """Return a table, given as a sequence of finite numbers, as a tuple."""
-    try:
-        table = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        table = np.zeros(0)
-    if table.ndim != 1 or not table.size or table.dtype.kind not in "iuf" or not np.isfinite(table).all():
+    table = as_numbers(values)
+    if table is None:
         raise LtrValueError(
             f"The {what} of {metric} must be one finite number per grade, from grade 0 on. Got {values!r}."
         )
-    return tuple(table.astype(np.float64).tolist())
+    return table
 
 
 def of_table(queries: LabelledQueries, table: tuple[float, ...], what: str) -> FloatArray:
