@@ -145,10 +145,7 @@ def refuse_different_indexes(**columns: Any) -> list[tuple[str, Any]]:
 
     Rows of different indexes would be paired by position, against their labels.
     """
-    indexed = []
-    for name, column in columns.items():
-        if column is not None and (index := pandas_index(column)) is not None:
-            indexed.append((name, index))
+    indexed = [(name, index) for name, column in columns.items() if (index := pandas_index(column)) is not None]
     for first, second in itertools.pairwise(indexed):
         refuse_other_index(*first, *second)
     return indexed

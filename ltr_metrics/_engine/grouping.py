@@ -111,10 +111,8 @@ def _object_changes(ids: AnyArray) -> AnyArray:
 def _refuse_missing(
     ids: AnyArray, name: str, row_of: IntArray | None = None, *, what: str = "an id", unit: str = "row"
 ) -> None:
-    if ids.dtype.kind == "f":
-        is_missing = np.isnan(ids)
-    elif ids.dtype.kind in "mM":
-        is_missing = np.isnat(ids)
+    if ids.dtype.kind in "fmM":
+        is_missing = ids != ids  # NaN and NaT
     elif ids.dtype == object:
         is_missing = np.array([i is None or str(i) == "<NA>" or i != i for i in ids.tolist()], dtype=np.bool_)
     else:
@@ -129,9 +127,7 @@ def _refuse_nul_at_the_end(ids: AnyArray, name: str) -> None:
     """Refuse text that NumPy would merge with the same text without its last character."""
     for value in ids.tolist():
         if isinstance(value, (str, bytes)) and value[-1:] in ("\0", b"\0"):
-            raise LtrValueError(
-                f"{name} must not end with a NUL character, which NumPy drops from text: got {value!r}."
-            )
+            raise LtrValueError(f"{name} must not end with a NUL character, which NumPy drops: got {value!r}.")
 
 
 def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
@@ -304,7 +300,9 @@ class GroupedRows(Cache):
         Number of rows of each query, and the offset of its first row among the rows in query order.
     """
 
-    def __init__(self, n_rows: int, qid: Any, group: Any, columns: dict[str, Any]) -> None:
+    def __init__(self, n_rows: int, group: Any, **columns: Any) -> None:
+        """Group rows by sizes, or by the column ``qid``; all columns must have one pandas index if they have any."""
+        qid = columns["qid"]
         self._shared_index: tuple[str, Any] | None = None  # name and index of the first pandas object
         for name, index in refuse_different_indexes(**columns):
             if self._shared_index is None and len(index) == n_rows:
@@ -326,7 +324,7 @@ class GroupedRows(Cache):
     @classmethod
     def of_queries(cls, qid: AnyArray) -> GroupedRows:
         """Return queries without their documents, one row each; an index then holds query ids."""
-        rows = GroupedRows(len(qid), qid, None, {})
+        rows = GroupedRows(len(qid), None, qid=qid)
         rows.rows_are_queries = True
         return rows
 

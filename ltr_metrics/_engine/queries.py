@@ -59,15 +59,8 @@ class LabelledQueries(GroupedRows):
         cluster: Any = None,
     ) -> None:
         labels = as_numbers(y_true, "y_true")
-        columns_with_index = {
-            "y_true": y_true,
-            "qid": qid,
-            "sample_weight": sample_weight,
-            "docid": docid,
-            "retrieved": retrieved,
-            "judged": judged,
-        }
-        super().__init__(len(labels), qid, group, columns_with_index)
+        of_rows = {"sample_weight": sample_weight, "docid": docid, "retrieved": retrieved, "judged": judged}
+        super().__init__(len(labels), group, y_true=y_true, qid=qid, **of_rows)
 
         # 1. Labels. They may be missing where a row is not judged, so the flags come first.
         self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)

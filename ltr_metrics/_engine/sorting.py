@@ -136,9 +136,7 @@ def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
     if order == "descending":
         return np.asarray(queries.grade_index.dtype.type(len(queries.grades)) - queries.grade_index)
     if queries.docid is None:
-        raise LtrValueError(
-            'ties="docid" needs document ids, one per row: pass docid=, or use ties="stable" for input order.'
-        )
+        raise LtrValueError('ties="docid" needs document ids: pass docid=, or use ties="stable" for input order.')
     return queries.docid_descending
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -79,8 +79,7 @@ class GainMetric(Metric):
                 raise LtrValueError(
                     f"The gain of {self} must give one gain per grade: got {gains.shape} for {grades.shape}."
                 )
-        remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
-        refuse_overflow(self, queries, gains, remedy)
+        refuse_overflow(self, queries, gains, "Use gain=linear or a gain table for such grades.")
         return gains
 
 
@@ -88,9 +87,7 @@ def refuse_name_in_use(parameter: str, value: object, words: tuple[str, ...]) ->
     """Raise an error if a function has the name of one of the parameter's words."""
     name = getattr(value, "__name__", "")
     if callable(value) and name in words:
-        raise LtrValueError(
-            f"A {parameter} function named {name!r} would be logged as the {parameter} of that name. Rename it."
-        )
+        raise LtrValueError(f"A function named {name!r} would be logged as the {parameter} of that name. Rename it.")
 
 
 def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
@@ -133,9 +130,7 @@ def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:
     """Return a table, given as a sequence of finite numbers, as a tuple."""
     table = as_numbers(values)
     if table is None:
-        raise LtrValueError(
-            f"The {what} of {metric} must be one finite number per grade, from grade 0 on. Got {values!r}."
-        )
+        raise LtrValueError(f"The {what} of {metric} must be one finite number per grade, from 0 on. Got {values!r}.")
     return table
 
 

@@ -237,7 +237,5 @@ def _number_or_word(text: str) -> float | str:
     if not _NUMBER.fullmatch(text):
         return text
     if len(text) > MOST_DIGITS:
-        raise LtrValueError(
-            f"A number in a metric's name must have at most {MOST_DIGITS} characters. Got {text[:20]}..."
-        )
+        raise LtrValueError(f"A number in a name must have at most {MOST_DIGITS} characters. Got {text[:20]}...")
     return int(text) if text.lstrip("+-").isdigit() else float(text)
