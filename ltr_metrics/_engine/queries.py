@@ -161,8 +161,7 @@ class LabelledQueries(GroupedRows):
                 "y_score must be scores here, not Positions, which evaluate and compare take. Pass the positions with "
                 "their sign changed (-places), and retrieved=False for documents without a position."
             )
-        if self._shared_index is not None:
-            self.refuse_other_index("y_score", y_score)
+        self.refuse_other_index("y_score", y_score)
         scores = as_numbers(y_score, "y_score", self.n_rows)
         if self.may_be_swapped:
             self.may_be_swapped = False

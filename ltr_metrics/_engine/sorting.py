@@ -87,9 +87,8 @@ class KeyLayout(NamedTuple):
         is_document = cell < block.n_ranked[:, None]
         rows = _rows_of_cells(block, cell)
         if order != "input":
-            rows = _rows_of_cells(
-                block, _order_of_ties(_values_that_order_ties(queries, order).take(rows), is_document)
-            )
+            values = _values_that_order_ties(queries, order).take(rows)
+            rows = _rows_of_cells(block, _order_of_ties(values, is_document))
         grades = np.where(is_document, queries.grade_index.take(rows), queries.grade_index.dtype.type(0))
         n_bits = len(queries.grades).bit_length()
         grade_bits = n_bits if n_bits <= GRADE_BITS_AT_MOST else 0

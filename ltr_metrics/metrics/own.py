@@ -335,13 +335,12 @@ def _orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
     kinds = [np.unique(documents[start:stop], axis=0, return_counts=True) for start, stop in ties]
     for (start, stop), (distinct, count) in zip(ties, kinds, strict=True):
         documents[start:stop] = np.repeat(distinct, count, axis=0)
-    counts = [count.tolist() for _, count in kinds]
-    if sum(map(_log_n_orders, counts)) > math.log(MAX_ORDERS) + 1e-9:
+    if sum(_log_n_orders(count.tolist()) for _, count in kinds) > math.log(MAX_ORDERS) + 1e-9:
         yield from _drawn_orders(documents, ties)
         return
-    for orders in itertools.product(*map(_all_orders, counts)):
-        for (start, stop), (distinct, _), order in zip(ties, kinds, orders, strict=True):
-            documents[start:stop] = distinct[order]
+    for orders in itertools.product(*([distinct[order] for order in _all_orders(c.tolist())] for distinct, c in kinds)):
+        for (start, stop), ordered in zip(ties, orders, strict=True):
+            documents[start:stop] = ordered
         yield documents
 
 

@@ -100,10 +100,7 @@ class Request:
     @cached_property
     def one_per_family(self) -> list[Metric]:
         """The first metric of each family: checks do not depend on the cutoff."""
-        first: dict[object, Metric] = {}
-        for one in self.metrics:
-            first.setdefault(one.family, one)
-        return list(first.values())
+        return [family.metrics[0] for family in (*self.families.whole, *self.families.shallow)]
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
