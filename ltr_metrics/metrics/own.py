@@ -231,11 +231,9 @@ def refuse_unusable(metric: Metric) -> None:
         raise LtrTypeError(f"A metric's parameters must be hashable: {error} in {metric!r}. Use tuples.") from None
     if type(metric) in METRICS:
         return
-    if isinstance(metric, FunctionMetric):
-        name = str(metric)
-    else:
+    if not isinstance(metric, FunctionMetric):
         _refuse_unfinished(type(metric))
-        name = metric.NAME
+    name = str(metric) if isinstance(metric, FunctionMetric) else metric.NAME
     if name in BY_NAME.keys() | _RESERVED:
         raise LtrValueError(f"Your metric {name!r} has the name of another metric, or of a column. Rename it.")
 

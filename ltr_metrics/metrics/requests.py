@@ -227,7 +227,7 @@ def _complete(name: str, convention: Convention) -> Metric:
             f"so that convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), "
             "or set ties= and no_relevant= instead of the convention."
         )
-    if convention.has_no_cutoff(parsed.cls) and "k" in parsed.parameters:
+    if "k" in convention.metrics.get(parsed.cls.NAME, {}) and "k" in parsed.parameters:
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write "
             f"{parsed.cls.NAME!r}, or pass the metric as an object (ltr_metrics.metric({name!r}))."
