@@ -160,6 +160,7 @@ def highest_precisions(ranking: Ranking, lowest: int, counts: FloatArray) -> Flo
         highest[reached, level] = from_rank_on[reached, rank[reached]]
     # Tied documents are in ascending order of grade here, so these are the lowest values of all orders.
     for query, ties in _open_ties(ranking, n_relevant).items():
+        _refuse_large(ranking, query, ties)
         highest[query] = _expected(ties, counts[query], highest[query])
     return highest
 
@@ -169,16 +170,13 @@ def _open_ties(ranking: Ranking, n_relevant: IntArray) -> dict[int, list[OpenTie
     by_query: dict[int, list[OpenTie]] = {}
     if ranking.ties is None:
         return by_query
-    tied = ranking.tied_documents(ranking.width)
-    query, above, size, _ = tied.ties
+    query, above, size, _ = ranking.ties
     last = above + size - 1
     relevant_above = np.where(above > 0, n_relevant[query, above - 1], 0)
     relevant = n_relevant[query, last] - relevant_above
     for tie in np.flatnonzero((relevant > 0) & (relevant < size)).tolist():
         numbers = (int(of_tie[tie]) for of_tie in (above, relevant_above, size, relevant))
         by_query.setdefault(int(query[tie]), []).append(OpenTie(*numbers))
-    for at, ties in by_query.items():
-        _refuse_large(ranking, at, ties)
     return by_query
 
 
