@@ -145,10 +145,7 @@ def refuse_different_indexes(**columns: Any) -> list[tuple[str, Any]]:
 
     Rows of different indexes would be paired by position, against their labels.
     """
-    indexed = []
-    for name, column in columns.items():
-        if column is not None and (index := pandas_index(column)) is not None:
-            indexed.append((name, index))
+    indexed = [(name, index) for name, column in columns.items() if (index := pandas_index(column)) is not None]
     for first, second in itertools.pairwise(indexed):
         refuse_other_index(*first, *second)
     return indexed
@@ -197,17 +194,12 @@ def whole_number(text: str | bytes) -> int | None:
     return int(text) if is_number else None
 
 
-def is_count(value: object) -> bool:
-    """Whether an argument is a whole number of at least 1."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
-
-
 def require_count(name: str, value: Any, at_least: int = 1, note: str = "") -> int:
     """Return a whole number of at least ``at_least``, or raise an error.
 
     ``note`` follows the rule in the message.
     """
-    if not is_count(value) or value < at_least:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < at_least:
         raise LtrValueError(f"{name} must be a whole number of at least {at_least}{note}. Got {value!r}.")
     return int(value)
 

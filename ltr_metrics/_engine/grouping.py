@@ -111,10 +111,8 @@ def _object_changes(ids: AnyArray) -> AnyArray:
 def _refuse_missing(
     ids: AnyArray, name: str, row_of: IntArray | None = None, *, what: str = "an id", unit: str = "row"
 ) -> None:
-    if ids.dtype.kind == "f":
-        is_missing = np.isnan(ids)
-    elif ids.dtype.kind in "mM":
-        is_missing = np.isnat(ids)
+    if ids.dtype.kind in "fmM":
+        is_missing = ids != ids  # NaN and NaT
     elif ids.dtype == object:
         is_missing = np.array([i is None or str(i) == "<NA>" or i != i for i in ids.tolist()], dtype=np.bool_)
     else:
@@ -129,9 +127,7 @@ def _refuse_nul_at_the_end(ids: AnyArray, name: str) -> None:
     """Refuse text that NumPy would merge with the same text without its last character."""
     for value in ids.tolist():
         if isinstance(value, (str, bytes)) and value[-1:] in ("\0", b"\0"):
-            raise LtrValueError(
-                f"{name} must not end with a NUL character, which NumPy drops from text: got {value!r}."
-            )
+            raise LtrValueError(f"{name} must not end with a NUL character, which NumPy drops: got {value!r}.")
 
 
 def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
@@ -304,7 +300,9 @@ class GroupedRows(Cache):
         Number of rows of each query, and the offset of its first row among the rows in query order.
     """
 
-    def __init__(self, n_rows: int, qid: Any, group: Any, columns: dict[str, Any]) -> None:
+    def __init__(self, n_rows: int, group: Any, **columns: Any) -> None:
+        """Group rows by sizes, or by the column ``qid``; all columns must have one pandas index if they have any."""
+        qid = columns["qid"]
         self._shared_index: tuple[str, Any] | None = None  # name and index of the first pandas object
         for name, index in refuse_different_indexes(**columns):
             if self._shared_index is None and len(index) == n_rows:
@@ -316,22 +314,17 @@ class GroupedRows(Cache):
             )
         if n_rows == 0:
             raise LtrValueError("y_true is empty: there is no query to evaluate.")
-        self.qid: AnyArray
-        self.order: IntArray | None
-        self.sizes: IntArray
-        if group is not None:
-            self.qid, self.order, self.sizes = group_by_sizes(group, n_rows)
-        else:
-            self.qid, self.order, self.sizes = group_by_ids(as_ids(qid, "qid", n_rows))
+        grouping = group_by_ids(as_ids(qid, "qid", n_rows)) if group is None else group_by_sizes(group, n_rows)
+        self.qid, self.order, self.sizes = grouping
+        self.starts = grouping.starts
         self.rows_are_queries = False
         self.n_rows = n_rows
         self.n_queries = len(self.sizes)
-        self.starts: IntArray = np.cumsum(self.sizes) - self.sizes
 
     @classmethod
     def of_queries(cls, qid: AnyArray) -> GroupedRows:
         """Return queries without their documents, one row each; an index then holds query ids."""
-        rows = GroupedRows(len(qid), qid, None, {})
+        rows = GroupedRows(len(qid), None, qid=qid)
         rows.rows_are_queries = True
         return rows
 
@@ -352,14 +345,9 @@ class GroupedRows(Cache):
             return np.add.reduceat(in_order, self.starts, dtype=in_order.dtype)
         return np.diff(np.cumsum(in_order, dtype=np.intp)[self.starts + self.sizes - 1], prepend=0)
 
-    def query_of_row(self, row: int) -> int:
-        """Return the position of a row's query."""
-        offset = row if self.order is None else int(np.flatnonzero(self.order == row)[0])
-        return int(np.searchsorted(self.starts, offset, side="right")) - 1
-
     def where(self, row: int) -> str:
         """Return a row's name in messages, such as 'row 5 (query 10002)'; rows count from 0."""
-        return f"row {row} (query {one_line(self.qid[self.query_of_row(row)])})"
+        return f"row {row} (query {one_line(self.qid[self.query_of_rows()[row]])})"
 
     def by_query_id(self, name: str, values: Any) -> list[Any]:
         """Return the entries of a mapping or pandas Series by query id, in order of the queries.

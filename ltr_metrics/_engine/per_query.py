@@ -106,15 +106,14 @@ def labels_of(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable]
 
 def _query_codes(rows: GroupedRows, name: str, distinct: list[Hashable], row_codes: IntArray) -> IntArray:
     """Return the code of each query, which must be the same in all of its rows."""
-    in_order = row_codes if rows.order is None else row_codes[rows.order]
-    codes = in_order[rows.starts]
-    differs = in_order != np.repeat(codes, rows.sizes)
+    order = rows.rows_in_query_order()
+    codes = row_codes[order[rows.starts]]
+    differs = row_codes[order] != np.repeat(codes, rows.sizes)
     if differs.any():
-        offset = int(differs.argmax())
-        row = offset if rows.order is None else int(rows.order[offset])
+        row = int(order[differs.argmax()])
         raise LtrValueError(
             f"{name} must be one label per query: {rows.where(row)} has {distinct[row_codes[row]]!r}, another row of "
-            f"the query has {distinct[codes[rows.query_of_row(row)]]!r}."
+            f"the query has {distinct[codes[rows.query_of_rows()[row]]]!r}."
         )
     return codes
 

@@ -58,9 +58,7 @@ class Positions:
                 f"{places[row]:g} at {queries.where(row)}."
             )
         if not has_position.any():
-            raise LtrValueError(
-                "Positions: all places are NaN, so no document was shown: there is no ranking to evaluate."
-            )
+            raise LtrValueError("Positions: all places are NaN, so there is no ranking to evaluate.")
         query = queries.query_of_rows()
         order = np.lexsort((places, query))
         places_in_order, query_in_order = places[order], query[order]

@@ -59,15 +59,8 @@ class LabelledQueries(GroupedRows):
         cluster: Any = None,
     ) -> None:
         labels = as_numbers(y_true, "y_true")
-        columns_with_index = {
-            "y_true": y_true,
-            "qid": qid,
-            "sample_weight": sample_weight,
-            "docid": docid,
-            "retrieved": retrieved,
-            "judged": judged,
-        }
-        super().__init__(len(labels), qid, group, columns_with_index)
+        of_rows = {"sample_weight": sample_weight, "docid": docid, "retrieved": retrieved, "judged": judged}
+        super().__init__(len(labels), group, y_true=y_true, qid=qid, **of_rows)
 
         # 1. Labels. They may be missing where a row is not judged, so the flags come first.
         self.judged: BoolArray | None = None if judged is None else as_flags(judged, "judged", self.n_rows)
@@ -135,24 +128,19 @@ class LabelledQueries(GroupedRows):
     # -- grades ----------------------------------------------------------------------------------
 
     def count_by_query(self, is_counted: BoolArray) -> IntArray:
-        """Count the documents of each query whose grade is counted (one flag a distinct grade)."""
-        return self._count_all(is_counted.tobytes())
+        """Count the documents of each query whose grade is counted: a flag for each grade, True from one on."""
+        return self._count(int(np.count_nonzero(~is_counted)), False)
 
     def count_ranked(self, is_counted: BoolArray) -> IntArray:
         """Count the documents of each query that have a rank and whose grade is counted."""
-        return self.count_by_query(is_counted) if self.retrieved is None else self._count(is_counted, self.retrieved)
+        return self._count(int(np.count_nonzero(~is_counted)), self.retrieved is not None)
 
     @cached
-    def _count_all(self, is_counted: bytes) -> IntArray:
-        return self._count(np.frombuffer(is_counted, dtype=np.bool_), None)
-
-    def _count(self, is_counted: BoolArray, among: BoolArray | None) -> IntArray:
-        n_below = len(is_counted) - np.count_nonzero(is_counted)
-        if is_counted[n_below:].all():  # the usual case: all grades from one on
-            flags = self.grade_index > n_below
-        else:
-            flags = np.concatenate(([False], is_counted)).take(self.grade_index)
-        count: IntArray = self.sum_by_query(flags if among is None else flags & among)
+    def _count(self, n_grades_below: int, is_retrieved: bool) -> IntArray:
+        is_counted = self.grade_index > n_grades_below
+        if is_retrieved and self.retrieved is not None:
+            is_counted &= self.retrieved
+        count: IntArray = self.sum_by_query(is_counted)
         count.setflags(write=False)
         return count
 
@@ -173,8 +161,7 @@ class LabelledQueries(GroupedRows):
                 "y_score must be scores here, not Positions, which evaluate and compare take. Pass the positions with "
                 "their sign changed (-places), and retrieved=False for documents without a position."
             )
-        if self._shared_index is not None:
-            self.refuse_other_index("y_score", y_score)
+        self.refuse_other_index("y_score", y_score)
         scores = as_numbers(y_score, "y_score", self.n_rows)
         if self.may_be_swapped:
             self.may_be_swapped = False

@@ -87,9 +87,8 @@ class KeyLayout(NamedTuple):
         is_document = cell < block.n_ranked[:, None]
         rows = _rows_of_cells(block, cell)
         if order != "input":
-            rows = _rows_of_cells(
-                block, _order_of_ties(_values_that_order_ties(queries, order).take(rows), is_document)
-            )
+            values = _values_that_order_ties(queries, order).take(rows)
+            rows = _rows_of_cells(block, _order_of_ties(values, is_document))
         grades = np.where(is_document, queries.grade_index.take(rows), queries.grade_index.dtype.type(0))
         n_bits = len(queries.grades).bit_length()
         grade_bits = n_bits if n_bits <= GRADE_BITS_AT_MOST else 0
@@ -136,9 +135,7 @@ def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
     if order == "descending":
         return np.asarray(queries.grade_index.dtype.type(len(queries.grades)) - queries.grade_index)
     if queries.docid is None:
-        raise LtrValueError(
-            'ties="docid" needs document ids, one per row: pass docid=, or use ties="stable" for input order.'
-        )
+        raise LtrValueError('ties="docid" needs document ids: pass docid=, or use ties="stable" for input order.')
     return queries.docid_descending
 
 
@@ -164,9 +161,7 @@ class SortedDocuments(NamedTuple):
     layout: KeyLayout
     scores_of_rows: AnyArray  # the scores of all rows
     keys: KeyArray
-    ties_with_next: (
-        BoolArray | None
-    )  # (queries x width) whether a cell ties with the next one; None: no tie or not asked
+    ties_with_next: BoolArray | None  # (queries x width) is a cell tied with the next one? None: no tie or not asked
 
     def rows(self, query: IntArray, column: IntArray) -> IntArray:
         """Return the rows of the input whose documents stand in the given cells."""

@@ -28,11 +28,10 @@ def n_threads_for(n_rows: int, n_threads: int | None) -> int:
     """
     useful = max(1, n_rows // ROWS_WORTH_A_THREAD)
     if n_threads is not None:
-        n_threads = require_count("n_threads", n_threads, note=", or None")
-        return 1 if useful == 1 or n_threads == 1 else min(n_threads, useful, usable_processors())
-    if useful == 1 or _is_in_worker():
-        return 1
-    return min(useful, usable_processors(), _openmp_limit())
+        useful = min(useful, require_count("n_threads", n_threads, note=", or None"))
+    elif useful > 1:
+        useful = 1 if _is_in_worker() else min(useful, _openmp_limit())
+    return 1 if useful == 1 else min(useful, usable_processors())
 
 
 def usable_processors() -> int:
@@ -58,9 +57,7 @@ def _quota() -> int:
 def _is_in_worker() -> bool:
     if threading.current_thread() is not threading.main_thread():
         return True
-    multiprocessing = sys.modules.get(
-        "multiprocessing.process"
-    )  # imported in programs that start processes, and in these
+    multiprocessing = sys.modules.get("multiprocessing.process")  # only a program that starts processes imports it
     return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 

@@ -59,11 +59,11 @@ class Bpref(BinaryMetric):
     NAME: ClassVar[str] = "bpref"
 
     def values(self, ranking: Ranking) -> FloatArray:
-        query, rank = np.arange(len(ranking.n_ranked))[:, None], np.arange(ranking.width)
-        row = ranking.documents.rows(query, rank)
-        is_document = rank < ranking.n_ranked[:, None]
-        is_relevant = self._relevant_rows(ranking.queries)[row] & is_document
-        is_nonrelevant = self._nonrelevant_rows(ranking.queries)[row] & is_document
+        is_relevant = ranking.at_least(self.lowest(ranking.queries), ranking.width)
+        is_nonrelevant = (ranking.grades > 0) & ~is_relevant
+        if ranking.queries.judged is not None:
+            query, rank = np.arange(len(ranking.n_ranked))[:, None], np.arange(ranking.width)
+            is_nonrelevant &= ranking.queries.judged[ranking.documents.rows(query, rank)]
         n_relevant = self.n_relevant(ranking.block)
         n_nonrelevant = self._n_nonrelevant(ranking.queries)[ranking.block.members]
         most = np.minimum(np.nan_to_num(n_relevant), n_nonrelevant)[:, None]  # min(N(r), R) <= min(N, R)
@@ -71,20 +71,12 @@ class Bpref(BinaryMetric):
         return np.asarray(row_sums(np.where(is_relevant, 1 - lost, 0.0)) / n_relevant)
 
     @cached_per("rel")
-    def _relevant_rows(self, queries: LabelledQueries) -> BoolArray:
-        """Return whether the document of each row is relevant."""
-        return np.asarray(queries.grade_index >= self.lowest(queries))
-
-    @cached_per("rel")
-    def _nonrelevant_rows(self, queries: LabelledQueries) -> BoolArray:
-        """Return whether the document of each row is judged and not relevant."""
-        is_nonrelevant = (queries.grade_index > 0) & ~self._relevant_rows(queries)  # grade index 0: dropped
-        return np.asarray(is_nonrelevant if queries.judged is None else is_nonrelevant & queries.judged)
-
-    @cached_per("rel")
     def _n_nonrelevant(self, queries: LabelledQueries) -> IntArray:
         """Return N, the number of judged documents of each query that are not relevant, ranked or not."""
-        return np.asarray(queries.sum_by_query(self._nonrelevant_rows(queries)))
+        is_nonrelevant = (queries.grade_index > 0) & (queries.grade_index < self.lowest(queries))  # 0: dropped
+        if queries.judged is not None:
+            is_nonrelevant &= queries.judged
+        return np.asarray(queries.sum_by_query(is_nonrelevant))
 
 
 # -- the expectation under ties ------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import row_sums, values_of_grades
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, parameter, word
-from ltr_metrics.metrics.gains import GainMetric, overflows, refuse_falling, refuse_name_in_use, refuse_overflow
+from ltr_metrics.metrics.gains import GainMetric, refuse_falling, refuse_name_in_use, refuse_overflow
 
 NamedDiscount = Literal["log2", "jarvelin", "position"]
 Ideal = Literal["cutoff", "shown", "all", "slots"]
@@ -55,8 +55,7 @@ class CG(RankMetric):
     NAME: ClassVar[str] = "cg"
 
     def check(self, queries: LabelledQueries) -> None:
-        if overflows(queries, queries.grades):
-            refuse_overflow(self, queries, queries.grades, "Scale such grades down.")
+        refuse_overflow(self, queries, queries.grades, "Scale such grades down.")
 
     def by_grade(self, queries: LabelledQueries) -> FloatArray:
         return queries.grades
@@ -163,8 +162,7 @@ class DCG(GainMetric, RankMetric):
         if discounts.shape != ranks.shape or not (np.isfinite(discounts) & (discounts >= 0)).all():
             raise LtrValueError(
                 f"The discount of {self} must give one finite number of at least 0 for each of the ranks 1 to "
-                f"{depth}. Got "
-                f"{discounts!r}."
+                f"{depth}. Got {discounts!r}."
             )
         return discounts
 

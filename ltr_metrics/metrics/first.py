@@ -24,7 +24,9 @@ class FirstRelevant(BinaryMetric, RankMetric):
     def sums(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         lowest = self.lowest(ranking.queries)
-        first = first_relevant_ranks(ranking, lowest)
+        is_relevant = ranking.at_least(lowest, ranking.width)
+        column = is_relevant.argmax(axis=1)
+        first = np.where(is_relevant[np.arange(len(column)), column], column + 1.0, np.inf)  # tied ones in some order
         values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
         if ranking.ties is not None:
             # A tie decides if it has relevant documents and no relevant document is above it. Of first ranks only,
@@ -85,7 +87,17 @@ class MRR(FirstRelevant):
         return 1 / rank
 
     def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
-        return reciprocal_ranks(ties, n_relevant, depth)
+        """Return the expected reciprocal rank for each tie, counting 0 below the depth.
+
+        With r relevant documents in a tie of m, place j holds the first one with probability
+        C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from place to place.
+        """
+        m, r, above = (n[:, None] for n in (ties.size, n_relevant, ties.n_above))
+        j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
+        step = np.maximum(m - j - r + 1, 0) / np.maximum(m - j, 1)
+        step[:, :1] = r / m
+        rank = above + j + 1.0
+        return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0.0))
 
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         return np.asarray(self.n_relevant(block) * 0.0 + 1.0)  # undefined where R = 0
@@ -131,42 +143,14 @@ class Hit(FirstRelevant):
         return np.ones_like(rank)
 
     def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
-        return hit_probabilities(ties, n_relevant, depth)
+        """Return the probability for each tie that a relevant document is within the depth.
 
-
-# -- the expectation under ties ------------------------------------------------------------------
-
-
-def first_relevant_ranks(ranking: Ranking, lowest: int) -> FloatArray:
-    """Return the rank of each query's first relevant document, tied documents in some order; infinite without one."""
-    is_relevant = ranking.at_least(lowest, ranking.width)
-    column = is_relevant.argmax(axis=1)
-    return np.where(is_relevant[np.arange(len(column)), column], column + 1.0, np.inf)
-
-
-def reciprocal_ranks(ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
-    """Return the expected reciprocal rank for each tie, counting 0 below the depth.
-
-    With r relevant documents in a tie of m, place j holds the first one with probability
-    C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from place to place.
-    """
-    m, r, above = (n[:, None] for n in (ties.size, n_relevant, ties.n_above))
-    j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
-    step = np.maximum(m - j - r + 1, 0) / np.maximum(m - j, 1)
-    step[:, :1] = r / m
-    rank = above + j + 1.0
-    return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0.0))
-
-
-def hit_probabilities(ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
-    """Return the probability for each tie that a relevant document is within the depth.
-
-    It is 1 - P(no relevant document at the t places within the depth), and place j, after j - 1
-    places without one, holds none with probability 1 - r / (m-j+1).
-    """
-    m, r = ties.size[:, None], n_relevant[:, None]
-    t = np.minimum(np.minimum(m, depth - ties.n_above[:, None]), m - r + 1)
-    j = np.arange(int(t.max()))
-    share = np.where(j < t, r / np.maximum(m - j, 1), 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(-np.expm1(row_sums(np.log1p(-share))))
+        It is 1 - P(no relevant document at the t places within the depth), and place j, after j - 1
+        places without one, holds none with probability 1 - r / (m-j+1).
+        """
+        m, r = ties.size[:, None], n_relevant[:, None]
+        t = np.minimum(np.minimum(m, depth - ties.n_above[:, None]), m - r + 1)
+        j = np.arange(int(t.max()))
+        share = np.where(j < t, r / np.maximum(m - j, 1), 0.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(-np.expm1(row_sums(np.log1p(-share))))

@@ -1,10 +1,10 @@
-"""Gains of grades, for all metrics that add up gains."""
+"""Gains of grades, for all metrics that add up gains, and tables by whole grades, of gains or probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NoReturn, get_args
+from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.words import NamedGain
 from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.base import Metric, parameter
-from ltr_metrics.metrics.tables import as_table, of_table
+from ltr_metrics.metrics.base import Metric, as_numbers, parameter
 
 GAINS: tuple[NamedGain, ...] = get_args(NamedGain)
 Gain = NamedGain | tuple[float, ...] | Callable[[FloatArray], FloatArray]
@@ -80,9 +79,7 @@ class GainMetric(Metric):
                 raise LtrValueError(
                     f"The gain of {self} must give one gain per grade: got {gains.shape} for {grades.shape}."
                 )
-        if overflows(queries, gains):
-            remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
-            refuse_overflow(self, queries, gains, remedy)
+        refuse_overflow(self, queries, gains, "Use gain=linear or a gain table for such grades.")
         return gains
 
 
@@ -90,25 +87,19 @@ def refuse_name_in_use(parameter: str, value: object, words: tuple[str, ...]) ->
     """Raise an error if a function has the name of one of the parameter's words."""
     name = getattr(value, "__name__", "")
     if callable(value) and name in words:
+        raise LtrValueError(f"A function named {name!r} would be logged as the {parameter} of that name. Rename it.")
+
+
+def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
+    """Raise an error if a gain is not finite, or its sum over a query might not be."""
+    with np.errstate(over="ignore"):
+        is_finite = np.isfinite(gains * queries.sizes.max())
+    if not is_finite.all():
+        grade = queries.grades[int(is_finite.argmin())]
         raise LtrValueError(
-            f"A {parameter} function named {name!r} would be logged as the {parameter} of that name. Rename it."
+            f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} "
+            f"at {queries.first_row_of_grade(grade)}. {remedy}"
         )
-
-
-def overflows(queries: LabelledQueries, gains: FloatArray) -> bool:
-    """Return whether a gain is not finite, or its sum over a query might not be."""
-    with np.errstate(over="ignore"):
-        return not np.isfinite(gains * queries.sizes.max()).all()
-
-
-def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> NoReturn:
-    """Raise the error for gains of which one `overflows`."""
-    with np.errstate(over="ignore"):
-        grade = queries.grades[int(np.isfinite(gains * queries.sizes.max()).argmin())]
-    raise LtrValueError(
-        f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} "
-        f"at {queries.first_row_of_grade(grade)}. {remedy}"
-    )
 
 
 def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:
@@ -117,9 +108,8 @@ def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, 
     if wrong.any():
         grade = queries.grades[int(wrong.argmax())]
         raise LtrValueError(
-            f"The gain of {metric} must not be negative nor fall as the grade rises, or the ideal ranking is "
-            "not the best one: it "
-            f"does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
+            f"The gain of {metric} must not be negative nor fall as the grade rises, or the ideal ranking is not the "
+            f"best one: it does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
         )
 
 
@@ -131,3 +121,29 @@ def _exponential(grades: FloatArray) -> FloatArray:
         exact = np.ldexp(1.0, np.minimum(whole, 2000).astype(np.int64)) - 1
         small = np.expm1(np.minimum(grades, 1) * np.log(2))
         return np.where(whole == grades, exact, np.where(grades < 1, small, np.exp2(grades) - 1))
+
+
+# -- tables by whole grades ----------------------------------------------------------------------
+
+
+def as_table(values: Any, what: str, metric: str) -> tuple[float, ...]:
+    """Return a table, given as a sequence of finite numbers, as a tuple."""
+    table = as_numbers(values)
+    if table is None:
+        raise LtrValueError(f"The {what} of {metric} must be one finite number per grade, from 0 on. Got {values!r}.")
+    return table
+
+
+def of_table(queries: LabelledQueries, table: tuple[float, ...], what: str) -> FloatArray:
+    """Return the entry for each distinct grade."""
+    outside = (queries.grades != np.floor(queries.grades)) | (queries.grades >= len(table))
+    if outside.any():
+        grade = queries.grades[int(outside.argmax())]
+        remedy = "A table has entries for whole grades only."
+        if grade == np.floor(grade):
+            remedy = "Extend the table." if len(table) > 2 else "Extend the table, or make the labels binary: y >= 1."
+        raise LtrValueError(
+            f"The {what} has entries for the whole grades 0 to {len(table) - 1}: got {grade:g} at "
+            f"{queries.first_row_of_grade(grade)}. {remedy}"
+        )
+    return np.asarray(table, dtype=np.float64)[queries.grades.astype(np.intp)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block, ideal_rankings
+from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
@@ -64,9 +64,6 @@ def ideal_by_rank(block: Block, values: FloatArray, depth: int) -> FloatArray:
 @cached
 def _ideal_grades(queries: LabelledQueries) -> AnyArray:
     """Return the grade indices of all ideal rankings, query after query."""
-    ideal = np.empty_like(queries.grade_index)
-    for members, grades in ideal_rankings(queries):
-        rank = np.arange(grades.shape[1])
-        is_document = rank < queries.sizes[members][:, None]
-        ideal[(queries.starts[members][:, None] + rank)[is_document]] = grades[is_document]
-    return ideal
+    n_values = len(queries.grades) + 1
+    keys = np.sort((queries.query_of_rows() + 1) * n_values - queries.grade_index - 1)
+    return n_values - 1 - keys % n_values

@@ -11,7 +11,7 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics.errors import LtrValueError, one_line
-from ltr_metrics.metrics.base import parameter, word
+from ltr_metrics.metrics.base import as_numbers, parameter, word
 from ltr_metrics.metrics.relevance import BinaryMetric
 
 RoundingOfIPrec = Literal["up", "nearest", "truncated"]
@@ -74,21 +74,12 @@ class InterpolatedPrecision(BinaryMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        levels = self._levels()
-        object.__setattr__(self, "recall", levels[0] if np.ndim(self.recall) == 0 else levels)
-
-    def _levels(self) -> tuple[float, ...]:
-        """Return the levels as numbers; raise an error if they are not."""
-        try:
-            levels = np.atleast_1d(np.asarray(self.recall))
-        except ValueError:  # rows of different lengths
-            levels = np.zeros(0)
-        is_level = levels.dtype.kind in "iuf" and levels.ndim == 1 and levels.size > 0
-        if not is_level or not ((levels >= 0) & (levels <= 1)).all():
+        levels = as_numbers(self.recall)
+        if levels is None or not 0 <= min(levels) <= max(levels) <= 1:
             raise LtrValueError(
                 f"The parameter recall of iprec must be a number from 0 to 1, or several of them. Got {self.recall!r}."
             )
-        return tuple(levels.astype(np.float64).tolist())
+        object.__setattr__(self, "recall", levels[0] if np.ndim(self.recall) == 0 else levels)
 
     def values(self, ranking: Ranking) -> FloatArray:
         n_relevant = self.n_relevant(ranking.block)
@@ -169,6 +160,7 @@ def highest_precisions(ranking: Ranking, lowest: int, counts: FloatArray) -> Flo
         highest[reached, level] = from_rank_on[reached, rank[reached]]
     # Tied documents are in ascending order of grade here, so these are the lowest values of all orders.
     for query, ties in _open_ties(ranking, n_relevant).items():
+        _refuse_large(ranking, query, ties)
         highest[query] = _expected(ties, counts[query], highest[query])
     return highest
 
@@ -178,16 +170,13 @@ def _open_ties(ranking: Ranking, n_relevant: IntArray) -> dict[int, list[OpenTie
     by_query: dict[int, list[OpenTie]] = {}
     if ranking.ties is None:
         return by_query
-    tied = ranking.tied_documents(ranking.width)
-    query, above, size, _ = tied.ties
+    query, above, size, _ = ranking.ties
     last = above + size - 1
     relevant_above = np.where(above > 0, n_relevant[query, above - 1], 0)
     relevant = n_relevant[query, last] - relevant_above
     for tie in np.flatnonzero((relevant > 0) & (relevant < size)).tolist():
         numbers = (int(of_tie[tie]) for of_tie in (above, relevant_above, size, relevant))
         by_query.setdefault(int(query[tie]), []).append(OpenTie(*numbers))
-    for at, ties in by_query.items():
-        _refuse_large(ranking, at, ties)
     return by_query
 
 

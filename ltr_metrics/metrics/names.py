@@ -12,18 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
-from ltr_metrics.metrics.all_metrics import METRICS
+from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric
-from ltr_metrics.metrics.function import FunctionMetric
 from ltr_metrics.metrics.other_names import other_name_hint
+from ltr_metrics.metrics.own import as_metric, refuse_unusable
 
-_BY_NAME: dict[str, tuple[type[Metric], dict[str, Any]]] = {
-    name: (cls, fixed) for cls in METRICS for name, fixed in {cls.NAME: {}, **cls.ALIASES}.items()
-}
 _FORM = re.compile(r"(?P<name>\w+)(?:\((?P<inside>.*)\))?(?:@(?P<k>\d{1,18}))?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 MOST_DIGITS = 400  # in one number; the largest of float64 has 309
-_RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
 
 
 @dataclass(frozen=True)
@@ -139,51 +135,12 @@ def metric(name: str | Metric | Callable[..., Any]) -> Metric:
     if isinstance(name, Metric):
         refuse_unusable(name)
         return name
+    if isinstance(name, type):
+        raise LtrTypeError(f"A metric must be given as an object, not as its class: write {name.__name__}(...).")
     if callable(name):
-        return of_function(name)
+        return as_metric(name)
     parsed = parse(name)
     return parsed.make(name)
-
-
-def of_function(function: Callable[..., Any]) -> FunctionMetric:
-    """Return a function of one query's documents as a metric."""
-    if isinstance(function, type):
-        raise LtrTypeError(f"A metric must be given as an object, not as its class: write {function.__name__}(...).")
-    function_metric = FunctionMetric(function=function)
-    refuse_unusable(function_metric)
-    return function_metric
-
-
-def refuse_unusable(metric: Metric) -> None:
-    """Refuse a user's metric that would be logged as another metric, or that is not a value."""
-    try:
-        hash(metric)
-    except TypeError as error:
-        raise LtrTypeError(
-            f"A metric is a value, so its parameters must be hashable: {error} in {metric!r}. Use tuples."
-        ) from None
-    if type(metric) in METRICS:
-        return
-    if isinstance(metric, FunctionMetric):
-        name = str(metric)
-    else:
-        _refuse_unfinished(type(metric))
-        name = metric.NAME
-    if name in _BY_NAME.keys() | _RESERVED:
-        raise LtrValueError(f"Your metric {name!r} has the name of another metric, or of a column. Rename it.")
-
-
-def _refuse_unfinished(cls: type[Metric]) -> None:
-    name = getattr(cls, "NAME", None)
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
-        raise LtrTypeError(f"{cls.__name__} must have a class attribute NAME, one word for its name. Got {name!r}.")
-    if "__dataclass_params__" not in vars(cls):
-        raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
-    written = tuple(getattr(cls, name, None) for name in ("values", "sums", "by_grade", "by_row"))
-    if written in {
-        (Metric.values, *rest) for rest in ((None,) * 3, (RankMetric.sums, RankMetric.by_grade, RankMetric.by_row))
-    }:
-        raise LtrTypeError(f"{cls.__name__} must have a method by_grade: the value of a document of each grade.")
 
 
 def parse(name: str) -> ParsedName:
@@ -195,7 +152,7 @@ def parse(name: str) -> ParsedName:
 
 def is_metric_name(name: str) -> bool:
     """Whether a name begins as that of a metric here; what follows may still be wrong."""
-    return re.split(r"[@(]", name, maxsplit=1)[0] in _BY_NAME
+    return re.split(r"[@(]", name, maxsplit=1)[0] in BY_NAME
 
 
 @lru_cache(maxsize=1_000)
@@ -204,18 +161,18 @@ def _parse(name: str) -> ParsedName:
     form = _FORM.fullmatch(name)
     if form is None:
         is_of_xgboost = name.endswith("-")
-        hint = " XGBoost's suffix '-' is no_relevant=0 here." if is_of_xgboost else other_name_hint(name, _BY_NAME)
+        hint = " XGBoost's suffix '-' is no_relevant=0 here." if is_of_xgboost else other_name_hint(name, BY_NAME)
         raise LtrValueError(
             f"A metric's name must have the form name, name@10 or name(parameter=value)@10. Got {name!r}.{hint}"
         )
-    if form["name"] not in _BY_NAME:
+    if form["name"] not in BY_NAME:
         raise LtrValueError(
             f"There is no metric {form['name']!r} (in {name!r})."
-            f"{other_name_hint(name, _BY_NAME) or did_you_mean(form['name'], _BY_NAME)} "
-            f"Known: {', '.join(sorted(_BY_NAME))}. Pass a metric of your own as an object: "
+            f"{other_name_hint(name, BY_NAME) or did_you_mean(form['name'], BY_NAME)} "
+            f"Known: {', '.join(sorted(BY_NAME))}. Pass a metric of your own as an object: "
             f"ltr_metrics.as_metric(function, name={form['name']!r}), or on the command line with --metrics-module."
         )
-    cls, fixed = _BY_NAME[form["name"]]
+    cls, fixed = BY_NAME[form["name"]]
     parameters = _parameters(cls, form["inside"], name)
     repeated = parameters.keys() & fixed.keys()
     if repeated:
@@ -280,8 +237,5 @@ def _number_or_word(text: str) -> float | str:
     if not _NUMBER.fullmatch(text):
         return text
     if len(text) > MOST_DIGITS:
-        raise LtrValueError(
-            f"A number in a metric's name must have at most {MOST_DIGITS} characters. Got {len(text):,}, which "
-            f"begin with {text[:20]}."
-        )
+        raise LtrValueError(f"A number in a name must have at most {MOST_DIGITS} characters. Got {text[:20]}...")
     return int(text) if text.lstrip("+-").isdigit() else float(text)

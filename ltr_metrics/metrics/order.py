@@ -179,10 +179,8 @@ def _documents_of(ranking: Ranking) -> tuple[IntArray, IntArray, AnyArray]:
     Runs are numbered from 0 over the whole block.
     """
     query, column = np.nonzero(np.arange(ranking.width) < ranking.n_ranked[:, None])
-    score = ranking.documents.scores(query, column)
-    is_start = np.ones(len(query), dtype=np.bool_)
-    is_start[1:] = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
-    return query, np.cumsum(is_start) - 1, ranking.grades[query, column].astype(np.intp)
+    run = _runs(query, ranking.documents.scores(query, column))
+    return query, run, ranking.grades[query, column].astype(np.intp)
 
 
 class Pairs(NamedTuple):

@@ -1,14 +1,135 @@
-"""`as_metric`: a function as a metric, with a name and a direction."""
+"""Metrics of your own: `as_metric`, which makes a function a metric, and what every metric must fulfil.
+
+A function is called in a loop over queries in plain Python: simple, and slower than metrics that
+process blocks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal
+import inspect
+import itertools
+import math
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, Literal
 
-from ltr_metrics._engine.checks import require_option
-from ltr_metrics.errors import LtrTypeError
-from ltr_metrics.metrics.function import FunctionMetric
-from ltr_metrics.metrics.names import refuse_unusable
+import numpy as np
+
+from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
+from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
+from ltr_metrics.metrics.base import Metric, RankMetric, spell
+
+MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
+_RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
+
+QueryFunction = Callable[[FloatArray, dict[str, FloatArray]], Any]
+Tie = tuple[int, int]  # the ranks, from 0, at which it begins and ends
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionMetric(Metric):
+    """A metric made from a function of one query's documents.
+
+    You rarely create one yourself: use `as_metric`, or pass the function to `evaluate`.
+
+    Parameters
+    ----------
+    higher_is_better : bool, default True
+        The direction of the metric.
+    function : callable
+        A function ``(grades, columns) -> float``, described at `as_metric`. For worker processes it
+        must be picklable, as a function in a module is.
+    name : str, optional
+        The canonical name. The default is the name of the function.
+    columns : tuple of str, optional
+        Names of the columns that the function reads.
+
+    Raises
+    ------
+    LtrValueError, LtrTypeError
+        If there is no name, as a lambda has none, or it is not one word. Also if the function does
+        not accept two arguments.
+
+    See Also
+    --------
+    as_metric : Make one, with a description of what the function gets.
+    RankMetric : The base class for metrics with cutoffs and parameters.
+
+    Examples
+    --------
+    >>> import ltr_metrics as ltr
+    >>> def top_grade(grades, columns):
+    ...     return grades[0]
+    >>> ltr.metric(top_grade) == ltr.FunctionMetric(function=top_grade)
+    True
+    >>> ltr.evaluate([2, 4, 0, 1], [9, 8, 7, 6], group=[3, 1], metrics=[top_grade]).per_query["top_grade"]
+    array([2., 1.])
+    """
+
+    NAME: ClassVar[str] = "function"
+
+    function: Callable[..., Any]
+    name: str | None = None
+    higher_is_better: bool = True  # type: ignore[misc]  # a fact of the class in other metrics
+    columns: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.function):
+            raise LtrTypeError(f"A metric of your own needs a function. Got {self.function!r}.")
+        if not isinstance(self.higher_is_better, bool):
+            raise LtrTypeError(f"higher_is_better must be True or False. Got {self.higher_is_better!r}.")
+        if self.name is not None and not (isinstance(self.name, str) and re.fullmatch(r"[A-Za-z_]\w*", self.name)):
+            raise LtrValueError(
+                "The name of a metric must be one word of letters, digits and '_', such as first_purchase. "
+                f"Got {self.name!r}."
+            )
+        columns = self.columns
+        if columns is not None and not (isinstance(columns, tuple) and all(isinstance(one, str) for one in columns)):
+            raise LtrTypeError(f"columns must name columns, such as ('revenue',). Got {columns!r}.")
+        str(self)  # refuses a function without a name here, and not in the first line of a log
+        self._require_arguments()
+
+    def _require_arguments(self) -> None:
+        """Refuse a function that cannot be called with what it gets."""
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):  # some functions in C have none
+            return
+        try:
+            signature.bind("grades", "columns")
+        except TypeError as error:
+            raise LtrTypeError(
+                f"A metric's function is called as function(grades, columns), which {self.function!r} does not accept: "
+                f"{error}. Change its parameters, or write a subclass of RankMetric."
+            ) from None
+
+    @property
+    def needed_columns(self) -> tuple[str, ...]:
+        return self.columns or ()
+
+    def _spelled(self) -> tuple[str, dict[str, Any]]:
+        return self.name or spell(self.function), {}
+
+    def values(self, ranking: Ranking) -> FloatArray:
+        columns = self._columns_of(ranking.queries)
+        values = np.empty(len(ranking.n_ranked))
+        for query, ties in enumerate(_ties_by_query(ranking)):
+            documents = _documents(ranking, query, columns)
+            with naming(f"The metric {self}, query {ranking.queries.qid[ranking.block.members[query]]}"):
+                values[query] = _expected(self.function, list(columns), documents, ties)
+        return values
+
+    def _columns_of(self, queries: LabelledQueries) -> dict[str, FloatArray]:
+        remedy = "Name those that it reads, as_metric(..., columns=[...]), or none, columns=[]"
+        with naming(f"The metric {self} gets all columns. {remedy}"):  # those that are named are checked already
+            return {name: queries.column(name) for name in (queries.columns if self.columns is None else self.columns)}
 
 
 def as_metric(
@@ -100,3 +221,144 @@ def as_metric(
     )
     refuse_unusable(metric)
     return metric
+
+
+def refuse_unusable(metric: Metric) -> None:
+    """Refuse a user's metric that would be logged as another metric, or that is not a value."""
+    try:
+        hash(metric)
+    except TypeError as error:
+        raise LtrTypeError(f"A metric's parameters must be hashable: {error} in {metric!r}. Use tuples.") from None
+    if type(metric) in METRICS:
+        return
+    if not isinstance(metric, FunctionMetric):
+        _refuse_unfinished(type(metric))
+    name = str(metric) if isinstance(metric, FunctionMetric) else metric.NAME
+    if name in BY_NAME.keys() | _RESERVED:
+        raise LtrValueError(f"Your metric {name!r} has the name of another metric, or of a column. Rename it.")
+
+
+def _refuse_unfinished(cls: type[Metric]) -> None:
+    name = getattr(cls, "NAME", None)
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise LtrTypeError(f"{cls.__name__} must have a class attribute NAME, one word for its name. Got {name!r}.")
+    if "__dataclass_params__" not in vars(cls):
+        raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
+    base = RankMetric if issubclass(cls, RankMetric) else Metric
+    if all(getattr(cls, name, None) is getattr(base, name, None) for name in ("values", "sums", "by_grade", "by_row")):
+        raise LtrTypeError(f"{cls.__name__} must have a method by_grade: the value of a document of each grade.")
+
+
+# -- the value of a query, and its expectation under ties -----------------------------------------
+
+
+class ColumnsOfQuery(dict[str, FloatArray]):
+    """The columns of one query's documents; a missing one is an error that names the remedy."""
+
+    def __missing__(self, name: str) -> FloatArray:
+        raise LtrKeyError(
+            f"it reads the column {name!r}, which was not passed.{did_you_mean(str(name), self)} Given: "
+            f"{', '.join(self) or 'none'}. Pass columns={{{name!r}: ...}}. Where columns are selected by name, "
+            f"name it in as_metric(..., columns=[{name!r}])."
+        )
+
+
+def _ties_by_query(ranking: Ranking) -> list[list[Tie]]:
+    """Return the ties of each query whose order is open."""
+    by_query: list[list[Tie]] = [[] for _ in ranking.n_ranked]
+    if ranking.ties is not None:
+        ties = ranking.ties
+        for query, start, size in zip(ties.query.tolist(), ties.n_above.tolist(), ties.size.tolist(), strict=True):
+            by_query[query].append((start, start + size))
+    return by_query
+
+
+def _documents(ranking: Ranking, query: int, columns: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the grade and the columns of a query's documents, one document per row, by rank."""
+    rank = np.arange(ranking.n_ranked[query])
+    rows = ranking.documents.rows(np.full(len(rank), query), rank)
+    grades = ranking.queries.grades[ranking.queries.grade_index[rows].astype(np.intp) - 1]
+    return np.column_stack([grades, *(column[rows] for column in columns.values())])
+
+
+def _expected(function: QueryFunction, columns: list[str], documents: FloatArray, ties: list[Tie]) -> float:
+    """Return the mean of the function over the orders of tied documents, NaN if all are undefined."""
+    values = [_call(function, columns, ordered) for ordered in _orders(documents, ties)]
+    defined = [value for value in values if value is not None]
+    if not defined:
+        return math.nan
+    if len(defined) < len(values):
+        raise LtrValueError(
+            "it returns None for some orders of tied documents and a number for others, so it has no expected value. "
+            'Return a number for every order, or choose an order with ties="stable", "worst", "best" or "docid".'
+        )
+    low, high = min(defined), max(defined)  # the mean of equal values is that value
+    return low if low == high else math.fsum(defined) / len(defined)
+
+
+def _call(function: QueryFunction, columns: list[str], documents: FloatArray) -> float | None:
+    """Return the function's value for documents in this order."""
+    grades, *of_columns = documents.T.copy()
+    try:
+        value = function(grades, ColumnsOfQuery(zip(columns, of_columns, strict=True)))
+    except LtrError:
+        raise
+    except Exception as error:
+        raise LtrValueError(f"the function raised {type(error).__name__}: {error}") from error
+    if value is None:
+        return None
+    if not isinstance(value, (Real, np.bool_)):
+        raise LtrTypeError(f"the function must return a number, or None where it is undefined. Got {value!r}.")
+    try:
+        number = float(value)
+    except OverflowError:  # of an int beyond the range of floats
+        number = math.inf
+    if not math.isfinite(number):
+        raise LtrValueError(
+            f"the function must return a finite number. Got {number}. Return None where the metric is undefined."
+        )
+    return number
+
+
+# -- the orders of tied documents ------------------------------------------------------------------
+
+
+def _orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
+    """Yield the documents in all different orders of each tie, or in some that are drawn.
+
+    Documents with the same grade and columns are interchangeable. The draws depend on the query's
+    documents alone: neither on other queries nor on the order of the rows.
+    """
+    documents = documents.copy()
+    kinds = [np.unique(documents[start:stop], axis=0, return_counts=True) for start, stop in ties]
+    for (start, stop), (distinct, count) in zip(ties, kinds, strict=True):
+        documents[start:stop] = np.repeat(distinct, count, axis=0)
+    if sum(_log_n_orders(count.tolist()) for _, count in kinds) > math.log(MAX_ORDERS) + 1e-9:
+        yield from _drawn_orders(documents, ties)
+        return
+    for orders in itertools.product(*([distinct[order] for order in _all_orders(c.tolist())] for distinct, c in kinds)):
+        for (start, stop), ordered in zip(ties, orders, strict=True):
+            documents[start:stop] = ordered
+        yield documents
+
+
+def _log_n_orders(counts: list[int]) -> float:
+    """Return the logarithm of a multinomial coefficient: of the number of different orders of a tie."""
+    return math.lgamma(sum(counts) + 1) - math.fsum(math.lgamma(n + 1) for n in counts)
+
+
+def _all_orders(counts: list[int]) -> Iterator[list[int]]:
+    """Yield all different orders of a tie with so many documents of each kind, as lists of kinds."""
+    *others, n_last = counts
+    for order in _all_orders(others) if others else [[]]:
+        for places in map(set, itertools.combinations(range(len(order) + n_last), n_last)):
+            rest = iter(order)
+            yield [len(others) if place in places else next(rest) for place in range(len(order) + n_last)]
+
+
+def _drawn_orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
+    generator = np.random.default_rng(zlib.crc32(documents.tobytes()))
+    for _ in range(MAX_ORDERS):
+        for start, stop in ties:
+            generator.shuffle(documents[start:stop])
+        yield documents

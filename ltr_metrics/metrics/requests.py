@@ -8,11 +8,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from ltr_metrics._engine.checks import FloatArray, require_option
-from ltr_metrics._engine.words import (
-    ConventionName,
-    NoRelevant,
-    TiePolicy,
-)
+from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
 from ltr_metrics.metrics.conventions import (
@@ -104,10 +100,7 @@ class Request:
     @cached_property
     def one_per_family(self) -> list[Metric]:
         """The first metric of each family: checks do not depend on the cutoff."""
-        first: dict[object, Metric] = {}
-        for one in self.metrics:
-            first.setdefault(one.family, one)
-        return list(first.values())
+        return [family.metrics[0] for family in (*self.families.whole, *self.families.shallow)]
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
@@ -137,37 +130,11 @@ def resolve(
 
     Each call returns another object, by which a log distinguishes two metric functions.
     """
-    asked = None if metrics is None else tuple(listed(metrics))
-    return _resolve(asked, convention, ties, no_relevant)
-
-
-def resolve_once(
-    metrics: Metrics | None = None,
-    *,
-    ties: TiePolicy | None = None,
-    no_relevant: NoRelevant | float | None = None,
-    convention: ConventionName | Convention | None = None,
-) -> Request:
-    """Return the same as `resolve`, but the same object for the same words, because loops ask again and again."""
-    asked = None if metrics is None else tuple(listed(metrics))
-    words = (*(asked or ()), *(word for word in (convention, ties) if word is not None))
-    is_kept = isinstance(no_relevant, Hashable) and all(isinstance(word, str) for word in words)
-    return (_resolve_words if is_kept else _resolve)(asked, convention, ties, no_relevant)
-
-
-def _resolve(
-    metrics: tuple[OneMetric, ...] | None,
-    convention: ConventionName | Convention | None,
-    ties: TiePolicy | None,
-    no_relevant: NoRelevant | float | None,
-) -> Request:
     chosen = convention_of(convention)
-    by_default = metrics is None
-    if metrics is None:
-        metrics = tuple(name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls))
+    default = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
     complete: dict[str, Metric] = {}
     asked: dict[str, str] = {}
-    for item in metrics:
+    for item in default if metrics is None else listed(metrics):
         complete_metric = _complete(item, chosen) if isinstance(item, str) else metric(item)
         if complete.setdefault(str(complete_metric), complete_metric) != complete_metric:
             raise LtrValueError(
@@ -178,11 +145,18 @@ def _resolve(
         raise LtrValueError("metrics must have at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
     no_weighted_mean = tuple(name for name, one in complete.items() if one.NAME in chosen.no_weighted_mean)
-    return Request(tuple(complete.values()), asked, policy, by_default, no_weighted_mean)
+    return Request(tuple(complete.values()), asked, policy, metrics is None, no_weighted_mean)
 
 
-# typed, because no_relevant=False is an error and 0 is not
-_resolve_words = lru_cache(maxsize=100, typed=True)(_resolve)
+def resolve_once(metrics: Metrics | None = None, **options: Any) -> Request:
+    """Return the same as `resolve`, but the same object for the same words, because loops ask again and again."""
+    asked = None if metrics is None else tuple(listed(metrics))
+    words = (*(asked or ()), options.get("convention"), options.get("ties"))
+    is_kept = all(word is None or isinstance(word, str) for word in words)
+    return (_kept if is_kept and isinstance(options.get("no_relevant"), Hashable) else resolve)(asked, **options)
+
+
+_kept = lru_cache(maxsize=100, typed=True)(resolve)  # typed, because no_relevant=False is an error and 0 is not
 
 
 def listed(metrics: Metrics) -> list[OneMetric]:
@@ -224,9 +198,9 @@ def _policy(
         else convention.metrics.get(metric.NAME, {}).get("no_relevant")
         for name, metric in metrics.items()
     }
-    by_metric = {n: _as_float(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
+    by_metric = {n: checked_no_relevant(v) for n, v in exceptions.items() if v not in (None, convention.no_relevant)}
     as_one = tuple(name for name, metric in metrics.items() if metric.NAME in convention.weighs_undefined_as_one)
-    return Policy(ties, _as_float(convention.no_relevant), convention.name, by_metric, mean_over, as_one)
+    return Policy(ties, checked_no_relevant(convention.no_relevant), convention.name, by_metric, mean_over, as_one)
 
 
 def _mean_over(metrics: Iterable[Metric]) -> str:
@@ -241,10 +215,6 @@ def _mean_over(metrics: Iterable[Metric]) -> str:
     return next(iter(kinds))
 
 
-def _as_float(value: Any) -> NoRelevant | float:
-    return value if isinstance(value, str) else float(value)  # type: ignore[return-value]
-
-
 def _has(convention: Convention, cls: type[Metric]) -> bool:
     return cls.NAME in convention.metrics or cls in ALLOWED_IN_ALL_CONVENTIONS
 
@@ -257,10 +227,9 @@ def _complete(name: str, convention: Convention) -> Metric:
             f"so that convention says nothing about it. Pass the metric as an object (ltr_metrics.metric({name!r})), "
             "or set ties= and no_relevant= instead of the convention."
         )
-    if convention.has_no_cutoff(parsed.cls) and "k" in parsed.parameters:
+    if "k" in convention.metrics.get(parsed.cls.NAME, {}) and "k" in parsed.parameters:
         raise LtrValueError(
             f"{name!r} is not a metric of {convention.name}, whose {parsed.cls.NAME} has no cutoff: write "
-            f"{parsed.cls.NAME!r}, or pass "
-            f"the metric as an object (ltr_metrics.metric({name!r}))."
+            f"{parsed.cls.NAME!r}, or pass the metric as an object (ltr_metrics.metric({name!r}))."
         )
     return parsed.make(name, convention.completing(parsed.cls))

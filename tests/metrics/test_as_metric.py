@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics.metrics import query_function
+from ltr_metrics.metrics import own
 
 
 def rank_of_first(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
@@ -170,7 +170,7 @@ def test_many_orders_are_drawn_by_the_query_alone() -> None:
         for row in values
     ]
     assert (one != exact).all()
-    assert (np.abs(one - exact) < 4 * np.array(spread) / math.sqrt(query_function.MAX_ORDERS)).all()
+    assert (np.abs(one - exact) < 4 * np.array(spread) / math.sqrt(own.MAX_ORDERS)).all()
     # Neither the other queries nor the order of the rows matter.
     mixed = rng.permutation(8)
     alone = ltr.evaluate(np.ones(8), np.zeros(8), group=[8], metrics=metric, columns={"value": values[1][mixed]})
