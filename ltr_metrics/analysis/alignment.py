@@ -294,11 +294,16 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
             _require_same(who, "unjudged", unjudged, expected, "None: judged was not given")
     is_other = _has_other_data(run, reference)
     if is_other.any():
+        at = int(is_other.argmax())
+        counts, expected_counts = (
+            f"{one.n_documents[at]:,} documents, {one.n_relevant[at]:,} relevant" for one in (run, reference)
+        )
         common = "" if is_other.all() else ', or leave these queries out: queries="common"'
         same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
-            f"{_some(plain_ids(reference.qid[is_other]))}. Evaluate all models {same}{common}."
+            f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r}: {counts}, and "
+            f"{expected_counts} there). Evaluate all models {same}{common}."
         )
 
 

@@ -14,7 +14,7 @@ from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.words import EstimatorOfSlates
 from ltr_metrics.counterfactual.click_metric import additive
 from ltr_metrics.counterfactual.evaluation import ClickEvaluation, diagnose
-from ltr_metrics.errors import LtrTypeError, LtrValueError, naming, warn
+from ltr_metrics.errors import LtrValueError, naming, warn
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.interleaving.impressions import Impression, located
 from ltr_metrics.interleaving.method import Method
@@ -114,8 +114,6 @@ def evaluate_slates(
     (0.608, 0.023, 0.0)
     """
     require_option("estimator", estimator, get_args(EstimatorOfSlates))
-    if not isinstance(ranker_scores, Mapping):
-        raise LtrTypeError(f'ranker_scores must map queries to scores, {{"q": {{"doc": 1.5}}}}. Got {ranker_scores!r}.')
     request = resolve(metrics)
     clicks, weight, probability = _read(log, ranker_scores, estimator, dict(method_options or {}))
     gained, displayed = clicks * weight, np.isfinite(probability).astype(np.float64)
