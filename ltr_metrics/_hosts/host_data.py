@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import named_columns, same_arrays
+from ltr_metrics._engine.checks import FloatArray, as_numbers, named_columns, same_arrays
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
@@ -102,6 +102,16 @@ def require_columns(metrics: HostMetrics, queries: Queries) -> None:
     for metric in metrics.request.metrics:
         if metric.needed_columns:
             metric.check_once(queries)
+
+
+def finite_numbers(values: Any, name: str, n_rows: int | None = None, remedy: str = "") -> FloatArray:
+    """Return values as float64, and require them to be finite."""
+    numbers = as_numbers(values, name, n_rows).astype(np.float64)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = int(bad.argmax())
+        raise LtrValueError(f"{name} must be finite: got {numbers[row]:g} at row {row}.{remedy}")
+    return numbers
 
 
 def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, **options: Any) -> Queries:

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ltr_metrics._engine.checks import AnyArray, as_numbers, refuse_different_indexes
+from ltr_metrics._engine.checks import AnyArray, refuse_different_indexes
 from ltr_metrics._engine.grouping import group_by_ids
+from ltr_metrics._hosts.host_data import finite_numbers
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import (
@@ -236,7 +237,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rows = {"X": features, "y": y}
         if sample_weight is not None:
             rows["sample_weight"] = as_weights(sample_weight)
-        grouping, labels = group_by_ids(ids), _finite_labels(y)
+        grouping, labels = group_by_ids(ids), finite_numbers(y, "y", remedy=" Drop the rows that have no label.")
         estimator = clone_sharing_callbacks(self.estimator)
         steps = Steps(estimator)
         for attribute in ("n_rounds_", "validation_qid_"):
@@ -361,15 +362,6 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             for name in ("input_tags", "non_deterministic", "estimator_type", "classifier_tags", "regressor_tags"):
                 setattr(tags, name, getattr(estimator_tags, name))
         return tags
-
-
-def _finite_labels(y: Any) -> AnyArray:
-    labels = as_numbers(y, "y")
-    bad = ~np.isfinite(labels)
-    if bad.any():
-        row = int(bad.argmax())
-        raise LtrValueError(f"y must be finite: got {labels[row]:g} at row {row}. Drop the rows that have no label.")
-    return labels
 
 
 def _require_ranker(estimator: Any) -> None:
