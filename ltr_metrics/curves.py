@@ -14,6 +14,7 @@ from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unj
 from ltr_metrics._hosts.host_data import finite_numbers
 from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics._hosts.known_hosts import host_of, module_of
+from ltr_metrics._hosts.log_names import require_data_name
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog
@@ -179,31 +180,17 @@ def learning_curve(
     True
     """
     every = require_count("every", every)
-    if not isinstance(name, str) or not name:
-        raise LtrTypeError(f"name must be text, the name of the data set in the log. Got {name!r}.")
+    name = require_data_name(name)
     request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
     fitted = read_model(model, X, qid, group)
     refuse_different_indexes(X=X, y=y)
-    queries = Queries(
-        y,
-        **fitted.queries,
-        query_weight=query_weight,
-        sample_weight=sample_weight,
-        docid=docid,
-        retrieved=retrieved,
-        judged=judged,
-        unjudged=unjudged,
-        columns=columns,
-    )
+    weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+    documents = {"docid": docid, "retrieved": retrieved, "judged": judged, "unjudged": unjudged, "columns": columns}
+    queries = Queries(y, **fitted.queries, **weights, **documents)
+    start = None if base_margin is None else finite_numbers(base_margin, "base_margin", queries.n_rows)
+    show = partial(import_extra("tqdm.auto", "report").tqdm, unit=" evaluations") if progress else iter
     return evaluate_rounds(
-        fitted,
-        queries,
-        request,
-        every=every,
-        name=name,
-        start=None if base_margin is None else finite_numbers(base_margin, "base_margin", queries.n_rows),
-        n_threads=n_threads,
-        show=partial(import_extra("tqdm.auto", "report").tqdm, unit=" evaluations") if progress else iter,
+        fitted, queries, request, every=every, name=name, start=start, n_threads=n_threads, show=show
     )
 
 
@@ -229,10 +216,6 @@ def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
         model, X = model.booster, model.matrix(X)
     else:
         model, X, qid = _unwrap(model, X, qid, group)
-    if type(X).__module__.partition(".")[0] == "dask":
-        raise LtrTypeError(
-            "learning_curve evaluates data in memory. Got a Dask collection: pass X.compute(), and y and qid likewise."
-        )
     host, kind = host_of(model), type(model)
     if host is None or not hasattr(kind, "predict"):
         raise LtrTypeError(
@@ -329,9 +312,3 @@ def require_table(X: Any, own: str = "") -> None:
             f"X must be a table of features, as for predict: an array, a sparse matrix{own} or a data frame. Got "
             f"a {type(X).__name__}{f' of shape {shape}' if shape else ''}."
         )
-
-
-def require_features(n: int, n_expected: int) -> None:
-    """Refuse X with another number of features, which a host might treat as missing values."""
-    if n != n_expected:
-        raise LtrValueError(f"X has {n} features, and the model was trained on {n_expected}.")

@@ -370,9 +370,6 @@ def without_curve(kind: str) -> tuple[Any, Any]:
     """A model and data that have no curve."""
     if kind == "dataset":
         return model_of("lightgbm"), lgb.Dataset(X_VALID)
-    if kind == "dask":
-        array = pytest.importorskip("dask.array", reason="dask is not installed")
-        return model_of("lightgbm"), array.from_array(X_VALID)
     if kind == "baseline":
         catboost = pytest.importorskip("catboost", reason="catboost is not installed")
         return model_of("catboost"), catboost.Pool(X_VALID, baseline=np.zeros((len(Y_VALID), 1)))
@@ -390,7 +387,6 @@ def without_curve(kind: str) -> tuple[Any, Any]:
         ("catboost", ltr.LtrValueError, "is not fitted"),
         ("dataset", ltr.LtrTypeError, "X must be a table of features.*Got a Dataset"),
         ("baseline", ltr.LtrValueError, r"The Pool has a baseline.*base_margin="),
-        ("dask", ltr.LtrTypeError, r"Got a Dask collection: pass X\.compute\(\)"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
