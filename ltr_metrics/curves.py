@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from ltr_metrics._engine.checks import (
-    AnyArray,
-    FloatArray,
-    as_array,
-    as_numbers,
-    refuse_different_indexes,
-    require_count,
-)
+from ltr_metrics._engine.checks import AnyArray, FloatArray, as_array, refuse_different_indexes, require_count
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy, Unjudged
+from ltr_metrics._hosts.host_data import finite_numbers
 from ltr_metrics._hosts.host_metrics import refuse_undefined_means
 from ltr_metrics._hosts.known_hosts import host_of, module_of
+from ltr_metrics._hosts.log_names import require_data_name
 from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.training_log import PerQueryLog
@@ -32,7 +25,6 @@ from ltr_metrics.metrics.requests import Metrics, Request, resolve
 __all__ = ["learning_curve"]
 
 Rounds = Callable[[Sequence[int], FloatArray | None], Iterator[AnyArray]]
-QueriesOfX = dict[str, Any]  # qid or group, or empty if X has no queries
 
 
 def learning_curve(
@@ -157,12 +149,6 @@ def learning_curve(
     MissingExtraError
         If the host of a model file, or tqdm for ``progress``, is not installed.
 
-    Warns
-    -----
-    LtrWarning
-        If the learning rates of a LightGBM model's trees rise, as in a ``dart`` model that was
-        continued with ``gbdt``. Such a model does not record that it was ``dart``.
-
     See Also
     --------
     ltr_metrics.lightgbm.feval : Record a log during the training, with LightGBM.
@@ -194,44 +180,18 @@ def learning_curve(
     True
     """
     every = require_count("every", every)
-    if not isinstance(name, str) or not name:
-        raise LtrTypeError(f"name must be text, the name of the data set in the log. Got {name!r}.")
+    name = require_data_name(name)
     request = resolve(metrics, ties=ties, no_relevant=no_relevant, convention=convention)
     fitted = read_model(model, X, qid, group)
     refuse_different_indexes(X=X, y=y)
-    queries = Queries(
-        y,
-        **fitted.queries,
-        query_weight=query_weight,
-        sample_weight=sample_weight,
-        docid=docid,
-        retrieved=retrieved,
-        judged=judged,
-        unjudged=unjudged,
-        columns=columns,
-    )
+    weights = {"query_weight": query_weight, "sample_weight": sample_weight}
+    documents = {"docid": docid, "retrieved": retrieved, "judged": judged, "unjudged": unjudged, "columns": columns}
+    queries = Queries(y, **fitted.queries, **weights, **documents)
+    start = None if base_margin is None else finite_numbers(base_margin, "base_margin", queries.n_rows)
+    show = partial(import_extra("tqdm.auto", "report").tqdm, unit=" evaluations") if progress else iter
     return evaluate_rounds(
-        fitted,
-        queries,
-        request,
-        every=every,
-        name=name,
-        start=_start(base_margin, queries.n_rows),
-        n_threads=n_threads,
-        show=partial(import_extra("tqdm.auto", "report").tqdm, unit=" evaluations") if progress else iter,
+        fitted, queries, request, every=every, name=name, start=start, n_threads=n_threads, show=show
     )
-
-
-def _start(base_margin: Any, n_rows: int) -> FloatArray | None:
-    """Return the scores that the training started from, as float64."""
-    if base_margin is None:
-        return None
-    start = as_numbers(base_margin, "base_margin", n_rows).astype(np.float64)
-    bad = ~np.isfinite(start)
-    if bad.any():
-        row = int(bad.argmax())
-        raise LtrValueError(f"base_margin must be finite: got {start[row]:g} at row {row}.")
-    return start
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,16 +205,7 @@ class Fitted:
     n_rounds: int
     n_rows: int
     rounds: Rounds
-    queries: QueriesOfX
-
-    def scores(self, every: int, start: FloatArray | None, n_rows: int) -> tuple[Iterator[AnyArray], list[int]]:
-        """Return the raw scores of the selected rounds, and their numbers of rounds."""
-        if self.n_rows != n_rows:
-            raise LtrValueError(f"X and y must have the same number of rows: got {self.n_rows} and {n_rows}.")
-        if self.n_rounds == 0:
-            raise LtrValueError("The model has no rounds: its training ended before the first tree.")
-        stops = [*range(every, self.n_rounds, every), self.n_rounds]
-        return self.rounds(stops, start), stops
+    queries: dict[str, Any] = field(default_factory=dict)  # qid or group, or empty if X has no queries
 
 
 def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
@@ -262,19 +213,21 @@ def read_model(model: Any, X: Any, qid: Any, group: Any) -> Fitted:
     if isinstance(model, (str, os.PathLike)):
         model = load_model(model)
     if isinstance(model, Model):
-        if model.booster is None:
-            raise LtrTypeError(f"learning_curve cannot read the rounds of a model file of {model.host}.")
         model, X = model.booster, model.matrix(X)
     else:
         model, X, qid = _unwrap(model, X, qid, group)
-    if type(X).__module__.partition(".")[0] == "dask":
+    host, kind = host_of(model), type(model)
+    if host is None or not hasattr(kind, "predict"):
         raise LtrTypeError(
-            "learning_curve evaluates data in memory. Got a Dask collection: pass X.compute(), and y and qid likewise."
+            "learning_curve needs a fitted model of LightGBM, XGBoost or CatBoost, which predicts by rounds, or the "
+            f"path of a model file. Got {kind.__module__}.{kind.__qualname__}."
         )
-    n_rounds, n_rows, rounds, queries = _rounds_of(model, as_array(X, "X") if isinstance(X, (list, tuple)) else X)
-    if qid is not None or group is not None:
-        queries = {"qid": qid, "group": group}
-    return Fitted(n_rounds, n_rows, rounds, queries)
+    is_fitted = getattr(kind, "__sklearn_is_fitted__", None) or getattr(kind, "is_fitted", None)  # CatBoost's
+    if is_fitted is not None and not is_fitted(model):
+        raise LtrValueError(f"The {kind.__name__} is not fitted, so it has no rounds: call fit first.")
+    X = as_array(X, "X") if isinstance(X, (list, tuple)) else X
+    fitted: Fitted = module_of(host, "rounds").rounds_of(model, X)
+    return fitted if qid is None and group is None else replace(fitted, queries={"qid": qid, "group": group})
 
 
 def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
@@ -284,30 +237,13 @@ def _unwrap(model: Any, X: Any, qid: Any, group: Any) -> tuple[Any, Any, Any]:
             model = model.best_estimator_
         elif hasattr(model, "steps") and hasattr(model, "named_steps"):
             X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
-        elif "ltr_metrics.sklearn" in sys.modules and _is_query_ranker(model):
+        elif hasattr(model, "queries_in"):  # a QueryRanker
             if qid is None and group is None:
                 qid = model.queries_in(X, "learning_curve")
             X, model = model.features_of(X), model.estimator_
         else:
             break
     return model, X, qid
-
-
-def _is_query_ranker(model: Any) -> bool:
-    from ltr_metrics.sklearn import QueryRanker
-
-    return isinstance(model, QueryRanker)
-
-
-def _rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds, QueriesOfX]:
-    host = host_of(model)
-    if host is None:
-        raise LtrTypeError(
-            "learning_curve needs a fitted model of LightGBM, XGBoost or CatBoost, which predicts by rounds, or the "
-            f"path of a model file. Got {type(model).__module__}.{type(model).__qualname__}."
-        )
-    found: tuple[int, int, Rounds, QueriesOfX] = module_of(host, "rounds").rounds_of(model, X)
-    return found
 
 
 def evaluate_rounds(
@@ -325,9 +261,15 @@ def evaluate_rounds(
 
     ``show`` may display the progress while the numbers of rounds pass through it.
     """
-    scores_of_rounds, stops = fitted.scores(every, start, queries.n_rows)
+    if fitted.n_rows != queries.n_rows:
+        raise LtrValueError(f"X and y must have the same number of rows: got {fitted.n_rows} and {queries.n_rows}.")
+    if fitted.n_rounds == 0:
+        raise LtrValueError("The model has no rounds: its training ended before the first tree.")
+    stops = [*range(every, fitted.n_rounds, every), fitted.n_rounds]
     log = PerQueryLog()
-    for n_rounds, scores in zip(show(stops), scores_of_rounds, strict=True):
+    for n_rounds, scores in zip(show(stops), fitted.rounds(stops, start), strict=True):
+        if scores.ndim != 1:
+            raise refuse_several_scores(scores.shape[1])
         result = queries.evaluate_request(scores, request, n_threads)
         refuse_undefined_means(result)
         log.record(queries, result, request, name=name, number=n_rounds - 1)
@@ -335,11 +277,6 @@ def evaluate_rounds(
 
 
 # -- reasons of the hosts to refuse a model or its data ----------------------------------------------------------------
-
-
-def refuse_unfitted(model: object) -> LtrValueError:
-    """Return the error for a model that is not fitted."""
-    return LtrValueError(f"The {type(model).__name__} is not fitted, so it has no rounds: call fit first.")
 
 
 def refuse_several_scores(n_scores: int) -> LtrValueError:
@@ -358,6 +295,15 @@ def refuse_dart() -> LtrValueError:
     )
 
 
+@contextmanager
+def naming_host(host: str, *errors: type[Exception]) -> Iterator[None]:
+    """Turn a host's errors on data that it does not take into ours."""
+    try:
+        yield
+    except errors as error:
+        raise LtrValueError(f"{host} cannot predict X: {error}") from None
+
+
 def require_table(X: Any, own: str = "") -> None:
     """Refuse what has no rows and features, such as another host's data set."""
     shape = getattr(X, "shape", ())
@@ -366,9 +312,3 @@ def require_table(X: Any, own: str = "") -> None:
             f"X must be a table of features, as for predict: an array, a sparse matrix{own} or a data frame. Got "
             f"a {type(X).__name__}{f' of shape {shape}' if shape else ''}."
         )
-
-
-def require_features(n: int, n_expected: int) -> None:
-    """Refuse X with another number of features, which a host might treat as missing values."""
-    if n != n_expected:
-        raise LtrValueError(f"X has {n} features, and the model was trained on {n_expected}.")

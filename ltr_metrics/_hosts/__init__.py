@@ -6,9 +6,8 @@ function inherits from `MetricFunction`, which has its name and its text.
 In each call an adapter does the following.
 
 1. It checks that it got what its host passes, and raises `wrong_host` otherwise.
-2. It asks for the plan of the training: `HostMetrics.plan_of_training`, which reads the host's own
-   gain if the metrics follow it, or `HostMetrics.plan` if the host has none. `find_call` reads what a
-   host does not pass.
+2. It asks for the plan of the training: `HostMetrics.plan`, which reads the host's own
+   gain if the metrics follow it. `find_call` reads what a host does not pass.
 3. It finds the queries. If the host passes a data set, the adapter reads its labels, weights and
    query boundaries in each round, and `QueriesCache` lays them out once. If the host passes no
    queries, the adapter takes the data in its own constructor, as ``xgboost.Monitor`` and

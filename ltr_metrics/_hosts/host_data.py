@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine.checks import named_columns, same_arrays
+from ltr_metrics._engine.checks import FloatArray, as_numbers, named_columns, same_arrays
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 from ltr_metrics.evaluation.evaluate import Queries
@@ -60,13 +60,14 @@ class ColumnsByData:
 
     def __init__(self, metrics: HostMetrics, columns: Any, key: str) -> None:
         self._needed, self._key = metrics.request.needed_columns, key
+        self._entries: list[tuple[Any, dict[str, Any]]] = []
         if columns is None:
-            self._refuse_missing("The metrics", "which no host passes to a metric")
+            self.require(None, "The training")
         by_data = {} if columns is None else columns
         by_name = key.startswith('"')
         if not isinstance(by_data, Mapping) or any(isinstance(data, str) != by_name for data in by_data):
-            keys = ", ".join(map(repr, by_data)) if isinstance(by_data, Mapping) else ""
-            given = f"the keys {keys}" if keys else type(by_data).__name__
+            keys = f"the keys {', '.join(map(repr, by_data))}" if isinstance(by_data, Mapping) else ""
+            given = keys or type(by_data).__name__
             raise LtrTypeError(
                 f"columns must map data sets to their columns: {{{key}: {{'revenue': ...}}}}. Got {given}."
             )
@@ -79,19 +80,15 @@ class ColumnsByData:
 
     def require(self, columns: dict[str, Any] | None, data: str, hint: str = "") -> dict[str, Any]:
         """Return the columns that `of` has found; raise an error if metrics need some and there are none."""
-        if columns is None:
-            names = [key for key, _ in self._entries if isinstance(key, str)]
+        if columns is None and self._needed:
+            column, names = self._needed[0], [key for key, _ in self._entries if isinstance(key, str)]
             given = f" Given: {', '.join(names)}.{did_you_mean(data, names)}" if names else ""
-            self._refuse_missing(f"{data} has no columns here, and the metrics", "of every data set", given + hint)
-        return columns or {}
-
-    def _refuse_missing(self, who: str, why: str, hint: str = "") -> None:
-        if self._needed:
-            column = self._needed[0]
             raise LtrValueError(
-                f"{who} read the column {column!r}, {why}. Pass it: columns={{{self._key}: {{{column!r}: ...}}}}, one "
-                f"number a row.{hint}"
+                f"{data} has no columns here, and the metrics read the column {column!r} of every data set, which no "
+                f"host passes to a metric. Pass it: columns={{{self._key}: {{{column!r}: ...}}}}, one number per row."
+                f"{given}{hint}"
             )
+        return columns or {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ColumnsByData:
         return self  # an object is recognised by its identity
@@ -102,6 +99,22 @@ def require_columns(metrics: HostMetrics, queries: Queries) -> None:
     for metric in metrics.request.metrics:
         if metric.needed_columns:
             metric.check_once(queries)
+
+
+def finite_numbers(values: Any, name: str, n_rows: int | None = None, remedy: str = "") -> FloatArray:
+    """Return values as float64, and require them to be finite."""
+    numbers = as_numbers(values, name, n_rows).astype(np.float64)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        row = int(bad.argmax())
+        raise LtrValueError(f"{name} must be finite: got {numbers[row]:g} at row {row}.{remedy}")
+    return numbers
+
+
+def require_features(n: int, n_expected: int) -> None:
+    """Refuse X with another number of features, which a host might treat as missing values."""
+    if n != n_expected:
+        raise LtrValueError(f"X has {n} features, and the model was trained on {n_expected}.")
 
 
 def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, **options: Any) -> Queries:
@@ -115,11 +128,7 @@ def queries_of_boundaries(data: str, remedy: str, label: Any, boundaries: Any, *
     **options
         ``query_weight`` or ``sample_weight``, and ``columns`` of `Queries`.
     """
-    n_labels = 0 if label is None else len(label)
     if boundaries is None or len(boundaries) < 2:
-        if n_labels == 0:
-            raise LtrValueError(f"The {data} has no rows with labels, so there is nothing to evaluate.")
-        raise LtrValueError(f"The {data} has no queries. {remedy}")
-    if n_labels != boundaries[-1]:
-        raise LtrValueError(f"The {data} must have one label per row: got {n_labels} labels for {boundaries[-1]} rows.")
+        missing = "rows with labels" if label is None or len(label) == 0 else "queries"
+        raise LtrValueError(f"The {data} has no {missing}. {remedy}")
     return Queries(label, group=np.diff(boundaries), **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ltr_metrics._engine.words import ConventionName, HostOfGain, NoRelevant, TiePolicy
-from ltr_metrics._hosts.known_hosts import Gain, not_for_catboost
-from ltr_metrics._hosts.log_names import Names, names_in_log
+from ltr_metrics._hosts.known_hosts import ENTRY_POINTS, Gain
+from ltr_metrics._hosts.log_names import Names, names_in_log, require_data_name
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.totals import Totals
 from ltr_metrics.evaluation.training_log import PerQueryLog
+from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
 
@@ -81,7 +82,7 @@ class HostMetrics:
         self.convention = convention_of(convention)
         self._names: Names = dict(names) if isinstance(names, Mapping) else names
         self._host = host
-        self._plans: dict[Gain | None, Plan] = {}
+        self._plans: dict[Gain, Plan] = {}
         self.request = self.plan().request
         if self.request.policy.ties == "docid":
             raise LtrValueError(
@@ -94,34 +95,23 @@ class HostMetrics:
     def __str__(self) -> str:
         return ", ".join(self.request.names)
 
-    @property
-    def names_with_open_gain(self) -> list[str]:
-        """Names that leave the gain to the convention, and so to a host with a gain of its own."""
-        asked = DEFAULT_METRICS if self._asked is None else self._asked
-        return [str(metric) for metric in asked if leaves_gain_open(metric, self.convention)]
-
     @cached_property
-    def follows_gain(self) -> bool:
-        """Whether the host's own gain replaces that of the convention."""
-        return self.convention.host == self._host and bool(self.names_with_open_gain)
+    def _follows_gain(self) -> bool:
+        """Whether a name leaves the gain to the convention, and the convention leaves it to the host."""
+        asked = DEFAULT_METRICS if self._asked is None else self._asked
+        is_open = any(leaves_gain_open(metric, self.convention) for metric in asked)
+        return is_open and self.convention.host == self._host
 
-    def plan(self, gain: Gain = "exp") -> Plan:
-        """Return what is evaluated under the host's own gain.
-
-        The gain changes the names that leave it open.
-        """
-        key = None if gain == "exp" or not self.follows_gain else gain
-        if key not in self._plans:
-            convention = self.convention if key is None else self.convention.with_gain(key)
+    def plan(self, read_gain: Callable[[], Gain] = lambda: "exp") -> Plan:
+        """Return what is evaluated in a training, whose own gain is read only if the metrics follow it."""
+        gain = read_gain() if self._follows_gain else "exp"
+        if gain not in self._plans:
+            convention = self.convention if gain == "exp" else self.convention.with_gain(gain)
             request = resolve(self._asked, convention=convention, **self._policy)
             logged = names_in_log(request, self._names)
             asked = request.asked | {name: canonical for canonical, name in logged.items() if name != canonical}
-            self._plans[key] = Plan(replace(request, asked=asked), logged)
-        return self._plans[key]
-
-    def plan_of_training(self, read_gain: Callable[[], Gain]) -> Plan:
-        """Return what is evaluated in a training, whose own gain is read only if the metrics follow it."""
-        return self.plan(read_gain()) if self.follows_gain else self.plan()
+            self._plans[gain] = Plan(replace(request, asked=asked), logged)
+        return self._plans[gain]
 
     def evaluate_round(
         self,
@@ -146,8 +136,40 @@ class HostMetrics:
         return plan.named(result.mean)
 
 
+def watched_metric(
+    metric: str | Metric,
+    data_name: str | None,
+    convention: ConventionName | Convention | None,
+    host: HostOfGain | None = None,
+) -> HostMetrics:
+    """Return the one metric of a data set that a callback of early stopping watches."""
+    if data_name is not None:
+        require_data_name(data_name, "data_name")
+    # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
+    metrics = HostMetrics(metric, ties="mean", convention=convention, host=host)
+    if len(metrics.request.metrics) != 1:
+        raise LtrValueError(f"early_stopping watches one metric. Got {metrics}.")
+    return metrics
+
+
+def several_sets(metric: str, data: Iterable[str]) -> LtrValueError:
+    """Return the error of a callback that cannot choose between data sets."""
+    return LtrValueError(
+        f"Several data sets have {metric}. Choose the one to watch with data_name=, of {', '.join(data)}."
+    )
+
+
+def not_evaluated(metric: str, data_name: str | None, logged: Iterable[str], where: str) -> LtrValueError:
+    """Return the error of a callback whose metric is not in the host's log."""
+    return LtrValueError(
+        f"early_stopping watches {metric}{'' if data_name is None else f' of {data_name!r}'}, which is not evaluated. "
+        f"There is {', '.join(logged) or 'nothing'}. Pass the metric to {where}. If you passed a convention there, "
+        "pass it here too."
+    )
+
+
 class MetricFunction:
-    """Base of the adapters that a host takes as a function: hosts ask a function for its name."""
+    """Base of the adapters that are functions, and have a name, or that CatBoost may take for a metric."""
 
     def __init__(self, metrics: HostMetrics) -> None:
         self.metrics = metrics
@@ -155,7 +177,7 @@ class MetricFunction:
 
     def is_max_optimal(self) -> bool:
         """Raise an error: CatBoost calls this first of an object that it takes for a metric."""
-        raise not_for_catboost(type(self).__name__)
+        raise LtrTypeError(f"{type(self).__name__} is for another host. {ENTRY_POINTS['catboost Pool']}.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.metrics})"

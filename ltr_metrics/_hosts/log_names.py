@@ -30,7 +30,13 @@ def names_in_log(request: Request, names: Names) -> dict[str, str]:
         logged = {str(metric): metric.slug if names == "slug" else str(metric) for metric in request.metrics}
     for name in logged.values():
         refuse_unusable_name(name, f'Rename {name!r}, for example by names={{"{name}": ...}}.')
-    _refuse_shared_names(request, logged)
+    owner = request.asked | {canonical: canonical for canonical in logged}  # users look metrics up by all names
+    for canonical, name in logged.items():
+        if owner.setdefault(name, canonical) != canonical:
+            raise LtrValueError(
+                f"{canonical} would be logged as {name!r}, which is the name of {owner[name]} here. Give one of them "
+                f'another name: names={{"{canonical}": ...}}.'
+            )
     return logged
 
 
@@ -43,6 +49,13 @@ def refuse_unusable_name(name: str, remedy: str) -> None:
             f"Hosts pass on and write their logs as text, so a name in a log must have printable characters only, and "
             f"neither white space nor a colon. {remedy}"
         )
+
+
+def require_data_name(name: object, parameter: str = "name") -> str:
+    """Return the name of a data set in a log, if it is one."""
+    if not isinstance(name, str) or not name:
+        raise LtrTypeError(f"{parameter} must be text, the name of a data set in the log. Got {name!r}.")
+    return name
 
 
 def refuse_names_in_use(names: Iterable[str], in_use: Iterable[str], data: str, remedy: str) -> None:
@@ -81,7 +94,6 @@ def _names_as_asked(request: Request) -> dict[str, str]:
 
 def _names_of_mapping(request: Request, names: Mapping[Any, str]) -> dict[str, str]:
     logged = {str(metric): str(metric) for metric in request.metrics}
-    chosen: dict[str, str] = {}
     for key, name in names.items():
         metric = name_of(key)
         canonical = metric if metric in logged else request.asked.get(metric)
@@ -93,25 +105,5 @@ def _names_of_mapping(request: Request, names: Mapping[Any, str]) -> dict[str, s
             )
         if not isinstance(name, str) or not name:
             raise LtrTypeError(f"names must map metrics to text that is not empty. Got {name!r} for {metric!r}.")
-        if chosen.setdefault(canonical, name) != name:
-            raise LtrValueError(
-                f"names gives {canonical} two names, {chosen[canonical]!r} and {name!r}. Keep one of the two keys."
-            )
-    return logged | chosen
-
-
-def _refuse_shared_names(request: Request, logged: Mapping[str, str]) -> None:
-    """Raise an error for a name of two metrics. Users look metrics up by all of their names."""
-    owner: dict[str, str] = {}
-    for canonical, name in logged.items():
-        if owner.setdefault(name, canonical) != canonical:
-            raise LtrValueError(
-                f"{owner[name]} and {canonical} would both be logged as {name!r}, and a log has one history for a "
-                f'name. Give one of them another name: names={{"{canonical}": ...}}.'
-            )
-    for name, canonical in {**request.asked, **{canonical: canonical for canonical in logged}}.items():
-        if owner.get(name, canonical) != canonical:
-            raise LtrValueError(
-                f"{owner[name]} would be logged as {name!r}, which is the name of {canonical} here. "
-                "Choose another name."
-            )
+        logged[canonical] = name
+    return logged

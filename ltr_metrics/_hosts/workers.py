@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
-from zlib import crc32
 
 import numpy as np
 
@@ -61,13 +60,6 @@ def mean_over_workers(
     Whatever can fail on one worker only belongs into ``part_of_worker``: checks of what the host has passed, labels
     and columns, names in use, the prediction. Lay out the queries there, and not before.
     """
-    totals = _totals_of_all(workers, plan, log, part_of_worker)
-    refuse_undefined_means(totals)
-    return plan.named(totals.mean)
-
-
-def _totals_of_all(workers: Workers, plan: Plan, log: PerQueryLog | None, part_of_worker: Callable[[], Part]) -> Totals:
-    """Evaluate this worker's part, and return the totals of all workers, which are the same everywhere."""
     names = plan.request.names
     part, own, error = Part(), Totals.nothing(names), None
     try:
@@ -83,22 +75,17 @@ def _totals_of_all(workers: Workers, plan: Plan, log: PerQueryLog | None, part_o
             own = Totals.of(result.per_query, result.weight)
     except Exception as caught:  # of any kind: the other workers wait
         error = caught
-    order = crc32(",".join(names).encode())
-    messages = _gather(workers, np.array([error is not None, part.is_new, order, *own.to_array()], dtype=np.float64))
+    messages = _gather(workers, np.array([error is not None, part.is_new, *own.to_array()], dtype=np.float64))
     _raise_on_all(workers, messages[:, 0] > 0, error)
-    if np.ptp(messages[:, 2]):
-        raise LtrValueError(
-            f"The workers evaluate different metrics, or in another order, so their sums do not belong together. Here: "
-            f"{', '.join(names)}. Pass the same metrics in the same order on all workers."
-        )
     if messages[:, 1].any():
         _check_all_queries(workers, part, plan.request)
     total = Totals.nothing(names)
-    for numbers in messages[:, 3:]:  # in the order of ranks, so all workers get the same digits
+    for numbers in messages[:, 2:]:  # in the order of ranks, so all workers get the same digits
         total += Totals.from_array(names, numbers)
     if not total.n_queries:
         raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")
-    return total
+    refuse_undefined_means(total)
+    return plan.named(total.mean)
 
 
 def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
@@ -107,7 +94,11 @@ def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
     try:
         if part.queries is not None:
             mine = part.queries.grades, part.qid()
-            _refuse_other_queries(part.queries, mine[1])
+            if mine[1] is not None and len(mine[1]) != part.queries.n_queries:
+                raise LtrValueError(
+                    f"The data set has {part.queries.n_queries} queries, and its rows have {len(mine[1])} different "
+                    f"ids, so the host has cut or merged some. {HOW_TO_KEEP_QUERIES_WHOLE}"
+                )
     except Exception as caught:
         error = caught
     of_all = [workers.broadcast(mine, other) for other in range(workers.n_workers)]
@@ -115,28 +106,17 @@ def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
     try:
         for other, (_, qid) in present.items():
             if mine is not None and mine[1] is not None and qid is not None and other != workers.rank:
-                _refuse_cut_queries(other, np.intersect1d(mine[1], qid))
+                cut = np.intersect1d(mine[1], qid)
+                if len(cut):
+                    raise LtrValueError(
+                        f"Query {cut[0]} has rows here and on worker {other}, as have {len(cut)} queries in total. "
+                        f"Each worker would rank its rows alone. {HOW_TO_KEEP_QUERIES_WHOLE}"
+                    )
         if workers.rank == 0 and present:  # one warning for all workers
             check_labels([grades for grades, _ in present.values()], request)
     except Exception as caught:
         error = error or caught
     _raise_on_all(workers, _gather(workers, np.array([error is not None], dtype=np.float64))[:, 0] > 0, error)
-
-
-def _refuse_other_queries(queries: Queries, qid: AnyArray | None) -> None:
-    if qid is not None and len(qid) != queries.n_queries:
-        raise LtrValueError(
-            f"The data set has {queries.n_queries} queries, and its rows have {len(qid)} different ids, so the host "
-            f"has cut or merged some. {HOW_TO_KEEP_QUERIES_WHOLE}"
-        )
-
-
-def _refuse_cut_queries(other: int, ids: AnyArray) -> None:
-    if len(ids):
-        raise LtrValueError(
-            f"Query {ids[0]} has rows here and on worker {other}, as have {len(ids)} queries in total. Each worker "
-            f"would rank its rows alone. {HOW_TO_KEEP_QUERIES_WHOLE}"
-        )
 
 
 def _gather(workers: Workers, message: FloatArray) -> FloatArray:

@@ -13,35 +13,28 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics.catboost.catboost_validation import sizes_of_pool
-from ltr_metrics.curves import QueriesOfX, Rounds, refuse_several_scores, refuse_unfitted, require_table
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.curves import Fitted, naming_host, require_table
+from ltr_metrics.errors import LtrValueError
 
 
-def rounds_of(model: Any, X: Any) -> tuple[int, int, Rounds, QueriesOfX]:
-    """Return the number of rounds and of rows, the rounds, and the queries that X has."""
-    if not isinstance(model, catboost.CatBoost):
-        raise LtrTypeError(f"learning_curve needs a model of CatBoost. Got {type(model).__name__}.")
-    if not model.is_fitted():
-        raise refuse_unfitted(model)
+def rounds_of(model: Any, X: Any) -> Fitted:
+    """Return the rounds of a fitted model, and the queries that X has."""
     if isinstance(X, catboost.Pool) and np.size(X.get_baseline()):
         raise LtrValueError(
             "The Pool has a baseline, with which CatBoost's staged_predict ends the process. Make a Pool without it, "
             "and pass the baseline as base_margin=."
         )
-
     require_table(X, ", a Pool")
 
     def rounds(stops: Sequence[int], start: FloatArray | None) -> Iterator[AnyArray]:
         wanted = set(stops)
         for n_trees, scores in enumerate(_stages(model, X), start=1):
-            if scores.ndim != 1:
-                raise refuse_several_scores(scores.shape[1])
             if n_trees in wanted:
                 yield scores if start is None else start + scores
 
-    n_rows = int(X.shape[0])
     has_queries = isinstance(X, catboost.Pool) and X.get_group_id_hash() is not None
-    return model.tree_count_, n_rows, rounds, {"group": sizes_of_pool(X)} if has_queries else {}
+    queries = {"group": sizes_of_pool(X)} if has_queries else {}
+    return Fitted(model.tree_count_, int(X.shape[0]), rounds, queries)
 
 
 def _stages(model: Any, X: Any) -> Iterator[AnyArray]:
@@ -49,7 +42,5 @@ def _stages(model: Any, X: Any) -> Iterator[AnyArray]:
 
     The method of `catboost.CatBoost` is used, since that of a classifier gives classes.
     """
-    try:
+    with naming_host("CatBoost", catboost.CatBoostError):
         yield from catboost.CatBoost.staged_predict(model, X, prediction_type="RawFormulaVal", eval_period=1)
-    except catboost.CatBoostError as error:
-        raise LtrValueError(f"CatBoost cannot predict X: {error}") from None

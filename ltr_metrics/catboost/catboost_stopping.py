@@ -10,7 +10,6 @@ from catboost import CatBoostError, Pool
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics.catboost import EvalMetric
 from ltr_metrics.catboost.catboost_validation import ValidationSet
-from ltr_metrics.errors import LtrValueError
 from ltr_metrics.sklearn.early_stopping import Conflicts
 from ltr_metrics.sklearn.training import Training, query_numbers
 
@@ -26,12 +25,8 @@ def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetri
     metric = HeldOutMetric(metrics.request.metrics[0], held_out)
     estimator.set_params(eval_metric=metric)  # CatBoost stops by this one
     try:
-        rest.fit(
-            estimator,
-            eval_set=[_pool_of(estimator, held_out)],
-            early_stopping_rounds=rounds,
-            use_best_model=True,
-        )
+        pool = _pool_of(estimator, held_out)
+        rest.fit(estimator, eval_set=[pool], early_stopping_rounds=rounds, use_best_model=True)
     except CatBoostError:
         if metric.error is not None:  # CatBoost keeps the text of an error alone
             raise metric.error from None
@@ -57,15 +52,9 @@ class HeldOutMetric(EvalMetric):
         # The weights are passed here in full precision.
         super().__init__(metric, ValidationSet((y, held_out.qid), weight, held_out.columns))
         self.error: Exception | None = None
-        self._is_released = False
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         try:
-            if self._is_released:
-                raise LtrValueError(
-                    "This metric belongs to a training of QueryRanker that has ended. Set the eval_metric of the "
-                    "estimator before you fit it again."
-                )
             return super().evaluate(approxes, target, weight)
         except Exception as error:
             self.error = error
@@ -73,11 +62,8 @@ class HeldOutMetric(EvalMetric):
 
     def release(self) -> None:
         """Drop the data. Otherwise the fitted estimator would keep them."""
-        self._is_released, self._training, self.error = True, None, None
+        self._training = self.error = None
         del self.valid
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__} on held-out queries"
 
 
 def _pool_of(estimator: Any, data: Training) -> Pool:

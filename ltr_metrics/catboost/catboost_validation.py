@@ -12,7 +12,6 @@ import catboost
 import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, IntArray
-from ltr_metrics._engine.grouping import as_ids
 from ltr_metrics._hosts.frames import HostCall, find_call
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
@@ -49,19 +48,17 @@ class ValidationSet:
             if label is None:
                 raise LtrValueError("The validation Pool has no labels. Create it with Pool(X, y, group_id=qid).")
             # It holds float32, and gives float64. As float32 again, 0.9 reaches a threshold of 0.9.
-            self._target = as_target(label)
-            self._label = label if self._target is None else self._target
+            self._label = as_target(label)
             self._queries: dict[str, Any] = {"group": sizes_of_pool(valid)}
         elif isinstance(valid, (tuple, list)) and len(valid) == 2:
             self._label, self._queries = valid[0], {"qid": valid[1]}
-            self._target = as_target(self._label)
         else:
-            given = f"{len(valid)} entries" if isinstance(valid, (tuple, list)) else f"a {type(valid).__name__}"
             raise LtrTypeError(
                 "EvalMetric needs the validation set: the catboost.Pool that you pass to fit(eval_set=...), created "
-                f"with group_id=, or the pair (y, qid). Got {given}."
+                f"with group_id=, or the pair (y, qid). Got a {type(valid).__name__}."
             )
         self.queries = self.queries_with(None)
+        self._target = as_target(self._label)
 
     def queries_with(self, weight: Any) -> Queries:
         """Return the queries with the weights of the rows that CatBoost passes, if any."""
@@ -70,15 +67,7 @@ class ValidationSet:
 
     def has_labels(self, label: Any) -> bool:
         """Whether labels are those of the validation set, as CatBoost stores them."""
-        target = as_target(label)
-        return target is not None and self._target is not None and np.array_equal(target, self._target)
-
-    def has_queries(self, pool: Any) -> bool:
-        """Whether the queries of a Pool are those of the validation set. A Pool may have no queries."""
-        if pool.get_group_id_hash() is None:
-            return True
-        sizes = self._queries["group"] if "group" in self._queries else _sizes_of_ids(self._queries["qid"])
-        return sizes is not None and np.array_equal(sizes_of_pool(pool), sizes)
+        return np.array_equal(as_target(label), self._target)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"data": None}  # a Pool cannot be pickled
@@ -155,16 +144,12 @@ def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
     Labels alone identify a set, so no other evaluation set may have the same labels.
     """
     same = [i for i, pool in enumerate(pools) if valid.has_labels(pool.get_label())]
-    if not pools:
-        raise LtrValueError(
-            "This training has no evaluation set. Pass the validation set to fit as well: fit(..., eval_set=pool). "
-            "The learn set is not evaluated, because CatBoost passes no queries and may reorder the rows of this set."
-        )
     if not same:
         raise LtrValueError(
             f"No evaluation set of this training has the {valid.queries.n_rows} labels that EvalMetric was created "
-            "with, in their order. Create EvalMetric with the Pool that you pass as eval_set, or with (y, qid) of the "
-            f"same rows. eval_set has {' and '.join(str(pool.num_row()) for pool in pools)} rows."
+            "with, in their order. Create EvalMetric with the Pool that you pass to fit as eval_set, or with (y, qid) "
+            f"of the same rows. eval_set has {' and '.join(str(pool.num_row()) for pool in pools) or 'no'} rows. The "
+            "learn set is not evaluated, because CatBoost passes no queries and may reorder its rows."
         )
     if len(same) > 1:
         raise LtrValueError(
@@ -176,11 +161,6 @@ def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
             f"EvalMetric evaluates eval_set[{same[0]}], and CatBoost stops by the last of the {len(pools)} evaluation "
             "sets. Pass the validation set as the last one."
         )
-    if not valid.has_queries(pools[-1]):
-        raise LtrValueError(
-            "The queries that EvalMetric was created with differ from group_id of the evaluation set. Create it with "
-            "the Pool itself, or with the qid that you pass as group_id."
-        )
 
 
 def refuse_gpu() -> None:
@@ -189,7 +169,7 @@ def refuse_gpu() -> None:
     if call is None or call.frame is None:  # CatBoost copies a metric elsewhere too
         return
     # get_params() would copy the metric, which brings us here again.
-    estimator = call.local_for_check("self", 'whether task_type="GPU" is set')
+    estimator = call.local("self", 'whether task_type="GPU" is set')
     if str(getattr(estimator, "_init_params", {}).get("task_type")).upper() == "GPU":
         raise LtrValueError(
             'EvalMetric works only with task_type="CPU". On a graphics card CatBoost copies the labels for each call, '
@@ -198,13 +178,9 @@ def refuse_gpu() -> None:
         )
 
 
-def as_target(label: Any) -> AnyArray | None:
-    """Return labels as CatBoost stores them, or None if they are not numbers."""
-    try:
-        with np.errstate(over="ignore"):
-            return np.asarray(label, dtype=np.float32)
-    except (TypeError, ValueError):
-        return None
+def as_target(label: Any) -> AnyArray:
+    """Return labels as CatBoost stores them."""
+    return np.asarray(label, dtype=np.float32)
 
 
 def sizes_of_pool(pool: Any) -> IntArray:
@@ -212,17 +188,6 @@ def sizes_of_pool(pool: Any) -> IntArray:
     query_of_row = pool.get_group_id_hash()
     if query_of_row is None:
         raise LtrValueError("The validation Pool has no queries. Create it with Pool(X, y, group_id=qid).")
-    return _lengths_of_runs(np.asarray(query_of_row))
-
-
-def _sizes_of_ids(qid: Any) -> IntArray | None:
-    """Return the sizes of the queries in the order of the rows, or None if one has rows in several places."""
-    ids = as_ids(qid, "qid")
-    lengths = _lengths_of_runs(ids)
-    return lengths if len(lengths) == len(set(ids.tolist())) else None
-
-
-def _lengths_of_runs(ids: AnyArray) -> IntArray:
-    starts = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
-    lengths: IntArray = np.diff(np.r_[starts, len(ids)])
-    return lengths
+    starts = np.flatnonzero(np.r_[True, query_of_row[1:] != query_of_row[:-1]])
+    sizes: IntArray = np.diff(np.r_[starts, len(query_of_row)])
+    return sizes

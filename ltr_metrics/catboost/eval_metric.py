@@ -87,7 +87,7 @@ class EvalMetric:
         When the training begins: for ``task_type="GPU"``.
     CatBoostError
         In the training: if no evaluation set has the labels of the validation set, if two have
-        them, if it is not the last one, or if its queries differ. Also if the learn set cannot be
+        them, or if it is not the last one. Also if the learn set cannot be
         told apart from it, for a metric that is undefined for all queries, for NaN predictions and
         for several predictions a row.
 
@@ -132,14 +132,8 @@ class EvalMetric:
         names: Names = "canonical",
         columns: Any = None,
     ) -> None:
-        self.metrics = HostMetrics(
-            metrics,
-            ties=ties,
-            no_relevant=no_relevant,
-            convention=convention,
-            log=log,
-            names=names,
-        )
+        policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
+        self.metrics = HostMetrics(metrics, **policy, log=log, names=names)
         names_in_log = list(self.metrics.plan().logged.values())
         if hasattr(catboost.metrics, names_in_log[0]):
             raise LtrValueError(
@@ -201,7 +195,7 @@ class EvalMetric:
         return _restore, (type(self).__base__, self.__dict__ | {"_training": None})
 
     def __repr__(self) -> str:
-        return f"EvalMetric({self.metrics}, {self.valid.queries!r})"
+        return f"EvalMetric({self.metrics})"
 
 
 def _name_class(metric: EvalMetric, kind: type[EvalMetric]) -> None:

@@ -105,23 +105,6 @@ def best_round(
     ``rounds`` are the rounds of the rows of ``values``, by default all of them.
     """
     confidence = require_confidence(confidence)
-    _refuse_too_few(values, weight, metric)
-    means = np.array([mean(of_round, weight) for of_round in values])
-    errors = np.array([standard_error(of_round, weight) for of_round in values])
-    best = int((means if higher_is_better else -means).argmax())
-    z = -NormalDist().inv_cdf((1 - confidence) / 2)
-    same = [not _differs(of_round - values[best], weight, z) for of_round in values]
-    rounds = np.arange(len(values)) if rounds is None else rounds
-    plateau = np.flatnonzero(same)
-    return BestRound(metric, best, means, errors, plateau, confidence, rounds, higher_is_better)
-
-
-def _differs(difference: FloatArray, weight: FloatArray | None, z: float) -> bool:
-    # Fewer than two queries with a value in both rounds give NaN, which is not a difference.
-    return abs(mean(difference, weight)) > z * standard_error(difference, weight)
-
-
-def _refuse_too_few(values: FloatArray, weight: FloatArray | None, metric: str) -> None:
     n_queries = np.array([counting(of_round, weight).sum() for of_round in values])
     if (n_queries < 2).any():
         round_ = int((n_queries < 2).argmax())
@@ -131,6 +114,16 @@ def _refuse_too_few(values: FloatArray, weight: FloatArray | None, metric: str) 
             f"{'' if weight is None else ', not counting those of weight 0'}. Evaluate on more queries, or set "
             "no_relevant=0 or 1."
         )
+    means = np.array([mean(of_round, weight) for of_round in values])
+    errors = np.array([standard_error(of_round, weight) for of_round in values])
+    best = int((means if higher_is_better else -means).argmax())
+    z = -NormalDist().inv_cdf((1 - confidence) / 2)
+    differences = [of_round - values[best] for of_round in values]
+    # Fewer than two queries with a value in both rounds give NaN, which is not a difference.
+    differs = [abs(mean(change, weight)) > z * standard_error(change, weight) for change in differences]
+    rounds = np.arange(len(values)) if rounds is None else rounds
+    plateau = np.flatnonzero(~np.array(differs))
+    return BestRound(metric, best, means, errors, plateau, confidence, rounds, higher_is_better)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ltr_metrics._engine.plain import order_of_id
 from ltr_metrics._engine.words import PartOfSearch
-from ltr_metrics.errors import LtrKeyError, LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation import saved
 from ltr_metrics.evaluation.parts import concat_evaluations
 from ltr_metrics.evaluation.result import Evaluation
@@ -52,8 +52,6 @@ class SearchLog:
 
     Raises
     ------
-    LtrTypeError
-        If ``folder`` is not a path.
     MissingExtraError
         On scoring: if pyarrow is not installed.
 
@@ -83,8 +81,6 @@ class SearchLog:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        if not isinstance(folder, (str, os.PathLike)):
-            raise LtrTypeError(f"folder must be a path. Got {folder!r}.")
         self.folder = Path(folder).absolute()  # a worker process may have another working directory
 
     def __repr__(self) -> str:

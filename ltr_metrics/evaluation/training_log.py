@@ -396,24 +396,17 @@ class PerQueryLog:
                 "more data set. Name all data sets that are evaluated, the training data first."
             )
         self._curves.append(Curves(weakref.ref(data), name, result.qid, result.n_documents, result.weight))
-        if len(set(self.names)) < len(self._curves):
-            raise LtrValueError(
-                f"Two data sets of this log would be {self.names[-1]!r}, the name of one and the default of another. "
-                "Name all data sets: PerQueryLog(names=...)."
-            )
         return self._curves[-1]
 
     def _find(self, data: Any) -> Curves | None:
-        return next((c for c in self._curves if c.data is not None and c.data() is data), None)
+        alive = (c for c in self._curves if c.data is not None and c.data() is not None)
+        return next((c for c in alive if c.data() is data), None)
 
     def _curves_of(self, data: Any) -> Curves:
-        hint = ""
-        if isinstance(data, str):
-            curves = dict(zip(self.names, self._curves, strict=True)).get(data)
-            hint = did_you_mean(data, self.names)
-        else:
-            curves = None if data is None else self._find(data)
+        is_name = isinstance(data, str)
+        curves = dict(zip(self.names, self._curves, strict=True)).get(data) if is_name else self._find(data)
         if curves is None:
+            hint = did_you_mean(data, self.names) if is_name else ""
             raise LtrKeyError(
                 f"There are no values of {data!r} in this log.{hint} It has "
                 f"{', '.join(self.names) or 'none at all yet'}. Pass a name, or the host's own data set (LightGBM's "

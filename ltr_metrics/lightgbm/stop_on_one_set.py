@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from ltr_metrics._engine.words import ConventionName
-from ltr_metrics._hosts.host_metrics import HostMetrics
-from ltr_metrics.errors import LtrTypeError, LtrValueError, import_extra
+from ltr_metrics._hosts.host_metrics import not_evaluated, several_sets, watched_metric
+from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 
@@ -73,7 +73,12 @@ def early_stopping(
     >>> booster.best_iteration < 97
     True
     """
-    return EarlyStopping(metric, rounds, data_name, min_delta, convention)
+    callback = import_extra("lightgbm.callback", "lightgbm")
+    names = [str(metric)]
+    with suppress(LtrValueError):  # the name may also be the user's own, or LightGBM's
+        names[:0] = watched_metric(metric, data_name, convention).request.names
+    stop = callback.early_stopping(rounds, min_delta=min_delta, verbose=False)
+    return EarlyStopping(stop, callback.EarlyStopException, names, data_name)
 
 
 class EarlyStopping:
@@ -81,32 +86,12 @@ class EarlyStopping:
 
     before_iteration = False
 
-    def __init__(
-        self,
-        metric: str | Metric,
-        rounds: int,
-        data_name: str | None,
-        min_delta: float,
-        convention: ConventionName | Convention | None,
-    ) -> None:
-        if not isinstance(data_name, (str, type(None))):
-            raise LtrTypeError(f"data_name must be the name of a data set. Got {data_name!r}.")
-        callback = import_extra("lightgbm.callback", "lightgbm")
-        self._stop = callback.early_stopping(rounds, min_delta=min_delta, verbose=False)
-        self._stopped = callback.EarlyStopException
-        self.order = self._stop.order
-        self._data_name = data_name
-        self._names = [str(metric)]
-        with suppress(LtrValueError):  # the name may also be the user's own, or LightGBM's
-            # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
-            self._names[:0] = HostMetrics(metric, ties="mean", convention=convention).plan().logged
-        if len(self._names) > 2:
-            raise LtrValueError(f"early_stopping watches one metric. Got {metric!r}.")
+    def __init__(self, stop: Any, stopped: Any, names: list[str], data_name: str | None) -> None:
+        self._stop, self._stopped, self._names, self._data_name = stop, stopped, names, data_name
+        self.order = stop.order
         self._results: dict[int, Any] = {}
 
     def __call__(self, env: Any) -> None:
-        if env.iteration == env.begin_iteration:
-            self._results = {}
         self._results[env.iteration] = env.evaluation_result_list
         try:
             self._stop(_with_results(env, [self._watched(env)]))
@@ -128,15 +113,9 @@ class EarlyStopping:
         if len(found) == 1:
             return next(iter(found.values()))
         if found:
-            raise LtrValueError(
-                f"Several data sets have {name}. Choose the one to watch with data_name=, of {', '.join(found)}."
-            )
-        evaluated = ", ".join(f"{metric} of {data}" for data, metric in results) or "nothing"
-        where = "" if self._data_name is None else f" of {self._data_name!r}"
-        raise LtrValueError(
-            f"early_stopping watches {name}{where}, which is not evaluated. There is {evaluated}. Pass the metric to "
-            "feval, and if you passed a convention there, pass it here too."
-        )
+            raise several_sets(name, found)
+        evaluated = [f"{metric} of {data}" for data, metric in results]
+        raise not_evaluated(name, self._data_name, evaluated, "feval")
 
 
 def _with_results(env: Any, results: list[Any]) -> Any:

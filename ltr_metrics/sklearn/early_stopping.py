@@ -22,9 +22,8 @@ class Conflicts(NamedTuple):
     own_stopping: tuple[str, ...]  # parameters that make the estimator stop by itself
     callback: str | None = None  # class of the host's callback that stops, if it has one
     booster: tuple[str, ...] = ()  # names of the parameter that selects the booster
-    refused: tuple[str, ...] = ()  # boosters that cannot be stopped
-    reason: str = ""
-    remedy: str = ""  # a booster that can
+    refused: tuple[str, ...] = ()  # boosters whose later rounds change earlier ones
+    remedy: str = ""  # a booster that can be stopped
 
 
 def fit_with_early_stopping(
@@ -88,6 +87,6 @@ def _refuse_conflicts(estimator: Any, fit_params: dict[str, Any], conflicts: Con
     for name in conflicts.booster:
         if parameters.get(name) in conflicts.refused:
             raise LtrValueError(
-                f"early_stopping_rounds does not work with {name}={parameters[name]!r}: {conflicts.reason}. Use "
-                f"{conflicts.remedy!r}, or early_stopping_rounds=None and a search over estimator__n_estimators."
+                f"early_stopping_rounds does not work with {name}={parameters[name]!r}, which changes earlier rounds. "
+                f"Use {conflicts.remedy!r}, or early_stopping_rounds=None and a search over estimator__n_estimators."
             )

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ltr_metrics._engine.checks import AnyArray, as_numbers, refuse_different_indexes
+from ltr_metrics._engine.checks import AnyArray, refuse_different_indexes
 from ltr_metrics._engine.grouping import group_by_ids
+from ltr_metrics._hosts.host_data import finite_numbers
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import (
@@ -223,7 +224,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             If there are no queries, or a column and ``qid`` differ; for lengths that differ; for
             evaluation sets, such as ``eval_set``.
         """
-        _require_ranker(self.estimator)
+        if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
+            raise LtrTypeError(f"QueryRanker needs an estimator such as LGBMRanker(). Got {self.estimator!r}.")
+        refuse_classifier(self.estimator)
         if sample_weight is not None:
             fit_params = {"sample_weight": sample_weight} | fit_params
         fit_params = Steps(self.estimator).parameters_of_last(fit_params)
@@ -236,7 +239,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rows = {"X": features, "y": y}
         if sample_weight is not None:
             rows["sample_weight"] = as_weights(sample_weight)
-        grouping, labels = group_by_ids(ids), _finite_labels(y)
+        grouping, labels = group_by_ids(ids), finite_numbers(y, "y", remedy=" Drop the rows that have no label.")
         estimator = clone_sharing_callbacks(self.estimator)
         steps = Steps(estimator)
         for attribute in ("n_rounds_", "validation_qid_"):
@@ -247,13 +250,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             scorer = self._scorer()
             columns = read_columns(X, scorer.columns, "The metric of QueryRanker")
             training = Training.of(rows, fit_params, grouping, columns)
+            held_out = {"fraction": self.validation_fraction, "random_state": self.random_state}
             self.n_rounds_, self.validation_qid_ = fit_with_early_stopping(
-                steps,
-                training,
-                scorer.metrics,
-                rounds=self.early_stopping_rounds,
-                fraction=self.validation_fraction,
-                random_state=self.random_state,
+                steps, training, scorer.metrics, rounds=self.early_stopping_rounds, **held_out
             )
         self.estimator_ = estimator
         self.queries_ = Extents.of(grouping, labels, from_X=qid is None)
@@ -279,8 +278,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_rows,)
             Scores; higher is better.
         """
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.predict(self.features_of(X))
+        features = self.features_of(X)
+        return self.estimator_.predict(features)
 
     def features_of(self, X: Any) -> Any:
         """Return X as ``estimator_`` takes it: without the column of queries, and checked."""
@@ -319,7 +318,6 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         LtrValueError, LtrTypeError
             As for the scorer of `make_scorer`.
         """
-        check_is_fitted(self, "estimator_")
         return float(self._scorer()(self, X, y, qid=qid, sample_weight=sample_weight))
 
     def _check_features(self, features: Any, *, reset: bool) -> None:
@@ -361,24 +359,3 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             for name in ("input_tags", "non_deterministic", "estimator_type", "classifier_tags", "regressor_tags"):
                 setattr(tags, name, getattr(estimator_tags, name))
         return tags
-
-
-def _finite_labels(y: Any) -> AnyArray:
-    labels = as_numbers(y, "y")
-    bad = ~np.isfinite(labels)
-    if bad.any():
-        row = int(bad.argmax())
-        raise LtrValueError(f"y must be finite: got {labels[row]:g} at row {row}. Drop the rows that have no label.")
-    return labels
-
-
-def _require_ranker(estimator: Any) -> None:
-    if not hasattr(estimator, "fit") or isinstance(estimator, type):
-        raise LtrTypeError(f"QueryRanker needs an estimator such as LGBMRanker(). Got {estimator!r}.")
-    last = Steps(estimator).last
-    if last is not estimator and not (hasattr(last, "fit") and hasattr(last, "predict")):
-        raise LtrTypeError(
-            "The last step of a Pipeline must be a ranker or a regressor, such as LGBMRanker(). Got "
-            f"{last!r}, which has no predict."
-        )
-    refuse_classifier(estimator)

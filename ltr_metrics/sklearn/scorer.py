@@ -163,8 +163,7 @@ class QueryScorer(MetricFunction):
         **options: Any,
     ) -> None:
         super().__init__(HostMetrics(metrics, **{"names": "asked"} | options))
-        self.columns: dict[str, str | int] = {name: name for name in self.metrics.request.needed_columns}
-        self.columns |= columns_by_name(columns)
+        self.columns = columns_by_name(self.metrics.request.needed_columns) | columns_by_name(columns)
         if log is not None and not isinstance(log, SearchLog):
             raise LtrTypeError(
                 f"log must be a SearchLog for a scorer, such as ltr_metrics.SearchLog('folder'). Got {log!r}."
@@ -172,7 +171,6 @@ class QueryScorer(MetricFunction):
         self.log = log
         self.qid = qid
         self.is_single = isinstance(metrics, (str, Metric)) or callable(metrics)
-        self._options = {"qid": qid, "columns": columns, "log": log} | options  # for the repr
         self._requests: dict[str, Any] = {"qid": True, "sample_weight": None}
 
     def __call__(self, estimator: Any, X: Any, *y: Any, **routed: Any) -> Any:
@@ -206,11 +204,6 @@ class QueryScorer(MetricFunction):
         warn_of_ids_as_a_feature(estimator, table, self.qid)
         return self.metrics.plan().evaluate(queries, estimator.predict(X)), part
 
-    def __repr__(self) -> str:
-        metrics = [str(metric) for metric in self.metrics.request.metrics]
-        options = "".join(f", {key}={value!r}" for key, value in self._options.items() if value not in (None, "asked"))
-        return f"make_scorer({metrics[0] if self.is_single else metrics!r}{options})"
-
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
         """Change what metadata routing passes to the scorer.
 
@@ -224,15 +217,7 @@ class QueryScorer(MetricFunction):
         -------
         QueryScorer
             The scorer itself.
-
-        Raises
-        ------
-        LtrTypeError
-            For other metadata.
         """
-        unknown = sorted(requests.keys() - self._requests.keys())
-        if unknown:
-            raise LtrTypeError(f"The scorer can request qid and sample_weight, not {', '.join(unknown)}.")
         self._requests |= requests
         return self
 

@@ -50,8 +50,6 @@ class Steps:
                     "parameters of the last step with its name or without a prefix. With metadata routing enabled, "
                     "other steps get what they request by set_fit_request."
                 )
-            if name in parameters:
-                raise LtrTypeError(f"{name} is passed twice, with and without the name of the last step. Pass it once.")
             parameters[name] = value
         return parameters
 

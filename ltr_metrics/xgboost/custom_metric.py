@@ -10,7 +10,7 @@ import xgboost
 
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts.frames import HostCall, find_call
+from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_data import ColumnsByData, QueriesCache, queries_of_boundaries
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
 from ltr_metrics._hosts.known_hosts import wrong_host
@@ -23,7 +23,6 @@ from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.xgboost.xgboost_gain import gain_of_training
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers, ids_on_dask
 
-Pairs = list[tuple[str, float]]
 REMEDY = (
     "Remove it from eval_metric (or pass disable_default_eval_metric=True), or give the Monitor or the data set "
     "another name."
@@ -168,7 +167,7 @@ class MatrixMetrics(MetricFunction):
         self._columns = ColumnsByData(self.metrics, columns, "valid")
         self._queries_cache = QueriesCache()
 
-    def __call__(self, preds: Any, dmatrix: Any = None, *others: Any) -> Pairs:
+    def __call__(self, preds: Any, dmatrix: Any = None, *others: Any) -> list[tuple[str, float]]:
         if not isinstance(dmatrix, xgboost.DMatrix):
             raise wrong_host(
                 "custom_metric is for xgb.train and xgb.cv, which pass an xgboost.DMatrix.", preds, dmatrix, *others
@@ -185,9 +184,15 @@ class MatrixMetrics(MetricFunction):
         call = find_call("xgboost", "eval_set")
         if call is None:
             return self.metrics.plan()
-        plan = self.metrics.plan_of_training(lambda: gain_of_training(call.local("self")))
-        if call.is_direct:
-            _refuse_unusable_text(plan, call)
+        plan = self.metrics.plan(lambda: gain_of_training(call.local("self")))
+        if not call.is_direct:  # a user's function in between names its values itself
+            return plan
+        data, text = (call.local(name, "the names in XGBoost's log") for name in ("evname", "res"))
+        if data is not None and text is not None:
+            refuse_unusable_name(data, f"Rename the data set {data!r} in evals.")
+            keys = [item.rpartition(":")[0] for item in text.split()]
+            in_use = [key.removeprefix(f"{data}-") for key in keys if key.startswith(f"{data}-")]
+            refuse_names_in_use(plan.logged.values(), in_use, repr(data), REMEDY)
         return plan
 
     def _part(self, preds: Any, dmatrix: xgboost.DMatrix) -> Part:
@@ -201,32 +206,17 @@ class MatrixMetrics(MetricFunction):
     def _queries(self, dmatrix: xgboost.DMatrix) -> Queries:
         label, weight = dmatrix.get_label(), dmatrix.get_weight()
         boundaries = dmatrix.get_uint_info("group_ptr")
-        remedy = "Create it with xgb.DMatrix(X, y, qid=qid), rows of a query together, or with group=sizes."
-        return self._queries_cache.get(
-            dmatrix,
-            (label, weight, boundaries),
-            lambda: queries_of_boundaries(
-                "DMatrix",
-                remedy,
-                label,
-                boundaries,
-                query_weight=weight if len(weight) else None,
-                columns=self._columns.require(self._columns.of(dmatrix), "A DMatrix of this training", WHERE_NOT),
-            ),
-        )
+
+        def make() -> Queries:
+            remedy = "Create it with xgb.DMatrix(X, y, qid=qid), rows of a query together, or with group=sizes."
+            columns = self._columns.require(self._columns.of(dmatrix), "A DMatrix of this training", WHERE_NOT)
+            weights = weight if len(weight) else None
+            return queries_of_boundaries("DMatrix", remedy, label, boundaries, query_weight=weights, columns=columns)
+
+        return self._queries_cache.get(dmatrix, (label, weight, boundaries), make)
 
 
 @cached
 def _round_counter(_: Queries) -> Iterator[int]:
     """Return a counter of the rounds in which these queries are evaluated."""
     return itertools.count()
-
-
-def _refuse_unusable_text(plan: Plan, call: HostCall) -> None:
-    """Raise an error for names that break the text of the round, or that are in it already."""
-    data, text = (call.local_for_check(name, "the names in XGBoost's log") for name in ("evname", "res"))
-    if data is not None and text is not None:
-        refuse_unusable_name(data, f"Rename the data set {data!r} in evals.")
-        keys = [item.rpartition(":")[0] for item in text.split()]
-        in_use = [key.removeprefix(f"{data}-") for key in keys if key.startswith(f"{data}-")]
-        refuse_names_in_use(plan.logged.values(), in_use, repr(data), REMEDY)

@@ -11,10 +11,10 @@ import numpy as np
 import xgboost
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
-from ltr_metrics._hosts.host_data import require_columns
-from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
-from ltr_metrics._hosts.known_hosts import not_for_catboost, wrong_host
-from ltr_metrics._hosts.log_names import Names, refuse_names_in_use
+from ltr_metrics._hosts.host_data import require_columns, require_features
+from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
+from ltr_metrics._hosts.known_hosts import wrong_host
+from ltr_metrics._hosts.log_names import Names, refuse_names_in_use, require_data_name
 from ltr_metrics._hosts.workers import Part, mean_over_workers
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.evaluation.evaluate import Queries
@@ -26,7 +26,7 @@ from ltr_metrics.xgboost.xgboost_gain import plan_of_training
 from ltr_metrics.xgboost.xgboost_workers import XGBoostWorkers
 
 
-class Monitor(xgboost.callback.TrainingCallback):
+class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     """Evaluate a data set in every round of a training, in full precision.
 
     This is a callback for ``XGBRanker`` and ``xgb.train``. The values are in ``evals_result()``
@@ -142,19 +142,9 @@ class Monitor(xgboost.callback.TrainingCallback):
         names: Names = "canonical",
         columns: Any = None,
     ) -> None:
-        super().__init__()
-        self.metrics = HostMetrics(
-            metrics,
-            ties=ties,
-            no_relevant=no_relevant,
-            convention=convention,
-            log=log,
-            names=names,
-            host="xgboost",
-        )
-        if not isinstance(name, str) or not name:
-            raise LtrTypeError(f"name must be text, the name of the data set in the log. Got {name!r}.")
-        self.name = name
+        policy: dict[str, Any] = {"ties": ties, "no_relevant": no_relevant, "convention": convention}
+        super().__init__(HostMetrics(metrics, **policy, log=log, names=names, host="xgboost"))
+        self.name = require_data_name(name)
         if isinstance(X, xgboost.DMatrix):
             raise LtrTypeError("Monitor takes X, y and qid. To evaluate a DMatrix, use xgb.train(custom_metric=...).")
         if qid is None and group is None and hasattr(X, "iloc") and "qid" in X.columns:
@@ -175,8 +165,6 @@ class Monitor(xgboost.callback.TrainingCallback):
             raise LtrTypeError(
                 "Monitor watches one model, and xgb.cv trains one for each fold. Use custom_metric there."
             )
-        if self._rounds and self.metrics.log is not None:
-            raise LtrValueError("The log has a training of this Monitor already. Give a new one to each training.")
         self._rounds, self._dmatrix = 0, None
         return model
 
@@ -198,31 +186,20 @@ class Monitor(xgboost.callback.TrainingCallback):
         """Append the means of the current model to the history, once a round."""
         if self._rounds != epoch:
             return
-        plan = self._plan_of_training(model)
+        plan = self.plan = plan_of_training(self.metrics, model)
         in_use = [metric for metric, values in history.items() if len(values) != self._rounds]
         refuse_names_in_use(plan.logged.values(), in_use, repr(self.name), REMEDY)
         if xgboost.collective.is_distributed():
             mean = mean_over_workers(XGBoostWorkers(), plan, self.metrics.log, lambda: self._part(model))
         else:
-            mean = self.metrics.evaluate_round(plan, self.queries, self._predict(model), self, name=self.name)
+            scores = self._predict(model)
+            mean = self.metrics.evaluate_round(plan, self.queries, scores, self, name=self.name, training=model)
         for metric, value in mean.items():
             history.setdefault(metric, []).append(value)
         if self._rounds == 0:  # the last metric remains one of XGBoost
             for metric in [metric for metric in history if metric not in mean]:
                 history.move_to_end(metric)
         self._rounds += 1
-
-    def _plan_of_training(self, model: xgboost.Booster) -> Plan:
-        plan = plan_of_training(self.metrics, model)
-        if self._rounds == 0:
-            self.plan = plan
-        if self.plan is not plan:
-            raise LtrValueError(
-                f"ndcg_exp_gain has changed after {self._rounds} rounds of the training, so the log would hold two "
-                "metrics in one history. Do not change it during a training, or write the gain into the name: "
-                "ndcg_exp@10."
-            )
-        return plan
 
     def _part(self, model: xgboost.Booster) -> Part:
         """Evaluate on one of several workers. On Dask all of them have the same rows."""
@@ -231,27 +208,17 @@ class Monitor(xgboost.callback.TrainingCallback):
     def _predict(self, model: xgboost.Booster) -> Any:
         if self._dmatrix is None:  # in the first round, because several workers must build theirs in step
             self._dmatrix = xgboost.DMatrix(**self._features, enable_categorical=True)
-            n_features, n_expected = self._dmatrix.num_col(), model.num_features()
-            if n_features != n_expected:  # XGBoost would treat further ones as missing
-                raise LtrValueError(
-                    f"The Monitor's X has {n_features} features, and the model was trained on {n_expected}. "
-                    '(A column "qid" is not a feature if qid= and group= are left out.)'
-                )
+            require_features(self._dmatrix.num_col(), model.num_features())
         # XGBoost caches the last prediction of a DMatrix, and adds that of the new trees.
         return model.predict(self._dmatrix)
 
     def __call__(self, *arguments: Any) -> None:
         raise wrong_host("Monitor is a callback for callbacks=[...] of XGBRanker and xgb.train.", *arguments)
 
-    def is_max_optimal(self) -> bool:
-        """Raise an error: CatBoost calls this first of an object that it takes for a metric."""
-        raise not_for_catboost("Monitor")
-
     def __deepcopy__(self, memo: dict[int, Any]) -> Monitor:
         """Return a copy that shares the data and the log: scikit-learn's clone copies callbacks."""
         copied = copy.copy(self)
         copied.__dict__ |= {"_dmatrix": None, "_rounds": 0}
-        memo[id(self)] = copied
         return copied
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import xgboost
 
 from ltr_metrics._engine.checks import require_count
 from ltr_metrics._engine.words import ConventionName
 from ltr_metrics._hosts.frames import find_call
-from ltr_metrics._hosts.host_metrics import HostMetrics, Plan
+from ltr_metrics._hosts.host_metrics import Plan, not_evaluated, several_sets, watched_metric
 from ltr_metrics._hosts.log_names import refuse_names_in_use
-from ltr_metrics.errors import LtrTypeError, LtrValueError
-from ltr_metrics.metrics.base import Metric, is_number
+from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.xgboost.custom_metric import REMEDY, MatrixMetrics
 from ltr_metrics.xgboost.monitor import MonitoredHistory, run_monitors
 from ltr_metrics.xgboost.xgboost_gain import plan_of_training
+
+WHERE = "custom_metric, for data sets in evals, or to a Monitor in callbacks"
 
 
 def early_stopping(
@@ -97,18 +98,10 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         convention: ConventionName | Convention | None = None,
         **options: Any,
     ) -> None:
-        # This ranks nothing. Without a tie policy, a convention with ties="docid" is an error.
-        self._watched = HostMetrics(metric, ties="mean", convention=convention, host="xgboost")
-        names = list(self._watched.plan().logged)
-        if len(names) != 1:
-            raise LtrValueError(f"early_stopping watches one metric. Got {', '.join(names)}.")
-        require_count("rounds", rounds)
-        if not is_number(options["min_delta"]) or not options["min_delta"] >= 0:
-            raise LtrValueError(f"min_delta must be a number, 0 or more. Got {options['min_delta']!r}.")
-        if not isinstance(options["data_name"], (str, type(None))):
-            raise LtrTypeError(f"data_name must be the name of a data set. Got {options['data_name']!r}.")
-        maximize = self._watched.request.metrics[0].higher_is_better
-        super().__init__(rounds=int(rounds), metric_name=names[0], maximize=maximize, **options)
+        self._watched = watched_metric(metric, options["data_name"], convention, "xgboost")
+        (watched,) = self._watched.request.metrics
+        options |= {"metric_name": str(watched), "maximize": watched.higher_is_better}
+        super().__init__(rounds=require_count("rounds", rounds), **options)
         self._data_name = self.data
         self._rounds_seen = 0
 
@@ -126,7 +119,9 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         if self.data is None:
             self.data = self._only_or_last(names, evals_log)
         if self.data is None or self.data not in names:
-            self._refuse_missing_metric(model, evals_log)
+            (canonical,) = plan_of_training(self._watched, model).logged
+            logged = [f"{metric} of {data}" for data, metrics in evals_log.items() for metric in metrics]
+            raise not_evaluated(canonical, self._data_name, logged, WHERE)
         self.metric_name = names[self.data]
         if len(evals_log[self.data][self.metric_name]) > self._rounds_seen:
             refuse_names_in_use([self.metric_name], [self.metric_name], repr(self.data), REMEDY)
@@ -141,8 +136,7 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         for data, history in evals_log.items():
             plans = [*plan_of_function, *(m.plan for m in getattr(history, "monitors", ()) if m.plan)]
             candidates = [plan.logged[canonical] for plan in plans if canonical in plan.logged]
-            if not any(canonical in plan.logged.values() for plan in plans):
-                candidates.append(canonical)  # of a user's function, or XGBoost's own
+            candidates.append(canonical)  # of a user's function, or XGBoost's own
             candidates = [name for name in candidates if name in history]
             if candidates:
                 names[data] = candidates[0]
@@ -155,21 +149,8 @@ class EarlyStopping(xgboost.callback.EarlyStopping):
         """
         data = list(names)
         if len(data) > 1 and any(isinstance(evals_log[name], MonitoredHistory) for name in data):
-            raise LtrValueError(
-                f"Several data sets have {names[data[0]]}. Choose the one to watch with data_name=, of "
-                f"{', '.join(data)}."
-            )
+            raise several_sets(names[data[0]], data)
         return data[-1] if data else None
-
-    def _refuse_missing_metric(self, model: Any, evals_log: Any) -> NoReturn:
-        logged = "; ".join(f"{name}: {', '.join(metrics)}" for name, metrics in evals_log.items()) or "nothing"
-        where = "" if self._data_name is None else f" of {self._data_name!r}"
-        (canonical,) = plan_of_training(self._watched, model).logged
-        raise LtrValueError(
-            f"early_stopping watches {canonical}{where}, which is not in the log. It has {logged}. Pass the metric to "
-            "xgb.train(custom_metric=custom_metric(...)) with evals, or to a Monitor in callbacks. If you passed a "
-            "convention there, pass it here too."
-        )
 
 
 def _plan_of_custom_metric(model: Any) -> list[Plan]:
@@ -177,6 +158,6 @@ def _plan_of_custom_metric(model: Any) -> list[Plan]:
     call = find_call("xgboost", "after_iteration")
     if call is None:
         return []
-    container = call.local_for_check("self", "under which name a custom_metric logs the metric to stop by")
+    container = call.local("self", "under which name a custom_metric logs the metric to stop by")
     function = getattr(container, "metric", None)
     return [plan_of_training(function.metrics, model)] if isinstance(function, MatrixMetrics) else []

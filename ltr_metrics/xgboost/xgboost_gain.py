@@ -13,7 +13,7 @@ from ltr_metrics._hosts.known_hosts import Gain, gain_of_setting
 
 def plan_of_training(metrics: HostMetrics, model: Any) -> Plan:
     """Return what is evaluated in the training of a model."""
-    return metrics.plan_of_training(lambda: gain_of_training(model))
+    return metrics.plan(lambda: gain_of_training(model))
 
 
 def gain_of_training(model: Any) -> Gain:

@@ -43,7 +43,7 @@ def ids_on_dask(dmatrix: Any) -> AnyArray | None:
     call = find_call("xgboost.dask", "do_train")
     if call is None:
         return None
-    matrices, sources = (call.local_for_check(name, "that workers have whole queries") for name in ("evals", "refs"))
+    matrices, sources = (call.local(name, "that workers have whole queries") for name in ("evals", "refs"))
     if matrices is None or sources is None:
         return None
     source = next(source for (matrix, _), source in zip(matrices, sources, strict=True) if matrix is dmatrix)

@@ -385,8 +385,8 @@ def test_a_name_that_is_in_the_log_already_is_refused(name: str, params: Any, ta
         ("mrr", {"names": {"mrr": "our mrr"}}, "neither white space nor a colon. Rename 'our mrr'"),
         ("mrr", {"names": {"mrr": "our:mrr"}}, "neither white space nor a colon"),
         ("mrr", {"names": {"mrr": "\x07"}}, "printable characters only"),
-        (["mrr", "map"], {"names": {"mrr": "x", "map": "x"}}, "both be logged as 'x'"),
-        (["mrr", "map"], {"names": {"mrr": "map", "map": "mrr"}}, "which is the name of mrr here"),
+        (["mrr", "map"], {"names": {"mrr": "x", "map": "x"}}, "be logged as 'x', which is the name of mrr"),
+        (["mrr", "map"], {"names": {"mrr": "map", "map": "mrr"}}, "which is the name of map here"),
         (["ndcg@10", "ndcg_exp@10"], {"names": "asked"}, "are the same metric, ndcg_exp@10"),
     ],
 )

@@ -327,7 +327,7 @@ def test_a_convention_and_lightgbms_own_metrics_are_found() -> None:
         ({"metric": "mrr"}, "Several data sets have mrr.*good, wrong"),
         ({"metric": "mrr", "data_name": "test"}, "mrr of 'test', which is not evaluated.*mrr of good"),
         ({"metric": "map", "data_name": "good"}, "map of 'good', which is not evaluated"),
-        ({"metric": "ndcg", "data_name": 3}, "name of a data set"),
+        ({"metric": "ndcg", "data_name": 3}, "data_name must be text"),
     ],
 )
 def test_what_cannot_be_watched(arguments: dict[str, Any], message: str) -> None:

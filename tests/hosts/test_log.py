@@ -181,10 +181,6 @@ def test_two_data_sets_of_one_name_are_refused() -> None:
         record(log, first, "check", "map")
         with pytest.raises(ltr.LtrValueError, match="has a data set 'check' already.*a new log"):
             record(log, second, "check")
-    log, first, second = ltr.PerQueryLog(), Host(), Host()
-    record(log, first, "data_1")
-    with pytest.raises(ltr.LtrValueError, match=r"would be 'data_1', the name of one and the default.*names=\.\.\."):
-        record(log, second)
     with pytest.raises(ltr.LtrValueError, match="names must differ.*Got a, a"):
         ltr.PerQueryLog(["a", "a"])
     for names in ("valid", {"valid": "test"}, {"valid", "test"}):

@@ -256,14 +256,6 @@ class TestCatBoost:
         held = np.isin(qid, made.validation_qid_)
         assert max(history_of(made, "mrr")) == pytest.approx(made.score(inputs[held], y[held]), rel=1e-12)
 
-    def test_the_fitted_estimator_is_fitted_again(self) -> None:
-        made = QueryRanker(of_host("CatBoostRanker"), early_stopping_rounds=2, random_state=0).fit(X, y, qid=qid)
-        again = clone(made.estimator_)
-        order = np.argsort(qid)
-        with pytest.raises(Exception, match="belongs to a training of QueryRanker that has ended. Set the eval_metric"):
-            again.fit(X[order], y[order], group_id=qid[order])
-        again.set_params(eval_metric="NDCG").fit(X[order], y[order], group_id=qid[order])
-
 
 def test_which_queries_are_held_out() -> None:
     options = {"early_stopping_rounds": 1, "random_state": 3}

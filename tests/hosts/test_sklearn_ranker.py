@@ -128,7 +128,6 @@ def test_it_is_the_number_of_evaluate(fitted: QueryRanker) -> None:
     scorer = pickle.loads(pickle.dumps(make_scorer("ndcg_lin@5", ties="worst")))
     expected = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics="ndcg_lin@5", ties="worst")["ndcg_lin@5"]
     assert scorer(fitted, X, y, qid=qid) == expected
-    assert repr(scorer) == "make_scorer('ndcg_lin@5', qid='qid', ties='worst')"
     assert isinstance(scorer, QueryScorer)
 
 
@@ -138,7 +137,6 @@ def test_one_metric_gives_a_number_several_a_dict(fitted: QueryRanker) -> None:
     several = make_scorer(["mrr", ltr.NDCG(k=5)], no_relevant=0)
     result = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics=["mrr", ltr.NDCG(k=5)], no_relevant=0)
     assert several(fitted, X, y, qid=qid) == dict(result.mean)
-    assert repr(several) == "make_scorer(['mrr', 'ndcg_exp@5'], qid='qid', no_relevant=0)"
 
 
 def test_row_weights_are_means_by_query(fitted: QueryRanker) -> None:

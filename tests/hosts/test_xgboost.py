@@ -177,12 +177,6 @@ def test_xgboosts_own_metrics() -> None:
     assert best[0].best_iteration == best[1].best_iteration
 
 
-class Change(xgb.callback.TrainingCallback):
-    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        model.set_param({"ndcg_exp_gain": epoch < 1})
-        return False
-
-
 class Broken(xgb.callback.TrainingCallback):
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         raise RuntimeError("broken")
@@ -196,7 +190,7 @@ def test_the_life_of_a_monitor() -> None:
     model = ranker(watched).fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
     np.testing.assert_array_equal(log.values(watched, "mrr"), log.values("held out", "mrr"))
     np.testing.assert_array_equal(log.qid("held out"), list(dict.fromkeys(VALID.qid.tolist())))
-    with pytest.raises(ltr.LtrValueError, match="new one"):
+    with pytest.raises(ltr.LtrValueError, match="new PerQueryLog"):
         model.fit(TRAIN.X, TRAIN.y, qid=TRAIN.qid)
     gone, model.callbacks = weakref.ref(watched), None
     del watched, log
@@ -208,13 +202,12 @@ def test_the_life_of_a_monitor() -> None:
 @pytest.mark.parametrize(
     ("callbacks", "message"),
     [
-        (lambda: [early_stopping("err@10", 2)], r"watches err@10, which is not in the log. It has v: mrr"),
-        (lambda: [early_stopping("mrr", 2, data_name="w")], "watches mrr of 'w', which is not in the log"),
+        (lambda: [early_stopping("err@10", 2)], r"watches err@10, which is not evaluated. There is mrr of v"),
+        (lambda: [early_stopping("mrr", 2, data_name="w")], "watches mrr of 'w', which is not evaluated"),
         (lambda: [monitor(name="a"), monitor(name="b"), early_stopping("mrr", 2)], "Several data sets have mrr"),
         (lambda: [monitor(), monitor()], "^'mrr' of 'valid' is in the log"),
         (lambda: [monitor(name="v")], "^'mrr' of 'v' is in the log"),
-        (lambda: [Change(), monitor("ndcg@10", convention="xgboost")], "ndcg_exp_gain has changed after 1 rounds"),
-        (lambda: [monitor(part=VALID._replace(X=VALID.X[:, :3]))], "Monitor's X has 3 features.*trained on 5"),
+        (lambda: [monitor(part=VALID._replace(X=VALID.X[:, :3]))], "X has 3 features.*trained on 5"),
     ],
 )
 def test_callbacks_that_cannot_work(callbacks: Any, message: str) -> None:
@@ -227,8 +220,7 @@ def test_callbacks_that_cannot_work(callbacks: Any, message: str) -> None:
     [
         (lambda: early_stopping(["mrr", "map"], 5), "watches one metric. Got mrr, map"),
         (lambda: early_stopping("mrr", 2.5), "rounds must be a whole number"),
-        (lambda: early_stopping("mrr", 3, min_delta=-0.1), "min_delta must be a number, 0 or more"),
-        (lambda: early_stopping("mrr", 3, data_name=3), "data_name must be the name of a data set"),
+        (lambda: early_stopping("mrr", 3, data_name=3), "data_name must be text"),
         (lambda: Monitor("mrr", VALID.X[:-1], VALID.y, qid=VALID.qid), "same number of rows"),
         (lambda: Monitor("mrr", matrix(VALID), VALID.y, qid=VALID.qid), "To evaluate a DMatrix"),
         (lambda: monitor(name=None), "name must be text"),
