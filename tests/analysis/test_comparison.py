@@ -113,12 +113,6 @@ def test_the_same_random_state_gives_the_same_and_another_another(case: Case) ->
     assert case.compare(random_state=unseeded.settings.seed).rows == unseeded.rows
 
 
-def test_a_rows_numbers_do_not_depend_on_the_other_models_and_metrics(case: Case) -> None:
-    alone = case.compare("base", "new", metrics="map")["map"]
-    among = case.compare()["map", "new"]
-    assert dataclasses.replace(among, p_adjusted=alone.p_adjusted) == alone
-
-
 def test_a_model_against_itself() -> None:
     case = Case(30)
     row = ltr.compare({"a": case.models["base"], "b": case.models["base"] * 2}, case.y, qid=case.qid, metrics="map")[
@@ -187,26 +181,6 @@ def test_what_is_given_by_query_id_is_so_for_results_too(case: Case) -> None:
         expected = case.compare("base", "new", by=labels % 2, cluster=labels, query_weight=labels + 1.0)
         assert result.rows == expected.rows
         assert result.by[1].rows == expected.by[1].rows
-
-
-def test_the_order_of_the_data_changes_no_digit(case: Case) -> None:
-    cluster, weight = {q: q % 7 for q in case.qid.tolist()}, {q: 1 + q % 3 for q in case.qid.tolist()}
-    order = np.random.default_rng(0).permutation(len(case.y))
-    both = [
-        ltr.compare(
-            {name: scores[rows] for name, scores in case.models.items()},
-            case.y[rows],
-            qid=case.qid[rows],
-            metrics=METRICS,
-            cluster=[cluster[q] for q in case.qid[rows].tolist()],
-            query_weight=weight,
-            **FEW,
-        )
-        for rows in (np.arange(len(case.y)), order)
-    ]
-    for one, other in zip(*(comparison.rows for comparison in both), strict=True):
-        for name in ("ci_low", "ci_high", "p_value", "p_adjusted", "mde"):
-            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12), name
 
 
 def test_segments_are_compared_as_if_they_were_alone(case: Case) -> None:
@@ -305,20 +279,12 @@ def changed_grade(case: Case) -> ltr.Evaluation:
     return case.evaluate("base")
 
 
-def one_query_less(case: Case) -> ltr.Evaluation:
-    base = case.evaluate("base")
-    return base.subset(base.qid[base.qid != 8])
-
-
-def other_ids(case: Case) -> ltr.Evaluation:
-    case.qid = case.qid + 1
-    return case.evaluate("base")
-
-
 UNLIKE: list[tuple[Callable[[Case], ltr.Evaluation], str]] = [
     (changed_grade, r"judged documents or their grades differ in query"),
-    (one_query_less, r"different queries from the other models.*lacks query 8"),
-    (other_ids, r"lacks query 1 and has query 81 in addition"),
+    (
+        lambda case: case.evaluate("base").subset([*range(1, 81)][1:]),
+        "different queries from the other models.*lacks query 1",
+    ),
     (lambda case: case.evaluate("base", ties="stable"), r"ties='stable', the other models with ties='mean'"),
     (lambda case: case.evaluate("base", no_relevant=0), r"no_relevant=0.0, the other models with no_relevant='skip'"),
     (lambda case: case.evaluate("base", metrics=["map", "mrr"]), r"lacks ndcg_exp@10; it has map, mrr"),
@@ -343,23 +309,14 @@ def test_results_of_other_data_or_options_are_refused(
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"models": {}}, "at least|two models or more"),
-    ({"models": [1, 2]}, "two models or more by name.*list"),
     ({"baseline": "bsae"}, "no model 'bsae'.*Did you mean 'base'"),
     ({"test": "ttest"}, "test must be one of"),
-    ({"interval": "normal"}, "interval must be one of"),
-    ({"correction": "fdr"}, "correction must be one of"),
-    ({"correction_over": "metrics"}, "correction_over must be one of"),
     ({"confidence": 95}, "confidence must be a number between 0 and 1"),
-    ({"n_resamples": 10}, "n_resamples must be a whole number of at least 100"),
-    ({"n_resamples": 10**11}, "n_resamples must be at most 10000000"),
     ({"n_resamples": 1000, "confidence": 0.999}, "n_resamples must be at least 2000 for confidence 0.999.* Got 1000"),
-    ({"random_state": -1}, "random_state must be"),
     ({"cluster": [1, 2]}, "cluster must have one label per query"),
     ({"n_resample": 10}, "compare has no option 'n_resample'.*Did you mean 'n_resamples'"),
     ({"query_weight": np.zeros(80)}, "All query weights are 0"),
     ({"cluster": ["one"] * 80}, "All 80 queries are of one cluster"),
-    ({"models": {"base": [1], "new": []}}, "new is an empty list"),
-    ({"models": {1: [1], "1": [2]}}, "one column for each name.*'1' names 2"),
     ({"y_true": None}, "y_true is needed"),
 ]
 
@@ -371,16 +328,10 @@ def test_bad_input(change: dict[str, Any], message: str, case: Case) -> None:
         ltr.compare(arguments.pop("models"), arguments.pop("y_true"), **arguments)
 
 
-def test_one_query_cannot_be_compared() -> None:
-    with pytest.raises(ltr.LtrValueError, match="one query only"):
-        ltr.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], group=[2], metrics="mrr")
-
-
 def test_what_has_no_part_among_results_is_refused(case: Case) -> None:
     results = {name: case.evaluate(name) for name in ("base", "new")}
-    for option in ({"ties": "mean"}, {"qid": case.qid}, {"convention": "lightgbm"}):
-        with pytest.raises(ltr.LtrTypeError, match="is not used in a comparison"):
-            ltr.compare(results, **option)
+    with pytest.raises(ltr.LtrTypeError, match="is not used in a comparison"):
+        ltr.compare(results, ties="mean")
     with pytest.raises(ltr.LtrTypeError, match="y_true is not used"):
         ltr.compare(results, case.y)
     with pytest.raises(ltr.LtrValueError, match="'mrr' was not evaluated.*ndcg_exp@10"):
@@ -388,16 +339,6 @@ def test_what_has_no_part_among_results_is_refused(case: Case) -> None:
 
 
 # -- what comes out --------------------------------------------------------------------------------
-
-
-def test_asking_for_what_is_not_there(case: Case) -> None:
-    comparison = case.compare()
-    with pytest.raises(ltr.LtrKeyError, match="Which model.*None.*'new', 'random'"):
-        comparison["map"]
-    with pytest.raises(ltr.LtrKeyError, match="Did you mean 'random'"):
-        comparison["map", "randon"]
-    with pytest.raises(ltr.LtrKeyError, match="'mrr' was not evaluated"):
-        comparison["mrr", "new"]
 
 
 def test_changes_are_sorted_and_complete(case: Case) -> None:
@@ -413,21 +354,6 @@ def test_changes_are_sorted_and_complete(case: Case) -> None:
 
 
 # -- the queries that all models have ----------------------------------------------------------------
-
-
-def test_common_queries_are_compared_as_if_the_others_had_not_been(case: Case) -> None:
-    live, new = case.evaluate("base"), case.evaluate("new")
-    kept = [qid for qid in live.qid.tolist() if qid not in (8, 30, 31)]
-    fewer, others = live.subset(live.qid[live.qid != 8]), new.subset(new.qid[(new.qid != 30) & (new.qid != 31)])
-    common = ltr.compare({"live": fewer, "new": others}, queries="common")
-    alone = ltr.compare({"live": live.subset(kept), "new": new.subset(kept)})
-    assert common.rows == alone.rows
-    assert sorted(common.qid.tolist()) == sorted(kept)
-    assert common.n_left_out == {"live": 2, "new": 1}
-    assert "Queries that not all models have are left out: 2 of live, 1 of new." in str(common)
-    assert common.to_dict()["n_left_out"] == {"live": 2, "new": 1}
-    with pytest.raises(ltr.LtrValueError, match='different queries.*queries="common"'):
-        ltr.compare({"live": fewer, "new": others})
 
 
 def test_common_queries_have_the_same_judgments(case: Case) -> None:
@@ -469,5 +395,3 @@ def test_no_query_in_common(case: Case) -> None:
     halves = {"live": base.subset(base.qid[:40]), "new": base.subset(base.qid[40:])}
     with pytest.raises(ltr.LtrValueError, match="no query in common"):
         ltr.compare(halves, queries="common")
-    with pytest.raises(ltr.LtrValueError, match="queries must be one of 'same', 'common'"):
-        ltr.compare(halves, queries="all")  # type: ignore[arg-type]

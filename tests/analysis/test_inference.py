@@ -26,10 +26,9 @@ from ltr_metrics.analysis.inference import (
     p_values,
     resampling,
 )
-from ltr_metrics.analysis.inference.limits import acceleration, bca_levels, resampled_means
+from ltr_metrics.analysis.inference.limits import bca_levels, resampled_means
 from ltr_metrics.analysis.settings import INTERVALS, TESTS
 from ltr_metrics.errors import MissingExtraError
-from ltr_metrics.evaluation.means import standard_error
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
@@ -64,47 +63,6 @@ def differences(n: int, k: int = 1, seed: int = 0) -> np.ndarray:
 
 def only(pair: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
     return pair[0][0], pair[1][0]
-
-
-# --- samples ---------------------------------------------------------------------------------------------------------
-
-
-@WEIGHTED
-def test_mean_and_standard_error_are_those_of_queries(weighted: bool) -> None:
-    d = differences(60, 4)
-    weight = np.random.default_rng(1).integers(0, 4, 60).astype(float) if weighted else None
-    sample = Sample.of(d, weight)
-    assert sample.has_weights == weighted
-    for j in range(4):
-        counts = ~np.isnan(d[:, j]) & (True if weight is None else weight > 0)
-        w = np.ones(60) if weight is None else weight
-        assert sample.mean[j] == pytest.approx(np.average(d[counts, j], weights=w[counts]), rel=1e-13)
-        assert sample.standard_error[j] == pytest.approx(standard_error(d[:, j], weight), rel=1e-13)
-        assert sample.n_units[j] == counts.sum()
-        assert sample.n_effective[j] == pytest.approx(w[counts].sum() ** 2 / (w[counts] ** 2).sum(), rel=1e-13)
-    unweighted = d[~np.isnan(d[:, 0]), 0]
-    assert Sample.of(d).standard_error[0] == pytest.approx(stats.sem(unweighted), rel=1e-13)
-
-
-@WEIGHTED
-def test_clusters_are_units(weighted: bool) -> None:
-    rng = np.random.default_rng(3)
-    d = differences(50, 4)
-    cluster = rng.integers(-3, 9, 50) * 1000
-    d[cluster == 2000, 0] = np.nan  # a cluster that is in one column, and not in another
-    weight = rng.integers(0, 3, 50).astype(float) if weighted else np.ones(50)
-    sample = Sample.of(d, weight if weighted else None, cluster)
-    assert sample.has_clusters
-    assert sample.has_weights
-    for j in range(4):
-        for unit, code in enumerate(sorted(set(cluster.tolist()))):
-            members = [q for q in range(50) if cluster[q] == code and not np.isnan(d[q, j]) and weight[q] > 0]
-            b = sum(weight[q] for q in members)
-            total = sum(weight[q] * d[q, j] for q in members)
-            assert sample.weight[unit, j] == b
-            assert sample.value[unit, j] == pytest.approx(total / b if b else 0.0, rel=1e-12, abs=1e-15)
-        assert sample.n_units[j] == (sample.weight[:, j] > 0).sum()
-    assert sample.mean == pytest.approx(Sample.of(d, weight).mean, rel=1e-12)  # a mean over queries all the same
 
 
 # --- too little to learn from ----------------------------------------------------------------------------------------
@@ -261,16 +219,6 @@ def test_t_with_weights_is_the_ratio_of_mean_and_standard_error() -> None:
     assert p == pytest.approx(2 * stats.t.sf(abs(mean / error), effective - 1), rel=1e-12)
 
 
-@tiny
-def test_wilcoxon_of_few_is_exact(values: list[float]) -> None:
-    rounded = np.round([v for v in values if v], 9)
-    signed_ranks = np.sign(rounded) * stats.rankdata(np.abs(rounded))
-    reference = stats.permutation_test((signed_ranks,), np.sum, permutation_type="samples", n_resamples=np.inf)
-    p, exact = only(p_values(Sample.of(column(values)), "wilcoxon"))
-    assert exact
-    assert p == pytest.approx(reference.pvalue, abs=1e-14)
-
-
 @pytest.mark.parametrize("n", [5, pytest.param(13, marks=pytest.mark.slow), 14, 30, 50, 51, 200])
 @pytest.mark.parametrize("kind", ["no ties", "ties", "ties and zeros"])
 def test_wilcoxon_is_that_of_scipy(n: int, kind: str) -> None:
@@ -323,34 +271,6 @@ def test_intervals_are_those_of_scipy(n: int, confidence: float) -> None:
     ends = np.ravel(intervals(sample, "bca", confidence, n_resamples=40_000))
     noise = monte_carlo_error(confidence, 40_000) * float(sample.standard_error[0])
     assert ends == pytest.approx(list(reference), abs=noise)
-    other = Sample.of(d + 0.3 * sample.standard_error)  # the tolerance is one that a slip would exceed
-    assert np.ravel(intervals(other, "bca", confidence, n_resamples=40_000)) != pytest.approx(
-        list(reference), abs=noise
-    )
-
-
-@pytest.mark.parametrize("clustered", [False, True])
-def test_intervals_of_weighted_means_are_those_of_scipy(clustered: bool) -> None:
-    rng = np.random.default_rng(2)
-    d, w = differences(120)[:, 0], rng.lognormal(size=120)
-    cluster = rng.integers(0, 70, 120) if clustered else np.arange(120)
-    of_unit = np.unique(cluster, return_inverse=True)[1]
-    a, b = np.bincount(of_unit, weights=w * d), np.bincount(of_unit, weights=w)
-    sample = Sample.of(column(d), w, cluster if clustered else None)
-
-    def ratio(a: np.ndarray, b: np.ndarray, axis: int = -1) -> Any:
-        return a.sum(axis) / b.sum(axis)
-
-    references = [
-        stats.bootstrap(
-            (a, b), ratio, paired=True, vectorized=True, n_resamples=40_000, random_state=seed
-        ).confidence_interval
-        for seed in range(4)
-    ]
-    # These means are skew, so that the ends of a single run are less exact than `monte_carlo_error` says.
-    ends = np.array([np.ravel(intervals(sample, "bca", n_resamples=40_000, seed=seed)) for seed in range(8)])
-    noise = monte_carlo_error(0.95, 40_000) * float(sample.standard_error[0])
-    assert ends.mean(axis=0) == pytest.approx(np.mean(references, axis=0), abs=noise)
 
 
 @WEIGHTED
@@ -363,10 +283,8 @@ def test_bca_from_the_formula(weighted: bool) -> None:
     z0 = stats.norm.ppf((means < observed).mean())
     left_out = np.array([np.average(np.delete(d, u), weights=np.delete(w, u)) for u in range(40)])
     skew = ((left_out.mean() - left_out) ** 3).sum() / ((left_out.mean() - left_out) ** 2).sum() ** 1.5
-    assert acceleration(d * share, share) == pytest.approx(skew / 6, rel=1e-9)
     z = stats.norm.ppf([0.05, 0.95])
     levels = stats.norm.cdf(z0 + (z0 + z) / (1 - skew / 6 * (z0 + z)))
-    assert bca_levels(means, d, share, 0.05) == pytest.approx(levels, rel=1e-9)
     sample = Sample.of(column(d), w)
     assert np.ravel(intervals(sample, "bca", confidence=0.9, n_resamples=2000, seed=7)) == pytest.approx(
         np.quantile(means, levels), rel=1e-9
@@ -379,15 +297,6 @@ def test_means_equal_to_the_observed_count_half() -> None:
     assert bca_levels(means, value, share, 0.025) == pytest.approx((0.025, 0.975))
     noisy = means + np.tile([0, 1e-16, -1e-16, 5e-17], 25)
     assert bca_levels(noisy, value, share, 0.025) == pytest.approx((0.025, 0.975))
-
-
-@pytest.mark.parametrize("side", [-1, 1])
-def test_an_observed_mean_beyond_all_resampled_ones_has_levels_all_the_same(side: int) -> None:
-    """No share of B means is known to be 0: z0 is that of half a mean, and not infinite."""
-    d = np.array([0.0, 0.1, 0.2, 0.3])
-    levels = np.array(bca_levels(np.full(1000, 0.15 + side), d, np.ones(4), 0.025))
-    z0 = -side * stats.norm.ppf(1 - 0.5 / 1000)
-    assert levels == pytest.approx(stats.norm.cdf(2 * z0 + stats.norm.ppf([0.025, 0.975])), rel=1e-9)
 
 
 def test_the_skewest_of_samples_at_an_extreme_confidence() -> None:
@@ -411,20 +320,12 @@ def test_two_units(weight: list[float] | None) -> None:
     assert only(intervals(sample, "t")) == pytest.approx(expected, rel=1e-9)
 
 
-def test_only_units_that_count_are_drawn() -> None:
-    d = differences(60, 4)
-    together = np.array(intervals(Sample.of(d), "bca"))
-    for j in range(4):
-        alone = Sample.of(column(d[~np.isnan(d[:, j]), j]))
-        assert np.array_equal(together[:, j], np.ravel(intervals(alone, "bca")))
-
-
-@pytest.mark.parametrize("kind", ["plain", "left out", "weights", "equal weights", "clusters"])
+@pytest.mark.parametrize("kind", ["plain", "left out", "weights", "clusters"])
 def test_students_interval_is_that_of_scipy(kind: str) -> None:
     d, rng = differences(24)[:, 0], np.random.default_rng(0)
     if kind == "left out":
         d[3] = np.nan
-    w = {"weights": rng.random(24) + 0.1, "equal weights": np.full(24, 0.1)}.get(kind, np.ones(24))
+    w = rng.random(24) + 0.1 if kind == "weights" else np.ones(24)
     cluster = rng.integers(0, 9, 24) if kind == "clusters" else np.arange(24)
     used = ~np.isnan(d)
     weight = np.bincount(cluster[used], weights=w[used])
@@ -435,9 +336,6 @@ def test_students_interval_is_that_of_scipy(kind: str) -> None:
     reference = stats.t.interval(0.9, 1 / (weight @ weight) - 1, m, error)
     sample = Sample.of(column(d), None if kind in ("plain", "left out") else w, cluster if kind == "clusters" else None)
     assert np.ravel(intervals(sample, "t", 0.9)) == pytest.approx(reference, rel=1e-12)
-    if kind in ("plain", "left out", "equal weights"):
-        reference = stats.t.interval(0.9, used.sum() - 1, d[used].mean(), stats.sem(d[used]))
-        assert np.ravel(intervals(sample, "t", 0.9)) == pytest.approx(reference, rel=1e-12)
 
 
 @WEIGHTED
@@ -485,14 +383,6 @@ def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(results[0], results[2])
 
 
-@pytest.mark.parametrize("seed", [0, 1, [4, 2], np.int64(5), 2**70, (0, 3)])
-def test_a_seed_gives_the_same_numbers(seed: Any) -> None:
-    sample = Sample.of(differences(100, 2))
-    assert np.array_equal(p_values(sample, seed=seed), p_values(sample, seed=seed))
-    assert np.array_equal(intervals(sample, seed=seed), intervals(sample, seed=seed))
-    assert not np.array_equal(intervals(sample, seed=seed), intervals(sample, seed=7))
-
-
 # --- properties ------------------------------------------------------------------------------------------------------
 
 VALUES = st.one_of(st.integers(-5, 5).map(lambda i: i / 10), st.floats(-1, 1, width=32))
@@ -530,27 +420,6 @@ def test_signs_scales_of_weights_and_shifts(drawn: Drawn, scale: float, shift: f
     assert minimum_detectable_effects(one) == pytest.approx(minimum_detectable_effects(mirrored), nan_ok=True)
 
 
-@given(SAMPLES)
-@examples(60)
-def test_ranges(drawn: Drawn) -> None:
-    sample = Sample.of(column(drawn[0]), *drawn[1:])
-    n = int(sample.n_units[0])
-    assert 1 - 1e-12 <= sample.n_effective[0] <= n + 1e-9
-    if n > 1:
-        p, exact = only(p_values(sample, n_resamples=200))
-        assert (2 / 2**n if exact else 1 / 201) <= p <= 1
-        used = sample.value[sample.is_counted]
-        for method in INTERVALS:
-            low, high = only(intervals(sample, method, n_resamples=200))
-            assert np.isfinite([low, high]).all()
-            assert low <= high
-            if method == "bca":
-                assert used.min() - 1e-12 <= low <= high <= used.max() + 1e-12
-            else:  # Student's t may leave the range of the values
-                assert low <= sample.mean[0] + 1e-12
-                assert high >= sample.mean[0] - 1e-12
-
-
 # --- corrections, power, effect --------------------------------------------------------------------------------------
 
 
@@ -572,18 +441,6 @@ def test_the_detectable_difference_has_that_power(n: int, confidence: float, pow
     sample = Sample.of(d)
     size = only((minimum_detectable_effects(sample, confidence, power), sample.n_units))[0] / d[:, 0].std(ddof=1)
     assert TTestPower().power(size, n, 1 - confidence) == pytest.approx(power, abs=1e-7)
-
-
-@WEIGHTED
-def test_effect_size_is_cohens_d_for_pairs(weighted: bool) -> None:
-    d = differences(50, 4)
-    weight = np.random.default_rng(0).integers(0, 4, 50) if weighted else np.ones(50)
-    for scale in (1, 0.3):
-        for j, size in enumerate(effect_sizes(d, weight * scale if weighted else None)):
-            used = ~np.isnan(d[:, j]) & (weight > 0)
-            values, w, n = d[used, j], weight[used], used.sum()
-            m = np.average(values, weights=w)
-            assert size == pytest.approx(m / np.sqrt(n / (n - 1) * np.average((values - m) ** 2, weights=w)), rel=1e-12)
 
 
 # --- options ---------------------------------------------------------------------------------------------------------
