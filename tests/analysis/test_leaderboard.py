@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import Comparison
@@ -64,22 +63,6 @@ def test_ranks_and_probabilities_are_those_of_all_resamples(weights: bool) -> No
     assert board["v", "b"].p_best == board["v", "d"].p_best
     assert board["v", "b"].rank == board["v", "d"].rank
     assert sum(row.p_best for row in board.rows) == pytest.approx(1)
-
-
-def test_probabilities_of_independent_normal_means_are_the_integral() -> None:
-    rng, n = np.random.default_rng(5), 2000
-    normal = rng.normal(size=(n, 3))
-    normal -= normal.mean(axis=0)
-    values = np.linalg.qr(normal)[0] * np.sqrt(n)  # uncorrelated, with mean 0 and variance 1
-    means = np.array([0.0, 0.015, 0.03])
-    board = compared(dict(zip("abc", (values + means).T, strict=True)), interval="t").leaderboard
-    z = means * np.sqrt(n)
-    for j, model in enumerate("abc"):
-        others = np.delete(z, j)
-        p, _ = integrate.quad(
-            lambda x, others=others, j=j: stats.norm.pdf(x - z[j]) * stats.norm.cdf(x - others).prod(), -9, 11
-        )
-        assert board["v", model].p_best == pytest.approx(p, abs=4 * np.sqrt(0.25 / B))
 
 
 @pytest.mark.parametrize(("z", "ranks"), [(1.9, (1, 2)), (2.02, (1, 1))])
