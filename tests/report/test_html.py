@@ -174,15 +174,10 @@ def test_other_tables_say_what_the_results_say(report: Report, page: Page) -> No
     ("rows", "sentence"),
     [
         ([(0.1, 0.01), (0.1, 0.05), (0.2, 0.0)], "lightgbm is better than bm25 in all 3 metrics."),
-        ([(-0.1, 0.01), (-0.1, 0.05), (-0.2, 0.0)], "lightgbm is worse than bm25 in all 3 metrics."),
         ([(0.1, 0.06), (-0.1, 0.3), (0, 1)], "lightgbm shows no clear difference from bm25 in any of the 3 metrics."),
         (
             [(0.1, 0.01), (-0.1, 0.01), (0.2, 0.9)],
             "lightgbm against bm25, of 3 metrics: better in 1, worse in 1, no clear difference in 1.",
-        ),
-        (
-            [(0.1, 0.01), (0.1, 0.01), (0.2, np.nan)],
-            "lightgbm against bm25, of 3 metrics: better in 2, not testable in 1.",
         ),
     ],
 )
@@ -205,9 +200,7 @@ def test_lower_may_be_better() -> None:
     report = summarize(ltr.Queries(y, group=[4] * 30), scores, [first], baseline="base")
     page, text = Page(as_html(report)), as_text(report)
     assert "new is better than base in first." in " ".join(page.text.split())
-    assert "; lower is better." in text
     assert "Lower is better for first." in text
-    assert "mark better" in " ".join(page.all("class"))
 
 
 @pytest.mark.usefixtures("no_figures")
@@ -269,15 +262,6 @@ def test_the_page_asks_for_nothing(evil: str, report: Report) -> None:
         assert f"script-src 'sha256-{digest}';" in page.all("content")[0]
 
 
-def test_it_can_be_heard(page: Page) -> None:
-    tags = Counter(tag for tag, _ in page.elements)
-    assert tags["caption"] == tags["table"]
-    assert all(attributes.get("scope") for tag, attributes in page.elements if tag == "th")
-    assert ("html", {"lang": "en"}) in page.elements
-    assert tags["h1"] == 1
-    assert all(figure["aria-label"] for tag, figure in page.elements if figure.get("role") == "img")
-
-
 @pytest.mark.usefixtures("no_figures")
 def test_many_segments_are_cut_and_said_to_be() -> None:
     sizes = [1] * 20 + [2] * 100  # the largest come last
@@ -309,20 +293,6 @@ def test_the_columns_are_the_values_of_the_queries(report: Report) -> None:
             assert np.isnan(values).any()
 
 
-@pytest.mark.parametrize(
-    ("qid", "texts", "numeric"),
-    [
-        ([10, 9], ["10", "9"], True),
-        ([1.5, -2.0], ["1.5", "-2.0"], True),
-        ([2**60 + 1, 2**60], ["1152921504606846977", "1152921504606846976"], False),
-        (["b", "a"], ["b", "a"], False),
-    ],
-)
-def test_ids_are_text_and_sort_as_numbers_where_that_is_exact(qid: list[Any], texts: list[str], numeric: bool) -> None:
-    column = query_table(summarize(ltr.Queries([1, 1], qid=qid), {"a": [1, 2]}, ["mrr"]))["columns"][0]
-    assert (column["values"], column["numeric"]) == (texts, numeric)
-
-
 def test_models_with_queries_of_their_own_stand_in_one_table() -> None:
     queries = {
         "a": ltr.Queries([1, 0, 1], qid=["x", "x", "y"], by={"kind": ["k", "k", "l"]}),
@@ -337,6 +307,3 @@ def test_models_with_queries_of_their_own_stand_in_one_table() -> None:
     assert values["kind"] == ["k", "l", "m"]
     assert values["a"] == [1, 1, None]
     assert values["b"] == [None, 0.5, 1]
-
-
-# -- colours ----------------------------------------------------------------------------------------------------------
