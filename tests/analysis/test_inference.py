@@ -200,15 +200,6 @@ def test_random_signs_are_fixed() -> None:
 # --- the other tests -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [2, 3, 20, 500])
-def test_t_is_that_of_scipy(n: int) -> None:
-    rng = np.random.default_rng(n)
-    before, after = rng.random((2, n, 6))
-    p, exact = p_values(Sample.of(after - before), "t")
-    assert not exact.any()
-    assert p == pytest.approx(stats.ttest_rel(after, before).pvalue, rel=1e-12)
-
-
 def test_t_with_weights_is_the_ratio_of_mean_and_standard_error() -> None:
     d, w = differences(25)[:, 0], np.random.default_rng(0).integers(1, 5, 25)
     mean = (w * d).sum() / w.sum()
@@ -318,24 +309,6 @@ def test_two_units(weight: list[float] | None) -> None:
     half = 12.706204736 * sample.standard_error[0]
     expected = (sample.mean[0] - half, sample.mean[0] + half)
     assert only(intervals(sample, "t")) == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["plain", "left out", "weights", "clusters"])
-def test_students_interval_is_that_of_scipy(kind: str) -> None:
-    d, rng = differences(24)[:, 0], np.random.default_rng(0)
-    if kind == "left out":
-        d[3] = np.nan
-    w = rng.random(24) + 0.1 if kind == "weights" else np.ones(24)
-    cluster = rng.integers(0, 9, 24) if kind == "clusters" else np.arange(24)
-    used = ~np.isnan(d)
-    weight = np.bincount(cluster[used], weights=w[used])
-    value = np.bincount(cluster[used], weights=(w * d)[used])[weight > 0] / weight[weight > 0]
-    weight = weight[weight > 0] / weight.sum()
-    m, n = weight @ value, len(value)
-    error = np.sqrt(n / (n - 1) * (weight**2 @ (value - m) ** 2))
-    reference = stats.t.interval(0.9, 1 / (weight @ weight) - 1, m, error)
-    sample = Sample.of(column(d), None if kind in ("plain", "left out") else w, cluster if kind == "clusters" else None)
-    assert np.ravel(intervals(sample, "t", 0.9)) == pytest.approx(reference, rel=1e-12)
 
 
 @WEIGHTED

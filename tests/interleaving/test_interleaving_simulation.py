@@ -163,24 +163,6 @@ def test_many_pairs_are_counted_part_by_part(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_array_equal(credit(), whole)
 
 
-def test_ranks_of_scattered_queries_of_many_sizes() -> None:
-    """Against a plain sort of each query."""
-    rng = np.random.default_rng(0)
-    qid, y = rng.integers(0, 40, 900), rng.integers(0, 3, 900)
-    scores = [rng.normal(size=900).round(), np.where(rng.random(900) < 0.3, np.inf, rng.normal(size=900))]
-    retrieved = rng.random(900) < 0.8
-    queries = ltr.Queries(y, qid=qid, retrieved=retrieved)
-    for ties in (None, rng.permutation(900)):
-        rankings = RankingArrays.from_scores(queries, scores, 10, ties)
-        second = np.arange(900) if ties is None else ties
-        np.testing.assert_array_equal(np.sort(rankings.row), np.flatnonzero(retrieved))
-        np.testing.assert_array_equal(rankings.grade, y[rankings.row])
-        for query, one in enumerate(queries.qid.tolist()):
-            rows = np.flatnonzero((qid == one) & retrieved)
-            for found, score in zip(lists_of(rankings, query), scores, strict=True):
-                assert found == sorted(rows.tolist(), key=lambda row: (-score[row], second[row]))
-
-
 # -- what is refused -------------------------------------------------------------------------------
 
 Y, QID, MODELS = [1, 0, 2], [1, 1, 1], {"a": [1, 2, 3], "b": [3, 2, 1]}
