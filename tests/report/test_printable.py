@@ -86,17 +86,6 @@ def test_errors_and_warnings_are_spelled_out() -> None:
     assert str(caught[0].message) == "query \\x1b]0;owned\\x07"
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare", "report"])
-def test_latex_keeps_names_in_its_comments_and_cells(run: Run, table: Path, command: str) -> None:
-    name = "a\nb\r\\immediate\\write18{id}\u2028c"
-    arguments = [command, table, "--scores", f"{name}=s", "--scores", "b=t", "--metrics", "map", "--format", "latex"]
-    done = run(*arguments, *(["--n-resamples", "200"] if command != "evaluate" else []))
-    assert done.status == 0
-    assert "write18" in done.out
-    outside = [line for line in re.split(r"[\r\n\u2028\x85]", done.out) if not line.startswith("%")]
-    assert not [line for line in outside if r"\immediate" in line or line.startswith(("b", "c"))]
-
-
 # -- data keep what they are -----------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ result forgets it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -146,6 +147,8 @@ def test_a_table_in_each_form() -> None:
     latex = as_latex(table).splitlines()
     assert latex[:3] == ["% title", "% one", "%   two"]
     assert latex[3].startswith(r"\begin{tabular}{lr}")
+    odd = Table(("name",), [("a\nb\r\\immediate\\write18{id}",)], "l", "title\nb\\immediate")
+    assert not [line for line in re.split(r"[\r\n]", as_latex(odd)) if line[0] != "%" and r"\immediate" in line]
 
 
 def test_a_column_is_declared_once() -> None:

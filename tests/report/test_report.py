@@ -77,16 +77,6 @@ def test_the_sections_are_the_results_of_the_functions_alone(report: Report) -> 
     assert found["audit"]["models"]["bm25"]["n_tied_queries"] > 0
 
 
-def test_a_short_report_has_no_full_sections(rows: dict[str, Any]) -> None:
-    queries = ltr.Queries(rows["y"], qid=rows["qid"])
-    report = summarize(queries, rows["scores"], "map", baseline="good", comparing={"n_resamples": 100})
-    found = report.to_dict()
-    assert [found[name] for name in ("changes", "rankings", "curves", "learning", "audit", "online", "gate")] == [
-        *([], [], [], [], None, None, None)
-    ]
-    assert "Queries that gain" not in as_text(report)
-
-
 def test_a_deep_metric_has_a_curve_of_twenty_cutoffs(rows: dict[str, Any]) -> None:
     queries = ltr.Queries(rows["y"], qid=rows["qid"])
     report = summarize(queries, rows["scores"], ["ndcg@5", "ndcg@1000", "mrr@1"], complete=True, no_relevant=1)
@@ -148,19 +138,6 @@ def test_every_format_has_every_table(report: Report, render: Any, parse: Any) -
     ):
         assert len(parse(text, title)) >= 3
     assert "best round" in text
-
-
-def test_the_heading_says_what_was_evaluated(rows: dict[str, Any]) -> None:
-    queries = ltr.Queries(rows["y"], qid=rows["qid"], sample_weight=np.ones(len(rows["y"])))
-    origins = {"good": "column 1", "flat": "flat.txt"}
-    text = as_text(summarize(queries, rows["scores"], ROWS, source="here", origins=origins))
-    heading, _, table = text.split("\n\n")
-    facts = dict(line.split(": ", 1) for line in heading.splitlines())
-    assert facts["Data"] == "here"
-    assert facts["Model flat"] == "flat.txt"
-    assert facts["Queries"] == "40, 5 without a grade of 1 or more"
-    assert facts["Options"] == "ties=mean, no_relevant=skip, convention=default, means weighted by query"
-    assert table.splitlines()[0] == "Weighted mean and quantiles over queries"
 
 
 def test_csv_has_a_line_for_each_model_and_query(rows: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from test_report import FORMATS
 
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
-from ltr_metrics.report import Report, as_html, as_latex, as_markdown, as_text, summarize
+from ltr_metrics.report import Report, as_html, as_text, summarize
 from ltr_metrics.report.online import Online
 
 pytestmark = pytest.mark.integration
@@ -129,13 +129,6 @@ def test_notes_say_what_was_simulated(report: Report) -> None:
     assert "grade 0, 1, 2, 3, 4 with probability 0.4, 0.6, 0.7, 0.8, 0.9, and stop" in text
     n = [pair["agreement"] for pair in online(report).pairs].count("disagree")
     assert f"Clicks and map disagree on the order of {n} of 3 pairs of models." in text
-
-
-def test_without_it_there_is_nothing_of_it() -> None:
-    report = summarize(ltr.Queries([1, 0], group=[2]), {"a": [1, 2], "b": [2, 1]}, ["map"])
-    assert report.online is None
-    for render in (as_text, as_markdown, as_latex, as_html):
-        assert "nline preference" not in render(report)
 
 
 MISUSES: dict[str, tuple[dict[str, Any], Any, str]] = {
