@@ -190,12 +190,6 @@ def test_segments_are_compared_as_if_they_were_alone(case: Case) -> None:
     assert list(part.by) == ["desk"]
     with pytest.raises(ltr.LtrKeyError, match="no query 0"):
         comparison.subset([0, 1])
-    assert [(part["segment"], part["n_queries"]) for part in comparison.to_dict()["segments"]] == [
-        ("desk", 27),
-        ("phone", 53),
-    ]
-    with pytest.raises(ltr.LtrKeyError, match="no segment 'phoone'.*'phone'"):
-        comparison.by["phoone"]
 
 
 def test_a_segment_of_one_query_has_a_difference_and_nothing_more(case: Case) -> None:

@@ -99,13 +99,10 @@ def test_the_four_ndcg_at_10_of_one_ranking(
 
 
 def test_without_ties_no_document_ids_are_needed() -> None:
-    y, group = [2, 0, 1], [3]
-    assert (
-        "ties"
-        not in ltr.explain_difference(y, [3, 2, 1], group=group, metric="ndcg", a="lightgbm", b="trec_eval").parts
-    )
+    options = {"group": [3], "metric": "ndcg", "a": "lightgbm", "b": "trec_eval"}
+    assert "ties" not in ltr.explain_difference([2, 0, 1], [3, 2, 1], **options).parts
     with pytest.raises(ltr.LtrValueError, match='needs document ids.*docid=.*ties="stable"'):
-        ltr.explain_difference(y, [3, 2, 2], group=group, metric="ndcg", a="lightgbm", b="trec_eval")
+        ltr.explain_difference([2, 0, 1], [3, 2, 2], **options)
 
 
 def test_a_convention_of_ones_own_and_a_metric_object() -> None:
@@ -122,10 +119,8 @@ def test_where_nothing_differs_and_where_it_makes_no_difference() -> None:
     y, s, group = [1, 0], [2, 1], [2]
     same = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="lightgbm")
     assert (same.difference, same.parts) == (0, {})
-    assert "agree in every field" in same.sentence
     unmoved = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="sklearn")
     assert set(unmoved.parts.values()) == {0.0}
-    assert "but not on these data" in unmoved.sentence
 
 
 def test_as_table_dict_and_text() -> None:
@@ -135,9 +130,7 @@ def test_as_table_dict_and_text() -> None:
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["difference"] == result.difference
     assert plain["fields"]["no_relevant"] == [1.0, 0.0]
-    frame = result.to_pandas()
-    assert frame["part"].sum() == pytest.approx(result.difference)
-    assert frame.columns.tolist() == ["field", "a", "b", "toggle", "part"]
+    assert result.to_pandas()["part"].sum() == pytest.approx(result.difference)
     assert "is -0.5000, from no_relevant: 1 in xgboost, 0 in sklearn." in str(result)
 
 

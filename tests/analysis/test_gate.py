@@ -110,19 +110,13 @@ def test_the_share_is_that_of_a_slow_count() -> None:
     lost = sum(one < -0.1 for one in differences)
     counted = sum(not np.isnan(one) for one in differences)
     assert 0 < lost < counted < 50
-    for rule, passes in {
-        f"< {lost / counted + 1e-9}": True,
-        f"< {float(lost / counted)!r}": False,
-        "< 50%": True,
-    }.items():
-        (check,) = gate(plain, f"share(ndcg@10 < -0.1) {rule}").checks
+    for limit, passes in {lost / counted + 1e-9: True, lost / counted: False}.items():
+        (check,) = gate(plain, f"share(ndcg@10 < -0.1) < {limit!r}").checks
         assert (check.value, check.passed) == (lost / counted, passes)
     heavy = sum(w for w, one in zip(weight, differences, strict=True) if one < -0.1)
     total = sum(w for w, one in zip(weight, differences, strict=True) if not np.isnan(one))
     (check,) = gate(weighted, "share(ndcg@10 < -0.1) < 1").checks
     assert check.value == pytest.approx(heavy / total, rel=1e-12)
-    assert check.value != pytest.approx(lost / counted, rel=1e-3)
-    assert "by weight" in check.reason
 
 
 def test_a_share_counts_what_is_at_the_number_as_at_the_number() -> None:
@@ -265,7 +259,6 @@ def test_what_has_too_little_data_for_a_percentage_or_a_floor() -> None:
         ("  new :ndcg(gain=[0,1,3])@5<=+1e-3 ", ("new", "ndcg(gain=[0,1,3])@5", "<=", 0.001, None)),
         ("share( map(rel=>0.5)@10 <-.1 )<5 %", (None, "map(rel=>0.5)@10", "<", 0.05, ("<", -0.1))),
         ("a: b: share(mrr > 0) >= 12.5%", ("a: b", "mrr", ">=", 0.125, (">", 0.0))),
-        ("a: mrr > 0", ("a", "mrr", ">", 0.0, None)),
         ("x>y(: mrr > 0", ("x>y(", "mrr", ">", 0.0, None)),
         ("mean_of(a:b)@3 < 2", (None, "mean_of(a:b)@3", "<", 2.0, None)),
         ("ndcg@10 > -1%", (None, "ndcg@10", ">", -0.01, None)),

@@ -10,6 +10,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.analysis.inference import correct
 
 B = 20_000
 
@@ -63,16 +64,6 @@ def test_ranks_and_probabilities_are_those_of_all_resamples(weights: bool) -> No
     assert board["v", "b"].p_best == board["v", "d"].p_best
     assert board["v", "b"].rank == board["v", "d"].rank
     assert sum(row.p_best for row in board.rows) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("z", "ranks"), [(1.9, (1, 2)), (2.02, (1, 1))])
-def test_a_rank_of_two_models_is_certain_if_the_difference_is_1_96_standard_errors(
-    z: float, ranks: tuple[int, int]
-) -> None:
-    d = np.random.default_rng(0).normal(size=3000)
-    d = (d - d.mean()) / d.std() + z / np.sqrt(3000)
-    row = compared({"a": np.zeros(3000), "b": d}).leaderboard["v", "b"]
-    assert (row.rank_low, row.rank_high) == ranks
 
 
 def test_lower_is_better_reverses_the_ranks_and_keeps_the_means() -> None:
@@ -144,15 +135,10 @@ def test_all_pairs_are_those_of_each_baseline_and_corrected_together() -> None:
                 other = against[row.metric, row.model]
                 assert row.to_dict() | {"p_adjusted": 0} == other.to_dict() | {"p_adjusted": 0}
                 assert pairs[row.metric, row.model, baseline] == row
-    p = sorted(row.p_value for row in pairs.rows if row.metric == "map")
-    holm = [min(max((3 - j) * p[j] for j in range(i + 1)), 1) for i in range(3)]
-    assert sorted(row.p_adjusted for row in pairs.rows if row.metric == "map") == pytest.approx(holm)
+    p = [row.p_value for row in pairs.rows if row.metric == "map"]
+    assert [row.p_adjusted for row in pairs.rows if row.metric == "map"] == pytest.approx(correct(p, "holm"))
     assert pairs.changes("map", "c", "b").improved.size == pairs["map", "c", "b"].wins
-    assert [row["rank"] for row in pairs.to_dict()["leaderboard"]] == [1, 2, 3] * 2
     with pytest.raises(ltr.LtrKeyError, match="Which pair"):
         pairs["map", "c"]
     with pytest.raises(ltr.LtrValueError, match="needs a baseline"):
         ltr.gate(pairs, "map > 0")
-    assert ltr.compare(scores, y, **options).baseline == "a"  # the default is the first
-    two = {name: scores[name] for name in "ab"}
-    assert ltr.compare(two, y, baseline=None, **options)["map"] == ltr.compare(two, y, **options)["map"]

@@ -6,9 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import lightgbm
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,9 +14,7 @@ from hypothesis import strategies as st
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import ClickMetric, Propensities, evaluate
 from ltr_metrics.interleaving import ClickModel
-from ltr_metrics.lightgbm import feval
 from ltr_metrics.metrics import metric
-from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 few = pytest.mark.filterwarnings("ignore:The effective sample size", "ignore:One (query|cluster) contributes")
 pytestmark = few
@@ -254,29 +250,3 @@ def test_what_cannot_be_estimated_is_refused(name: str) -> None:
     options, message = REFUSED[name]
     with pytest.raises(ltr.LtrError, match=message):
         evaluate(**GOOD | options)
-
-
-# -- in training -----------------------------------------------------------------------------------
-
-
-@pytest.mark.integration
-def test_hosts_evaluate_it_in_training() -> None:
-    """LightGBM and scikit-learn report the number of `evaluate`."""
-    log, _ = simulated(60, 0)
-    propensity, X, clicks = THETA[log["position"] - 1], log["scores"][:, np.newaxis], log["clicks"]
-    one = ClickMetric(metric="dcg@5", clip=5)
-
-    def expected(scores: Any) -> Any:
-        options: Any = {"group": log["group"], "propensity": propensity, "metrics": "dcg@5", "clip": 5}
-        return pytest.approx(evaluate(clicks, scores, **options)["dcg@5"], rel=1e-12)
-
-    data, seen = lightgbm.Dataset(X, clicks, group=log["group"]), dict[str, Any]()
-    params = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "metric": "none", "min_data_in_leaf": 5}
-    own = {"feval": feval([one], columns={data: {"propensity": propensity}}), "valid_sets": [data]}
-    booster = lightgbm.train(params, data, 2, **own, callbacks=[lightgbm.record_evaluation(seen)])
-    assert seen["training"][str(one)][-1] == expected(booster.predict(X))
-
-    frame = pd.DataFrame({"x": X[:, 0], "qid": np.repeat(np.arange(60), 10), "propensity": propensity})
-    host = lightgbm.LGBMRanker(n_estimators=2, verbose=-1, n_jobs=1, min_child_samples=5)
-    ranker = QueryRanker(host, qid="qid", columns=["propensity"]).fit(frame, clicks)
-    assert make_scorer(one)(ranker, frame, clicks) == expected(ranker.predict(frame))

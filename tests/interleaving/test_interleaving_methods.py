@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import pickle
@@ -159,13 +158,6 @@ def test_lists_of_hundreds_of_documents(make: Any) -> None:
     assert np.isfinite(credit).all()
     assert method.probability(shown) < 1e-300
     assert make is PairwisePreference or credit.sum() == pytest.approx(1199)
-
-
-def test_a_steep_probabilistic_is_team_draft_and_a_flat_one_is_uniform() -> None:
-    method = Probabilistic([A, B, C], 4, tau=1e4, replace=False)
-    for (documents, teams), chance in oracle.team_draft_lists([A, B, C], 4).items():
-        assert method.probability(Shown(list(documents), list(teams))) == pytest.approx(float(chance), rel=1e-12)
-    assert Probabilistic([A, A], tau=0).probability([4, 2, 3, 1]) == pytest.approx(1 / 24)
 
 
 def test_too_many_rankers_to_sum_over() -> None:
@@ -344,8 +336,6 @@ def test_methods_are_sent_between_processes(name: str) -> None:
     method = BY_NAME[name](UNEQUAL)
     shown = method.mix(random_state=1)
     method.credit(shown, [0])
-    for again in (pickle.loads(pickle.dumps(method)), copy.deepcopy(method)):
-        assert [again.mix(random_state=seed) for seed in range(9)] == [
-            method.mix(random_state=seed) for seed in range(9)
-        ]
-        assert again.probability(shown) == method.probability(shown)
+    again = pickle.loads(pickle.dumps(method))
+    assert [again.mix(random_state=seed) for seed in range(9)] == [method.mix(random_state=seed) for seed in range(9)]
+    assert again.probability(shown) == method.probability(shown)
