@@ -4,7 +4,6 @@ markup in names as text.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import Iterator
@@ -203,16 +202,6 @@ def test_the_page_never_scrolls_sideways(
     opened(browser, pages[name], width)
     browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-
-
-def test_it_prints(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:
-    opened(browser, pages["evil"])
-    printed = browser.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
-    assert base64.b64decode(printed["data"]).startswith(b"%PDF-")
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert not browser.find_element(By.TAG_NAME, "nav").is_displayed()
-    assert not browser.find_element(By.ID, "find").is_displayed()
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def test_it_tells_readers_without_scripts(browser: webdriver.Chrome, pages: dict[str, Path]) -> None:

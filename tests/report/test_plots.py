@@ -344,13 +344,3 @@ def test_metrics_of_another_scale_have_their_own_axis() -> None:
     assert report.comparison["cg"].difference == 0  # of the whole list, whatever the ranking
     titles = [figure.title for figure in figures_of(report) if figure.name.startswith("comparison")]
     assert titles == [f"Difference to {BASE} in map, cg, ndcg_exp@10", f"Difference to {BASE} in {large}"]
-
-
-def test_of_many_segments_the_largest_are_shown() -> None:
-    label = np.array([f"s{i % 35}" for i in range(40)])[np.unique(QID, return_inverse=True)[1]]
-    found = {f.name: f for f in figures_of(report_of((BASE, "new"), ["precision@5"], by=label))}
-    for name in ("segments-1", "segments-2"):
-        assert found[name].caption.endswith("Only the 30 largest of 35 segments are shown.")
-        segments = [line for line in svg_texts(found[name].svg) if re.fullmatch(r"s\d+", line)]
-        assert len(segments) == 30
-        assert {f"s{i}" for i in range(5)} <= set(segments)  # of two queries each

@@ -13,7 +13,7 @@ from test_report import FORMATS
 
 import ltr_metrics as ltr
 from ltr_metrics.interleaving import ClickModel, Outcome, simulate
-from ltr_metrics.report import Report, as_html, as_text, summarize
+from ltr_metrics.report import Report, as_html, summarize
 from ltr_metrics.report.online import Online
 
 pytestmark = pytest.mark.integration
@@ -27,10 +27,6 @@ MATRIX, PAIRS = "Online preference (simulated)", "Online preference by pair"
 @pytest.fixture(scope="module")
 def report() -> Report:
     return online_report(WEIGHTS, **PPM)
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def online(report: Report) -> Online:
@@ -121,14 +117,6 @@ def test_the_page_shows_the_numbers(report: Report, monkeypatch: pytest.MonkeyPa
     matrix, pairs = expected_rows(report)
     assert all(row in page.rows for row in [*matrix, *pairs])
     assert "#online" in page.all("href")
-
-
-def test_notes_say_what_was_simulated(report: Report) -> None:
-    text = flat(as_text(report))
-    assert "3,000 impressions of randomly drawn queries, mixed by ppm" in text
-    assert "grade 0, 1, 2, 3, 4 with probability 0.4, 0.6, 0.7, 0.8, 0.9, and stop" in text
-    n = [pair["agreement"] for pair in online(report).pairs].count("disagree")
-    assert f"Clicks and map disagree on the order of {n} of 3 pairs of models." in text
 
 
 MISUSES: dict[str, tuple[dict[str, Any], Any, str]] = {
