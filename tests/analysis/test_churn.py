@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,13 +95,6 @@ def test_as_table_dict_and_text() -> None:
     assert plain["per_query"]["rbo"] == [1, None]
     assert (plain["n_queries"], plain["n_undefined"], plain["k"], plain["p"]) == (2, 1, 3, 0.9)
     assert plain["mean"]["changed"] == 0
-
-
-def test_pandas_columns_of_other_indexes_are_refused() -> None:
-    frame = pd.DataFrame({"a": [1.0, 2], "b": [2.0, 1], "q": [1, 1]}, index=[5, 9])
-    assert churn(frame["a"], frame["b"], qid=frame["q"]).qid.tolist() == [1]
-    with pytest.raises(LtrValueError, match="different pandas indexes"):
-        churn(frame["a"], frame["b"].reset_index(drop=True), qid=frame["q"])
 
 
 @pytest.mark.parametrize(

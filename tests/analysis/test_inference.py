@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,6 @@ from ltr_metrics.analysis.inference import (
 )
 from ltr_metrics.analysis.inference.limits import bca_levels, resampled_means
 from ltr_metrics.analysis.settings import INTERVALS, TESTS
-from ltr_metrics.errors import MissingExtraError
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
@@ -290,6 +287,15 @@ def test_means_equal_to_the_observed_count_half() -> None:
     assert bca_levels(noisy, value, share, 0.025) == pytest.approx((0.025, 0.975))
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_an_observed_mean_beyond_all_resampled_ones_has_levels_all_the_same(side: int) -> None:
+    """No share of B means is known to be 0: z0 is that of half a mean, and not infinite."""
+    d = np.array([0.0, 0.1, 0.2, 0.3])
+    levels = np.array(bca_levels(np.full(1000, 0.15 + side), d, np.ones(4), 0.025))
+    z0 = -side * stats.norm.ppf(1 - 0.5 / 1000)
+    assert levels == pytest.approx(stats.norm.cdf(2 * z0 + stats.norm.ppf([0.025, 0.975])), rel=1e-9)
+
+
 def test_the_skewest_of_samples_at_an_extreme_confidence() -> None:
     """1 - a (z0 + z) is negative here, where the formula would jump to the other end."""
     sample = Sample.of(column([1.0] + [0.0] * 400))
@@ -399,20 +405,3 @@ def test_the_detectable_difference_has_that_power(n: int, confidence: float, pow
     sample = Sample.of(d)
     size = only((minimum_detectable_effects(sample, confidence, power), sample.n_units))[0] / d[:, 0].std(ddof=1)
     assert TTestPower().power(size, n, 1 - confidence) == pytest.approx(power, abs=1e-7)
-
-
-# --- options ---------------------------------------------------------------------------------------------------------
-
-
-def test_what_needs_no_scipy_works_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    sample = Sample.of(differences(30))
-    for module in ("scipy.stats", "scipy.special"):
-        monkeypatch.setitem(sys.modules, module, None)
-    assert 0 < only(p_values(sample))[0] <= 1
-    assert only(intervals(sample, "bca"))[0] < sample.mean[0]
-    of_scipy: list[Callable[[], Any]] = [lambda: p_values(sample, "t"), lambda: p_values(sample, "wilcoxon")]
-    of_scipy += [lambda: minimum_detectable_effects(sample), lambda: intervals(sample), lambda: intervals(sample, "t")]
-    for call in of_scipy:
-        with pytest.raises(MissingExtraError, match=r"scipy is needed .*ltr_metrics\[report\]"):
-            call()
-    assert correct([0.1, 0.2]).tolist() == [0.2, 0.2]
