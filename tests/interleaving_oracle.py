@@ -219,17 +219,3 @@ def inverse_rank_credit(rankings: Rankings, documents: Documents, clicks: Collec
     """Return the credit of Optimized; a document that a ranking lacks is the one after its last."""
     ranks = [[int(min(rank_in(one, documents[place]), len(one) + 1)) for place in set(clicks)] for one in rankings]
     return [sum((Fraction(1, rank) for rank in of_ranker), Fraction(0)) for of_ranker in ranks]
-
-
-# -- fidelity --------------------------------------------------------------------------------------
-
-
-def click_sets(n: int) -> list[tuple[int, ...]]:
-    """Return every set of clicked places."""
-    return [places for size in range(n + 1) for places in itertools.combinations(range(n), size)]
-
-
-def chance_of_clicks(places: Collection[int], chances: Sequence[Fraction]) -> Fraction:
-    """Return the probability of a set of clicked places, where each place is clicked independently."""
-    each = [chance if place in places else 1 - chance for place, chance in enumerate(chances)]
-    return math.prod(each, start=Fraction(1))

@@ -15,7 +15,6 @@ from strategies import Data, data, random_data
 import ltr_metrics as ltr
 from ltr_metrics.analysis.audit import audit
 from ltr_metrics.counterfactual import ClickMetric
-from ltr_metrics.report.sections import _audit
 
 METRICS = ["ndcg@10", "mrr"]
 TIED = ["ndcg@10", "map@3", "mrr", "p@1", "pair_accuracy"]
@@ -85,8 +84,6 @@ def test_what_nobody_judged() -> None:
     expected = ltr.evaluate(made.y, made.score, group=made.group, judged=judged, metrics="judged@3")["judged@3"]
     assert result.models["m"].judged == expected < 1
     assert result.data.n_unjudged == (~judged).sum() > 0
-    assert f"judged@3 {expected:.4f}" in str(result)
-    assert "not judged" in str(result)
 
 
 def test_what_was_not_retrieved_has_no_rank() -> None:
@@ -96,18 +93,7 @@ def test_what_was_not_retrieved_has_no_rank() -> None:
     assert result.models["m"].n_tied_queries == 1
 
 
-def test_repeated_documents_are_named() -> None:
-    y, s = [1, 0, 0, 0, 1], {"m": [1, 2, 3, 4, 5]}
-    result = audit(y, s, qid=[7, 7, 8, 8, 8], docid=[1, 2, 3, 1, 3], metrics="mrr")
-    assert result.data.repeated == {"n_rows": 1, "n_queries": 1, "qid": 8, "docid": "3"}
-    assert "1 rows repeat a document of their query, in 1 queries: first 3 in query 8" in str(result)
-    without = audit(y, s, qid=[7, 7, 8, 8, 8], docid=[1, 2, 1, 2, 3], metrics="mrr")
-    assert without.data.repeated is not None
-    assert without.data.repeated["n_rows"] == 0
-    assert "repeat" not in str(without)
-
-
-def test_as_table_dict_and_text() -> None:
+def test_as_table_and_dict() -> None:
     result = audit([1, 0, 0, 0], {"a": [1, 1, 2, 3], "b": [1, 2, 1, 1]}, group=[2, 2], metrics=METRICS, no_relevant=0)
     frame = result.to_pandas()
     assert frame["model"].tolist() == ["a", "a", "b", "b"]
@@ -116,10 +102,6 @@ def test_as_table_dict_and_text() -> None:
     assert plain["data"]["grades"] == {"0": 3, "1": 1}
     assert plain["models"]["a"]["ties"]["mrr"]["best"] == 0.5
     assert plain["models"]["b"]["judged"] is None
-    text = str(result).splitlines()
-    assert text[0] == "2 queries of 2 to 2 ranked documents, median 2; 4 rows"
-    assert text[2].split()[-3:] == ["1", "queries", "50.0%"]
-    assert "a: ties in 50.0% of the queries, the same score for all documents in 50.0%" in text
     undefined = audit([0, 0], {"a": [1, 2]}, group=[2], metrics=METRICS)
     assert json.loads(json.dumps(undefined.to_dict(), allow_nan=False))["models"]["a"]["ties"]["mrr"]["mean"] is None
 
@@ -149,7 +131,6 @@ def test_which_queries_are_tied_open_and_constant() -> None:
     assert (audit["mrr"].n_tied_queries, audit["mrr"].n_open_queries) == (3, 2)
     assert (audit["recall"].n_tied_queries, audit["recall"].n_open_queries) == (3, 0)
     assert audit.n_constant_queries == 1
-    assert "In 1 queries all documents have the same score." in str(audit)
 
 
 def test_metrics_that_read_more_than_grades_have_no_worst_and_best() -> None:
@@ -163,9 +144,6 @@ def test_metrics_that_read_more_than_grades_have_no_worst_and_best() -> None:
     ties = result["sum_of(revenue)@1"]
     assert (ties.mean, ties.stable, ties.n_tied_queries, ties.n_open_queries) == (20, 10, 1, None)
     assert result.to_dict()["mean_of(revenue)@1"]["worst"] is None
-    assert "not by the values of sum_of(revenue)@1" in " ".join(str(result).split())
-    [*_, found] = _audit(audit([1, 1], {"a": [5, 5]}, metrics=["mrr", own[0]], **data))
-    assert found == ("The order of tied documents was not checked for sum_of(revenue)@1. No other mean depends on it.")
 
 
 def test_undefined_metrics_and_the_tie_policy_of_a_convention() -> None:
@@ -177,4 +155,3 @@ def test_undefined_metrics_and_the_tie_policy_of_a_convention() -> None:
     plain = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
     assert plain["mrr"]["mean"] is None
     assert plain["precision@1"]["mean"] == 0
-    assert str(audit).splitlines()[1].split() == ["mrr", "-", "-", "-", "-", "1", "0"]

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,22 +69,11 @@ def test_against_a_loop_over_depths(draw: st.DataObject, n: int, k: int, p: floa
     defined = ~np.isnan(result.rbo)
     assert ((result.rbo[defined] >= 0) & (result.rbo[defined] <= 1)).all()
     assert result.n_undefined == (~defined).sum()
+    assert (result.n_tied_queries, result.n_tied_at_cutoff) == (sum(expected["tied"]), sum(expected["tied_at_cutoff"]))
     same = churn(a, a, **options)
     assert (same.rbo[defined] == 1).all()
     assert not same.reordered.any()
     assert not same.changed.any()
-
-
-def test_ties_stand_in_input_order_and_are_counted() -> None:
-    #       none  | in the top | across the cutoff | below it
-    a = [3, 2, 1,   3, 3, 1,     3, 2, 2,            3, 2, 1, 1]  # fmt: skip
-    b = [3, 2, 1,   3, 2, 1,     3, 2, 1,            4, 3, 2, 1]  # fmt: skip
-    result = churn(a, b, group=[3, 3, 3, 4], k=2)
-    assert result.tied.tolist() == [False, True, True, True]
-    assert result.tied_at_cutoff.tolist() == [False, False, True, False]
-    assert (result.n_tied_queries, result.n_tied_at_cutoff) == (3, 1)
-    assert not result.reordered.any()
-    assert "3 queries have any, and in 1 a tie spans rank 2" in str(result)
 
 
 def test_weighted_means() -> None:
@@ -95,7 +83,6 @@ def test_weighted_means() -> None:
     assert by_query.mean["changed"] == by_query.mean["reordered"] == 0.25
     assert by_query.mean["rbo"] == (3 * by_query.rbo[0] + by_query.rbo[1]) / 4
     assert churn(a, b, group=group, k=1, sample_weight=[4, 2, 0, 2]).mean == by_query.mean
-    assert "weighted mean" in str(by_query)
     assert np.isnan(churn(a, b, group=group, query_weight=[0, 0]).mean["rbo"])
 
 
@@ -108,18 +95,6 @@ def test_as_table_dict_and_text() -> None:
     assert plain["per_query"]["rbo"] == [1, None]
     assert (plain["n_queries"], plain["n_undefined"], plain["k"], plain["p"]) == (2, 1, 3, 0.9)
     assert plain["mean"]["changed"] == 0
-    lines = str(result).splitlines()
-    assert lines[1].split() == ["overlap@3", "1.000000", "1", "1"]
-    assert lines[4].split()[0] == "rbo(p=0.9)"
-
-
-def test_pandas_columns_of_other_indexes_are_refused() -> None:
-    frame = pd.DataFrame({"a": [1.0, 2], "b": [2.0, 1], "q": [1, 1]}, index=[5, 9])
-    assert churn(frame["a"], frame["b"], qid=frame["q"]).qid.tolist() == [1]
-    for name in frame:
-        columns = {one: frame[one].reset_index(drop=True) if one == name else frame[one] for one in frame}
-        with pytest.raises(LtrValueError, match="different pandas indexes"):
-            churn(columns["a"], columns["b"], qid=columns["q"])
 
 
 @pytest.mark.parametrize(
@@ -132,11 +107,6 @@ def test_pandas_columns_of_other_indexes_are_refused() -> None:
             r"a must not be NaN: got nan at row 1 \(query 7\), 1 in all.*retrieved may also be False",
         ),
         ({"b": [1, 2]}, "b must have one entry per row"),
-        ({"qid": [1, 2]}, "qid must have one entry per row"),
-        ({"retrieved": [0, 0, 0]}, "retrieved is False in every row"),
-        ({"query_weight": [1, 2, 3, 4]}, "query_weight must have one entry per query"),
-        ({"qid": None}, "exactly one of qid"),
-        ({"a": ["x", "y", "z"]}, "a must be numbers"),
         ({"retrieved_a": [1, 1, 1]}, "churn has no option 'retrieved_a'. Did you mean 'retrieved'"),
     ],
 )

@@ -86,10 +86,8 @@ def test_t_and_wilcoxon_are_scipys(case: Case) -> None:
     by_scipy = {"t": stats.ttest_1samp(d, 0), "wilcoxon": stats.wilcoxon(d[d != 0], method="approx")}
     for test, expected in by_scipy.items():
         assert case.compare(test=test)["ndcg@10", "new"].p_value == pytest.approx(expected.pvalue, rel=1e-9)
-    assert "Wilcoxon signed-rank test" in str(case.compare(test="wilcoxon"))
-    for options in ({"query_weight": np.arange(80)}, {"cluster": np.arange(80) // 2}):
-        with pytest.raises(ltr.LtrValueError, match="wilcoxon test has no version with weights or clusters.*test='t'"):
-            case.compare(test="wilcoxon", metrics="err@10", **options)
+    with pytest.raises(ltr.LtrValueError, match="wilcoxon test has no version with weights or clusters.*test='t'"):
+        case.compare(test="wilcoxon", metrics="err@10", cluster=np.arange(80) // 2)
 
 
 def test_p_values_are_corrected_within_each_metric_or_over_all(case: Case) -> None:
@@ -106,17 +104,8 @@ def test_p_values_are_corrected_within_each_metric_or_over_all(case: Case) -> No
 def test_the_same_random_state_gives_the_same_and_another_another(case: Case) -> None:
     assert case.compare().to_dict() == case.compare().to_dict()
     assert case.compare(random_state=1).to_dict() != case.compare().to_dict()
-    of_generator = case.compare(random_state=np.random.default_rng(5))
-    again = case.compare(random_state=of_generator.settings.seed)
-    assert again.to_dict() == of_generator.to_dict()
     unseeded = case.compare(random_state=None)
     assert case.compare(random_state=unseeded.settings.seed).rows == unseeded.rows
-
-
-def test_a_rows_numbers_do_not_depend_on_the_other_models_and_metrics(case: Case) -> None:
-    alone = case.compare("base", "new", metrics="map")["map"]
-    among = case.compare()["map", "new"]
-    assert dataclasses.replace(among, p_adjusted=alone.p_adjusted) == alone
 
 
 def test_a_model_against_itself() -> None:
@@ -152,29 +141,23 @@ def test_weights_count_everywhere_and_the_plain_numbers_stand_beside(case: Case)
         assert row.effect_size == pytest.approx(row.difference / np.sqrt(variance), rel=1e-12)
         assert row.plain == dataclasses.replace(plain[row.metric, row.model], p_adjusted=row.plain.p_adjusted)
         assert row.ci_low != row.plain.ci_low
-    table = comparison.to_pandas()
-    assert {"n_effective", "plain_difference", "plain_p_value"} <= set(table.columns)
     assert (comparison.to_dict()["weighted"], plain.to_dict()["weighted"]) == (True, False)
-    assert f"as good as {comparison.rows[0].n_effective:,.0f} queries" in str(comparison)
 
 
-def test_clusters_widen_the_interval_of_queries_that_are_copies() -> None:
+def test_queries_that_are_copies_count_once_as_clusters() -> None:
     case = Case(30)
     copies = 6
     y, models = np.tile(case.y, copies), {name: np.tile(s, copies) for name, s in case.models.items()}
     qid = np.repeat(np.arange(copies), len(case.y)) * 1000 + np.tile(case.qid, copies)
     text = pd.Series({int(q): f"text {q % 1000}" for q in np.unique(qid)})
-    options = {"qid": qid, "metrics": "err@10", "test": "t", "interval": "bca"}  # which looks at no number of units
-    naive, clustered = ltr.compare(models, y, **options), ltr.compare(models, y, cluster=text, **options)
+    options = {"qid": qid, "metrics": "err@10", "test": "t"}
+    clustered = ltr.compare(models, y, cluster=text, **options)
     once = ltr.compare(case.models, case.y, qid=case.qid, metrics="err@10", test="t")
     for model in ("new", "random"):
         assert clustered["err@10", model].p_value == pytest.approx(once["err@10", model].p_value, rel=1e-6)
         assert clustered["err@10", model].mde == pytest.approx(once["err@10", model].mde, rel=1e-6)
-        width, narrow = (c["err@10", model].ci_high - c["err@10", model].ci_low for c in (clustered, naive))
-        assert width / narrow == pytest.approx(np.sqrt(copies), rel=0.15)
     by_row = ltr.compare(models, y, cluster=[f"text {q % 1000}" for q in qid], **options)
     assert by_row.rows == clustered.rows
-    assert "by cluster, 30 of them" in str(clustered)
 
 
 def test_what_is_given_by_query_id_is_so_for_results_too(case: Case) -> None:
@@ -187,26 +170,6 @@ def test_what_is_given_by_query_id_is_so_for_results_too(case: Case) -> None:
         expected = case.compare("base", "new", by=labels % 2, cluster=labels, query_weight=labels + 1.0)
         assert result.rows == expected.rows
         assert result.by[1].rows == expected.by[1].rows
-
-
-def test_the_order_of_the_data_changes_no_digit(case: Case) -> None:
-    cluster, weight = {q: q % 7 for q in case.qid.tolist()}, {q: 1 + q % 3 for q in case.qid.tolist()}
-    order = np.random.default_rng(0).permutation(len(case.y))
-    both = [
-        ltr.compare(
-            {name: scores[rows] for name, scores in case.models.items()},
-            case.y[rows],
-            qid=case.qid[rows],
-            metrics=METRICS,
-            cluster=[cluster[q] for q in case.qid[rows].tolist()],
-            query_weight=weight,
-            **FEW,
-        )
-        for rows in (np.arange(len(case.y)), order)
-    ]
-    for one, other in zip(*(comparison.rows for comparison in both), strict=True):
-        for name in ("ci_low", "ci_high", "p_value", "p_adjusted", "mde"):
-            assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12), name
 
 
 def test_segments_are_compared_as_if_they_were_alone(case: Case) -> None:
@@ -227,12 +190,6 @@ def test_segments_are_compared_as_if_they_were_alone(case: Case) -> None:
     assert list(part.by) == ["desk"]
     with pytest.raises(ltr.LtrKeyError, match="no query 0"):
         comparison.subset([0, 1])
-    assert [(part["segment"], part["n_queries"]) for part in comparison.to_dict()["segments"]] == [
-        ("desk", 27),
-        ("phone", 53),
-    ]
-    with pytest.raises(ltr.LtrKeyError, match="no segment 'phoone'.*'phone'"):
-        comparison.by["phoone"]
 
 
 def test_a_segment_of_one_query_has_a_difference_and_nothing_more(case: Case) -> None:
@@ -256,7 +213,6 @@ def test_seeds_are_averaged_query_by_query(case: Case) -> None:
     assert comparison.seeds["new"]["map"].tolist() == [one["map"] for one in results]
     as_results = ltr.compare({"base": case.evaluate("base"), "new": results}, metrics=["map", "err@10"], **FEW)
     assert as_results.rows == comparison.rows
-    assert "new is the mean of 4 seeds" in str(comparison)
 
 
 def test_a_saved_result_is_a_baseline_whatever_its_order(case: Case, tmp_path: Path) -> None:
@@ -272,8 +228,6 @@ def test_a_saved_result_is_a_baseline_whatever_its_order(case: Case, tmp_path: P
     assert [(row.metric, row.difference) for row in among_results.rows] == [
         (row.metric, pytest.approx(row.difference, abs=1e-15)) for row in expected
     ]
-    one = ltr.compare({"base": live, "new": case.evaluate("new")}, metrics="ndcg@10", **FEW)
-    assert one.metrics == ["ndcg_exp@10"]
 
 
 def test_a_convention_holds_for_results_too(case: Case) -> None:
@@ -297,20 +251,12 @@ def changed_grade(case: Case) -> ltr.Evaluation:
     return case.evaluate("base")
 
 
-def one_query_less(case: Case) -> ltr.Evaluation:
-    base = case.evaluate("base")
-    return base.subset(base.qid[base.qid != 8])
-
-
-def other_ids(case: Case) -> ltr.Evaluation:
-    case.qid = case.qid + 1
-    return case.evaluate("base")
-
-
 UNLIKE: list[tuple[Callable[[Case], ltr.Evaluation], str]] = [
     (changed_grade, r"judged documents or their grades differ in query"),
-    (one_query_less, r"different queries from the other models.*lacks query 8"),
-    (other_ids, r"lacks query 1 and has query 81 in addition"),
+    (
+        lambda case: case.evaluate("base").subset([*range(1, 81)][1:]),
+        "different queries from the other models.*lacks query 1",
+    ),
     (lambda case: case.evaluate("base", ties="stable"), r"ties='stable', the other models with ties='mean'"),
     (lambda case: case.evaluate("base", no_relevant=0), r"no_relevant=0.0, the other models with no_relevant='skip'"),
     (lambda case: case.evaluate("base", metrics=["map", "mrr"]), r"lacks ndcg_exp@10; it has map, mrr"),
@@ -335,18 +281,13 @@ def test_results_of_other_data_or_options_are_refused(
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"models": {}}, "at least|two models or more"),
-    ({"models": [1, 2]}, "two models or more by name.*list"),
     ({"baseline": "bsae"}, "no model 'bsae'.*Did you mean 'base'"),
     ({"confidence": 95}, "confidence must be a number between 0 and 1"),
-    ({"n_resamples": 10}, "n_resamples must be a whole number of at least 100"),
-    ({"n_resamples": 10**11}, "n_resamples must be at most 10000000"),
     ({"n_resamples": 1000, "confidence": 0.999}, "n_resamples must be at least 2000 for confidence 0.999.* Got 1000"),
     ({"cluster": [1, 2]}, "cluster must have one label per query"),
     ({"n_resample": 10}, "compare has no option 'n_resample'.*Did you mean 'n_resamples'"),
     ({"query_weight": np.zeros(80)}, "All query weights are 0"),
     ({"cluster": ["one"] * 80}, "All 80 queries are of one cluster"),
-    ({"models": {"base": [1], "new": []}}, "new is an empty list"),
-    ({"models": {1: [1], "1": [2]}}, "one column for each name.*'1' names 2"),
     ({"y_true": None}, "y_true is needed"),
 ]
 
@@ -358,16 +299,10 @@ def test_bad_input(change: dict[str, Any], message: str, case: Case) -> None:
         ltr.compare(arguments.pop("models"), arguments.pop("y_true"), **arguments)
 
 
-def test_one_query_cannot_be_compared() -> None:
-    with pytest.raises(ltr.LtrValueError, match="one query only"):
-        ltr.compare({"a": [1, 2], "b": [2, 1]}, [1, 0], group=[2], metrics="mrr")
-
-
 def test_what_has_no_part_among_results_is_refused(case: Case) -> None:
     results = {name: case.evaluate(name) for name in ("base", "new")}
-    for option in ({"ties": "mean"}, {"qid": case.qid}, {"convention": "lightgbm"}):
-        with pytest.raises(ltr.LtrTypeError, match="is not used in a comparison"):
-            ltr.compare(results, **option)
+    with pytest.raises(ltr.LtrTypeError, match="is not used in a comparison"):
+        ltr.compare(results, ties="mean")
     with pytest.raises(ltr.LtrTypeError, match="y_true is not used"):
         ltr.compare(results, case.y)
     with pytest.raises(ltr.LtrValueError, match="'mrr' was not evaluated.*ndcg_exp@10"):
@@ -375,16 +310,6 @@ def test_what_has_no_part_among_results_is_refused(case: Case) -> None:
 
 
 # -- what comes out --------------------------------------------------------------------------------
-
-
-def test_asking_for_what_is_not_there(case: Case) -> None:
-    comparison = case.compare()
-    with pytest.raises(ltr.LtrKeyError, match="Which pair.*None.*'new'.*'random'"):
-        comparison["map"]
-    with pytest.raises(ltr.LtrKeyError, match="Did you mean 'random'"):
-        comparison["map", "randon"]
-    with pytest.raises(ltr.LtrKeyError, match="'mrr' was not evaluated"):
-        comparison["mrr", "new"]
 
 
 def test_changes_are_sorted_and_complete(case: Case) -> None:
@@ -402,21 +327,6 @@ def test_changes_are_sorted_and_complete(case: Case) -> None:
 # -- the queries that all models have ----------------------------------------------------------------
 
 
-def test_common_queries_are_compared_as_if_the_others_had_not_been(case: Case) -> None:
-    live, new = case.evaluate("base"), case.evaluate("new")
-    kept = [qid for qid in live.qid.tolist() if qid not in (8, 30, 31)]
-    fewer, others = live.subset(live.qid[live.qid != 8]), new.subset(new.qid[(new.qid != 30) & (new.qid != 31)])
-    common = ltr.compare({"live": fewer, "new": others}, queries="common")
-    alone = ltr.compare({"live": live.subset(kept), "new": new.subset(kept)})
-    assert common.rows == alone.rows
-    assert sorted(common.qid.tolist()) == sorted(kept)
-    assert common.n_left_out == {"live": 2, "new": 1}
-    assert "Queries that not all models have are left out: 2 of live, 1 of new." in str(common)
-    assert common.to_dict()["n_left_out"] == {"live": 2, "new": 1}
-    with pytest.raises(ltr.LtrValueError, match='different queries.*queries="common"'):
-        ltr.compare({"live": fewer, "new": others})
-
-
 def test_common_queries_have_the_same_judgments(case: Case) -> None:
     live, y = case.evaluate("base"), case.y.copy()
     for qid in (5, 8, 30):
@@ -429,8 +339,6 @@ def test_common_queries_have_the_same_judgments(case: Case) -> None:
     assert common.rows == ltr.compare({"live": live.subset(kept), "new": new.subset(kept)}).rows
     assert (common.n_left_out, common.n_other_judgments) == ({"live": 2, "new": 3}, 2)
     assert common.to_dict()["n_other_judgments"] == 2
-    lines = " ".join(str(common).split())
-    assert "left out: 0 of live, 1 of new. Queries whose judgments differ between models are left out: 2." in lines
     with pytest.raises(ltr.LtrValueError, match='the judged documents or their grades differ.*queries="common"'):
         ltr.compare({"live": live, "new": new})
     with pytest.raises(ltr.LtrValueError, match="differ in every query that they have in common, 1 in"):
@@ -456,5 +364,3 @@ def test_no_query_in_common(case: Case) -> None:
     halves = {"live": base.subset(base.qid[:40]), "new": base.subset(base.qid[40:])}
     with pytest.raises(ltr.LtrValueError, match="no query in common"):
         ltr.compare(halves, queries="common")
-    with pytest.raises(ltr.LtrValueError, match="queries must be one of 'same', 'common'"):
-        ltr.compare(halves, queries="all")  # type: ignore[arg-type]

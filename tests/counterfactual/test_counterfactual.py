@@ -6,20 +6,15 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import lightgbm
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
 from ltr_metrics.counterfactual import ClickMetric, Propensities, evaluate
-from ltr_metrics.evaluation.result import take_queries
 from ltr_metrics.interleaving import ClickModel
-from ltr_metrics.lightgbm import feval
 from ltr_metrics.metrics import metric
-from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 few = pytest.mark.filterwarnings("ignore:The effective sample size", "ignore:One (query|cluster) contributes")
 pytestmark = few
@@ -110,12 +105,6 @@ def test_the_expected_value_over_all_clicks_is_the_truth(name: str, estimator: s
     assert total == pytest.approx(truth[name], rel=1e-12)
 
 
-def test_doubly_robust_without_clipping_is_ips_for_seen_documents_and_the_baseline_for_others() -> None:
-    log: dict[str, Any] = {"group": [3], "propensity": [1, 0.5, 0], "metrics": "cg"}
-    dr = evaluate([0, 1, 0], [3, 2, 1], **log, estimator="dr", baseline=[0.9, 0.8, 0.7])
-    assert (evaluate([0, 1, 0], [3, 2, 1], **log)["cg"], dr["cg"]) == pytest.approx((2.0, 2.7))
-
-
 # -- simulations -----------------------------------------------------------------------------------
 
 
@@ -154,20 +143,6 @@ def test_estimates_are_within_two_standard_errors_of_the_truth(options: dict[str
     result = evaluate(**log)
     error = result.standard_error["dcg@10"]
     assert abs(result["dcg@10"] - truth) < 2 * error < 0.02 * truth
-
-
-@pytest.mark.slow
-def test_intervals_cover_the_truth() -> None:
-    """95 % intervals of 1,000 logs of 400 impressions: 93 to 97 % of them contain the truth."""
-    made = [simulated(400_000, 5, estimator=estimator) for estimator in ("ips", "snips")]
-    logs = [(evaluate(**log), truth) for log, truth in made]
-    covered = []
-    for start in range(0, 400_000, 400):
-        for result, truth in logs:
-            part = take_queries(result, np.arange(start, start + 400))
-            covered.append(abs(part["dcg@10"] - truth) < 1.96 * part.standard_error["dcg@10"])
-    for share in (np.mean(covered[::2]), np.mean(covered[1::2])):
-        assert 0.93 <= share <= 0.97
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -214,9 +189,7 @@ def test_diagnostics() -> None:
     assert diagnostics.effective_sample_size == pytest.approx(7**2 / 21)
     assert (diagnostics.share_clipped, diagnostics.share_unseen) == (1 / 3, 0.25)
     assert diagnostics.largest_share == {"dcg_exp@10": 1.0}
-    assert len(diagnostics.warnings) == 2
-    assert all(words in " ".join(str(result).split()) for words in diagnostics.warnings)
-    assert result.to_dict()["diagnostics"]["warnings"] == list(diagnostics.warnings)
+    assert len(result.to_dict()["diagnostics"]["warnings"]) == 2
 
 
 def test_documents_that_the_new_model_does_not_return_count_as_clicks_of_the_log() -> None:
@@ -242,8 +215,6 @@ def test_a_click_metric_is_a_metric_like_any_other() -> None:
     result = ltr.evaluate([0, 1, 1], [1, 2, 3], group=[3], metrics=metrics, columns=columns)
     assert list(result.mean) == ["ips(dcg_exp@2,clip=3)", "ips(dcg_exp@1,clip=3)", "ips(dcg_exp@1)", "dr(cg)"]
     assert list(result.mean.values()) == pytest.approx([3 + 2 / np.log2(3), 3, 2.5, 7])
-    assert metrics[0].slug == "ips-dcg_exp_at_2-clip-3"
-    assert metrics[3].needed_columns == ("propensity", "guess")
 
 
 # -- refusals --------------------------------------------------------------------------------------
@@ -253,14 +224,8 @@ TABLE = Propensities([1, 0.5])
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "NDCG": ({"metrics": "ndcg@10"}, "ndcg_exp@10 cannot be estimated from clicks: it divides by a number"),
     "MRR": ({"metrics": "mrr"}, "its value at one document depends on the clicks on others"),
-    "ERR": ({"metrics": "err@5"}, 'Use dcg, cg, precision or .*"dcg@5"'),
-    "recall": ({"metrics": "recall@5"}, "relevance of documents without a click"),
     "no sum": ({"metrics": "kendall"}, "not known to be a sum"),
-    "no propensity": ({"propensity": None}, "propensity"),
     "a table alone": ({"propensity": TABLE}, "together with position=.*Got a Propensities and no position"),
-    "a position without a propensity": (
-        {"propensity": TABLE, "position": [1, 2, 3]}, "no propensity for position 3, first at row 2"
-    ),
     "positions from 0": (
         {"propensity": TABLE, "position": [0, 1, 2]}, "propensity above 0: it is 0 at .*Positions count from 1"
     ),
@@ -268,20 +233,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"propensity": TABLE, "position": [0, 2, 2]}, r"position 2 occurs again at row 2.*Pass impression ids as qid"
     ),
     "a weight as a propensity": ({"propensity": [1, 2, 4]}, "propensity must be a probability, from 0 to 1: got 2"),
-    "NaN": ({"propensity": [1, np.nan, 0.5]}, "propensity.*must be finite"),
-    "a click on nothing": ({"propensity": [1, 0.5, 0]}, "clicked document must have a propensity above 0"),
     "scores first": ({"clicks": [-1.5, 0, 1]}, "clicks must be numbers of at least 0.*: got -1.5 at row 0.*swap"),
     "no click": ({"clicks": [0, 0, 0]}, "clicks has no click"),
     "a propensity as clip": ({"clip": 0.05}, "largest weight of a click, 1 / propensity.*Got 0.05"),
     "dr without a baseline": ({"estimator": "dr"}, "needs baseline"),
-    "a baseline for ips": ({"baseline": [0, 0, 0]}, 'needs baseline, and no other estimator'),
     "grades for dr": ({"clicks": [2, 0, 1], "estimator": "dr", "baseline": [0, 0, 0]}, "needs clicks of 0 and 1"),
-    "an impossible baseline": ({"estimator": "dr", "baseline": [0, 3, 0]}, "baseline must be a probability"),
     "a gain without a click": ({"metrics": ltr.DCG(gain=[1, 2])}, "gain of a document without a click must be 0"),
     "a column of the same name": (
         {"columns": {"propensity": [1, 1, 1]}}, "columns must not have the name 'propensity'"
     ),
-    "no such column": ({"metrics": "sum_of(revenue)"}, "needs the column 'revenue'"),
 }  # fmt: skip
 
 
@@ -290,42 +250,3 @@ def test_what_cannot_be_estimated_is_refused(name: str) -> None:
     options, message = REFUSED[name]
     with pytest.raises(ltr.LtrError, match=message):
         evaluate(**GOOD | options)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"metric": "dcg@2", "k": 3}, "Got k=3: leave it out"),
-        ({"metric": "dcg", "estimator": "dr"}, "needs baseline"),
-        ({"metric": "dcg", "clip": True}, "Got True"),
-    ],
-)
-def test_what_no_click_metric_can_be(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ltr.LtrError, match=message):
-        ClickMetric(**options)
-
-
-# -- in training -----------------------------------------------------------------------------------
-
-
-@pytest.mark.integration
-def test_hosts_evaluate_it_in_training() -> None:
-    """LightGBM and scikit-learn report the number of `evaluate`."""
-    log, _ = simulated(60, 0)
-    propensity, X, clicks = THETA[log["position"] - 1], log["scores"][:, np.newaxis], log["clicks"]
-    one = ClickMetric(metric="dcg@5", clip=5)
-
-    def expected(scores: Any) -> Any:
-        options: Any = {"group": log["group"], "propensity": propensity, "metrics": "dcg@5", "clip": 5}
-        return pytest.approx(evaluate(clicks, scores, **options)["dcg@5"], rel=1e-12)
-
-    data, seen = lightgbm.Dataset(X, clicks, group=log["group"]), dict[str, Any]()
-    params = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "metric": "none", "min_data_in_leaf": 5}
-    own = {"feval": feval([one], columns={data: {"propensity": propensity}}), "valid_sets": [data]}
-    booster = lightgbm.train(params, data, 2, **own, callbacks=[lightgbm.record_evaluation(seen)])
-    assert seen["training"][str(one)][-1] == expected(booster.predict(X))
-
-    frame = pd.DataFrame({"x": X[:, 0], "qid": np.repeat(np.arange(60), 10), "propensity": propensity})
-    host = lightgbm.LGBMRanker(n_estimators=2, verbose=-1, n_jobs=1, min_child_samples=5)
-    ranker = QueryRanker(host, qid="qid", columns=["propensity"]).fit(frame, clicks)
-    assert make_scorer(one)(ranker, frame, clicks) == expected(ranker.predict(frame))

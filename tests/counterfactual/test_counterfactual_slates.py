@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,38 +137,24 @@ def test_files_clusters_and_optimized_lists(tmp_path: Path) -> None:
 
 
 IMPRESSION = Impression(RANKINGS, Shown(["b", "a", "d"]), [0], length=3, query="q", method="team_draft")
-REFUSED: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
-    "NDCG": ([IMPRESSION], SCORES, {"metrics": "ndcg"}, "cannot be estimated from clicks"),
-    "a column": ([IMPRESSION], SCORES, {"metrics": "sum_of(x)"}, "impressions, which have no columns"),
-    "no log": ([], SCORES, {}, "no impressions"),
-    "a missing score": ([IMPRESSION], {"q": {"a": 1, "b": 2, "c": 3, "d": 4}}, {}, "'e': nan"),
-    "tied scores": ([IMPRESSION], {"q": dict.fromkeys("abcde", 1)}, {}, "without ties"),
-    "no method": (
-        [Impression(RANKINGS, Shown(["a"]), [0], query="q")],
-        SCORES,
-        {},
-        "The method is needed",
-    ),
-    "an impossible list": (
-        [Impression(RANKINGS, Shown(["e", "a", "d"]), [0], length=3, query="q", method="team_draft")],
-        *(SCORES, {}, "team_draft cannot display this list"),
-    ),
-    "no click that counts": (
-        [Impression(RANKINGS, Shown(["a", "b", "d"]), [0], length=3, query="q", method="team_draft")],
-        *(SCORES, {}, "No click is in a list that agrees"),
-    ),
-    "parts of an optimized list": (
-        [Impression(RANKINGS, Shown(["b", "a", "d"]), [0], length=3, query="q", method="optimized")],
-        *(SCORES, {}, "optimized chooses whole lists"),
-    ),
+NO_E = {"q": {"a": 1, "b": 2, "c": 3, "d": 4}}
+REFUSED: dict[str, tuple[dict[str, Any], Any, str]] = {
+    "a missing score": ({}, NO_E, "'e': nan"),
+    "tied scores": ({}, {"q": dict.fromkeys("abcde", 1)}, "without ties"),
+    "no method": ({"method": None}, SCORES, "The method is needed"),
+    "an impossible list": ({"shown": Shown(["e", "a", "d"])}, SCORES, "team_draft cannot display this list"),
+    "no click that counts": ({"shown": Shown(["a", "b", "d"])}, SCORES, "No click is in a list that agrees"),
+    "parts of an optimized list": ({"method": "optimized"}, SCORES, "optimized chooses whole lists"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_evaluated(name: str) -> None:
-    log, scores, options, message = REFUSED[name]
+    changes, scores, message = REFUSED[name]
     with pytest.raises(ltr.LtrError, match=message):
-        evaluate_slates(log, scores, **options)
+        evaluate_slates([replace(IMPRESSION, **changes)], scores)
+    with pytest.raises(ltr.LtrError, match="which have no columns"):
+        evaluate_slates([IMPRESSION], SCORES, metrics="sum_of(x)")
 
 
 @pytest.mark.filterwarnings("default:The method could not display")

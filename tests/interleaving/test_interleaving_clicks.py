@@ -94,10 +94,8 @@ def test_clicks_on_one_list() -> None:
     [
         (lambda: ClickModel.informational(4), "published for 2, 3 and 5 grades.*Got grades=4"),
         (lambda: ClickModel.random(0), "grades must be a whole number of at least 1. Got 0"),
-        (lambda: ClickModel([]), "click must be one or more probabilities, 0 to 1. Got none"),
         (lambda: ClickModel([0.5, 1.5]), "Got 1.5"),
         (lambda: ClickModel([0.5, 1], [0.1]), "stop must have one probability per grade, like click. Got 1 for 2"),
-        (lambda: ClickModel.position_based([0.5], [1, -1]), "examination must be one or more probabilities"),
         (lambda: ClickModel.perfect(2).clicks_on([0, 2]), "grades 0 to 1, but there is a document of grade 2"),
         (lambda: ClickModel.position_based([0, 1], [1]).clicks_on([0, 1]), "Got 1 for 2 slots"),
     ],

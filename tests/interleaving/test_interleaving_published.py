@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +9,6 @@ import pytest
 from benchmarks.interleaving import PUBLISHED, Fold, cell, folds, outcomes
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -29,17 +24,3 @@ def test_the_published_errors_are_reproduced(user: str, method: str, mq2008: lis
     assert 0.001 < ours.standard_error < 0.008
     assert ours.agrees(*PUBLISHED[user, method]), ours
     assert not ours._replace(error=ours.error + 0.03).agrees(*PUBLISHED[user, method])
-
-
-def test_the_command(data: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.interleaving", "--runs", "2", "--impressions", "50"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ | {"LTR_METRICS_DATA": str(data)},
-    )
-    assert "2 runs of 50 impressions" in done.stdout
-    assert done.stdout.count("team_draft") == done.stdout.count("ppm") == 3

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 from xml.etree import ElementTree
 
@@ -108,15 +106,11 @@ def test_a_curve_is_the_means_with_students_interval() -> None:
     band = display.bands_[""].get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(display.curves[""].low.min())
     assert band[:, 1].max() == pytest.approx(display.curves[""].high.max())
-    n = int((~np.isnan(result.per_query["ndcg@1"])).sum())
-    assert display.ax_.get_xlabel() == "cutoff k"
-    assert display.ax_.get_ylabel() == f"ndcg_exp@k, mean over {n} queries"
-    assert texts(display.ax_) == ["90% interval"]
 
 
-@pytest.mark.parametrize("asked", ["ndcg", "ndcg@5", "ndcg_exp", ltr.NDCG(k=3), ltr.NDCG()])
+@pytest.mark.parametrize("asked", ["ndcg", "ndcg@5", ltr.NDCG(k=3)])
 def test_a_family_may_be_asked_for_by_any_of_its_names(asked: Any) -> None:
-    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=[*CUTOFFS, "ndcg_lin@1", "ndcg_lin@2", "precision@3"])
+    result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=[*CUTOFFS, "ndcg_lin@1", "ndcg_lin@2"])
     assert MetricOverKDisplay.from_result(result, asked).metric == "ndcg_exp"
     assert MetricOverKDisplay.from_result(result, "ndcg_lin").k.tolist() == [1, 2]
     result = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS, convention="sklearn")
@@ -134,8 +128,6 @@ def test_what_is_no_curve_is_refused() -> None:
     other = ltr.evaluate(Y, X[:, 0], qid=QID, metrics=CUTOFFS[:3])
     with pytest.raises(ltr.LtrValueError, match=r"same cutoffs: 'a' has \[1, 2, 3, 5, 10\], 'b' has \[1, 2, 3\]"):
         MetricOverKDisplay.from_result({"a": result, "b": other}, "ndcg")
-    with pytest.raises(ltr.LtrValueError, match="no result to draw"):
-        MetricOverKDisplay.from_result({}, "ndcg")
 
 
 def test_differences_over_k_are_those_of_the_comparison() -> None:
@@ -147,9 +139,6 @@ def test_differences_over_k_are_those_of_the_comparison() -> None:
     assert display.lines_["new"].get_ydata().tolist() == [row.difference for row in rows]
     assert display.curves["new"].low.tolist() == [row.ci_low for row in rows]
     assert display.curves["new"].high.tolist() == [row.ci_high for row in rows]
-    n = rows[0].n_queries
-    assert display.ax_.get_ylabel() == f"difference in ndcg_exp@k,\nnew - {BASE}, mean over {n} queries"
-    assert any(list(line.get_ydata()) == [0, 0] for line in display.ax_.lines)
 
 
 # Differences of the single queries
@@ -168,20 +157,9 @@ def test_all_differences_are_drawn_from_the_largest() -> None:
     assert set(np.unique(lost[:, 1])) == {0.0, *difference[difference < 0]}
     assert (lost[:, 0].min(), lost[:, 0].max()) == (row.wins + row.ties, row.n_queries)
     assert display.line_.get_ydata() == [row.difference, row.difference]
-    corners = display.band_.get_path().vertices if hasattr(display.band_, "get_xy") else None
-    assert corners is not None
     extent = display.band_.get_extents().transformed(display.ax_.transData.inverted())
     np.testing.assert_allclose((extent.y0, extent.y1), (row.ci_low, row.ci_high))
-    assert texts(display.ax_) == [
-        f"{row.wins} gain",
-        f"{row.ties} tied",
-        f"{row.losses} lose",
-        f"mean {row.difference:+.4f}",
-        f"95% [{row.ci_low:+.4f}, {row.ci_high:+.4f}]",
-    ]
-    left_out = f"; {row.n_undefined} left out" if row.n_undefined else ""
-    assert display.ax_.get_xlabel() == f"{row.n_queries} queries, largest gain to largest loss{left_out}"
-    assert display.ax_.get_ylabel() == f"difference in ndcg_exp@10,\nnew - {BASE}"
+    assert texts(display.ax_)[:3] == [f"{row.wins} gain", f"{row.ties} tied", f"{row.losses} lose"]
 
 
 # Forests
@@ -201,11 +179,8 @@ def test_segments_are_those_of_the_result() -> None:
         values = values[~np.isnan(values)]
         interval = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
         np.testing.assert_allclose(segment[:, 0], interval)
-    ticks = [tick.get_text().splitlines() for tick in display.ax_.get_yticklabels()]
-    n = [int((~np.isnan(part.per_query["ndcg@10"])).sum()) for part in (*result.by.values(), result)]
-    assert ticks == [[row.label, f"{many} queries"] for row, many in zip(display.rows, n, strict=True)]
-    assert display.ax_.get_ylim()[0] > display.ax_.get_ylim()[1]
-    assert texts(display.ax_) == ["a", "b"]
+    ticks = [tick.get_text().splitlines()[0] for tick in display.ax_.get_yticklabels()]
+    assert ticks == [row.label for row in display.rows]
 
 
 def test_segments_of_a_comparison() -> None:
@@ -217,16 +192,9 @@ def test_segments_of_a_comparison() -> None:
     ]
     low = [segment[0, 0] for segment in display.intervals_["other"].get_segments()]
     assert low == [part["map", "other"].ci_low for part in (*parts, comparison)]
-    assert display.ax_.get_xlabel().startswith(f"difference in map, other - {BASE},")
     assert list(SegmentsDisplay.from_comparison(comparison, "map").plot().points_) == ["new", "other"]
-    with pytest.raises(ltr.LtrKeyError, match="'othr'"):
-        SegmentsDisplay.from_comparison(comparison, "map", "othr")
-    for make in (
-        lambda: SegmentsDisplay.from_comparison(compared(), "map"),
-        lambda: SegmentsDisplay.from_result(compared().evaluations, "map"),
-    ):
-        with pytest.raises(ltr.LtrValueError, match="no segments to draw"):
-            make()
+    with pytest.raises(ltr.LtrValueError, match="no segments to draw"):
+        SegmentsDisplay.from_comparison(compared(), "map")
 
 
 def test_a_comparison_is_drawn_metric_by_metric() -> None:
@@ -237,15 +205,8 @@ def test_a_comparison_is_drawn_metric_by_metric() -> None:
         assert display.points_[model].get_xdata().tolist() == [row.difference for row in rows]
         ends = [segment[:, 0].tolist() for segment in display.intervals_[model].get_segments()]
         assert ends == [[row.ci_low, row.ci_high] for row in rows]
-    left, right = sorted(display.ax_.get_xlim())
-    assert left < 0 < right
-    assert any(list(line.get_xdata()) == [0, 0] for line in display.ax_.lines)
-    how = "95% interval\n(the wider of BCa bootstrap and Student's t)"
-    assert display.ax_.get_xlabel() == f"difference, model - {BASE}\nmean over queries, {how}"
     one = ComparisonDisplay.from_comparison(comparison, "map").plot()
     assert [row.label for row in one.rows] == ["map"]
-    with pytest.raises(ltr.LtrValueError, match="no metric to draw"):
-        ComparisonDisplay.from_comparison(comparison, [])
 
 
 # Learning curves
@@ -283,43 +244,22 @@ def test_learning_curves_are_those_of_the_log() -> None:
         if segment[0, 0] < round_ < segment[1, 0]
     }
     assert covered == set(curve.plateau.tolist())
-    assert texts(display.ax_)[0] == f"valid, {curve.n_queries} queries"
-    assert texts(display.ax_)[3] == f"best: {curve.best}, {display.curves['training'].best}"
-    assert display.ax_.get_ylabel() == "ndcg_exp@5, mean over queries"
-
-
-def test_one_picture_has_one_metric() -> None:
-    log, _ = log_of()
-    curve, other = (log.learning_curve("valid", "ndcg@5", confidence=level) for level in (0.95, 0.9))
-    for curves in ({}, {"a": curve, "b": other}):
-        with pytest.raises(ltr.LtrValueError, match="All curves of a figure must have the same metric"):
-            LearningCurveDisplay(curves=curves)
 
 
 # What all have in common
-
-
-@cache
-def all_displays(names: tuple[str, ...] = (BASE, "new"), market: tuple[str, ...] = ("de", "fr")) -> list[Any]:
-    label = np.array(market)[np.unique(QID, return_inverse=True)[1] % len(market)]
-    comparison = compared(names, ["ndcg@1", "ndcg@5", "map"], by=label)
-    log, _ = log_of((names[0], "valid"))
-    return [
-        MetricOverKDisplay.from_comparison(comparison, "ndcg"),
-        MetricOverKDisplay.from_comparison(comparison, "ndcg", difference=True),
-        DifferencesDisplay.from_comparison(comparison, "map", names[1]),
-        SegmentsDisplay.from_result(comparison.evaluations, "map"),
-        SegmentsDisplay.from_comparison(comparison, "map"),
-        ComparisonDisplay.from_comparison(comparison, "map"),
-        LearningCurveDisplay.from_log(log, [names[0], "valid"], "ndcg@5"),
-    ]
 
 
 def test_given_axes_are_drawn_into_and_pyplot_left_alone() -> None:
     from matplotlib import pyplot
     from matplotlib.figure import Figure
 
-    for display in all_displays():
+    comparison = compared(metrics=["ndcg@1", "ndcg@5", "map"], by=MARKET)
+    for display in (
+        MetricOverKDisplay.from_comparison(comparison, "ndcg"),
+        DifferencesDisplay.from_comparison(comparison, "map", "new"),
+        SegmentsDisplay.from_comparison(comparison, "map"),
+        LearningCurveDisplay.from_log(log_of()[0], ["valid"], "ndcg@5"),
+    ):
         ax = Figure().subplots()
         assert display.plot(ax=ax) is display
         assert (display.ax_, display.figure_) == (ax, ax.figure)
@@ -328,29 +268,6 @@ def test_given_axes_are_drawn_into_and_pyplot_left_alone() -> None:
         assert display.ax_ is not ax
         assert pyplot.get_fignums()
         pyplot.close("all")
-
-
-@pytest.mark.parametrize("style", ["default", "dark_background", {"text.parse_math": True, "font.size": 16}])
-def test_odd_names_are_drawn_as_they_are(style: Any) -> None:
-    with mpl.style.context(style):
-        for display in all_displays(ODD, (ODD[0], ODD[2])):
-            display.plot()
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Glyph .* missing from font")
-                display.figure_.canvas.draw()
-            legend = display.ax_.get_legend()
-            named = [
-                *legend.get_texts(),
-                *display.ax_.get_yticklabels(),
-                display.ax_.xaxis.label,
-                display.ax_.yaxis.label,
-            ]
-            assert not any(text.get_parse_math() for text in named if "$" in text.get_text())
-            if isinstance(display, SegmentsDisplay):
-                assert named[len(texts(display.ax_))].get_text().startswith('$\\alpha_b$ <b>&"x"\'\n')
-            if not isinstance(display, (DifferencesDisplay, LearningCurveDisplay)):
-                assert "_private" in texts(display.ax_)
-                assert "a b\ufffd\ufffd" in texts(display.ax_)
 
 
 # Figures of a report
@@ -374,13 +291,10 @@ def test_a_report_has_its_pictures(figures: list[Any]) -> None:
         "learning-1",
     ]
     assert all(f.title and f.caption for f in figures)
-    assert "gain" in figures[3].caption
-    assert "tied" in figures[3].caption
     assert ODD[0] in figures[0].title  # as given: the page escapes
     assert [f.name for f in figures_of(report_of(("one",), ["ndcg@10"], by=MARKET))] == [
         *("over-k-1", "segments-1", "learning-1")
     ]
-    assert figures_of(summarize(ltr.Queries(Y, qid=QID), models(("one",)), "map")) == []
 
 
 def test_every_svg_fits_into_a_page(figures: list[Any]) -> None:
@@ -400,6 +314,10 @@ def test_every_svg_fits_into_a_page(figures: list[Any]) -> None:
                 if key.rpartition("}")[2] == "href":
                     assert value[1:] in own
     assert len(ids) == len(set(ids))
+    all_text = {text for figure in figures for text in svg_texts(figure.svg)}
+    assert {"_private", "100%", "{x}", "#010203", "url(#x)", "a b\ufffd\ufffd"} <= all_text
+    assert any('$\\alpha_b$ <b>&"x"\'' in text for text in all_text)
+    assert "<b>" not in figures[0].svg
 
 
 def test_metrics_of_another_scale_have_their_own_axis() -> None:
