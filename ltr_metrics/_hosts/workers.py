@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
+from zlib import crc32
 
 import numpy as np
 
@@ -75,12 +76,18 @@ def mean_over_workers(
             own = Totals.of(result.per_query, result.weight)
     except Exception as caught:  # of any kind: the other workers wait
         error = caught
-    messages = _gather(workers, np.array([error is not None, part.is_new, *own.to_array()], dtype=np.float64))
+    order = crc32(",".join(names).encode())
+    messages = _gather(workers, np.array([error is not None, part.is_new, order, *own.to_array()], dtype=np.float64))
     _raise_on_all(workers, messages[:, 0] > 0, error)
+    if np.ptp(messages[:, 2]):
+        raise LtrValueError(
+            "The workers evaluate different metrics, or in another order, so their sums do not belong together. Here: "
+            f"{', '.join(names)}. Pass the same metrics in the same order on all workers."
+        )
     if messages[:, 1].any():
         _check_all_queries(workers, part, plan.request)
     total = Totals.nothing(names)
-    for numbers in messages[:, 2:]:  # in the order of ranks, so all workers get the same digits
+    for numbers in messages[:, 3:]:  # in the order of ranks, so all workers get the same digits
         total += Totals.from_array(names, numbers)
     if not total.n_queries:
         raise LtrValueError("The data set has no rows with labels on any worker, so there is nothing to evaluate.")

@@ -161,6 +161,12 @@ def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
             f"EvalMetric evaluates eval_set[{same[0]}], and CatBoost stops by the last of the {len(pools)} evaluation "
             "sets. Pass the validation set as the last one."
         )
+    has_queries = pools[-1].get_group_id_hash() is not None
+    if has_queries and not np.array_equal(sizes_of_pool(pools[-1]), valid.queries.n_documents):
+        raise LtrValueError(
+            "The queries that EvalMetric was created with differ from group_id of the evaluation set. Create it with "
+            "the Pool itself, or with the qid that you pass as group_id."
+        )
 
 
 def refuse_gpu() -> None:

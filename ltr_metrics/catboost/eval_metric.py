@@ -87,7 +87,7 @@ class EvalMetric:
         When the training begins: for ``task_type="GPU"``.
     CatBoostError
         In the training: if no evaluation set has the labels of the validation set, if two have
-        them, or if it is not the last one. Also if the learn set cannot be
+        them, if it is not the last one, or if its queries differ. Also if the learn set cannot be
         told apart from it, for a metric that is undefined for all queries, for NaN predictions and
         for several predictions a row.
 

@@ -143,6 +143,7 @@ def test_a_log_is_of_one_training() -> None:
         (PAIR, lambda: pool(VALID._replace(y=VALID.y[::-1].copy())), "No evaluation set of this training has the"),
         (PAIR, lambda: [pool(VALID._replace(X=VALID.X[:, ::-1].copy())), pool(VALID)], "cannot be told apart"),
         (PAIR, lambda: [pool(VALID), pool(TRAIN)], "CatBoost stops by the last of the 2 evaluation sets"),
+        ((VALID.y, np.arange(len(VALID.y)) // 3), lambda: pool(VALID), "differ from group_id"),
         ((TRAIN.y, TRAIN.qid), lambda: pool(TRAIN), "The learn set has the same labels"),
     ],
 )
