@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -79,7 +79,8 @@ class GainMetric(Metric):
                 raise LtrValueError(
                     f"The gain of {self} must give one gain per grade: got {gains.shape} for {grades.shape}."
                 )
-        refuse_overflow(self, queries, gains, "Use gain=linear or a gain table for such grades.")
+        remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
+        refuse_overflow(self, queries, gains, remedy)
         return gains
 
 
