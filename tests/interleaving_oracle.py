@@ -219,4 +219,3 @@ def inverse_rank_credit(rankings: Rankings, documents: Documents, clicks: Collec
     """Return the credit of Optimized; a document that a ranking lacks is the one after its last."""
     ranks = [[int(min(rank_in(one, documents[place]), len(one) + 1)) for place in set(clicks)] for one in rankings]
     return [sum((Fraction(1, rank) for rank in of_ranker), Fraction(0)) for of_ranker in ranks]
-
