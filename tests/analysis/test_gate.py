@@ -109,7 +109,7 @@ def test_the_share_is_that_of_a_slow_count() -> None:
     lost = sum(one < -0.1 for one in differences)
     counted = sum(not np.isnan(one) for one in differences)
     assert 0 < lost < counted < 50
-    for limit, passes in {lost / counted + 1e-9: True, lost / counted: False}.items():
+    for limit, passes in {float(lost / counted) + 1e-9: True, float(lost / counted): False}.items():
         (check,) = gate(plain, f"share(ndcg@10 < -0.1) < {limit!r}").checks
         assert (check.value, check.passed) == (lost / counted, passes)
     heavy = sum(w for w, one in zip(weight, differences, strict=True) if one < -0.1)

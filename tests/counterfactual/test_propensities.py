@@ -75,9 +75,9 @@ def test_shuffled_lists_and_swaps() -> None:
 
 def test_the_standard_error_of_a_ratio_of_two_rates_is_the_usual_one() -> None:
     """Of independent rows: the variance of log(p2 / p1) is (1 - p1) / c1 + (1 - p2) / c2, but for n / (n - 1)."""
-    clicks, position = [1] * 40 + [0] * 60 + [1] * 10 + [0] * 90, [1] * 100 + [2] * 100
-    table = estimate_propensities(clicks, position, qid=range(200), method="randomized")
-    expected = 0.25 * np.sqrt((0.6 / 40 + 0.9 / 10) * 200 / 199)
+    clicks, position = [1] * 40 + [0] * 60 + [1] * 10 + [0] * 190, [1] * 100 + [2] * 200
+    table = estimate_propensities(clicks, position, qid=range(300), method="randomized")
+    expected = 0.125 * np.sqrt((0.6 / 40 + 0.95 / 10) * 300 / 299)
     assert table.standard_error[1] == pytest.approx(expected, rel=1e-12)
 
 
