@@ -1,4 +1,4 @@
-"""A user's own metric, as a function and as a class, in every host."""
+"""A user's own metric, as a function and as a class."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ from typing import ClassVar
 
 import lightgbm as lgb
 import numpy as np
-import pandas as pd
 import pytest
-from lightgbm_fit import validation_sets
-from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import eval_metric, feval
-from ltr_metrics.sklearn import QueryRanker, make_scorer
+from ltr_metrics.lightgbm import feval
 
 
 def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
@@ -129,13 +125,8 @@ def test_what_is_no_metric_is_refused(metric: object, message: str) -> None:
         ltr.evaluate([1, 0], [1, 2], group=[2], metrics=[metric])
 
 
-@pytest.fixture(scope="module")
-def rows() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return ltr.make_ranking(n_queries=40, documents=12, random_state=0)
-
-
-def test_in_lightgbm(rows: tuple) -> None:
-    X, y, qid = rows
+def test_in_lightgbm() -> None:
+    X, y, qid = ltr.make_ranking(n_queries=40, documents=12, random_state=0)
     group = ltr.qid_to_group(qid)
     train = lgb.Dataset(X, y, group=group, free_raw_data=False)
     history: dict = {}
@@ -145,30 +136,6 @@ def test_in_lightgbm(rows: tuple) -> None:
     expected = ltr.evaluate(y, booster.predict(X), qid=qid, metrics=[top_grades, Reach(k=3)])
     assert history["training"]["top_grades"][-1] == expected["top_grades"]
     assert history["training"]["reach@3"][-1] == expected[Reach(k=3)]
-    ranker = lgb.LGBMRanker(n_estimators=4, metric="None", verbose=-1)
-    ranker.fit(X, y, group=group, **validation_sets((X, y)), eval_group=[group], eval_metric=eval_metric(top_grades))
-    assert len(ranker.evals_result_["training"]["top_grades"]) == 4
-
-
-@pytest.mark.slow
-def test_in_worker_processes_of_scikit_learn(rows: tuple) -> None:
-    X, y, qid = rows
-    frame = pd.DataFrame(X).add_prefix("f").assign(qid=qid)
-    found = []
-    for n_jobs in (1, 2):
-        search = GridSearchCV(
-            QueryRanker(lgb.LGBMRanker(n_estimators=3, verbose=-1, num_threads=1)),
-            {"estimator__num_leaves": [4, 8]},
-            scoring=make_scorer([top_grades, Reach(k=3)]),
-            refit="top_grades",
-            cv=GroupKFold(2),
-            n_jobs=n_jobs,
-            error_score="raise",
-        ).fit(frame, y, groups=qid)
-        found.append([search.cv_results_[f"mean_test_{name}"].tolist() for name in ("top_grades", "reach@3")])
-    assert found[0] == found[1]
-    single = make_scorer(top_grades)
-    assert isinstance(single(search.best_estimator_, frame, y), float)
 
 
 def test_parameters_must_be_values() -> None:
