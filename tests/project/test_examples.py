@@ -90,18 +90,6 @@ def test_on_a_users_files(tmp_path: Path) -> None:
     assert (before | {"model": "stopped"}).items() <= again.items()  # with an interval
 
 
-@pytest.mark.slow
-def test_the_wrong_use_is_explained() -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE), "--test", "x.txt"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "--valid and --test need --letor" in done.stderr
-    done = subprocess.run([sys.executable, str(EXAMPLE), "--today", "0"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "--today must be the number of a feature, 1 to 20. Got 0." in done.stderr
-
-
 FURTHER = {
     "xgboost_early_stopping": ("xgboost", [], r"XGBRanker: best round (\d+), err@10 = 0\.\d{6}"),
     "catboost_early_stopping": ("catboost", [], r"CatBoostRanker: best round (\d+), err@10 = 0\.\d{6}"),
@@ -208,22 +196,6 @@ def test_all_metrics_of_each_round_are_in_mlflow(tmp_path: Path) -> None:
             assert len(set(n_rounds.values())) == 1
             assert n_rounds["mrr"] > 30
             assert all(0 < value.value <= 1 for values in rounds.values() for value in values)
-
-
-@pytest.mark.slow
-def test_autolog_loses_all_metrics_under_their_canonical_names(tmp_path: Path) -> None:
-    """What the example is for; if this fails, MLflow has changed and the example may be simpler."""
-    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
-    text = (EXAMPLES / "mlflow_tracking.py").read_text(encoding="utf-8").replace(', names="slug"', "")
-    (tmp_path / "canonical.py").write_text(text, encoding="utf-8")
-    shutil.copy(EXAMPLES / "example_data.py", tmp_path)
-    store = f"sqlite:///{tmp_path}/runs.db"
-    shown = run("--tracking-uri", store, example=tmp_path / "canonical.py", folder=tmp_path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SQLAlchemy's own
-        for run_id in re.findall(r"run (\w{32})", shown):
-            logged = mlflow.MlflowClient(store).get_run(run_id).data.metrics
-            assert not [name for name in logged if name.startswith("valid")]
 
 
 class WandbRun:
