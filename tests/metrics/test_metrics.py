@@ -77,7 +77,7 @@ def test_every_metric_and_parameter_value_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("entry", TABLE, ids=str)
 @given(d=data(), share_retrieved=st.sampled_from([1.0, 0.7]), seed=st.integers(0, 2**32 - 1))
-@example(d=random_data(0, levels=3, n_queries=20, max_documents=5), share_retrieved=1.0, seed=0)
+@example(d=random_data(0, levels=2, n_queries=10, max_documents=4), share_retrieved=1.0, seed=0)
 @examples(30)
 def test_equals_the_reference(entry: Entry, d: Data, share_retrieved: float, seed: int) -> None:
     retrieved = np.random.default_rng(seed).random(len(d.y)) < share_retrieved

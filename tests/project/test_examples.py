@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -174,28 +173,6 @@ def test_further_examples(name: str, own_files: bool, tmp_path: Path) -> None:
     assert len(means) == 4
     if not own_files:
         assert next(value for name, value in means.items() if name.startswith("ndcg")) > 0.7
-
-
-@pytest.mark.slow
-def test_all_metrics_of_each_round_are_in_mlflow(tmp_path: Path) -> None:
-    """Autolog drops all metrics of a round if one has a name that MLflow refuses."""
-    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
-    store = f"sqlite:///{tmp_path}/runs.db"
-    shown = run("--tracking-uri", store, example=EXAMPLES / "mlflow_tracking.py", folder=tmp_path)
-    names = ["ndcg_exp_at_10", "map-rel-2_at_10", "mrr", "err_at_10"]
-    runs = dict(re.findall(r"(\w+), run (\w{32})", shown))
-    assert list(runs) == ["LightGBM", "XGBoost"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SQLAlchemy's own
-        client = mlflow.MlflowClient(store)
-        for run_id in runs.values():
-            logged = client.get_run(run_id).data.metrics
-            assert {f"{data}-{name}" for data in ("valid", "test") for name in names} <= logged.keys()
-            rounds = {name: client.get_metric_history(run_id, f"valid-{name}") for name in names}
-            n_rounds = {name: len({value.step for value in values}) for name, values in rounds.items()}
-            assert len(set(n_rounds.values())) == 1
-            assert n_rounds["mrr"] > 30
-            assert all(0 < value.value <= 1 for values in rounds.values() for value in values)
 
 
 class WandbRun:
