@@ -5,35 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.metrics import dcg_score, ndcg_score
-from strategies import Data, random_data
+from strategies import random_data
 
 import ltr_metrics as ltr
 
 pytestmark = pytest.mark.integration
 
 
-@pytest.mark.parametrize("k", [None, 1, 3, 5, 10, 100])
-@pytest.mark.parametrize("gain", ["linear", "exp"])
-@pytest.mark.parametrize("levels", [1, 3, 1000])
-def test_averaged_ties(k: int | None, gain: str, levels: int) -> None:
-    rng = np.random.default_rng(0)
-    group = rng.integers(2, 60, 50)
-    y, s = rng.choice(5, group.sum(), p=[0.6, 0.2, 0.1, 0.06, 0.04]), rng.integers(0, levels, group.sum())
-    result = ltr.evaluate(y, s, group=group, metrics=[ltr.NDCG(k=k, gain=gain), ltr.DCG(k=k, gain=gain)], no_relevant=0)
-    gains = y if gain == "linear" else 2.0**y - 1
-    for query, rows in enumerate(np.split(np.arange(len(y)), np.cumsum(group)[:-1])):
-        theirs = [f([gains[rows]], [s[rows]], k=k) for f in (ndcg_score, dcg_score)]
-        ours = [values[query] for values in result.per_query.values()]
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.parametrize("k", [None, 1, 3, 5, 10])
+@pytest.mark.parametrize("k", [None, 1, 10, 100])
 @pytest.mark.parametrize("levels", [1, 6, 10_000])
 @pytest.mark.parametrize("grades", [[0, 0, 1, 2, 3, 4], [0, 0, 0.1, 0.25, 0.5, 2.7]], ids=["graded", "fractional"])
-@pytest.mark.parametrize("seed", range(3))
-def test_names_under_the_convention(k: int | None, levels: int, grades: list[float], seed: int) -> None:
+def test_names_under_the_convention(k: int | None, levels: int, grades: list[float]) -> None:
     """Queries of one document are left out: scikit-learn refuses them."""
-    data = random_data(seed, grades, levels=levels)
+    data = random_data(0, grades, levels=levels, max_documents=60)
     names = [name if k is None else f"{name}@{k}" for name in ("ndcg", "dcg")]
     result = ltr.evaluate(data.y, data.score, group=data.group, metrics=names, convention="sklearn")
     for query, (y, score) in enumerate(data.queries()):
@@ -44,20 +28,6 @@ def test_names_under_the_convention(k: int | None, levels: int, grades: list[flo
         else:
             with pytest.raises(ValueError, match="Got 1 instead"):
                 ndcg_score([y], [score], k=k)
-
-
-@pytest.mark.parametrize("k", [None, 1, 3, 5, 10])
-@pytest.mark.parametrize("ties", ["mean", "stable", "worst", "best"])
-def test_ignore_ties_where_there_are_none(k: int | None, ties: str) -> None:
-    """With ties, ignore_ties=True takes the order of an unstable sort."""
-    data = random_data(0)
-    score = np.random.default_rng(0).permutation(len(data.y))
-    names = [name if k is None else f"{name}@{k}" for name in ("ndcg", "dcg")]
-    result = ltr.evaluate(data.y, score, group=data.group, metrics=names, convention="sklearn", ties=ties)
-    for query, (y, s) in enumerate(Data(data.y, score, data.group).queries()):
-        if len(y) > 1:
-            theirs = [f([y], [s], k=k, ignore_ties=True) for f in (ndcg_score, dcg_score)]
-            np.testing.assert_allclose([result.per_query[name][query] for name in names], theirs, rtol=0, atol=1e-12)
 
 
 def test_the_mean_over_queries_and_weights() -> None:

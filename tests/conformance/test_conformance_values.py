@@ -97,20 +97,6 @@ KNOWN = {  # system: convention, whether labels are grades, name -> a value for 
         "ndcg@2": [0.3868528008461, 0, 1, 0.6309297084808],
         "rprec": [0.6666666865349, 0, 1, 0],
     }),
-    "keras_rs 0.4.0": ("keras_rs", True, {
-        "ndcg": [0.5865408778191, 0, 1, 0.6309297680855],
-        "dcg": [2.422959327698, 0, 1, 4.416508197784],
-        "map": [0.6388888955116, 0, 1, 0.5],
-        "mrr": [0.5, 0, 1, 0.5],
-        "precision": [0.6000000238419, 0, 1, 0.3333333432674],
-        "recall": [1, 0, 1, 1],
-        "ndcg@2": [0.1737653464079, 0, 1, 0.6309297680855],
-        "dcg@2": [0.6309297680855, 0, 1, 4.416508197784],
-        "map@2": [0.1666666716337, 0, 1, 0.5],
-        "mrr@2": [0.5, 0, 1, 0.5],
-        "precision@2": [0.5, 0, 1, 0.5],
-        "recall@2": [0.3333333432674, 0, 1, 1],
-    }),
     "recbole 1.2.1": ("recbole", False, {
         "ndcg@2": [0.3868528072345, nan, 1, 0.6309297535715],
         "map@2": [0.25, nan, 1, 0.5],
@@ -153,7 +139,7 @@ KNOWN = {  # system: convention, whether labels are grades, name -> a value for 
         "pair_accuracy": [0.4],
     }),
 }  # fmt: skip
-IN_FLOAT32 = ("torchmetrics", "keras_rs", "tf_ranking")
+IN_FLOAT32 = ("torchmetrics", "tf_ranking")
 
 
 @pytest.mark.parametrize("system", KNOWN)

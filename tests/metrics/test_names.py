@@ -15,38 +15,19 @@ from ltr_metrics.metrics import METRICS
 NAMES = {
     "ndcg@10": "ndcg_exp@10",
     "ndcg": "ndcg_exp",
-    "ndcg_lin@10": "ndcg_lin@10",
     "ndcg(gain=linear)@10": "ndcg_lin@10",
-    "ndcg(gain=[0,1,3,7,15])@10": "ndcg(gain=[0,1,3,7,15])@10",
-    "ndcg_exp(discount=jarvelin)@5": "ndcg_exp(discount=jarvelin)@5",
     "ndcg(ideal=shown)@10": "ndcg_exp(ideal=shown)@10",
     "ndcg(ideal=cutoff)": "ndcg_exp",
-    "dcg_lin@3": "dcg_lin@3",
-    "dcg_lin(discount=position)@3": "dcg_lin(discount=position)@3",
     "p@5": "precision@5",
     "ap(rel=2)@10": "map(rel=2)@10",
     "rr": "mrr",
-    "err(max_grade=2)@10": "err(max_grade=2)@10",
-    "map(rel=0.1)": "map(rel=0.1)",
     "map(rel=>.50)@10": "map(rel=>0.5)@10",
-    "map(rel=>2)": "map(rel=>2)",
     "recall(rel=binary)@5": "recall(rel=binary)@5",
-    "map(denominator=hits)@5": "map(denominator=hits)@5",
-    "cg@3": "cg@3",
     "success@1": "hit@1",
-    "f1(rel=2)@10": "f1(rel=2)@10",
-    "rprec(rel=2)": "rprec(rel=2)",
-    "rbp(p=0.95)": "rbp(p=0.95)",
-    "rbp(graded=max,max_grade=2)@10": "rbp(graded=max,max_grade=2)@10",
-    "rbp(graded=label)": "rbp(graded=label)",
     "err(max_grade=query)@5": "err(max_grade=query)@5",
-    "pfound(p_rel=exp,max_grade=query)": "pfound(p_rel=exp,max_grade=query)",
-    "pfound(p_rel=yandex)@10": "pfound(p_rel=yandex)@10",
     "pfound(p_rel=[0,0.5,1],p_break=0.1)": "pfound(p_break=0.1,p_rel=[0,0.5,1])",
     "mean_of(margin)@10": "mean_of(margin)@10",
     "mean_of(column=margin.2-x)": "mean_of(margin.2-x)",
-    "mean_of(7)@1": "mean_of(7)@1",
-    "sum_of(revenue)@10": "sum_of(revenue)@10",
     "auc": "pair_accuracy",
     "auc(tied=0.0,average=micro)": "pair_accuracy(tied=0,average=micro)",
     "tau": "kendall",
@@ -67,13 +48,15 @@ def test_canonical_names(name: str) -> None:
     assert ltr.metric(str(metric)) == metric
 
 
-@pytest.mark.parametrize("metric", [m for entry in TABLE for m in entry.metrics()], ids=str)
-def test_every_metric_reads_its_own_name_back(metric: ltr.Metric) -> None:
-    assert ltr.metric(str(metric)) == metric
-    assert hash(ltr.metric(str(metric))) == hash(metric)
-    assert eval(repr(metric), vars(ltr)) == metric
-    assert not re.search(r"[\s:]", str(metric))  # XGBoost's parser breaks on both
-    assert re.fullmatch(r"[\w.-]+", metric.slug)
+def test_every_metric_reads_its_own_name_back_and_has_a_slug_of_its_own() -> None:
+    metrics = {str(metric): metric for entry in TABLE for metric in entry.metrics()}
+    for name, metric in metrics.items():
+        assert ltr.metric(name) == metric
+        assert hash(ltr.metric(name)) == hash(metric)
+        assert eval(repr(metric), vars(ltr)) == metric
+        assert not re.search(r"[\s:]", name)  # XGBoost's parser breaks on both
+        assert re.fullmatch(r"[\w.-]+", metric.slug)
+    assert len({metric.slug for metric in metrics.values()}) == len(metrics)
 
 
 def test_names_keep_every_digit() -> None:
@@ -83,11 +66,6 @@ def test_names_keep_every_digit() -> None:
     assert ltr.MAP(rel=np.float64(2), k=np.int64(3)) == ltr.MAP(rel=2, k=3)
     assert str(ltr.MAP(rel=np.float64(2), k=np.int64(3))) == "map(rel=2)@3"
     assert ltr.MAP(rel=np.float32(0.7)) != ltr.MAP(rel=0.7)
-
-
-def test_slugs_are_different_where_names_are() -> None:
-    metrics = {str(m): m for entry in TABLE for m in entry.metrics()}
-    assert len({m.slug for m in metrics.values()}) == len(metrics)
 
 
 def test_a_metric_is_an_immutable_value() -> None:
@@ -119,60 +97,40 @@ def test_slugs_keep_signs_apart() -> None:
     [
         (lambda: ltr.NDCG(k=0), "k of ndcg"),
         (lambda: ltr.NDCG(k=1.5), "k of ndcg"),
-        (lambda: ltr.NDCG(k=True), "k of ndcg"),
-        (lambda: ltr.NDCG(gain="exponential"), "gain of ndcg must be one of 'exp', 'linear'"),
-        (lambda: ltr.NDCG(gain=3), "gain of ndcg"),
         (lambda: ltr.NDCG(gain=lambda y: y), "must have a name"),
-        (lambda: ltr.NDCG(discount="none"), "discount of ndcg"),
-        (lambda: ltr.NDCG(ideal="hits"), "ideal of ndcg must be one of 'cutoff', 'shown', 'all', 'slots'"),
         (lambda: ltr.NDCG(ideal="slots"), r"needs a cutoff. Write ndcg_exp\(ideal=slots\)@10"),
         (lambda: ltr.NDCG(ideal="slots", k=1_000_001), "cutoff of at most 1,000,000. Got 1,000,001"),
         (lambda: ltr.metric("dcg(ideal=all)"), "dcg has no parameter 'ideal'"),
         (lambda: ltr.MAP(rel=0), "rel of map must be a number above 0"),
-        (lambda: ltr.MAP(denominator="k"), "denominator of map"),
         (lambda: ltr.MAP(denominator="cutoff"), "needs a cutoff"),
         (lambda: ltr.ERR(max_grade=-1), "max_grade of err"),
-        (lambda: ltr.ERR(p="raw"), "p of err"),
         (lambda: ltr.MAP(rel="high"), "rel of map must be a number above 0, '>0.5'.*Got 'high'"),
         (lambda: ltr.MAP(rel=">"), "rel of map"),
-        (lambda: ltr.MAP(rel=">-1"), "rel of map"),
         (lambda: ltr.MAP(rel=">nan"), "rel of map"),
         (lambda: ltr.RBP(p=1), "p of rbp must be a number between 0 and 1"),
-        (lambda: ltr.RBP(graded="min"), "graded of rbp"),
         (lambda: ltr.RBP(graded="max", rel=2), "rel has no effect"),
         (lambda: ltr.RBP(max_grade=2), "max_grade of rbp is for graded=max"),
-        (lambda: ltr.RBP(graded="max", max_grade=0), "max_grade of rbp"),
         (lambda: ltr.RBP(graded="max", max_grade="query"), "max_grade of rbp must be a number above 0"),
         (lambda: ltr.RBP(graded="label", rel=2), r"rbp\(graded=label\) takes grades as they are, so rel has no effect"),
-        (lambda: ltr.RBP(graded="label", max_grade=2), "max_grade of rbp is for graded=max"),
         (lambda: ltr.PairAccuracy(tied=2), "tied of pair_accuracy must be a number from 0 to 1. Got 2"),
-        (lambda: ltr.PairAccuracy(average="pairs"), "average of pair_accuracy must be one of 'macro', 'micro'"),
         (lambda: ltr.metric("pair_accuracy(ties=0)"), "no parameter 'ties'.* Did you mean 'tied'"),
-        (lambda: ltr.ERR(max_grade="scale"), "at most 1000, or 'query'. Got 'scale'"),
         (lambda: ltr.PFound(max_grade="query"), "max_grade of pfound is for p_rel=exp"),
         (lambda: ltr.PFound(p_break=1), "p_break of pfound"),
-        (lambda: ltr.PFound(p_rel="grade"), "p_rel of pfound"),
         (lambda: ltr.PFound(p_rel=[0, 2]), "must hold probabilities"),
         (lambda: ltr.PFound(p_rel=[]), "p_rel table of pfound must be one finite number"),
-        (lambda: ltr.PFound(max_grade=2), "max_grade of pfound is for p_rel=exp"),
         (lambda: ltr.MeanOf(column="a b"), "name a column in letters"),
-        (lambda: ltr.SumOf(column=""), "sum_of must name a column in letters"),
         (lambda: ltr.metric("mean_of@10"), r"must give the column: write mean_of\(column\)@10"),
         (lambda: ltr.metric("rprec@10"), "rprec has no cutoff"),
         (lambda: ltr.metric("kendall(k=3)"), "kendall has no parameter 'k'"),
         (lambda: ltr.metric("map(rel)"), "parameter rel in 'map\\(rel\\)' has no value"),
-        (lambda: ltr.metric("map(rel= 2)"), "rel of map"),
         (lambda: ltr.metric("map(rel=1_0)"), "rel of map"),
         (lambda: ltr.NDCG(gain=[1, [2, 3]]), "one finite number per grade"),
         (lambda: ltr.DCG(discount=jarvelin), "function named 'jarvelin' would be logged as the discount of that name"),
         (lambda: ltr.metric("ndcg@5-"), "suffix '-' is no_relevant=0 here"),
-        (lambda: ltr.metric("sucess@5"), "Did you mean 'success'"),
         (lambda: ltr.metric(ltr.NDCG), "not as its class"),
         (lambda: ltr.metric("map(rel=2,rel=3)"), "given twice"),
         (lambda: ltr.metric(10), "by name or as a metric object"),
         (lambda: ltr.metric("NDCG@10"), r"no metric 'NDCG' \(in 'NDCG@10'\)\. Did you mean 'ndcg'\? Known"),
-        (lambda: ltr.metric("MAP(rel=2)@5"), r"Did you mean 'map'\? Known"),
-        (lambda: ltr.metric("ndgc@5"), "Did you mean 'ndcg'"),
         (lambda: ltr.metric("ndcg@10,map"), r"Pass them as a list: \['ndcg@10', 'map'\]"),
         (lambda: ltr.metric("map(rel=2), p(rel=2)@5,"), r"Pass them as a list: \['map\(rel=2\)', 'p\(rel=2\)@5'\]"),
         (lambda: ltr.metric("ndcg@ 10"), "must have the form"),
@@ -200,14 +158,10 @@ def test_available_metrics() -> None:
     "name",
     [
         f"ndcg(gain={'[' * 5000}1{']' * 5000})",
-        f"ndcg(gain={'[' * 5000}",
         "ndcg(gain=[[1,2]])",
         f"map(rel={'9' * 5000})",
-        f"map(rel=>{'9' * 5000})",
-        f"map(rel={'9' * 350})",
         f"ndcg(gain=[0,{'1' * 5000}])",
         f"map@{'9' * 5000}",
-        f"rbp(p=0.{'9' * 5000})",
     ],
     ids=lambda name: f"{name[:14]}... of {len(name)}",
 )

@@ -35,7 +35,7 @@ def check(y: np.ndarray, score: np.ndarray, order: np.ndarray, ties: str = "stab
         assert result[name] == pytest.approx(expected, rel=1e-11, nan_ok=True), name
 
 
-@pytest.mark.parametrize("n", [2, 7, 129, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [2, 129])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("ties", ["mean", "stable"])
 def test_scores_that_differ_in_their_last_bits(n: int, dtype: type, ties: str) -> None:
@@ -106,9 +106,8 @@ def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> N
         "auc",
         "tau",
         "rho",
-        "judged@4",
     ]
-    names = [*METRICS, *further]
+    names = [*METRICS, *further, "judged@4"]
     whole = ltr.evaluate(y, score, qid=qid, metrics=names, judged=y > 0)
     monkeypatch.setattr(blocks, "CELLS_IN_A_BLOCK", cells)
     monkeypatch.setattr(blocks, "CELLS_WORTH_A_BLOCK", cells // 4)
@@ -165,45 +164,6 @@ def _hypergeometric(m: int, r: int, j: int, h: int) -> float:
     return math.exp(log_choose(r, h) + log_choose(m - r, j - h) - log_choose(m, j))
 
 
-def test_err_of_one_tie_with_many_grades_against_enumeration_of_subsets() -> None:
-    y = [0, 0, 1, 2, 4, 4, 3]
-    x = [1 - (2.0**g - 1) / 16 for g in y]
-    s = [
-        math.fsum(math.prod(c) for c in itertools.combinations(x, j)) / math.comb(len(x), j) for j in range(len(x) + 1)
-    ]
-    expected = math.fsum((s[j - 1] - s[j]) / j for j in range(1, len(x) + 1))
-    assert ltr.evaluate(y, [0] * 7, group=[7], metrics=["err"])["err"] == pytest.approx(expected, rel=1e-14)
-
-
-def test_a_constant_model_does_not_depend_on_the_order_of_rows() -> None:
-    _X, y, qid = ltr.make_ranking(n_queries=40, random_state=0)
-    constant = np.zeros(len(y))
-    order = np.random.default_rng(0).permutation(len(y))
-    relevant_first, relevant_last = np.lexsort((-y, qid)), np.lexsort((y, qid))
-    metrics = [*METRICS, "dcg_exp"]
-    means = [
-        ltr.evaluate(y[o], constant, qid=qid[o], metrics=metrics).mean for o in (order, relevant_first, relevant_last)
-    ]
-    for name in metrics:
-        canonical = str(ltr.metric(name))
-        assert means[0][canonical] == pytest.approx(means[1][canonical], rel=1e-14)
-        assert means[1][canonical] == pytest.approx(means[2][canonical], rel=1e-14)
-    stable = [
-        ltr.evaluate(y[o], constant, qid=qid[o], metrics=["ndcg"], ties="stable")["ndcg"]
-        for o in (relevant_first, relevant_last)
-    ]
-    assert stable[0] == pytest.approx(1.0)
-    assert stable[1] < 0.6
-
-
-def test_document_ids_decide_ties_in_descending_order_as_text() -> None:
-    y, docid = [1, 0, 0], ["d10", "d9", "d2"]
-    result = ltr.evaluate(y, [0, 0, 0], group=[3], metrics=["mrr"], ties="docid", docid=docid)
-    assert result["mrr"] == pytest.approx(1 / 3)  # d9, d2, d10
-    with pytest.raises(ltr.LtrValueError, match='needs document ids.*docid=.*ties="stable"'):
-        ltr.evaluate(y, [0, 0, 0], group=[3], metrics=["mrr"], ties="docid")
-
-
 @pytest.mark.parametrize("max_grade", [4, 30, 60])
 def test_err_of_a_tie_loses_no_digit_under_tiny_probabilities(max_grade: int) -> None:
     y = [0, 0, 1, 1, 0]
@@ -216,29 +176,6 @@ def test_err_of_a_tie_loses_no_digit_under_tiny_probabilities(max_grade: int) ->
             arrives *= 1 - stop
     got = ltr.evaluate(y, [0] * 5, group=[5], metrics=[ltr.ERR(max_grade=max_grade)])
     assert next(iter(got.mean.values())) == pytest.approx(float(total / math.factorial(5)), rel=1e-14, abs=0)
-
-
-def test_a_user_who_stops_for_certain_ends_the_cascade() -> None:
-    assert ltr.evaluate([1, 0, 1], [2, 1, 1], group=[3], metrics="err(p=label)")["err(p=label)"] == 1
-
-
-def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
-    got = ltr.evaluate(np.ones(500), np.zeros(500), group=[500], metrics=[ltr.ERR(max_grade=1)])
-    assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15, abs=0)  # the sum of 2^-j / j
-
-
-@pytest.mark.parametrize("depth", [1, 3, 10, 40])
-def test_the_three_ways_to_grow_a_tie_agree(depth: int) -> None:
-    rng = np.random.default_rng(depth)
-    stop = np.array([0.0, 1 / 16, 3 / 16, 15 / 16, 1.0])
-    ties = [np.sort(rng.choice(stop[: rng.integers(1, 6)], n)) for n in rng.integers(depth, 60, 30)]
-    ties.sort(key=np.count_nonzero, reverse=True)
-    size, n_zero = np.array([len(t) for t in ties]), np.array([(t == 0).sum() for t in ties])
-    begins = np.cumsum(size) - size
-    arguments = (np.concatenate(ties), begins, n_zero, size, depth)
-    by_document = cascade_ties._grow_by_document(*arguments)
-    for grow in (cascade_ties._grow_by_polynomial, cascade_ties._grow_by_grade):
-        np.testing.assert_allclose(grow(*arguments), by_document, rtol=1e-13, atol=1e-300)
 
 
 def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,11 +201,6 @@ def test_probabilities_that_fall_as_the_grade_rises(table: tuple[float, ...], co
     assert got == pytest.approx(expected, rel=1e-13)
 
 
-def test_a_perfect_ranking_of_tied_fractional_labels_scores_exactly_one() -> None:
-    y = [0.1] * 3 + [0.7] * 7
-    assert ltr.evaluate(y, y, group=[10], metrics=["ndcg_lin"])["ndcg_lin"] == 1.0
-
-
 def test_float32_scores_where_the_key_has_no_room_for_all_their_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "FLOAT32_SPARE_BITS", -1)
     test_scores_that_differ_in_their_last_bits(129, np.float32, "stable")
@@ -282,19 +214,7 @@ def drawings(m: int, r: int, t: int) -> dict[int, Fraction]:
     }
 
 
-@pytest.mark.parametrize(
-    ("m", "r", "t"), [(2, 1, 1), (10_000, 1, 10), (10_000, 5_000, 300), (10_000, 9_999, 700), (9_999, 77, 9_998)]
-)
-def test_drawings_lose_no_digit(m: int, r: int, t: int) -> None:
-    got = average_precision.hypergeometric(np.array([m]), np.array([float(r)]), np.array([t]))[0]
-    exact = drawings(m, r, t)
-    for h, probability in enumerate(got.tolist()):
-        assert probability == pytest.approx(float(exact.get(h, 0)), rel=1e-11, abs=1e-300)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [1, 10, 200])
-@pytest.mark.parametrize("r", [1, 40, 9_000])
+@pytest.mark.parametrize(("k", "r"), [(1, 40), (10, 1), (10, 9_000), (200, 40)])
 def test_the_cutoff_within_a_tie_of_ten_thousand(k: int, r: int) -> None:
     """Two documents stand above the tie, of which the second is relevant."""
     m = 10_000
@@ -371,8 +291,8 @@ def test_rank_correlation_of_a_million_documents_keeps_its_digits() -> None:
     assert ltr.evaluate(y, s, group=[n], metrics="rho")["rho"] == pytest.approx(float(exact), rel=1e-14)
 
 
-@pytest.mark.parametrize("above", [0, 1, 7, 99, 100, 101, 5_000, 10**6])
-@pytest.mark.parametrize(("size", "relevant"), [(2, 1), (2, 2), (3, 1), (50, 49), (50, 50), (700, 3), (700, 699)])
+@pytest.mark.parametrize("above", [0, 7, 101, 5_000, 10**6])
+@pytest.mark.parametrize(("size", "relevant"), [(2, 1), (2, 2), (50, 49), (700, 3)])
 def test_average_precision_of_a_tie_in_closed_form(above: int, size: int, relevant: int) -> None:
     """Against fractions, near the top of the list and far down it, where the closed form would lose digits."""
     for hits_above in {0, above // 2, above}:
@@ -425,22 +345,6 @@ def test_a_false_neighbour_between_two_documents_that_tie() -> None:
     assert got["mrr(rel=2)@2"] == pytest.approx(1 / 4)
 
 
-def test_a_tie_ends_with_its_query() -> None:
-    y = np.array([[0, 1, 2], [2, 0, 0], [1, 1, 0]])
-    together = ltr.evaluate(y.ravel(), np.zeros(9), group=[3, 3, 3], metrics=METRICS)
-    for at, of_query in enumerate(y):
-        alone = ltr.evaluate(of_query, np.zeros(3), group=[3], metrics=METRICS)
-        assert [values[0] for values in alone.per_query.values()] == [v[at] for v in together.per_query.values()]
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 31, 32])
-def test_a_tie_that_begins_above_the_cutoff_and_ends_below_it(k: int) -> None:
-    for size in range(k, k + 4):
-        y = [0] * (size - 1) + [1]
-        for metric, expected in ((ltr.MRR(k=k), sum(1 / i for i in range(1, k + 1)) / size), (ltr.Hit(k=k), k / size)):
-            assert ltr.evaluate(y, [0] * size, group=[size], metrics=metric)[metric] == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("k", [10, 11, 12, 20, 21, 22, 41, 81])
 def test_each_place_of_a_tie_is_filled(k: int) -> None:
     p, err, pfound = 0.01, ltr.ERR(k=k, p="label"), ltr.PFound(k=k, p_break=0.0)
@@ -455,7 +359,7 @@ def test_each_place_of_a_tie_is_filled(k: int) -> None:
     assert got == pytest.approx(1 - symmetric[k] / math.comb(100, k), rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [999, 1000, 1001, 1140, 1200])
+@pytest.mark.parametrize("n", [1000, 1001, 1200])
 @pytest.mark.parametrize(("n_grades", "k"), [(50, None), (2_000, 10)])
 def test_the_longest_rows_of_pascals_triangle(n: int, n_grades: int, k: int | None) -> None:
     y, err = 1e-4 * (np.arange(n) % n_grades), ltr.ERR(p="label", k=k)
@@ -466,19 +370,10 @@ def test_the_longest_rows_of_pascals_triangle(n: int, n_grades: int, k: int | No
 
 
 def test_who_gets_deep_into_a_tie_is_not_left_out() -> None:
-    metric = ltr.PFound(p_rel=(0.0, 0.5), p_break=0.0)
-    assert ltr.evaluate(np.ones(500), np.zeros(500), group=[500], metrics=metric)[metric] == pytest.approx(1, rel=1e-15)
-
-
-def test_the_grades_of_neighbours_change_no_digit_of_a_large_tie() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(40):
-        n = int(rng.integers(31, 400))
-        y = rng.integers(0, 2, n) * int(rng.integers(1, 5))
-        for name in ("err@10", "pfound(p_rel=yandex)@10"):
-            alone = ltr.evaluate(y, np.zeros(n), group=[n], metrics=name).per_query[name][0]
-            beside = ltr.evaluate(np.r_[y, np.arange(5)], np.zeros(n + 5), group=[n, 5], metrics=name)
-            assert beside.per_query[name][0] == alone
+    err, pfound = ltr.ERR(max_grade=1), ltr.PFound(p_rel=(0.0, 0.5), p_break=0.0)
+    got = ltr.evaluate(np.ones(500), np.zeros(500), group=[500], metrics=[err, pfound])
+    assert got[err] == pytest.approx(math.log(2), rel=1e-15, abs=0)  # the sum of 2^-j / j
+    assert got[pfound] == pytest.approx(1, rel=1e-15)
 
 
 @pytest.mark.parametrize("n", range(105, 125))
@@ -491,14 +386,10 @@ def test_a_tie_that_begins_with_the_last_grade_of_its_neighbour_keeps_its_digits
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_query_whose_ranks_and_grades_fill_half_the_key(dtype: type) -> None:
+def test_a_query_whose_ranks_and_grades_fill_half_the_key() -> None:
     n = 2**23 + 2
     rng = np.random.default_rng(0)
-    y, score = (
-        rng.integers(0, 200, n),
-        rng.permutation(n).astype(dtype),
-    )  # float32 holds these, and neighbours are an ulp apart
+    y, score = rng.integers(0, 200, n), rng.permutation(n).astype(np.float32)  # neighbours are an ulp apart
     got = ltr.evaluate(y, score, group=[n], metrics=["cg@10", "mrr(rel=199)"], ties="stable")
     best = np.argsort(-score.astype(np.float64))[:3_000]
     assert got["cg@10"] == y[best[:10]].sum()

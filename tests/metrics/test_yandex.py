@@ -57,13 +57,6 @@ def test_equals_a_plain_loop(rows: tuple[np.ndarray, ...], name: str) -> None:
         assert value == pytest.approx(expected, rel=1e-12, nan_ok=True)
 
 
-def test_ties_lie_between_their_worst_and_best_order(rows: tuple[np.ndarray, ...]) -> None:
-    y, qid, score = rows
-    audit = ltr.tie_audit(y, np.round(score, 1), qid=qid, metrics=["pfound@10"])["pfound@10"]
-    assert audit.worst < audit.mean < audit.best
-    assert audit.n_open_queries > 100
-
-
 def test_labels_that_are_no_probabilities_or_have_no_lowest_relevant_grade_are_refused(
     rows: tuple[np.ndarray, ...],
 ) -> None:

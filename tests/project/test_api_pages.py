@@ -73,21 +73,6 @@ def test_the_index_links_every_page() -> None:
     assert linked == set(contents[1].split()) == {page.stem for page in PAGES} - {"index"}
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        (
-            "```{eval-rst}\n.. currentmodule:: a.b\n\n.. autosummary::\n   :toctree: x\n\n   one\n   two\n```",
-            ["a.b.one", "a.b.two"],
-        ),
-        ("```{eval-rst}\n.. currentmodule:: a\n\n.. py:data:: ONE\n\n   Its text.\n```", ["a.ONE"]),
-        ("   one\n", []),
-    ],
-)
-def test_names_are_found_in_listings(text: str, names: list[str]) -> None:
-    assert list(listed_names(text)) == names
-
-
 @pytest.mark.parametrize("module", PUBLIC)
 def test_tab_completion_shows_the_public_names(module: str) -> None:
     try:

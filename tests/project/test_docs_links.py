@@ -16,7 +16,6 @@ REPOSITORY = EXTENSION["REPOSITORY"]
 @pytest.mark.parametrize(
     ("link", "folder", "here", "expected"),
     [
-        ("[a](b.md#c)", "docs", "docs/index.md", "[a](b.md#c)"),
         ("[a](../b.md)", "docs/guide", "docs/guide/x.md", "[a](../b.md)"),
         ("[a](docs/comparison.md#ties)", "", "docs/changelog.md", "[a](comparison.md#ties)"),
         ("[a](../CONTRIBUTING.md)", "docs", "docs/design.md", "[a](contributing.md)"),
@@ -40,20 +39,12 @@ def test_a_link_leads_to_a_page_of_the_site_or_to_the_repository(
 @pytest.mark.parametrize(
     "text",
     [
-        "[a](https://example.org)",
         "[a](#below)",
         "![a](../benchmarks/results.png)",
         "`tables[0](../x.md)`",
-        "```python\ntables[0](rows)\n```",
         "- a list\n\n  ```python\n  tables[0](rows)\n  ```",
         "````md\n```\n[a](../x.md)\n```\n````",
     ],
 )
 def test_other_text_stays(text: str) -> None:
     assert adapt_links(f"One.\n\n{text}\n\nTwo.", "docs", "docs/index.md") == f"One.\n\n{text}\n\nTwo."
-
-
-def test_a_link_after_code_is_adapted() -> None:
-    text = "```sh\nls\n```\n\nSee [a](../LICENSE), `b` and [c](../SECURITY.md)."
-    expected = f"```sh\nls\n```\n\nSee [a]({REPOSITORY}LICENSE), `b` and [c](security.md)."
-    assert adapt_links(text, "docs", "docs/index.md") == expected

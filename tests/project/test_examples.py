@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -88,18 +87,6 @@ def test_on_a_users_files(tmp_path: Path) -> None:
     (again,) = [row for row in json.loads(done.stdout)["means"] if row["metric"] == "err@10"]
     (before,) = [row for row in summary["means"] if (row["model"], row["metric"]) == ("early stopping", "err@10")]
     assert (before | {"model": "stopped"}).items() <= again.items()  # with an interval
-
-
-@pytest.mark.slow
-def test_the_wrong_use_is_explained() -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE), "--test", "x.txt"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert "--valid and --test need --letor" in done.stderr
-    done = subprocess.run([sys.executable, str(EXAMPLE), "--today", "0"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "--today must be the number of a feature, 1 to 20. Got 0." in done.stderr
 
 
 FURTHER = {
@@ -186,44 +173,6 @@ def test_further_examples(name: str, own_files: bool, tmp_path: Path) -> None:
     assert len(means) == 4
     if not own_files:
         assert next(value for name, value in means.items() if name.startswith("ndcg")) > 0.7
-
-
-@pytest.mark.slow
-def test_all_metrics_of_each_round_are_in_mlflow(tmp_path: Path) -> None:
-    """Autolog drops all metrics of a round if one has a name that MLflow refuses."""
-    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
-    store = f"sqlite:///{tmp_path}/runs.db"
-    shown = run("--tracking-uri", store, example=EXAMPLES / "mlflow_tracking.py", folder=tmp_path)
-    names = ["ndcg_exp_at_10", "map-rel-2_at_10", "mrr", "err_at_10"]
-    runs = dict(re.findall(r"(\w+), run (\w{32})", shown))
-    assert list(runs) == ["LightGBM", "XGBoost"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SQLAlchemy's own
-        client = mlflow.MlflowClient(store)
-        for run_id in runs.values():
-            logged = client.get_run(run_id).data.metrics
-            assert {f"{data}-{name}" for data in ("valid", "test") for name in names} <= logged.keys()
-            rounds = {name: client.get_metric_history(run_id, f"valid-{name}") for name in names}
-            n_rounds = {name: len({value.step for value in values}) for name, values in rounds.items()}
-            assert len(set(n_rounds.values())) == 1
-            assert n_rounds["mrr"] > 30
-            assert all(0 < value.value <= 1 for values in rounds.values() for value in values)
-
-
-@pytest.mark.slow
-def test_autolog_loses_all_metrics_under_their_canonical_names(tmp_path: Path) -> None:
-    """What the example is for; if this fails, MLflow has changed and the example may be simpler."""
-    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
-    text = (EXAMPLES / "mlflow_tracking.py").read_text(encoding="utf-8").replace(', names="slug"', "")
-    (tmp_path / "canonical.py").write_text(text, encoding="utf-8")
-    shutil.copy(EXAMPLES / "example_data.py", tmp_path)
-    store = f"sqlite:///{tmp_path}/runs.db"
-    shown = run("--tracking-uri", store, example=tmp_path / "canonical.py", folder=tmp_path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SQLAlchemy's own
-        for run_id in re.findall(r"run (\w{32})", shown):
-            logged = mlflow.MlflowClient(store).get_run(run_id).data.metrics
-            assert not [name for name in logged if name.startswith("valid")]
 
 
 class WandbRun:

@@ -1,8 +1,7 @@
-"""Each script of the gallery runs without a warning, draws a picture, and has the form that the site needs."""
+"""Each script of the gallery runs without a warning and draws a picture."""
 
 from __future__ import annotations
 
-import ast
 import runpy
 import warnings
 from collections.abc import Iterator
@@ -42,13 +41,3 @@ def test_a_script_runs_and_draws(script: Path, tmp_path: Path, monkeypatch: pyte
     for number in plt.get_fignums():
         plt.figure(number).canvas.draw()
     assert not list(tmp_path.iterdir()), "a script of the gallery writes no files"
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_a_script_begins_with_a_title_and_a_sentence(script: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8")))
-    assert docstring is not None
-    title, line, empty, *text = docstring.splitlines()
-    assert line == "=" * len(title)
-    assert not empty
-    assert " ".join(text).endswith(".")

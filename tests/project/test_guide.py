@@ -103,14 +103,3 @@ def test_the_sessions_of_a_page_print_what_it_shows(page: Path, tmp_path: Path, 
             page.write_text(text, encoding="utf-8")
         else:
             assert real == promised
-
-
-def test_a_session_is_read_as_commands_and_outputs() -> None:
-    session = "$ a \\\n    -b\n1\n2\n$ c\n$ echo $?\n0\n"
-    assert steps_of(session) == [Step("a \\\n    -b", "1\n2\n"), Step("c", ""), Step("echo $?", "0\n")]
-
-
-def test_a_session_keeps_the_status_of_each_command(tmp_path: Path) -> None:
-    steps = [Step("false", ""), Step("echo $?", ""), Step("echo out; echo err >&2", ""), Step("echo $?", "")]
-    outputs = [step.output for step in run(steps, tmp_path, os.environ["PATH"])]
-    assert outputs == ["", "1\n", "out\nerr\n", "0\n"]
