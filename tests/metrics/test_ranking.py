@@ -178,6 +178,11 @@ def test_err_of_a_tie_loses_no_digit_under_tiny_probabilities(max_grade: int) ->
     assert next(iter(got.mean.values())) == pytest.approx(float(total / math.factorial(5)), rel=1e-14, abs=0)
 
 
+def test_err_of_a_long_tie_is_not_cut_too_early() -> None:
+    got = ltr.evaluate(np.ones(500), np.zeros(500), group=[500], metrics=[ltr.ERR(max_grade=1)])
+    assert next(iter(got.mean.values())) == pytest.approx(math.log(2), rel=1e-15, abs=0)  # the sum of 2^-j / j
+
+
 def test_ties_of_many_sizes_in_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     group = rng.integers(1, 40, 50)
