@@ -22,10 +22,6 @@ from ltr_metrics.metrics.conventions import Convention, convention_of
 from ltr_metrics.metrics.requests import DEFAULT_METRICS, Metrics, Request, leaves_gain_open, listed, resolve
 
 
-class UndefinedMeanError(LtrValueError):
-    """A metric is undefined for all queries of a data set."""
-
-
 @dataclass(frozen=True, eq=False)
 class Plan:
     """What is evaluated in a training, and the name of each metric in the host's log."""
@@ -187,7 +183,7 @@ def refuse_undefined_means(result: Evaluation | Totals) -> None:
     """Raise an error for a mean over no query."""
     for name, value in result.mean.items():
         if np.isnan(value):
-            raise UndefinedMeanError(
+            raise LtrValueError(
                 f"{name} is undefined for all {result.n_queries} queries of this data set (or the others have weight "
                 "0), so it has no mean. A metric is undefined where no document is relevant to it, an order metric "
                 "where all grades are equal, and a metric of your own where it returns NaN. Evaluate on other data, or "

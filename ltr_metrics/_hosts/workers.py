@@ -80,10 +80,8 @@ def mean_over_workers(
     messages = _gather(workers, np.array([error is not None, part.is_new, order, *own.to_array()], dtype=np.float64))
     _raise_on_all(workers, messages[:, 0] > 0, error)
     if np.ptp(messages[:, 2]):
-        raise LtrValueError(
-            "The workers evaluate different metrics, or in another order, so their sums do not belong together. Here: "
-            f"{', '.join(names)}. Pass the same metrics in the same order on all workers."
-        )
+        here = ", ".join(names)
+        raise LtrValueError(f"All workers must evaluate the same metrics in the same order. Here: {here}.")
     if messages[:, 1].any():
         _check_all_queries(workers, part, plan.request)
     total = Totals.nothing(names)

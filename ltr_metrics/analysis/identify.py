@@ -124,9 +124,8 @@ class Identification(Result):
             return f"{asked} is the value of no convention, but of {len(self.matches)} with one changed choice."
         percent = any(abs(one.value - self.value / 100) <= self.tolerance / 100 for one in self.candidates)
         hint = " As a percentage it would match: divide it by 100." if percent else ""
-        without_docid = [name for name, reason in self.refused.items() if reason == NEEDS_DOCID]
-        if without_docid:
-            hint += f" Pass docid, so that {_listed(without_docid)} can be tried as well."
+        untried = _listed([name for name, reason in self.refused.items() if reason == NEEDS_DOCID])
+        hint += f" Pass docid, so that {untried} can be tried as well." if untried else ""
         return f"{asked}: none within the tolerance.{hint}"
 
     def to_pandas(self) -> DataFrame:
@@ -172,9 +171,9 @@ class Identification(Result):
         n_more = len(self.candidates) - len(rows)
         refused: dict[str, list[str]] = {}
         for name, reason in sorted(self.refused.items(), key=lambda item: item[1] != NEEDS_DOCID):
-            first_sentence = f"{reason.split('. ')[0].removesuffix('.')}."  # what follows is a remedy for other callers
+            first_sentence, *_ = reason.removesuffix(".").split(". ")  # what follows is a remedy for other callers
             refused.setdefault(first_sentence, []).append(name)
-        notes = [f"Not tried: {', '.join(names)}. {reason}" for reason, names in refused.items()]
+        notes = [f"Not tried: {', '.join(names)}. {reason}." for reason, names in refused.items()]
         return [self.sentence, Table.of(TABLE, rows, foot=f"{n_more} more are further away." if n_more else ""), *notes]
 
 
@@ -281,7 +280,7 @@ def _as_one_query(queries: Queries) -> Queries:
 
 def _listed(names: Sequence[str]) -> str:
     """Return names as in "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _value_and_tolerance(value: float | str, tolerance: float | None) -> tuple[float, float]:

@@ -12,20 +12,17 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
-from ltr_metrics._engine.plain import order_of_id
+from ltr_metrics._engine.plain import DataFrame, order_of_id
 from ltr_metrics._engine.words import PartOfSearch
 from ltr_metrics.errors import LtrKeyError, LtrValueError
 from ltr_metrics.evaluation import saved
 from ltr_metrics.evaluation.parts import concat_evaluations
 from ltr_metrics.evaluation.result import Evaluation
-
-if TYPE_CHECKING:
-    import pandas
 
 ONE_SEARCH = "Give each search a folder of its own, and score other data with another scorer. to_pandas has all scores."
 
@@ -82,9 +79,6 @@ class SearchLog:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder).absolute()  # a worker process may have another working directory
-
-    def __repr__(self) -> str:
-        return f"SearchLog({str(self.folder)!r})"
 
     def record(self, parameters: Mapping[str, Any], result: Evaluation, part: PartOfSearch | None) -> None:
         """Write one score; the scorer calls this."""
@@ -143,7 +137,7 @@ class SearchLog:
                 )
         return candidates
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """Return all scores as a table with one row per score and query.
 
         Returns

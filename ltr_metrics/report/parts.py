@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ltr_metrics._engine.results import Part, Table
 from ltr_metrics.errors import one_line
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 WIDTH, MARGIN = 150, 5  # of a drawing in a table, in pixels
 
@@ -23,9 +20,9 @@ class Cell(str):
     below: tuple[str, ...]
     depth: float
 
-    def __new__(
+    def __new__(  # noqa: PYI034  (no class inherits it)
         cls, text: str, css: str = "", *, mark: str = "", below: tuple[str, ...] = (), depth: float = 0
-    ) -> Self:
+    ) -> Cell:
         """Return the text with its attributes."""
         cell = super().__new__(cls, text)
         cell.css, cell.mark, cell.below, cell.depth = css, mark, below, depth

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ltr_metrics._engine.checks import AnyArray, BoolArray, require_count, require_fraction
-from ltr_metrics._hosts.host_metrics import HostMetrics, UndefinedMeanError
+from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics._hosts.known_hosts import host_of, module_of
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.sklearn.steps import Steps
 from ltr_metrics.sklearn.training import Training
 
@@ -41,13 +41,8 @@ def fit_with_early_stopping(
     rest = steps.fit_transform(training.of_queries(~is_held_out))
     held_out = training.of_queries(is_held_out)
     held_out = held_out.with_features(steps.transform(held_out.rows["X"]))
-    try:
+    with naming(f"On the {len(held_out.ids)} of {len(training.ids)} queries held out for early stopping"):
         return of_host.train(steps.last, rest, held_out, metrics, rounds), held_out.ids
-    except UndefinedMeanError as error:  # on data that the user did not choose
-        raise UndefinedMeanError(
-            f"On the {len(held_out.ids)} of {len(training.ids)} queries that are held out for early stopping: "
-            f"{error} A larger validation_fraction holds out more."
-        ) from error
 
 
 def _draw_held_out(n_queries: int, fraction: float, random_state: Any) -> BoolArray:

@@ -59,7 +59,7 @@ def refused(message: str, *data: Any, estimator: Any = None, options: Any = None
         refused("metric must be one metric", options=STOPPING | {"metric": ["mrr", "map"]}),
         *(refused("must be a whole number", options={"early_stopping_rounds": rounds}) for rounds in (0, 2.5, "2")),
         refused("at least 2 queries.* Got 1", X, y, y * 0, options=STOPPING),
-        refused("undefined for all 9.*larger validation_fraction", X, y * 0, qid, options=STOPPING),
+        refused("9 of 45 queries held out for early stopping.*undefined for all 9", X, y * 0, qid, options=STOPPING),
         refused("Got a LinearRegression.*rounds=None", estimator=LinearRegression(), options=STOPPING),
         refused("with boosting='dart'.*Use 'gbdt'", estimator=lgbm_ranker(boosting="dart"), options=STOPPING),
         refused("so is LGBMRanker by n_iter_no_change=5", estimator=lgbm_ranker(n_iter_no_change=5), options=STOPPING),

@@ -113,7 +113,7 @@ def test_what_one_worker_finds_is_an_error_of_all() -> None:
 
 def test_what_no_worker_can_find_alone() -> None:
     halves = part(QID < 10), part(QID >= 10)
-    refused(on_workers(*halves, own=METRICS[::-1]), "different metrics, or in another order")
+    refused(on_workers(*halves, own=METRICS[::-1]), "the same metrics in the same order")
     refused(on_workers(*halves, log=ltr.PerQueryLog()), "Worker 0 (of 0 to 1)", "log= keeps what one process evaluates")
     cut = slice(0, 15), slice(15, None)
     refused(on_workers(*map(part, cut)), f"Query {QID[15]} has rows here and on worker", "whole_queries")
