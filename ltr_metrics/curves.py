@@ -90,7 +90,7 @@ def learning_curve(
     base_margin : array-like of shape (n_rows,), optional
         Scores that the training started from: LightGBM's ``init_score``, XGBoost's
         ``base_margin``, CatBoost's ``baseline``. No model holds them. Without them, the curve is
-        that of the trees alone, which is also what ``predict`` returns.
+        that of the trees only, which is also what ``predict`` returns.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
         Treatment of tied scores: the expected value over all orders of the tied
         documents (default), input order, lower or higher grade first, or descending

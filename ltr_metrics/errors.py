@@ -211,9 +211,9 @@ def warn(message: str) -> None:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """' Did you mean ...?', or an empty string when nothing is near.
 
-    A known name that differs in upper and lower case alone is the only one that is offered.
+    A known name that differs only in upper and lower case is the only one that is offered.
     """
-    import difflib  # for those alone who have made a mistake
+    import difflib  # only for those who have made a mistake
 
     by_lower, lower = {name.lower(): name for name in known}, word.lower()
     near = [lower] if lower in by_lower else difflib.get_close_matches(lower, by_lower, n=3, cutoff=0.6)

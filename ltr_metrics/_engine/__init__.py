@@ -1,1 +1,1 @@
-"""From arrays to queries to rankings, with NumPy alone: validation, grouping, the sort, ties."""
+"""From arrays to queries to rankings, with only NumPy: validation, grouping, the sort, ties."""

@@ -184,7 +184,7 @@ def _kind(value: object) -> str:
 
 
 def same_arrays(one: AnyArray | None, other: AnyArray | None) -> bool:
-    """Whether two arrays are equal; None is equal to None alone."""
+    """Whether two arrays are equal; None is equal only to None."""
     return other is None if one is None else other is not None and np.array_equal(one, other)
 
 

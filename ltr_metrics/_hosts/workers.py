@@ -94,7 +94,7 @@ def mean_over_workers(
 
 
 def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
-    """Check what no worker can check alone: the grades of all labels, and that no query is cut."""
+    """Check what no worker can check by itself: the grades of all labels, and that no query is cut."""
     mine, error = None, None
     try:
         if part.queries is not None:
@@ -115,7 +115,7 @@ def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
                 if len(cut):
                     raise LtrValueError(
                         f"Query {cut[0]} has rows here and on worker {other}, as have {len(cut)} queries in total. "
-                        f"Each worker would rank its rows alone. {HOW_TO_KEEP_QUERIES_WHOLE}"
+                        f"Each worker would rank only its own rows. {HOW_TO_KEEP_QUERIES_WHOLE}"
                     )
         if workers.rank == 0 and present:  # one warning for all workers
             check_labels([grades for grades, _ in present.values()], request)

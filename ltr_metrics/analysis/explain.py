@@ -262,7 +262,7 @@ class Reading(NamedTuple):
     metric: Metric
     ties: TiePolicy
     no_relevant: Any
-    weighs_undefined_as_one: bool = False  # a choice that weights alone make
+    weighs_undefined_as_one: bool = False  # a choice that only weights make
     is_of_one_query: bool = False
 
     @classmethod

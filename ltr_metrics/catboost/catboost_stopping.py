@@ -28,7 +28,7 @@ def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetri
         pool = _pool_of(estimator, held_out)
         rest.fit(estimator, eval_set=[pool], early_stopping_rounds=rounds, use_best_model=True)
     except CatBoostError:
-        if metric.error is not None:  # CatBoost keeps the text of an error alone
+        if metric.error is not None:  # CatBoost keeps only the text of an error
             raise metric.error from None
         raise
     finally:

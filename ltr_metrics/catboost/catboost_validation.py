@@ -35,7 +35,7 @@ class ValidationSet:
     Attributes
     ----------
     queries : Queries
-        With ``sample_weight`` alone.
+        With ``sample_weight`` only.
     data : object
         By which a `PerQueryLog` finds the values: the Pool, or this object.
     """
@@ -141,7 +141,7 @@ def params_of(call: HostCall | None) -> Any:
 def refuse_unusable_sets(valid: ValidationSet, pools: list[Any]) -> None:
     """Raise an error unless the last evaluation set, by which CatBoost stops, is the validation set.
 
-    Labels alone identify a set, so no other evaluation set may have the same labels.
+    Only the labels identify a set, so no other evaluation set may have the same labels.
     """
     same = [i for i, pool in enumerate(pools) if valid.has_labels(pool.get_label())]
     if not same:

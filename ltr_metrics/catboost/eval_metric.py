@@ -143,7 +143,7 @@ class EvalMetric:
             )
         if len(names_in_log) > 1 and log is None:
             raise LtrValueError(
-                f"CatBoost takes one custom metric and would log {names_in_log[0]} alone. Pass one metric, or "
+                f"CatBoost takes one custom metric and would log only {names_in_log[0]}. Pass one metric, or "
                 "log=PerQueryLog() for the values of all."
             )
         self.valid = valid if isinstance(valid, ValidationSet) else ValidationSet(valid, columns=columns)

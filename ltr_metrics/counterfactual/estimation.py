@@ -32,7 +32,7 @@ def estimate_propensities(
     r"""Estimate from logged clicks how often users examine each position.
 
     All methods assume the position-based model. A click is the examination of a position, with a
-    probability that depends on the position alone, and the attraction of the document:
+    probability that depends only on the position, and the attraction of the document:
 
     .. math:: P(\text{click}) = propensity_{position} \; attraction_{document}
 
@@ -131,7 +131,7 @@ def estimate_propensities(
 
 
 def _cells(clicks: Any, position: Any, qid: Any, document: Any, experiment: Any, cluster: Any) -> Cells:
-    """Return the checked rows, counted; those alone that compare positions."""
+    """Return the checked rows, counted; only those that compare positions."""
     positions = as_positions(position, "position")
     n_rows = len(positions)
     clicked = as_flags(clicks, "clicks", n_rows).astype(np.float64)

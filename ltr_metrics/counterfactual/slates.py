@@ -210,7 +210,7 @@ def _target(impression: Impression, scores: Mapping[Any, Any]) -> list[Hashable]
 
 
 def _utility_of_slots(one: Metric, n_slots: int) -> FloatArray:
-    """Return what a click at each slot adds to the metric: its value of lists with this click alone."""
+    """Return what a click at each slot adds to the metric: its value of lists with only this click."""
     if isinstance(additive(one), SumOf):
         raise LtrValueError(f"{one} cannot be estimated from impressions, which have no columns. Use cg or dcg.")
     lists = Queries(np.eye(n_slots).ravel(), group=[n_slots] * n_slots)

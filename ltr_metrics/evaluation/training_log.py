@@ -252,7 +252,7 @@ class PerQueryLog:
         A query is overfit if it has a lasting loss after the best round. Its loss lasts if no round
         in the later half of the rounds after it reaches the query's value at the best round. The
         best round is selected for its high mean, so slightly more queries lose than gain after it
-        by chance alone. Many more losses than gains indicate overfitting.
+        only by chance. Many more losses than gains indicate overfitting.
 
         Parameters
         ----------

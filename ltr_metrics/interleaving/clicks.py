@@ -91,7 +91,7 @@ class ClickModel:
 
     @classmethod
     def perfect(cls, grades: int, *, stop_only_after_click: bool = False) -> ClickModel:
-        """Return a user who examines every document and clicks by relevance alone.
+        """Return a user who examines every document and clicks only by relevance.
 
         Parameters
         ----------

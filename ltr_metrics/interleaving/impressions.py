@@ -40,7 +40,7 @@ class Impression:
     rankings : mapping of str to sequence
         The document ids of each model, best first, by the model's name.
     shown : Shown or sequence
-        The result of `Method.mix`, or the ids alone. Teams are numbers of the models from 0, in the
+        The result of `Method.mix`, or only the ids. Teams are numbers of the models from 0, in the
         order of ``rankings``.
     clicks : sequence of int
         The clicked slots, from 0. Repeated clicks on a slot count once.

@@ -147,7 +147,7 @@ class Method(ABC):
         Parameters
         ----------
         shown : Shown or sequence
-            The result of `mix`, or the documents alone if the method needs no teams.
+            The result of `mix`, or only the documents if the method needs no teams.
         clicks : sequence of int
             The clicked slots, from 0, in any order. Repeated clicks on a slot count once.
 
@@ -180,7 +180,7 @@ class Method(ABC):
         Parameters
         ----------
         shown : Shown or sequence
-            The result of `mix`, or the documents alone.
+            The result of `mix`, or only the documents.
 
         Returns
         -------

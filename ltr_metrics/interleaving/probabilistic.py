@@ -106,7 +106,7 @@ class Probabilistic(TeamMethod):
         return Shown(documents, teams)
 
     def _draw_order(self, ranker: int, rng: np.random.Generator) -> list[Hashable]:
-        """Return a ranker's documents in the order in which it would draw them alone, the first one last.
+        """Return a ranker's documents in the order in which it would draw them by itself, the first one last.
 
         Adding Gumbel noise to the log weights gives this order. Documents that other rankers draw are
         skipped, since the order of the rest does not depend on them.

@@ -31,7 +31,7 @@ class ARP(Metric):
 
     See Also
     --------
-    MRR : The reciprocal rank of the first relevant document alone.
+    MRR : The reciprocal rank of the first relevant document only.
     DCG : A sum over ranks in which the first ranks count most.
 
     References

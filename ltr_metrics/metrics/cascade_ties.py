@@ -15,7 +15,7 @@ function               used for                                cost of a tie wit
                        are reached
 =====================  ======================================  ===========================
 
-The function for a tie depends on this tie alone, so its digits do not depend on its neighbours.
+The function for a tie depends only on this tie, so its digits do not depend on its neighbours.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ def as_metric(
     Under ``ties="mean"``, the default, the value of a query is the mean over the orders of its tied
     documents. Documents with the same grade and the same columns are interchangeable. If there are
     at most 200 different orders, all of them are evaluated, and the mean is exact. Otherwise it is
-    the mean over 200 random orders. They depend on the query's own documents alone, so the value is
+    the mean over 200 random orders. They depend only on the query's own documents, so the value is
     the same in every run, and whatever the other queries are. The standard error of the draws is a
     fourteenth of the standard deviation over the orders.
 

@@ -77,7 +77,7 @@ def _refuse_conflicts(estimator: Any, fit_params: dict[str, Any], conflicts: Con
     if own:
         raise LtrValueError(
             f"QueryRanker is set to stop early, and so is {type(estimator).__name__} by {own[0]}. Set it on "
-            "QueryRanker alone, which watches its metric on whole queries."
+            "QueryRanker only, which watches its metric on whole queries."
         )
     for name in conflicts.booster:
         if parameters.get(name) in conflicts.refused:

@@ -65,7 +65,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     takes ``qid``, one entry per row in any order, and brings the rows of each query together. It
     passes the queries as the parameter that the estimator's ``fit`` has: ``group`` (LightGBM),
     ``qid`` (XGBoost) or ``group_id`` (CatBoost). An estimator with none of them is fitted on the
-    rows alone (a pointwise baseline).
+    rows only (a pointwise baseline).
 
     The estimator may be a ``sklearn.pipeline.Pipeline``. Its steps never see the column of queries,
     and its last step gets the queries.

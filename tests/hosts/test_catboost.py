@@ -158,7 +158,7 @@ def test_sets_that_cannot_be_known_are_refused(bound: Any, sets: Any, message: s
         ("mrr", None, {}, r"needs the validation set.*or the pair \(y, qid\)"),
         ("mrr", Pool(VALID.X, VALID.y), {}, "has no queries"),
         ("mrr", Pool(VALID.X, group_id=VALID.qid), {}, "has no labels"),
-        (["mrr", "map"], PAIR, {}, "takes one custom metric and would log mrr alone"),
+        (["mrr", "map"], PAIR, {}, "takes one custom metric and would log only mrr"),
         ("mrr", PAIR, {"names": {"mrr": "NDCG"}}, "is the name of one of CatBoost's own metrics"),
     ],
 )
