@@ -164,14 +164,14 @@ class ComparisonDisplay(ForestDisplay):
     rows : list of Row
         One per metric: ``label``, ``n_queries`` (smallest and largest number) and ``points`` by
         model.
-    baseline : str or None
-        Name of the baseline; None for all pairs of models.
     confidence : float
         Confidence level of the intervals, which are not corrected for the number of models.
-    interval : str
-        The method of the intervals.
+    baseline : str, optional
+        Name of the baseline; None for all pairs of models.
     weighted : bool, default False
         Whether the means are weighted.
+    interval : str
+        The method of the intervals.
 
     Attributes
     ----------
@@ -263,14 +263,14 @@ class SegmentsDisplay(ForestDisplay):
     rows : list of Row
         ``label``, ``n_queries`` (smallest and largest number) and ``points`` by model. The last is
         for all queries.
-    metric : str
-        Canonical name of the metric.
     confidence : float
         Confidence level of the intervals.
     baseline : str, optional
         The baseline of the differences, or None for the metric itself.
     weighted : bool, default False
         Whether the means are weighted.
+    metric : str
+        Canonical name of the metric.
 
     Attributes
     ----------
