@@ -62,7 +62,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("analysis/test_leaderboard.py", "analysis/leaderboard.py", "np.maximum(is_best.sum(axis=0), 1)", "1"),
     ("analysis/test_comparison.py", "analysis/comparison.py", "wins=", "wins=1 + "),
     ("analysis/test_explain.py", "analysis/explain.py", "toggles=", "toggles={} and "),
-    ("analysis/test_identify.py", "analysis/identify.py", "sorted(", "list("),
+    ("analysis/test_identify.py", "analysis/identify.py", "tuple(sorted(candidates, key=order))", "tuple(candidates)"),
     ("analysis/test_inference.py", "analysis/inference/limits.py", "(6 * (deviation**2)", "(3 * (deviation**2)"),
     ("analysis/test_audit.py", "analysis/audit.py", "(n_relevant == 0)", "(n_relevant <= 1)"),
     ("report/test_html.py", "report/render.py", "autoescape=True", "autoescape=False"),

@@ -205,7 +205,7 @@ def test_the_page_never_scrolls_sideways(
 
 
 @pytest.mark.parametrize("width", [1280, 1400])
-@pytest.mark.parametrize("name", ["usual", "weighted", "evil", "large"])
+@pytest.mark.parametrize("name", ["usual", "evil", "large"])
 def test_no_column_of_the_verdict_and_the_segments_is_out_of_sight(
     browser: webdriver.Chrome, pages: dict[str, Path], name: str, width: int
 ) -> None:
