@@ -239,6 +239,13 @@ def test_the_last_round_is_what_the_model_predicts(host: str) -> None:
     assert_array_equal(by_group.values("data", "map")[0], plain.per_query["map"])
 
 
+def test_what_is_missing_is_what_the_estimator_says() -> None:
+    xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
+    model = xgb.XGBRanker(n_estimators=5, n_jobs=1, missing=0.0).fit(X, Y, qid=QID)
+    expected = ltr.evaluate(Y_VALID, model.predict(X_VALID), qid=QID_VALID, metrics="map")
+    assert_array_equal(curve(model).values("data", "map")[-1], expected.per_query["map"])
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_queryrankers_pipelines_and_searches_are_opened(host: str) -> None:
     pandas = pytest.importorskip("pandas")

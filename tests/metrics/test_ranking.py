@@ -365,7 +365,7 @@ def test_each_place_of_a_tie_is_filled(k: int) -> None:
 
 
 @pytest.mark.parametrize("n", [1000, 1001, 1200])
-@pytest.mark.parametrize(("n_grades", "k"), [(50, None), (2_000, 10)])
+@pytest.mark.parametrize(("n_grades", "k"), [(50, None), (2_000, 10), (2_000, 600)])
 def test_the_longest_rows_of_pascals_triangle(n: int, n_grades: int, k: int | None) -> None:
     y, err = 1e-4 * (np.arange(n) % n_grades), ltr.ERR(p="label", k=k)
     n_zero = np.array([np.count_nonzero(y == 0)])
@@ -395,7 +395,9 @@ def test_a_query_whose_ranks_and_grades_fill_half_the_key() -> None:
     n = 2**23 + 2
     rng = np.random.default_rng(0)
     y, score = rng.integers(0, 200, n), rng.permutation(n).astype(np.float32)  # neighbours are an ulp apart
-    got = ltr.evaluate(y, score, group=[n], metrics=["cg@10", "mrr(rel=199)"], ties="stable")
+    cutoffs = (1, 3, 5, 7, 9)
+    metrics = ["mrr(rel=199)", *(f"cg@{k}" for k in cutoffs)]
+    got = ltr.evaluate(y, score, group=[n], metrics=metrics, ties="stable")
     best = np.argsort(-score.astype(np.float64))[:3_000]
-    assert got["cg@10"] == y[best[:10]].sum()
+    assert [got[f"cg@{k}"] for k in cutoffs] == [y[best[:k]].sum() for k in cutoffs]
     assert got["mrr(rel=199)"] == 1 / (1 + (y[best] == 199).argmax())
