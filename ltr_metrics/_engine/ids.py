@@ -18,7 +18,6 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
-BEYOND_DECIMALS = 10**80  # no column type of a table holds whole numbers of more than 76 digits
 MOST_DIGITS = 4300  # Python refuses to convert longer texts to a number
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
 _ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
@@ -54,12 +53,10 @@ def id_text(value: object) -> str:
 
 
 def _as_whole(number: Any) -> int | None:
-    """Return a number as an integer, or None if it is not whole or has too many digits."""
-    number = number.item() if isinstance(number, np.generic) else number
+    """Return a number as an integer, or None if it is not whole."""
     try:
-        is_near = isinstance(number, int) or -BEYOND_DECIMALS < number < BEYOND_DECIMALS
-        whole = int(number) if is_near else None
-    except (TypeError, ValueError, OverflowError):  # of a complex number
+        whole = int(number)
+    except (TypeError, ValueError, OverflowError):  # of a complex number, NaN and infinity
         return None
     return whole if whole == number else None
 

@@ -29,8 +29,8 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
         raise LtrTypeError("Pass query_weight (one per query) or sample_weight (one per row), not both.")
     if sample_weight is not None:
         row_weights = as_numbers(sample_weight, "sample_weight", rows.n_rows).astype(np.float64)
-        _refuse_bad_sums(row_weights, "sample_weight", rows.where)
-        return _mean_by_query(rows, row_weights)
+        refuse_bad_weights(row_weights, "sample_weight", rows.where)
+        return np.asarray(rows.sum_by_query(row_weights) / rows.sizes)
     if isinstance(query_weight, Mapping) or _is_by_id(rows, "query_weight", query_weight):
         query_weight = rows.by_query_id("query_weight", query_weight)
     query_weights = as_numbers(query_weight, "query_weight").astype(np.float64)
@@ -39,37 +39,19 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
             f"query_weight must have one entry per query in order of first appearance: got {len(query_weights)} for "
             f"{rows.n_queries} queries. Pass weights of rows as sample_weight."
         )
-    _refuse_bad_sums(query_weights, "query_weight", lambda query: f"query {rows.qid[query]}")
+    refuse_bad_weights(query_weights, "query_weight", lambda query: f"query {rows.qid[query]}")
     return query_weights
 
 
 def refuse_bad_weights(weight: AnyArray, name: str, where: Callable[[int], str]) -> None:
-    """Raise an error if a weight is not finite or negative; ``where`` names an entry."""
+    """Raise an error if a weight is negative, or is not finite; ``where`` names an entry."""
     is_bad = ~(np.isfinite(weight) & (weight >= 0))
     if is_bad.any():
         entry = int(is_bad.argmax())
         raise LtrValueError(f"{name} must be finite and not negative: got {weight[entry]} at {where(entry)}.")
-
-
-def _refuse_bad_sums(weight: FloatArray, name: str, where: Callable[[int], str]) -> None:
-    refuse_bad_weights(weight, name, where)
     with np.errstate(over="ignore"):
         if not np.isfinite(weight.sum()):
             raise LtrValueError(f"{name} must have a finite sum. Here it is beyond float64: scale the weights down.")
-
-
-def _mean_by_query(rows: GroupedRows, weight: FloatArray) -> FloatArray:
-    """Return the mean weight of each query's rows; one that float64 rounds is an error."""
-    total = rows.sum_by_query(weight)
-    mean = np.asarray(total / rows.sizes)
-    is_rounded = (mean < np.finfo(np.float64).tiny) & (mean * rows.sizes != total)
-    if is_rounded.any():
-        query = int(is_rounded.argmax())
-        raise LtrValueError(
-            "sample_weight must not be so small that float64 rounds its mean: the rows of query "
-            f"{rows.qid[query]} have the mean {mean[query]:g}. Scale the weights up."
-        )
-    return mean
 
 
 def segmentations(rows: GroupedRows, by: Any) -> Segmentations:

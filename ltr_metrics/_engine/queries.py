@@ -268,13 +268,12 @@ class LabelledQueries(GroupedRows):
         self.refuse_other_index(f"columns[{name!r}]", values)
         column = as_numbers(values, f"columns[{name!r}]", self.n_rows).astype(np.float64)
         is_read = np.True_ if self.retrieved is None else self.retrieved
-        with np.errstate(over="ignore"):
-            is_bad = ~np.isfinite(column * self.sizes.max()) & is_read
+        is_bad = ~np.isfinite(column) & is_read
         if is_bad.any():
             row = int(is_bad.argmax())
             raise LtrValueError(
-                f"columns[{name!r}] must be finite, also summed over a query: got {column[row]} at {self.where(row)}, "
-                f"{int(is_bad.sum())} such rows in all."
+                f"columns[{name!r}] must be finite: got {column[row]} at {self.where(row)}, {int(is_bad.sum())} such "
+                "rows in all."
             )
         return np.where(is_read, column, 0.0)
 

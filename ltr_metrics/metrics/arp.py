@@ -9,8 +9,8 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, row_sums
-from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric
+from ltr_metrics.metrics.gains import refuse_overflow
 
 
 class ARP(Metric):
@@ -52,12 +52,8 @@ class ARP(Metric):
     higher_is_better: ClassVar[bool] = False
 
     def check(self, queries: LabelledQueries) -> None:
-        highest, longest = float(queries.grades[-1]), float(queries.sizes.max())
-        if not np.isfinite(highest * longest * longest):
-            raise LtrValueError(
-                f"arp must have grades whose sum over ranks does not overflow: got {highest:g} at "
-                f"{queries.first_row_of_grade(queries.grades[-1])}. Divide all grades by the same number."
-            )
+        highest_sum = queries.grades * float(queries.sizes.max())
+        refuse_overflow(self, queries, highest_sum, "Divide all grades by the same number.")
 
     def values(self, ranking: Ranking) -> FloatArray:
         grades = ranking.expected(ranking.queries.grades)

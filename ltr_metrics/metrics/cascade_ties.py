@@ -21,7 +21,6 @@ The function for a tie depends only on this tie, so its digits do not depend on 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 import numpy as np
 
@@ -126,7 +125,7 @@ def _grow_by_polynomial(
     In ties of more than 1000 documents, E_j and F_{j+1} are kept times scale^j.
     """
     n_nonzero, scale = size - n_zero, _scale(size)
-    e = _binomials(n_zero, places, scale)  # of documents with 1 - p = 1
+    e = _count_ways(n_zero, places, scale)  # of documents with 1 - p = 1
     f = np.zeros_like(e)
     first = begins + n_zero
     for step, n in enumerate(np.searchsorted(-n_nonzero, -np.arange(int(n_nonzero[0])), side="left").tolist()):
@@ -141,7 +140,7 @@ def _grow_by_polynomial(
 
 def _per_order(f: FloatArray, size: IntArray, scale: FloatArray) -> FloatArray:
     """Return T, (ties x places), of F, (places x ties): divide by the number of sets and orders."""
-    f /= np.maximum(size * _binomials(size - 1, len(f), scale), np.finfo(np.float64).tiny)
+    f /= np.maximum(size * _count_ways(size - 1, len(f), scale), np.finfo(np.float64).tiny)
     return f.T
 
 
@@ -151,18 +150,6 @@ def _scale(size: IntArray) -> FloatArray:
         return np.ones(len(size))
     largest = np.expm1(LARGEST_LOG / size)  # (1 + largest)^size is the sum of all coefficients
     return np.where(size > MOST_PLACES, np.exp2(np.floor(np.log2(largest))), 1.0)
-
-
-def _binomials(n: IntArray, places: int, scale: FloatArray) -> FloatArray:
-    """Return `_count_ways` for the usual ties from a table."""
-    if places <= USUAL_DEPTH and n.max() < MOST_PLACES and scale.min() == 1.0:
-        return _pascals_triangle()[:places].take(n, axis=1)
-    return _count_ways(n, places, scale)
-
-
-@cache  # without it, ERR@10 takes 7 % longer on small data with ties
-def _pascals_triangle() -> FloatArray:
-    return _count_ways(np.arange(MOST_PLACES), USUAL_DEPTH, np.ones(MOST_PLACES))
 
 
 def _count_ways(n: IntArray, places: int, scale: FloatArray) -> FloatArray:

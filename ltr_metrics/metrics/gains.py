@@ -98,8 +98,8 @@ def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray,
     if not is_finite.all():
         grade = queries.grades[int(is_finite.argmin())]
         raise LtrValueError(
-            f"The gain of {metric} must be finite in float64, also summed over a query: it is not for grade {grade:g} "
-            f"at {queries.first_row_of_grade(grade)}. {remedy}"
+            f"{metric} must have grades whose sum over a query is finite in float64: it is not for grade {grade:g} at "
+            f"{queries.first_row_of_grade(grade)}. {remedy}"
         )
 
 

@@ -6,7 +6,6 @@ process blocks.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 import re
@@ -83,8 +82,6 @@ class FunctionMetric(Metric):
         super().__post_init__()
         if not callable(self.function):
             raise LtrTypeError(f"A metric of your own needs a function. Got {self.function!r}.")
-        if not isinstance(self.higher_is_better, bool):
-            raise LtrTypeError(f"higher_is_better must be True or False. Got {self.higher_is_better!r}.")
         if self.name is not None and not (isinstance(self.name, str) and re.fullmatch(r"[A-Za-z_]\w*", self.name)):
             raise LtrValueError(
                 "The name of a metric must be one word of letters, digits and '_', such as first_purchase. "
@@ -94,21 +91,6 @@ class FunctionMetric(Metric):
         if columns is not None and not (isinstance(columns, tuple) and all(isinstance(one, str) for one in columns)):
             raise LtrTypeError(f"columns must name columns, such as ('revenue',). Got {columns!r}.")
         str(self)  # refuses a function without a name here, and not in the first line of a log
-        self._require_arguments()
-
-    def _require_arguments(self) -> None:
-        """Refuse a function that cannot be called with what it gets."""
-        try:
-            signature = inspect.signature(self.function)
-        except (TypeError, ValueError):  # some functions in C have none
-            return
-        try:
-            signature.bind("grades", "columns")
-        except TypeError as error:
-            raise LtrTypeError(
-                f"A metric's function is called as function(grades, columns), which {self.function!r} does not accept: "
-                f"{error}. Change its parameters, or write a subclass of RankMetric."
-            ) from None
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
@@ -309,15 +291,11 @@ def _call(function: QueryFunction, columns: list[str], documents: FloatArray) ->
         return None
     if not isinstance(value, (Real, np.bool_)):
         raise LtrTypeError(f"the function must return a number, or None where it is undefined. Got {value!r}.")
-    try:
-        number = float(value)
-    except OverflowError:  # of an int beyond the range of floats
-        number = math.inf
-    if not math.isfinite(number):
+    if not math.isfinite(value):
         raise LtrValueError(
-            f"the function must return a finite number. Got {number}. Return None where the metric is undefined."
+            f"the function must return a finite number. Got {value}. Return None where the metric is undefined."
         )
-    return number
+    return float(value)
 
 
 # -- the orders of tied documents ------------------------------------------------------------------
