@@ -26,13 +26,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.cache import Cache, cached
-from ltr_metrics._engine.checks import AnyArray, IntArray
+from ltr_metrics._engine.checks import IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 
 CELLS_IN_A_BLOCK = 48_000  # 64-bit matrices of this size stay in a core's own cache, and malloc reuses their memory
 CELLS_IN_A_SHORT_BLOCK = 200_000  # if it is processed rank by rank, in shorter calls
 CELLS_IN_A_SHARED_BLOCK = 400_000  # with several threads: longer calls, because only one thread at a time runs Python
-MOST_GRADES_TO_COUNT = 8  # a pass over the rows for each, but first results on short lists take 18 % longer by sorting
 CELLS_WORTH_A_BLOCK = 24_000  # a block of more cells is closed if more than a fifth of it would be padding
 CELLS_IN_A_BATCH = 300_000  # cells whose first ranks are worth one call
 SHORT_LIST = 32  # documents; blocks of queries of at most so many are processed rank by rank
@@ -54,7 +53,7 @@ def _cut_into_batches(queries: LabelledQueries, max_cells: int) -> list[Batch]:
     batches: list[Batch] = []
     blocks: list[Block] = []
     n_cells = n_queries = 0
-    for members in _cut_by_length(queries.n_retrieved, max_cells):
+    for members in cut_by_length(queries.n_retrieved, max_cells):
         blocks.append(Block(queries, members))
         n_queries += len(members)
         n_cells += len(members) * blocks[-1].width
@@ -65,7 +64,7 @@ def _cut_into_batches(queries: LabelledQueries, max_cells: int) -> list[Batch]:
     return [*batches, Batch.of(queries, blocks)] if blocks else batches
 
 
-def _cut_by_length(lengths: IntArray, max_cells: int) -> list[IntArray]:
+def cut_by_length(lengths: IntArray, max_cells: int) -> list[IntArray]:
     """Return the queries of each block: sorted by length, as many as fit into so many cells with little padding."""
     lengths = np.maximum(lengths, 1)
     longest = int(lengths.max())
@@ -84,40 +83,6 @@ def _cut_by_length(lengths: IntArray, max_cells: int) -> list[IntArray]:
         members.append(order[start : start + count])
         start += count
     return members
-
-
-@cached
-def ideal_rankings(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
-    """Return the ideal rankings: for queries of similar length, their positions and grade indices by rank.
-
-    The matrices are (queries x documents), of all documents, retrieved or not, in descending order
-    of grade. They are padded with 0, "no document". Those of short queries are laid out by rank.
-    """
-    return [(m, _sort_by_grade(queries, m)) for m in _cut_by_length(queries.sizes, CELLS_IN_A_BLOCK)]
-
-
-def _sort_by_grade(queries: LabelledQueries, members: IntArray) -> AnyArray:
-    size = queries.sizes[members]
-    rank = np.arange(int(size.max()))
-    if len(rank) <= SHORT_LIST and len(queries.grades) <= MOST_GRADES_TO_COUNT:
-        return _count_grades_down(queries, members, rank.astype(np.uint8)).T
-    is_document = rank < size[:, None]
-    position = np.where(is_document, queries.starts[members][:, None] + rank, 0)
-    rows = position if queries.order is None else queries.order[position]
-    grades = np.where(is_document, queries.grade_index[rows], queries.grade_index.dtype.type(0))
-    return np.sort(grades, axis=1)[:, ::-1]
-
-
-def _count_grades_down(queries: LabelledQueries, members: IntArray, rank: AnyArray) -> AnyArray:
-    """Return the ideal rankings of short queries, (documents x queries), by counting instead of sorting.
-
-    The grade index at a rank is the number of grades of which so many documents have at least that grade.
-    """
-    ideal = (queries.n_documents[members].astype(np.uint8) > rank[:, None]).astype(queries.grade_index.dtype)
-    for grade in range(1, len(queries.grades)):
-        n_at_least = queries.count_by_query(np.arange(len(queries.grades)) >= grade)[members].astype(np.uint8)
-        ideal += n_at_least > rank[:, None]
-    return ideal
 
 
 class Block(Cache):

@@ -145,7 +145,8 @@ def refuse_different_indexes(**columns: Any) -> list[tuple[str, Any]]:
 
     Rows of different indexes would be paired by position, against their labels.
     """
-    indexed = [(name, index) for name, column in columns.items() if (index := pandas_index(column)) is not None]
+    indexes = {name: pandas_index(column) for name, column in columns.items() if column is not None}
+    indexed = [(name, index) for name, index in indexes.items() if index is not None]
     for first, second in itertools.pairwise(indexed):
         refuse_other_index(*first, *second)
     return indexed

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block, ideal_rankings
+from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
@@ -16,6 +16,7 @@ from ltr_metrics._engine.ranking import row_sums, values_of_grades
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, parameter, word
 from ltr_metrics.metrics.gains import GainMetric, refuse_falling, refuse_name_in_use, refuse_overflow
+from ltr_metrics.metrics.ideal import ideal_rankings
 
 NamedDiscount = Literal["log2", "jarvelin", "position"]
 Ideal = Literal["cutoff", "shown", "all", "slots"]

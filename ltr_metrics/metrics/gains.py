@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
@@ -79,8 +79,7 @@ class GainMetric(Metric):
                 raise LtrValueError(
                     f"The gain of {self} must give one gain per grade: got {gains.shape} for {grades.shape}."
                 )
-        remedy = f"Use the linear gain ({replace(self, gain='linear')}) or a gain table for such grades."
-        refuse_overflow(self, queries, gains, remedy)
+        refuse_overflow(self, queries, gains, "Use the linear gain, or a gain table for such grades.")
         return gains
 
 
