@@ -95,21 +95,6 @@ def test_columns_by_name_need_the_name_of_the_data_set(rename: Rename) -> None:
     TRAININGS["LGBMRanker"].train(columns_needed(Case(*PLAIN)))
 
 
-@pytest.mark.parametrize("name", ["lgb.train", "LGBMRanker"])
-def test_a_log_without_the_model(name: str, rename: Rename) -> None:
-    rename("__inner_eval", "self")
-    with pytest.warns(ltr.LtrWarning, match="does not check whether a log is used for two trainings"):
-        check(TRAININGS[name], Case(*PLAIN))
-
-
-def test_early_stopping_finds_the_metric_by_its_canonical_name(rename: Rename) -> None:
-    case = columns_needed(Case(*PLAIN, ["err@10"], rounds=25, stop=4))
-    expected = TRAININGS["xgb.train"].train(case).best
-    rename("after_iteration", "self")
-    with pytest.warns(ltr.LtrWarning, match="does not check under which name"):
-        assert TRAININGS["xgb.train"].train(case).best == expected
-
-
 def test_the_training_of_catboost(rename: Rename) -> None:
     case = columns_needed(Case(*PLAIN))
     for hidden in ((), ("params",), ("test_pool",)):

@@ -80,39 +80,6 @@ def test_the_best_round_follows_from_the_formulas(
     assert found.best in found.plateau
 
 
-def test_the_best_round_by_hand() -> None:
-    values = [[0, 0, 0, 0], [0.5, 1, 0, 0.5], [1, 1, 0, 0.5], [1, 1, 0, 0.5], [0, 0.9, 0, 0]]
-    found = choose(values)
-    assert found.n_rounds == 3
-    assert found.standard_error[2] == pytest.approx(math.sqrt(((0.375**2) * 2 + 0.625**2 + 0.125**2) / 3) / 2)
-    # Round 0: differences 1, 1, 0, .5 have mean .625 and standard error .239, 2.6 of them; round 4:
-    # 1, .1, 0, .5, .4 and .227.
-    assert found.plateau.tolist() == [1, 2, 3, 4]
-    assert choose(values, confidence=0.999).plateau.tolist() == [0, 1, 2, 3, 4]
-    assert str(found) == repr(found)
-    assert " ".join(str(found).split()) == (
-        "mrr: keep 3 rounds (the best is round 2, counted from 0), mean 0.6250 +- 0.2394 "
-        "4 of 5 rounds do not differ significantly from it at 95% confidence, first 1, last 4"
-    )
-    plain = json.loads(json.dumps(found.to_dict()))
-    assert {name: plain[name] for name in ("metric", "round", "n_rounds", "best", "plateau")} == {
-        "metric": "mrr",
-        "round": 2,
-        "n_rounds": 3,
-        "best": 2,
-        "plateau": [1, 2, 3, 4],
-    }
-
-
-def test_paired_rounds_differ_although_their_errors_overlap() -> None:
-    level = np.random.default_rng(0).random(50)
-    found = choose([level, level + 0.01 + 0.001 * np.sin(np.arange(50))])
-    assert found.curve[1] - found.curve[0] < found.standard_error.min()
-    assert found.plateau.tolist() == [1]
-    assert choose([level, level + 0.01]).plateau.tolist() == [1]  # the same gain everywhere, and no doubt of it
-    assert choose([[NAN, NAN, 0, 0.1], [1, 0.9, NAN, NAN], [0, 0.1, NAN, NAN]]).plateau.tolist() == [0, 1]
-
-
 @pytest.mark.parametrize("scale", [1e-300, 0.1, 7, 1e300])
 def test_the_scale_of_weights_does_not_matter(scale: float) -> None:
     rng = np.random.default_rng(0)
@@ -134,16 +101,6 @@ def test_refused_arguments(function: Any) -> None:
 
 
 # -- intervals --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
-def test_the_interval_is_scipys(confidence: float) -> None:
-    values = np.random.default_rng(0).random((5, 12))
-    found = curve_of(values, confidence=confidence)
-    for i, of_round in enumerate(values):
-        low, high = stats.t.interval(confidence, 11, of_round.mean(), stats.sem(of_round))
-        np.testing.assert_allclose((found.mean[i], found.low[i], found.high[i]), (of_round.mean(), low, high))
-        np.testing.assert_allclose(mean_interval(of_round, None, confidence), (of_round.mean(), low, high))
 
 
 def test_queries_that_are_left_out_or_weigh_nothing_do_not_count() -> None:

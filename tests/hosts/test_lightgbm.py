@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import weakref
 from pathlib import Path
 from typing import Any
@@ -76,29 +75,10 @@ def test_several_sets_the_training_data_and_a_model_to_start_from(boosting: str)
     np.testing.assert_array_equal(np.nanmean(log.values(data, "mrr"), axis=1), history["own"]["mrr"])
 
 
-class Rows(lgb.Sequence):
-    batch_size = 7
-
-    def __init__(self, X: np.ndarray) -> None:
-        self.X = X
-
-    def __getitem__(self, rows: Any) -> np.ndarray:
-        return self.X[rows]
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-
 def of_kind(kind: str, part: Part, reference: Any, folder: Path) -> lgb.Dataset:
     file = folder / f"{len(part.y)}"
     if kind == "pandas":
         return lgb.Dataset(pd.DataFrame(part.X), pd.Series(part.y), group=pd.Series(part.group), reference=reference)
-    if kind == "sequence":
-        return lgb.Dataset(Rows(part.X), part.y, group=part.group, reference=reference)
-    if kind == "positions":
-        if "position" not in inspect.signature(lgb.Dataset).parameters:
-            pytest.skip("needs LightGBM 4.1")
-        return dataset(part, reference, position=np.concatenate([np.arange(n) for n in part.group]))
     if kind == "binary file":
         dataset(part, reference, params={"verbose": -1}).save_binary(file)
     else:
@@ -107,7 +87,7 @@ def of_kind(kind: str, part: Part, reference: Any, folder: Path) -> lgb.Dataset:
     return lgb.Dataset(file, reference=reference)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "sequence", "positions", "binary file", "text file"])
+@pytest.mark.parametrize("kind", ["pandas", "binary file", "text file"])
 def test_datasets_of_all_kinds(kind: str, tmp_path: Path) -> None:
     data = of_kind(kind, TRAIN, None, tmp_path)
     booster, history = train(data, data, of_kind(kind, VALID, data, tmp_path))

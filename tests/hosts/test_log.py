@@ -4,96 +4,13 @@ from __future__ import annotations
 
 import pickle
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import feval
 from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
-
-PARAMS = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def trained() -> tuple[lgb.Booster, ltr.PerQueryLog, list[lgb.Dataset], tuple]:
-    X, y, qid = ltr.make_ranking(n_queries=90, documents=15, random_state=2)
-    X, Xv, y, yv, qid, qidv = ltr.train_test_split(X, y, qid, test_size=0.3, random_state=0)
-    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
-    valid = [lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train) for _ in range(2)]
-    log = ltr.PerQueryLog()
-    booster = lgb.train(PARAMS, train, 9, [train, *valid], feval=feval(["ndcg@10", "mrr"], log=log))
-    return booster, log, [train, *valid], (Xv, yv, qidv)
-
-
-def test_values_are_those_of_every_round(trained: tuple) -> None:
-    booster, log, (_train, valid, _), (Xv, yv, qidv) = trained
-    assert log.names == ("training", "data_1", "data_2")
-    values = log.values(valid, "ndcg@10")
-    assert values.shape == (9, len(log.qid(valid))) == (9, 27)
-    assert log.values("training", ltr.NDCG(k=10)).shape == (9, 63)
-    np.testing.assert_array_equal(log.values("data_2", "ndcg_exp@10"), values)
-    for round_ in range(9):
-        expected = ltr.evaluate(yv, booster.predict(Xv, num_iteration=round_ + 1), qid=qidv, metrics="ndcg@10")
-        np.testing.assert_array_equal(values[round_], expected.per_query["ndcg@10"])
-    again = pickle.loads(pickle.dumps(log))  # is read by name
-    np.testing.assert_array_equal(again.values("data_1", "ndcg@10"), values)
-
-
-def test_unknown_names_and_metrics_are_refused(trained: tuple) -> None:
-    _, log, (_, valid, _), _ = trained
-    with pytest.raises(ltr.LtrError, match="no values of 'data_3'.*Did you mean 'data_"):
-        log.values("data_3", "mrr")
-    with pytest.raises(ltr.LtrError, match="'map' was not evaluated"):
-        log.values(valid, "map")
-    with pytest.raises(ltr.LtrError, match="none at all yet"):
-        ltr.PerQueryLog().qid("valid_0")
-
-
-def small(**options: object) -> tuple[lgb.Dataset, lgb.Dataset]:
-    X, y, qid = ltr.make_ranking(n_queries=20, documents=8, random_state=0)
-    X, Xv, y, yv, qid, qidv = ltr.train_test_split(X, y, qid, random_state=0)
-    train = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
-    return train, lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train)
-
-
-def test_default_names() -> None:
-    train, valid = small()
-    log = ltr.PerQueryLog()
-    lgb.train(PARAMS, train, 2, [valid], feval=feval("err", log=log))
-    assert log.names == ("valid_0",)
-    del train, valid
-    assert log.values("valid_0", "err").shape[0] == 2
-    train, valid = small()
-    log = ltr.PerQueryLog(["learn", "check"])
-    metric = feval("err", log=log)
-    lgb.train(PARAMS, train, 2, [valid, train], feval=metric)  # LightGBM evaluates the training data first
-    assert log.names == ("learn", "check")
-    np.testing.assert_array_equal(log.values("learn", "err"), log.values(train, "err"))
-    np.testing.assert_array_equal(log.values("check", "err"), log.values(valid, "err"))
-    with pytest.raises(ltr.LtrValueError, match="rounds of another training"):
-        lgb.train(PARAMS, train, 2, [valid, train], feval=metric)
-    assert log.values(valid, "err").shape == (2, len(log.qid(valid)))
-
-
-def test_a_log_is_for_one_training_and_each_metric_for_one_function() -> None:
-    log = ltr.PerQueryLog()
-    train, _ = small()
-    lgb.train(PARAMS, train, 1, [train], feval=feval("err", log=log))
-    again, _ = small()
-    with pytest.raises(ltr.LtrValueError, match="has a data set 'training' already"):
-        lgb.train(PARAMS, again, 1, [again], feval=feval("err", log=log))
-    train, valid = small()
-    two = ltr.PerQueryLog()
-    lgb.train(PARAMS, train, 1, [valid], feval=[feval("ndcg@3", log=two), feval("p@3", log=two)])
-    assert two.values(valid, "ndcg@3").shape == two.values(valid, "p@3").shape
-    train, valid = small()
-    with pytest.raises(ltr.LtrValueError, match=r"has 1 names \(learn\) and the host evaluates one more"):
-        lgb.train(PARAMS, train, 1, [train, valid], feval=feval("err", log=ltr.PerQueryLog(["learn"])))
-    with pytest.raises(ltr.LtrTypeError, match="log must be a PerQueryLog"):
-        feval("err", log=[])  # type: ignore[arg-type]
 
 
 class Host:
@@ -113,6 +30,23 @@ def record(
     request = resolve(metrics, **options)
     result = ltr.Queries([1, 0, 0, 2], group=group, query_weight=weight).evaluate_request([1, 2, 3, 4], request)
     log.record(data, result, request, name=name, training=training)
+
+
+def test_rounds_by_name_and_by_data_set() -> None:
+    log, data, other = ltr.PerQueryLog(["learn", "check"]), Host(), Host()
+    for one in (data, other):
+        record(log, one)
+    assert log.values("learn", ltr.MRR()).shape == log.values(data, "mrr").shape == (1, 2)
+    again = pickle.loads(pickle.dumps(log))  # is read by name
+    np.testing.assert_array_equal(again.values("check", "mrr"), log.values(other, "mrr"))
+    with pytest.raises(ltr.LtrValueError, match=r"has 2 names \(learn, check\) and the host evaluates one more"):
+        record(log, Host())
+    with pytest.raises(ltr.LtrError, match="no values of 'chek'.*Did you mean 'check"):
+        log.values("chek", "mrr")
+    with pytest.raises(ltr.LtrError, match="'map' was not evaluated"):
+        log.values(data, "map")
+    with pytest.raises(ltr.LtrError, match="none at all yet"):
+        ltr.PerQueryLog().qid("valid_0")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 from catboost import CatBoostRanker
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold
 from test_host_contract import FIRST, PLAIN
 from trainings import CATBOOST, Part
 
@@ -46,23 +44,6 @@ def test_query_ranker_stops_at_the_minimum(host: str) -> None:
     own = part.evaluate(ranker.predict(FRAME[held]), FIRST)["first_purchase"]
     assert ranker.score(FRAME[held], part.y) == -own
     np.testing.assert_array_equal(ranker.predict(FRAME), ranker.predict(FRAME.drop(columns="bought")))
-
-
-def test_a_search_chooses_the_smallest_mean() -> None:
-    ranker = QueryRanker(clone(ESTIMATORS["LightGBM"]).set_params(n_estimators=5), **BOUGHT)
-    grid = {"estimator__learning_rate": [1e-9, 0.3]}
-    search = GridSearchCV(ranker, grid, scoring=make_scorer(FIRST), cv=GroupKFold(2), refit=False)
-    search.fit(FRAME, TRAIN.y, groups=TRAIN.qid)
-    means = []
-    for rate in grid["estimator__learning_rate"]:
-        folds = []
-        for train, test in GroupKFold(2).split(FRAME, groups=TRAIN.qid):
-            model = ranker.set_params(estimator__learning_rate=rate).fit(FRAME.iloc[train], TRAIN.y[train])
-            part = Part(None, TRAIN.y[test], TRAIN.qid[test], columns={"bought": TRAIN.columns["bought"][test]})
-            folds.append(-part.evaluate(model.predict(FRAME.iloc[test]), FIRST)["first_purchase"])
-        means.append(np.mean(folds))
-    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
-    assert search.best_index_ == int(np.argmax(means))
 
 
 def test_columns_in_xgb_cv_name_the_way_out() -> None:

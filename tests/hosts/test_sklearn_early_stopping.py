@@ -8,12 +8,10 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import pytest
-from folds import CV, Rows, fit_by_hand, fold_scores, frame, ranker, scattered
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from folds import Rows, fit_by_hand, frame, ranker, scattered
 
 import ltr_metrics as ltr
-from ltr_metrics.sklearn import QueryRanker, make_scorer
+from ltr_metrics.sklearn import QueryRanker
 
 pytestmark = pytest.mark.integration
 
@@ -104,25 +102,6 @@ def test_weights_and_scores_to_start_from(host: str) -> None:
         np.testing.assert_allclose(history_of(made, "mrr"), values, rtol=1e-12)
         assert made.n_rounds_ == best + 1
         np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
-
-
-@pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
-def test_in_every_fold_of_a_grid_search(host: str) -> None:
-    made = QueryRanker(of_host(host), early_stopping_rounds=2, metric="map", random_state=0)
-    grid = {"estimator__learning_rate": [0.1, 0.5]}
-    search = GridSearchCV(made, grid, scoring=make_scorer("ndcg@10"), cv=CV, n_jobs=2, error_score="raise")
-    search.fit(frame(X, qid), y, groups=qid)
-    for i, rate in enumerate(grid["estimator__learning_rate"]):
-        expected = []
-        for train, test in CV.split(X, y, qid):
-            fold = X[train], y[train], qid[train]
-            estimator = clone(made).set_params(estimator__learning_rate=rate).fit(*fold)
-            held = np.isin(qid[train], estimator.validation_qid_)
-            best, model, _ = scan(estimator.estimator, fold, held, "map", 2)
-            scores = predictions(model, X[test])[best]
-            expected.append(ltr.evaluate(y[test], scores, qid=qid[test], metrics="ndcg@10")["ndcg@10"])
-        np.testing.assert_array_equal(fold_scores(search, i), expected)
-    assert len(search.best_estimator_.validation_qid_) == 9
 
 
 @pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])

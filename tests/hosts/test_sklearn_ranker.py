@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -124,25 +122,12 @@ def fitted() -> QueryRanker:
     return ranker().fit(X, y, qid=qid)
 
 
-def test_it_is_the_number_of_evaluate(fitted: QueryRanker) -> None:
-    scorer = pickle.loads(pickle.dumps(make_scorer("ndcg_lin@5", ties="worst")))
-    expected = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics="ndcg_lin@5", ties="worst")["ndcg_lin@5"]
-    assert scorer(fitted, X, y, qid=qid) == expected
-    assert isinstance(scorer, QueryScorer)
-
-
 def test_one_metric_gives_a_number_several_a_dict(fitted: QueryRanker) -> None:
     assert isinstance(make_scorer("mrr")(fitted, X, y, qid=qid), float)
     assert list(QueryScorer(["ndcg@5"])(fitted, X, y, qid=qid)) == ["ndcg@5"]
     several = make_scorer(["mrr", ltr.NDCG(k=5)], no_relevant=0)
     result = ltr.evaluate(y, fitted.predict(X), qid=qid, metrics=["mrr", ltr.NDCG(k=5)], no_relevant=0)
     assert several(fitted, X, y, qid=qid) == dict(result.mean)
-
-
-def test_row_weights_are_means_by_query(fitted: QueryRanker) -> None:
-    weight = np.random.default_rng(0).random(len(y))
-    got = make_scorer("mrr")(fitted, X, y, qid=qid, sample_weight=weight)
-    assert got == ltr.evaluate(y, fitted.predict(X), qid=qid, metrics="mrr", sample_weight=weight)["mrr"]
 
 
 def test_a_label_column_is_one_column(fitted: QueryRanker) -> None:
