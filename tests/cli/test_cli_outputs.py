@@ -132,22 +132,6 @@ def test_a_hyphen_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None
 # -- files that are whole or untouched -----------------------------------------------------------------------------------
 
 
-@needs_posix("permissions and links")
-@pytest.mark.parametrize("option", ["-o", "--save"])
-def test_a_replaced_file_keeps_its_permissions_and_a_link_stays_a_link(
-    capsys: pytest.CaptureFixture[str], folder: Path, option: str
-) -> None:
-    real, link = folder / "real.json", folder / "link.json"
-    link.symlink_to(real)
-    for mode in (0o600, 0o664):
-        real.write_text("before")
-        real.chmod(mode)
-        assert in_process(capsys, "evaluate", "data.csv", *A, option, link).status == 0
-        assert real.read_bytes() != b"before"
-        assert real.stat().st_mode & 0o777 == mode
-        assert link.is_symlink()
-
-
 @needs_posix("/dev/null")
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("options", [["-o"], [*JSON, "-o"], ["--save"]])

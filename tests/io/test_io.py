@@ -7,8 +7,6 @@ import gzip
 import lzma
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -377,26 +375,6 @@ def test_files_whose_ids_have_two_types_are_refused(tmp_path: Path, ids: tuple[A
         FRAME.assign(qid=of_file).to_parquet(path)
     with pytest.raises(ltr.LtrValueError, match=r"'qid' must be of one type in all files"):
         read_table(paths)
-
-
-LEAVES_EARLY = """
-import gzip, sys, time
-from ltr_metrics.io import table_batches
-class Keeps:  # the interpreter busy while it shuts down
-    def __del__(self, sleep=time.sleep): sleep(0.5)
-sys.keeps = Keeps()
-with gzip.open(sys.argv[1], "wb") as file:
-    file.write(b"qid,label,s\\n" + b"1,0,2\\n" * 1_000_000)
-batches = table_batches(sys.argv[1], numbers=["label", "s"])
-assert len(next(batches)) > 1_000
-"""
-
-
-def test_leaving_in_the_middle_of_a_file_does_not_abort_the_process(tmp_path: Path) -> None:
-    """Threads of pyarrow that read a Python file while the interpreter shuts down made it abort, now and then."""
-    command = [sys.executable, "-c", LEAVES_EARLY, str(tmp_path / "a.csv.gz")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 # -- scores alone ------------------------------------------------------------------------------------------------------

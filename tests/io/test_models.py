@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -241,15 +240,6 @@ def test_other_files_are_refused(tmp_path: Path, name: str) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"There is no model file .*absent.txt"):
         predict(tmp_path / "absent.txt", np.zeros((1, 1)))
-
-
-@pytest.mark.parametrize(
-    ("name", "host"), [("model.txt", "lightgbm"), ("model.ubj", "xgboost"), ("model.cbm", "catboost")]
-)
-def test_a_missing_host_gives_the_pip_line(models: Path, name: str, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, host, None)
-    with pytest.raises(ltr.MissingExtraError, match=rf"{host} is needed .*pip install 'ltr_metrics\[{host}\]'"):
-        load_model(models / name)
 
 
 def test_a_frame_is_not_copied_as_a_whole(models: Path) -> None:
