@@ -85,6 +85,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"metrics": "map(rel=2)", "no_relevant": "error"}, "undefined for query 0"),
     ({"no_relevant": NAN}, "finite number"),
     ({"no_relevant": True}, "finite number"),
+    ({"n_threads": 0}, "n_threads must be a whole number of at least 1"),
+    ({"n_threads": 1.5}, "n_threads must be a whole number of at least 1"),
     ({"metrics": "mean_of(margn)", "columns": {"margin": [1] * 4}}, "Did you mean 'margin'.*Given: margin"),
     ({"metrics": "mean_of(m)", "columns": {"m": [1, NAN, 2, 3]}}, r"columns\['m'\] must be finite.*got nan at row 1"),
     ({"metrics": "mean_of(m)", "columns": {"m": [1e308] * 4}}, r"columns\['m'\] must be finite, also summed"),
