@@ -211,7 +211,7 @@ def test_negative_grades_are_unjudged() -> None:
 def test_values_are_those_of_pytrec_eval(level: int, judged_only: bool, lowest: int) -> None:
     measures = supported_measures | {f"{name}.1,7" for name in AT_CUTOFFS}
     options: dict[str, Any] = {"relevance_level": level, "judged_docs_only_flag": judged_only}
-    cases = [random_case(seed, lowest) for seed in range(40)]
+    cases = [random_case(seed, lowest) for seed in range(20)]
     n_values = 0
     of_cases = by_pytrec_eval([(qrels, list(measures), options, run) for qrels, run in cases])
     for (qrels, run), expected in zip(cases, of_cases, strict=True):
@@ -220,4 +220,4 @@ def test_values_are_those_of_pytrec_eval(level: int, judged_only: bool, lowest: 
         for query, by_measure in expected.items():
             assert values[query] == pytest.approx(by_measure, rel=0, abs=1e-12), (qrels[query], run[query])
             n_values += len(by_measure)
-    assert n_values > 3_000
+    assert n_values > 1_500
