@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.checks import as_array
-from ltr_metrics.sklearn import QueryRanker, make_scorer
 
 Y, SCORE, QID = [0, 1, 0, 2], [0.1, 0.2, 0.3, 0.4], [1, 1, 2, 2]
 
@@ -44,19 +42,6 @@ def test_every_input_is_refused_with_a_remedy(error: type[Exception], name: str)
     with pytest.raises(ltr.LtrTypeError, match=r"must be an array that NumPy can read\..* Use \.get\(\)!") as refused:
         ltr.evaluate(**call)
     assert str(refused.value).startswith(name)
-
-
-def test_other_functions() -> None:
-    X = np.arange(8.0).reshape(4, 2)
-    model = QueryRanker(LinearRegression()).fit(X, Y, qid=QID)
-    for call in (
-        lambda: ltr.compare({"a": OnGraphicsCard(SCORE), "b": SCORE}, Y, qid=QID, metrics="map"),
-        lambda: ltr.qid_to_group(OnGraphicsCard(QID)),
-        lambda: ltr.train_test_split(X, Y, OnGraphicsCard(QID)),
-        lambda: make_scorer("map")(model, X, np.array(Y), qid=OnGraphicsCard(QID)),
-    ):
-        with pytest.raises(ltr.LtrTypeError, match="must be an array that NumPy can read"):
-            call()
 
 
 def test_tensors_of_torch() -> None:

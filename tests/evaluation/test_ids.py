@@ -150,16 +150,6 @@ def test_ids_that_only_a_conversion_would_make_one_are_refused_by_name(ids: list
         ltr.compare({"a": result, "b": result.with_fields(qid=qid)})
 
 
-def test_a_nul_in_tables(tmp_path: Path) -> None:
-    pd.DataFrame({"qid": ["a", "a\0"], "label": [1, 0], "s": [0.2, 0.8]}).to_parquet(tmp_path / "a.parquet")
-    (tmp_path / "a.csv").write_bytes(b"qid,label,s\na,1,0.2\na\0,0,0.8\n")
-    for name in ("a.parquet", "a.csv"):
-        for read in (read_table, lambda path: next(table_batches(path, numbers=["label", "s"]))):
-            rows = read(tmp_path / name)
-            with pytest.raises(ltr.LtrValueError, match="must not end with a NUL character"):
-                ltr.evaluate(rows["label"], rows["s"], qid=rows["qid"], metrics="mrr")
-
-
 def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     def write(name: str, *lines: str) -> Path:
         """Write text behind a byte order mark, as editors on Windows do."""
