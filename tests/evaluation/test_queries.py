@@ -43,6 +43,7 @@ def objects(*values: Any) -> Any:
 # fmt: off
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"y_score": [0.1, NAN, 0.3, NAN]}, r"y_score must not be NaN: got nan at row 1 \(query 0\), 2 in all"),
+    ({"y_score": [NAN, 0.2, 0.3, NAN], "retrieved": [0, 1, 1, 1]}, r"nan at row 3 \(query 1\), 1 in all"),
     ({"y_score": [0.1, 0.2, 0.3]}, "y_score must have one entry per row.*3 entries for 4 rows"),
     ({"y_score": [[0.1, 0.2], [0.3, 0.4], [0, 0], [1, 1]]}, r"one-dimensional.*shape \(4, 2\)"),
     ({"y_score": ["a", "b", "c", "d"]}, "y_score must be numbers, got dtype <U1"),
