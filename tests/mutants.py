@@ -76,7 +76,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("counterfactual/test_counterfactual_slates.py", "counterfactual/slates.py", "where=agrees & (probability > 0)", "where=probability > 0"),
     ("io/test_io.py", "io/letor.py", "column = numbers[0::2] - first", "column = numbers[0::2] - 1"),
     ("cli/test_cli.py", "cli/output.py", "return 0 if gate.passed else GATE_FAILED", "return 0"),
-    ("evaluation/test_segments.py", "evaluation/result.py", "_labels_in_use(labels, code[positions])", "(labels, code)"),
+    ("evaluation/test_options.py", "evaluation/result.py", "_labels_in_use(labels, code[positions])", "(labels, code)"),
     ("cli/test_cli_outputs.py", "cli/output.py", "target.samefile(one)", "target == one"),
     ("engines/test_dask.py", "dask.py", "In partition {number}", "In partition"),
 ]

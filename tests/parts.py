@@ -8,11 +8,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from strategies import Data
+from table import TABLE
 
 import ltr_metrics as ltr
 
 OF_LETOR = ["ndcg@10", "ndcg_lin", "map", "mrr", "pfound(p_rel=yandex)@10", "p@3", "pair_accuracy"]
 METRICS = [*OF_LETOR, "mean_of(margin)@2", "sum_of(margin)"]
+
+
+def metrics_by_labels() -> dict[tuple[float, float, str], list[Any]]:
+    """Return all metrics by the scale and the maximum of their labels, and by what their mean is over.
+
+    `Judged` is left out, because it is of an option that frames do not have.
+    """
+    metrics: dict[tuple[float, float, str], list[Any]] = {}
+    for entry in TABLE:
+        if entry.cls is not ltr.Judged:
+            mean_over = entry.metrics()[0].mean_over
+            metrics.setdefault((entry.scale, entry.highest, mean_over), []).extend(entry.metrics())
+    return metrics
 
 
 def frame_of(rows: Data, seed: int = 0) -> pd.DataFrame:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import warnings
 import weakref
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,191 +18,205 @@ import pytest
 import ltr_metrics as ltr
 
 Y, S, GROUP = [0, 1, 2, 0], [0.1, 0.4, 0.3, 0.2], [2, 2]
-NAN, INF = float("nan"), float("inf")
-
-BAD = {
-    "NaN score": (
-        {"y_score": [0.1, NAN, 0.3, NAN]},
-        r"y_score must not be NaN: got nan at row 1 \(query 0\), 2 in all",
-    ),
-    "NaN label": ({"y_true": [0, 1, NAN, 0]}, r"y_true must be finite: got nan at row 2 \(query 1\).*Drop the rows"),
-    "infinite label": ({"y_true": [0, 1, INF, 0]}, r"must be finite: got inf at row 2 \(query 1\)"),
-    "negative label": ({"y_true": [0, -1, 2, 0]}, r"must not be negative: got -1.0 at row 1 \(query 0\).*Shift"),
-    "score too short": ({"y_score": [0.1, 0.2, 0.3]}, r"y_score must have one entry per row.*3 entries for 4 rows"),
-    "qid too long": ({"group": None, "qid": [1, 1, 2, 2, 2]}, r"qid must have one entry per row.*5 entries for 4"),
-    "sizes": ({"group": [2, 3]}, r"group must hold the sizes.*2 sizes add up to 5, but there are 4 rows"),
-    "ids as sizes": ({"group": [7, 7, 9, 9]}, r"4 sizes add up to 32.*Pass an id a row as qid"),
-    "empty query": ({"group": [2, 0, 2]}, r"at least 1: got 0 for query 1. Leave empty queries out"),
-    "fractional size": ({"group": [2.5, 1.5]}, r"whole sizes.*got 2.5 for query 0"),
-    "both": ({"qid": [1, 1, 2, 2]}, r"exactly one of qid.*and group.*got both"),
-    "neither": ({"group": None}, r"exactly one of qid.*got neither"),
-    "empty": ({"y_true": [], "y_score": [], "group": []}, r"y_true is empty"),
-    "unknown metric": ({"metrics": ["ndgc@10"]}, r"no metric 'ndgc' \(in 'ndgc@10'\). Did you mean 'ndcg'"),
-    "unknown parameter": ({"metrics": ["map(rle=2)"]}, r"map has no parameter 'rle'.*Did you mean 'rel'"),
-    "bad cutoff": ({"metrics": ["map@0"]}, r"cutoff k of map must be a whole number of at least 1. Got 0"),
-    "bad form": ({"metrics": ["map@ten"]}, r"must have the form name, name@10"),
-    "no metric": ({"metrics": []}, r"at least one metric"),
-    "grade above max_grade": (
-        {"y_true": [0, 1, 5, 0], "metrics": ["err@10"]},
-        r"no label above max_grade=4: got 5 at row 2 \(query 1\)",
-    ),
-    "no grade of any scale": (
-        {"y_true": [0, 1, 5000, 0], "metrics": ["err@10"]},
-        r"no label above max_grade=4: got 5000 at row 2 \(query 1\). Such a label is not a grade",
-    ),
-    "fractional grade": (
-        {"y_true": [0, 1.5, 4, 0], "metrics": ["err"]},
-        r"whole grades: got 1.5 at row 1 \(query 0\).*p=label",
-    ),
-    "no probability": ({"metrics": ["err(p=label)"]}, r"between 0 and 1.*got 2 at row 2"),
-    "no rel": (
-        {"y_true": [0, 0.5, 2, 0], "metrics": ["map"]},
-        r"which labels are relevant.*got 0.5 at row 1.*map\(rel=0.5\)",
-    ),
-    "overflow": (
-        {"y_true": [0, 1, 1024, 0], "metrics": ["ndcg_exp"]},
-        r"finite in float64.*grade 1024 at row 2.*ndcg_lin",
-    ),
-    "overflowing sum": ({"y_true": [0, 1, 1023, 1023], "metrics": ["dcg_exp"]}, r"finite in float64.*grade 1023"),
-    "short gain table": ({"metrics": ["ndcg(gain=[0,1])"]}, r"whole grades 0 to 1: got 2 at row 2"),
-    "score matrix": (
-        {"y_score": [[0.1, 0.2], [0.3, 0.4], [0, 0], [1, 1]]},
-        r"y_score must be one-dimensional.*shape \(4, 2\)",
-    ),
-    "column vector": ({"y_true": [[0], [1], [2], [0]]}, r"y_true must be one-dimensional.*\.ravel\(\)"),
-    "text score": ({"y_score": ["a", "b", "c", "d"]}, r"y_score must be numbers, got dtype <U1"),
-    "complex score": ({"y_score": [1j, 2, 3, 4]}, r"must be numbers, got dtype complex"),
-    "None label": ({"y_true": [0, None, 2, 0]}, r"y_true must be numbers without missing values|must be finite"),
-    "no score": ({"y_score": None}, r"y_score must be a sequence with one entry per row, got None"),
-    "ragged": ({"y_score": [[1], [2, 3], [4], [5]]}, r"flat sequence"),
-    "huge integers": ({"y_score": [2**60, 2**60 + 1, 0, 1]}, r"beyond 2\*\*53"),
-    "missing id": ({"group": None, "qid": [1, NAN, 2, 2]}, r"id in every row: it is missing at row 1"),
-    "missing text id": ({"group": None, "qid": ["a", None, "b", "b"]}, r"id in every row: it is missing at row 1"),
-    "ties": ({"ties": "random"}, r"ties must be one of 'mean', 'stable'.*got 'random'"),
-    "no_relevant": ({"no_relevant": "ignore"}, r"no_relevant must be one of"),
-    "no_relevant NaN": ({"no_relevant": NAN}, r"finite number"),
-    "convention": ({"convention": "lightbgm"}, r"no convention 'lightbgm'. Did you mean 'lightgbm'"),
-    "not in convention": ({"convention": "lightgbm", "metrics": ["err@10"]}, r"'err@10' is not a metric of lightgbm"),
-    "weights": ({"query_weight": [1, 2, 3]}, r"one entry per query.*got 3 for 2 queries.*sample_weight"),
-    "negative weight": ({"query_weight": [1, -2]}, r"not negative: got -2.0 at query 1"),
-    "NaN weight": ({"sample_weight": [1, 1, NAN, 1]}, r"sample_weight must be finite.*row 2 \(query 1\)"),
-    "missing weight": ({"query_weight": {0: 1.0}}, r"no entry for query 1"),
-    "two weights": ({"query_weight": [1, 1], "sample_weight": [1] * 4}, r"not both"),
-    "nothing retrieved": ({"retrieved": [False] * 4}, r"False in every row"),
-    "object integers": ({"y_score": [2**70, 2**70 + 1, 0, 1]}, r"beyond 2\*\*53.*got 1180591620717411303424 at row 0"),
-    "text in objects": ({"y_score": np.array(["1", "2", "3", "4"], dtype=object)}, r"got '1' at row 0"),
-    "blurred ids": (
-        {"group": None, "qid": np.array([1, 1, 2**24, 2**24 + 1], dtype=np.float32)},
-        r"16777216 at row 2.*integers or text",
-    ),
-    "huge sizes": ({"group": [1e300, 3]}, r"got 1e\+300 for query 0"),
-    "negative gain": ({"metrics": ["ndcg(gain=[-1,0,1])"]}, r"must not be negative nor fall.*grade 0"),
-    "falling gain": (
-        {"metrics": ["ndcg(gain=[0,3,1])"]},
-        r"nor fall as the grade rises.*grade 2, first at row 2.*Use dcg",
-    ),
-    "empty gain table": ({"metrics": ["dcg(gain=[])"]}, r"one finite number per grade"),
-    "gain table of words": ({"metrics": ["dcg(gain=[0,x])"]}, r"one finite number per grade"),
-    "contradicting name": ({"metrics": ["ndcg_exp(gain=linear)"]}, r"gives gain twice"),
-    "metrics": ({"metrics": 5}, r"metrics must be a name, a metric, or several"),
-    "no_relevant list": ({"no_relevant": [0]}, r"finite number"),
-    "docid": ({"docid": ["a", None, "b", "c"]}, r"docid must have an id in every row: it is missing at row 1"),
-    "bytes that are no text": (
-        {"docid": np.array([b"a", b"\xff", b"c", b"d"])},
-        r"docid must be text, or bytes in UTF-8",
-    ),
-    "retrieved scores": ({"retrieved": [0.1, 0.2, 1, 0]}, r"retrieved must be True or False"),
-}
+NAN = float("nan")
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_clear_error(case: str) -> None:
-    options, message = BAD[case]
+def infinite(ranks: np.ndarray) -> np.ndarray:
+    return np.where(ranks == 1, np.inf, 1.0)
+
+
+def one(ranks: np.ndarray) -> list[float]:
+    return [1.0]
+
+
+def scaled(factor: float) -> Any:
+    def gain(grades: np.ndarray) -> np.ndarray:
+        return factor * grades
+
+    return gain
+
+
+def objects(*values: Any) -> Any:
+    return np.array([*values, None], dtype=object)[:-1]
+
+
+# fmt: off
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"y_score": [0.1, NAN, 0.3, NAN]}, r"y_score must not be NaN: got nan at row 1 \(query 0\), 2 in all"),
+    ({"y_score": [NAN, 0.2, 0.3, NAN], "retrieved": [0, 1, 1, 1]}, r"nan at row 3 \(query 1\), 1 in all"),
+    ({"y_score": [0.1, 0.2, 0.3]}, "y_score must have one entry per row.*3 entries for 4 rows"),
+    ({"y_score": [[0.1, 0.2], [0.3, 0.4], [0, 0], [1, 1]]}, r"one-dimensional.*shape \(4, 2\)"),
+    ({"y_score": ["a", "b", "c", "d"]}, "y_score must be numbers, got dtype <U1"),
+    ({"y_score": objects("1", "2", "3", "4")}, "got '1' at row 0"),
+    ({"y_true": [0, 1, NAN, 0]}, r"y_true must be finite: got nan at row 2 \(query 1\).*Drop the rows"),
+    ({"y_true": [0, None, 2, 0]}, "y_true must be numbers without missing values|must be finite"),
+    ({"y_true": [0, -1, 2, 0]}, r"must not be negative: got -1.0 at row 1 \(query 0\).*Shift"),
+    ({"y_true": [], "y_score": [], "group": []}, "y_true is empty"),
+    ({"y_true": np.ma.masked_equal(Y, 2)}, "no masked entries"),
+    ({"group": [2, 3]}, "2 sizes add up to 5, but there are 4 rows"),
+    ({"group": [7, 7, 9, 9]}, "4 sizes add up to 32.*Pass an id a row as qid"),
+    ({"group": [2, 0, 2]}, "at least 1: got 0 for query 1. Leave empty queries out"),
+    ({"group": [2.5, 1.5]}, "whole sizes.*got 2.5 for query 0"),
+    ({"qid": [1, 1, 2, 2]}, "exactly one of qid.*and group.*got both"),
+    ({"group": None}, "exactly one of qid.*got neither"),
+    ({"group": None, "qid": [1, NAN, 2, 2]}, "id in every row: it is missing at row 1"),
+    ({"group": None, "qid": ["a", None, "b", "b"]}, "id in every row: it is missing at row 1"),
+    ({"docid": ["a", None, "b", "c"]}, "docid must have an id in every row: it is missing at row 1"),
+    ({"retrieved": [False] * 4}, "False in every row"),
+    ({"retrieved": [0.1, 0.2, 1, 0]}, "retrieved must be True or False"),
+    ({"judged": [True, False, True, True]}, r"above 0 where judged is False: got 1.0 at row 1 \(query 0\)"),
+    ({"y_true": [0] * 4, "judged": [False] * 4, "unjudged": "drop"}, "leaves no document"),
+    # metrics and the labels that they are defined on
+    ({"metrics": []}, "at least one metric"),
+    ({"metrics": ["ndcg_exp(gain=linear)"]}, "gives gain twice"),
+    ({"metrics": "ndcg@10,map"}, r"names of several metrics. Pass them as a list: \['ndcg@10', 'map'\]"),
+    ({"metrics": [ltr.DCG(gain=scaled(1)), ltr.DCG(gain=scaled(2))]}, r"both named 'dcg\(gain=gain\)'"),
+    ({"metrics": [ltr.DCG(discount=infinite)]}, "one finite number of at least 0 for each of the ranks 1 to 2"),
+    ({"metrics": [ltr.DCG(discount=one)]}, "one finite number of at least 0 for each of the ranks 1 to 2"),
+    ({"metrics": ["err@1"], "y_true": [0, 1, 5, 0]}, r"no label above max_grade=4: got 5 at row 2 \(query 1\)"),
+    ({"metrics": ["err(p=label)"]}, "between 0 and 1.*got 2 at row 2"),
+    ({"metrics": ["map"], "y_true": [0, 0.5, 2, 0]}, r"which labels are relevant.*0.5 at row 1.*map\(rel=0.5\)"),
+    ({"metrics": None, "y_true": [0, 0.5, 2, 0]}, "one of the default metrics: pass metrics="),
+    ({"metrics": ["ndcg_exp"], "y_true": [0, 1, 1024, 0]}, "finite in float64.*grade 1024 at row 2.*ndcg_lin"),
+    ({"metrics": ["dcg_exp"], "y_true": [0, 1, 1023, 1023]}, "finite in float64.*grade 1023"),
+    ({"metrics": ["ndcg(gain=[0,1])"]}, "whole grades 0 to 1: got 2 at row 2"),
+    ({"metrics": ["ndcg(gain=[-1,0,1])"]}, "must not be negative nor fall.*grade 0"),
+    ({"metrics": ["ndcg(gain=[0,3,1])"]}, "nor fall as the grade rises.*grade 2, first at row 2.*Use dcg"),
+    ({"metrics": "map(rel=2)", "no_relevant": "error"}, "undefined for query 0"),
+    ({"no_relevant": NAN}, "finite number"),
+    ({"n_threads": 0}, "n_threads must be a whole number of at least 1"),
+    ({"n_threads": 1.5}, "n_threads must be a whole number of at least 1"),
+    ({"metrics": "mean_of(margn)", "columns": {"margin": [1] * 4}}, "Did you mean 'margin'.*Given: margin"),
+    ({"metrics": "mean_of(m)", "columns": {"m": [1, NAN, 2, 3]}}, r"columns\['m'\] must be finite.*got nan at row 1"),
+    ({"metrics": "mean_of(m)", "columns": {"m": [1e308] * 4}}, r"columns\['m'\] must be finite, also summed"),
+    # weights and segments
+    ({"query_weight": [1, 2, 3]}, "one entry per query.*got 3 for 2 queries.*sample_weight"),
+    ({"query_weight": [1, -2]}, "not negative: got -2.0 at query 1"),
+    ({"query_weight": [1e308, 1e308]}, "must have a finite sum"),
+    ({"query_weight": {0: 1.0}}, "no entry for query 1"),
+    ({"query_weight": pd.Series([1.0, 5.0], index=[1, 1])}, "holds an id twice"),
+    ({"query_weight": pd.Series([1.0, 2.0]), "qid": [1, 1, 0, 0], "group": None}, "same ids in another order.*dict"),
+    ({"query_weight": [1, 1], "sample_weight": [1] * 4}, "not both"),
+    ({"sample_weight": [1, 1, NAN, 1]}, r"sample_weight must be finite.*row 2 \(query 1\)"),
+    ({"by": ["a"] * 3}, r"one label per query \(2, .*or a row \(4\). Got 3"),
+    ({"by": ["a", "a", "a", "b"]}, r"one label per query: row 3 \(query 1\) has 'b', another.*'a'"),
+    ({"by": ["a", None]}, "by must have a label in every entry: it is missing at entry 1"),
+    ({"by": {0: "a", 1: "b"}}, "names segmentations.*pandas Series with the ids"),
+    ({"by": pd.Series(["a", "b"], index=[5, 7])}, "by has no entry for query 0"),
+    # positions
+    ({"y_score": ltr.Positions([NAN] * 4)}, "all places are NaN"),
+    ({"y_score": ltr.Positions([1, 1, 1, 2])}, "places must differ within a query: got 1 again at row 1"),
+    ({"y_score": ltr.Positions([1, -2, 1, 2])}, "whole numbers, 0 or more.*-2"),
+    ({"y_score": ltr.Positions([1, 1.5, 1, 2])}, "whole numbers, 0 or more.*1.5"),
+    ({"y_score": ltr.Positions([NAN, 1, 1, 2]), "retrieved": [1, 0, 0, 0]}, "No retrieved document has a position"),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_input_is_one_clear_error(options: dict[str, Any], message: str) -> None:
     call = {"y_true": Y, "y_score": S, "group": GROUP, "metrics": ["ndcg@10", "mrr"]} | options
     with pytest.raises(ltr.LtrError, match=message) as error:
-        ltr.evaluate(call.pop("y_true"), call.pop("y_score"), **call)
+        ltr.evaluate(**call)
     assert isinstance(error.value, (ValueError, TypeError))
 
 
-def test_masked_entries_are_refused() -> None:
-    with pytest.raises(ltr.LtrValueError, match="no masked entries"):
-        ltr.evaluate(np.ma.masked_equal(Y, 2), S, group=GROUP)
+def test_mistakes_in_other_functions() -> None:
+    with pytest.raises(ltr.LtrTypeError, match=r"not Positions, which evaluate and compare take.*sign changed"):
+        ltr.tie_audit(Y, ltr.Positions([1, 2, 1, 2]), group=GROUP, metrics="mrr")
+    with pytest.raises(ltr.LtrTypeError, match="tie_audit has no option 'qids'. Did you mean 'qid'"):
+        ltr.tie_audit(Y, S, qids=[1, 1, 2, 2], metrics="mrr")
+    with pytest.raises(ltr.LtrTypeError, match="two models or more by name.*Got a Evaluation"):
+        ltr.compare(ltr.evaluate(Y, S, group=GROUP, metrics="mrr"))  # type: ignore[arg-type]
 
 
-def test_pandas_objects_with_different_indexes_are_refused() -> None:
-    y, s = pd.Series(Y), pd.Series(S, index=[3, 2, 1, 0])
-    with pytest.raises(ltr.LtrValueError, match="y_true and y_score have different pandas indexes"):
-        ltr.evaluate(y, s, group=GROUP, metrics="mrr")
-    with pytest.raises(ltr.LtrValueError, match="y_true and qid have different"):
-        ltr.evaluate(y, S, qid=pd.Series([1, 1, 2, 2], index=[9, 8, 7, 6]), metrics="mrr")
-    ltr.evaluate(y, s.to_numpy(), group=GROUP, metrics="mrr")
-    other = pd.Series([1, 1, 1, 1], index=[3, 2, 1, 0])
-    for option in ("sample_weight", "docid", "retrieved"):
-        with pytest.raises(ltr.LtrValueError, match=f"y_true and {option} have different"):
-            ltr.evaluate(y, S, group=GROUP, metrics="mrr", **{option: other})
-    with pytest.raises(ltr.LtrValueError, match="qid and y_score have different"):
-        ltr.evaluate(np.array(Y), s, qid=pd.Series([1, 1, 2, 2]), metrics="mrr")
+COLUMNS: dict[str, Any] = {"y_score": S, "qid": [1, 1, 2, 2], "sample_weight": [1] * 4, "docid": list("abcd")}
+COLUMNS |= {"retrieved": [1] * 4, "by": [1, 1, 2, 2], "columns['m']": S}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_pandas_objects_with_different_indexes_are_refused(name: str) -> None:
+    """Their rows would be paired by position; arrays have no index, so for them the order of rows counts."""
+    call: dict[str, Any] = {"y_true": pd.Series(Y), "y_score": S, "qid": [1, 1, 2, 2], "metrics": ["mrr", "mean_of(m)"]}
+    column = pd.Series(COLUMNS[name], index=[3, 2, 1, 0])
+    given, array = (
+        {"columns": {"m": one}} if name == "columns['m']" else {"columns": {"m": S}, name: one}
+        for one in (column, column.to_numpy())
+    )
+    with pytest.raises(ltr.LtrValueError, match="have different pandas indexes") as error:
+        ltr.evaluate(**call | given)
+    assert name in str(error.value)
+    ltr.evaluate(**call | array)
 
 
 @pytest.mark.parametrize(
     "made", [list, tuple, np.array, pd.Series, pl.Series, pa.array, lambda v: pa.chunked_array([v[:1], v[1:]])]
 )
-def test_kinds_of_columns(made: object) -> None:
+def test_kinds_of_columns(made: Any) -> None:
     expected = ltr.evaluate(Y, S, group=GROUP, metrics=["ndcg", "mrr"])
     for ids in (["b", "b", "a", "a"], [2, 2, 1, 1]):
-        result = ltr.evaluate(made(Y), made(S), qid=made(ids), metrics=["ndcg", "mrr"])  # type: ignore[operator]
+        result = ltr.evaluate(made(Y), made(S), qid=made(ids), metrics=["ndcg", "mrr"])
         assert result.mean == expected.mean
         assert result.qid.tolist() == ids[::2]
 
 
-def test_query_ids_of_any_kind_in_any_order() -> None:
-    y, s = np.array([0, 1, 2, 0, 1]), np.array([0.1, 0.4, 0.3, 0.2, 0.9])
-    for ids in (
-        [7, 3, 7, 3, 7],
-        ["b", "a", "b", "a", "b"],
-        [("b", 1), ("a", 2), ("b", 1), ("a", 2), ("b", 1)],
-        [1, "one", 1, "one", 1],
-    ):
-        result = ltr.evaluate(y, s, qid=ids, metrics=["mrr", "dcg_lin"])
-        assert result.qid.tolist() == [ids[0], ids[1]]
-        np.testing.assert_allclose(result.per_query["mrr"], [1.0, 1.0])
-        assert result.n_documents.tolist() == [3, 2]
-    dates = np.array(["2026-01-02", "2026-01-01", "2026-01-02", "2026-01-01", "2026-01-02"], dtype="M8[D]")
-    assert ltr.evaluate(y, s, qid=dates, metrics="mrr").n_queries == 2
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [2**53 + 1, 2**53],
+        np.array([2**63 + 1, 2**63], dtype=np.uint64),
+        pd.Series([-(2**53) - 1, 0]),
+        pa.array([2**53 + 1, 2**53]),
+        objects(np.int64(2**53 + 1), np.int64(2**53)),
+        objects(2**70, 0.5),
+    ],
+)
+def test_integers_that_float64_would_merge_are_refused(scores: Any) -> None:
+    with pytest.raises(ltr.LtrValueError, match=r"y_score must not hold integers beyond 2\*\*53.* at row 0.*ranks"):
+        ltr.evaluate([1, 0], scores, qid=[1, 1], metrics="mrr")
 
 
-def test_weights() -> None:
-    values = ltr.evaluate(Y, S, group=GROUP, metrics="mrr").per_query["mrr"]
-    np.testing.assert_array_equal(values, [1, 1])
-    s = [0.4, 0.1, 0.3, 0.2]
-    by_query = ltr.evaluate(Y, s, qid=["x", "x", "y", "y"], metrics="mrr", query_weight=[3, 1])
-    assert by_query["mrr"] == pytest.approx((3 * 0.5 + 1) / 4)
-    assert (
-        ltr.evaluate(Y, s, qid=["x", "x", "y", "y"], metrics="mrr", query_weight={"y": 1, "x": 3})["mrr"]
-        == by_query["mrr"]
-    )
-    assert ltr.evaluate(Y, s, group=GROUP, metrics="mrr", sample_weight=[2, 4, 1, 1])["mrr"] == by_query["mrr"]
-    assert np.isnan(ltr.evaluate(Y, s, group=GROUP, metrics="mrr", query_weight=[0, 0])["mrr"])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [Decimal("0.1"), Decimal("0.2"), Decimal("0.10")],
+        [Fraction(1, 3), Fraction(2, 3), Fraction(2, 6)],
+        [2.0**60, np.inf, 2.0**60],
+        [2**53 - 1, 2**53, 0],
+    ],
+)
+def test_scores_that_float64_tells_apart_are_taken(scores: Any) -> None:
+    assert ltr.evaluate([0, 1, 0], scores, qid=[1, 1, 1], metrics="mrr")["mrr"] == 1.0
 
 
-def test_a_series_of_query_weights_goes_by_its_index() -> None:
-    qid, y, s = ["b", "b", "a", "a"], [1, 0, 0, 1], [1, 2, 1, 2]
-    weight = pd.Series({"a": 1.0, "b": 9.0})
-    by_index = ltr.evaluate(y, s, qid=qid, metrics="mrr", query_weight=weight)["mrr"]
-    assert (
-        by_index
-        == ltr.evaluate(y, s, qid=qid, metrics="mrr", query_weight=weight.to_dict())["mrr"]
-        == (9 * 0.5 + 1) / 10
-    )
-    assert (
-        ltr.evaluate(y, s, qid=qid, metrics="mrr", query_weight=pd.Series([9.0, 1.0]))["mrr"] == by_index
-    )  # no index of its own
+def test_weights_by_query_row_and_id() -> None:
+    qid, s = ["x", "x", "a", "a"], [0.4, 0.1, 0.3, 0.2]
+
+    def evaluate(qid: Any = qid, **weights: Any) -> ltr.Evaluation:
+        return ltr.evaluate(Y, s, qid=qid, metrics="mrr", **weights)
+
+    np.testing.assert_array_equal(evaluate().per_query["mrr"], [0.5, 1])
+    expected = pytest.approx((3 * 0.5 + 1) / 4)
+    for weight in ([3, 1], {"a": 1, "x": 3}, pd.Series({"a": 1.0, "x": 3.0}), pd.Series([3.0, 1.0])):
+        assert evaluate(query_weight=weight)["mrr"] == expected
+    for ids, row_weights in ((qid, [2, 4, 1, 1]), (["x", "a", "x", "a"], [2, 1, 4, 1])):
+        assert evaluate(ids, sample_weight=row_weights).weight.tolist() == [3, 1]
+    assert np.isnan(evaluate(query_weight=[0, 0])["mrr"])
+    for index in (range(1, 3), [7, 5]):  # pandas' own 0, 1, 2, ... is no index of ids, and any other is
+        by_id = pd.Series([1.0, 2.0], index=index)
+        assert evaluate(np.repeat(index[::-1], 2), query_weight=by_id).weight.tolist() == [2, 1]
+    with pytest.raises(ltr.LtrValueError, match="so small that float64 rounds its mean"):
+        evaluate(sample_weight=[5e-324, 0, 1, 1])
 
 
-def test_results_cannot_change_what_they_came_from() -> None:
-    queries = ltr.Queries(Y, group=GROUP, query_weight=[1, 2])
-    result = queries.evaluate(S, "mrr")
-    assert repr(queries) == "Queries(2 queries, 4 rows)"
+def test_nothing_is_shared_that_could_change() -> None:
+    y, s = np.array(Y, dtype=float), np.array([-0.0, np.inf, 0.3, 0.2])
+    given = y.copy(), s.copy()
+    queries = ltr.Queries(y, group=GROUP, query_weight=[1, 2])
+    result = queries.evaluate(s, ["mrr", "dcg_lin"])
+    assert (y.tolist(), s.tolist(), np.signbit(s[0])) == (*map(np.ndarray.tolist, given), True)
+    y[:] = 0
+    assert queries.evaluate(s, "dcg_lin")["dcg_lin"] == result["dcg_lin"]
     for array in (result.qid, result.n_documents, result.n_relevant, result.weight):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 7
@@ -208,21 +225,8 @@ def test_results_cannot_change_what_they_came_from() -> None:
         grades *= grades
         return grades
 
-    before = queries.evaluate(S, "dcg_lin")["dcg_lin"]
-    both = queries.evaluate(S, [ltr.DCG(gain=squared_in_place), "dcg_lin"])
-    assert both["dcg_lin"] == before != both["dcg(gain=squared_in_place)"]
-
-
-def test_a_discount_is_checked() -> None:
-    def infinite(ranks: np.ndarray) -> np.ndarray:
-        return np.where(ranks == 1, np.inf, 1.0)
-
-    def one(ranks: np.ndarray) -> list[float]:
-        return [1.0]
-
-    for wrong in (infinite, one):
-        with pytest.raises(ltr.LtrValueError, match="one finite number of at least 0 for each of the ranks 1 to 2"):
-            ltr.evaluate(Y, S, group=GROUP, metrics=[ltr.DCG(discount=wrong)])
+    both = queries.evaluate(s, [ltr.DCG(gain=squared_in_place), "dcg_lin"])
+    assert both["dcg_lin"] == result["dcg_lin"] != both["dcg(gain=squared_in_place)"]
 
 
 def test_few_retrieved_of_many_judged_cost_no_more() -> None:
@@ -237,14 +241,6 @@ def test_few_retrieved_of_many_judged_cost_no_more() -> None:
     assert result.per_query["recall"][-1] == pytest.approx((y[-1] > 0) / (y[-100_000:] > 0).sum())
 
 
-def test_labels_are_copied_so_that_later_changes_do_no_harm() -> None:
-    y = np.array(Y, dtype=float)
-    queries = ltr.Queries(y, group=GROUP)
-    before = queries.evaluate(S, "ndcg")["ndcg"]
-    y[:] = 0
-    assert queries.evaluate(S, "ndcg")["ndcg"] == before
-
-
 def test_memory_is_freed_with_the_last_reference() -> None:
     queries = ltr.Queries(Y, group=GROUP)
     queries.evaluate([0.0] * 4, ["ndcg@10", "map", "mrr", "err(max_grade=2)"])
@@ -257,49 +253,83 @@ def test_memory_is_freed_with_the_last_reference() -> None:
         gc.enable()
 
 
-def test_inputs_are_not_changed() -> None:
-    y, s = np.array([1.0, 0, 2]), np.array([-0.0, np.inf, 0.0])
-    before = y.copy(), s.copy()
-    ltr.evaluate(y, s, group=[3], metrics=["ndcg"])
-    np.testing.assert_array_equal(y, before[0])
-    assert np.signbit(s[0])
+# -- warnings ---------------------------------------------------------------------------------------------------------
+
+
+def warnings_of(y_true: Any, *scores: Any, metrics: str = "ndcg_lin@10", **options: Any) -> list[str]:
+    """Return the warnings of one `Queries` that is evaluated once for each of the scores."""
+    queries = ltr.Queries(y_true, **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for of_model in scores:
+            queries.evaluate(of_model, metrics)
+    assert all(issubclass(one.category, ltr.LtrWarning) for one in caught)
+    return [str(one.message) for one in caught]
 
 
 def test_err_warns_once_a_queries_that_the_scale_is_too_long() -> None:
-    queries = ltr.Queries([0, 1, 1, 0], group=GROUP)
-    with pytest.warns(ltr.LtrWarning, match=r"scale to max_grade=4 and the highest label is 1.*err\(max_grade=1\)"):
-        queries.evaluate(S, "err@10")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        queries.evaluate(S, ["err@10", "err@5"])
-        ltr.evaluate([0, 3, 1, 0], S, group=GROUP, metrics="err")
-        ltr.evaluate([0, 1, 1, 0], S, group=GROUP, metrics="err(max_grade=1)")
+    (message,) = warnings_of([0, 1, 1, 0], S, S, metrics="err@10", group=GROUP)
+    assert "max_grade=4 and the highest label is 1" in message
+    assert "err(max_grade=1)" in message
+    assert warnings_of([0, 3, 1, 0], S, metrics="err", group=GROUP) == []
+    assert warnings_of([0, 1, 1, 0], S, metrics="err(max_grade=1)", group=GROUP) == []
 
 
-# -- ids that name no queries -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("grades", [2, 5])
+def test_swapped_labels_and_scores_are_told_once_for_each_queries(grades: int) -> None:
+    rng = np.random.default_rng(grades)
+    y, qid, scores = rng.integers(0, grades, 60), np.repeat(np.arange(6), 10), rng.random(60)
+    (message,) = warnings_of(scores, y, y, qid=qid)
+    assert f"whole numbers from 0 to {grades - 1}" in message
+    assert "60 different labels in 60 rows" in message
+    assert warnings_of(scores.round(3).astype(np.float32), y.astype(np.float32), qid=qid)
+    assert warnings_of(y, scores, qid=qid) == []
+    with pytest.raises(ltr.LtrError, match="whole grades"), pytest.warns(ltr.LtrWarning, match="did you swap"):
+        ltr.evaluate(scores, y, qid=qid, metrics="err@10")
+    with pytest.raises(ltr.LtrValueError, match=r"must not be negative.*did you swap y_true and y_score\?"):
+        ltr.evaluate(scores - 0.5, y, qid=qid)
 
-ONE_DOCUMENT = [*range(19), 19, 19]  # 19 of 20 queries
-NO_QUERIES = {
-    "row numbers": (np.arange(20), "20 of 20 queries have one document"),
-    "nearly each row": (ONE_DOCUMENT, "19 of 20 queries have one document"),
-    "one id": (["a"] * 200, "All 200 rows are of 1 query, a"),
+
+RNG = np.random.default_rng(0)
+SHOWN = RNG.integers(1, 5_000, 200)
+FRACTIONAL_LABELS = {
+    "click rates": RNG.binomial(SHOWN, 0.05) / SHOWN,
+    "means of raters": RNG.integers(0, 5, (200, 3)).mean(axis=1),
+    "dwell times": RNG.gamma(2, 30, 200),
+}
+SCORES = {
+    "a model's": RNG.normal(size=200),
+    "a count": RNG.poisson(40, 200) * (RNG.random(200) < 0.9),
+    "stars": RNG.integers(1, 6, 200),
+    "constant": np.zeros(200),
+    "ranks": np.tile(np.arange(20), 10),
 }
 
 
-@pytest.mark.parametrize("case", NO_QUERIES)
-def test_ids_that_name_no_queries_are_a_warning(case: str) -> None:
-    qid, message = NO_QUERIES[case]
+@pytest.mark.parametrize("scores", SCORES)
+@pytest.mark.parametrize("labels", FRACTIONAL_LABELS)
+def test_fractional_labels_that_are_meant_give_no_warning(labels: str, scores: str) -> None:
+    assert warnings_of(FRACTIONAL_LABELS[labels], SCORES[scores], group=[20] * 10) == []
+
+
+@pytest.mark.parametrize(
+    ("qid", "message"),
+    [
+        (np.arange(20), "20 of 20 queries have one document"),
+        ([*range(19), 19, 19], "19 of 20 queries have one document"),
+        (["a"] * 200, "All 200 rows are of 1 query, a"),
+        (np.arange(19), None),
+        ([*range(18), 18, 18, 19, 19], None),
+        (["a"] * 199, None),
+        ([*["a"] * 199, "b"], None),
+    ],
+)
+def test_ids_that_name_no_queries_are_a_warning(qid: Any, message: str | None) -> None:
     y, s = np.arange(len(qid)) % 2, np.arange(len(qid))
-    for call in (
-        lambda: ltr.evaluate(y, s, qid=qid, metrics="mrr"),
-        lambda: ltr.Queries(y, qid=qid).evaluate(s, "mrr"),
-        lambda: ltr.tie_audit(y, s, qid=qid, metrics="mrr"),
-    ):
-        with pytest.warns(ltr.LtrWarning, match=f"{message}.*group instead of qid.*filterwarnings"):
-            call()
-    ltr.evaluate(y, s, group=ltr.qid_to_group(qid), metrics="mrr")  # whoever passes sizes has said what they are
-
-
-@pytest.mark.parametrize("qid", [np.arange(19), [*range(18), 18, 18, 19, 19], ["a"] * 199, [*["a"] * 199, "b"]])
-def test_other_ids_are_no_warning(qid: list[object]) -> None:
-    ltr.evaluate(np.ones(len(qid)), np.arange(len(qid)), qid=qid, metrics="mrr")
+    found = warnings_of(y, s, metrics="mrr", qid=qid)
+    assert len(found) == (message is not None)
+    assert warnings_of(y, s, metrics="mrr", group=ltr.qid_to_group(qid)) == []  # sizes say what the queries are
+    if message is not None:
+        assert message in found[0]
+        with pytest.warns(ltr.LtrWarning, match=message):
+            ltr.tie_audit(y, s, qid=qid, metrics="mrr")

@@ -124,11 +124,6 @@ def segments_are_evaluations_of_their_queries(case: Case) -> None:
         require_means(case.evaluate(np.isin(case.qid, np.flatnonzero(label == segment))), segmented.by[segment])
 
 
-def threads_and_sizes_change_nothing(case: Case) -> None:
-    for changed in ({"n_threads": 1}, {"n_threads": 3}, {"group": case.group}):
-        require_equal(case.evaluate(), case.evaluate(**changed))
-
-
 def a_comparison_turns_round_with_its_models(case: Case) -> None:
     if len(case.group) < 2:  # which a comparison refuses
         return
@@ -154,7 +149,6 @@ RELATIONS = (
     parts_have_the_values_of_the_whole,
     scaled_weights_change_nothing,
     segments_are_evaluations_of_their_queries,
-    threads_and_sizes_change_nothing,
     a_comparison_turns_round_with_its_models,
 )
 

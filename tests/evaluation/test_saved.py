@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parts import same
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics.evaluation.fingerprint import Fingerprint, differing
+from ltr_metrics.evaluation.fingerprint import Fingerprint
 
 
 def evaluated(n_queries: int = 60, seed: int = 0, **options: Any) -> ltr.Evaluation:
@@ -26,69 +26,24 @@ def evaluated(n_queries: int = 60, seed: int = 0, **options: Any) -> ltr.Evaluat
     return ltr.evaluate(y, X[:, 0], qid=qid, **options)
 
 
-def assert_same(one: ltr.Evaluation, other: ltr.Evaluation) -> None:
-    assert list(one.per_query) == list(other.per_query)
-    for name, values in one.per_query.items():
-        assert values.tobytes() == other.per_query[name].tobytes()
-    assert one.mean == other.mean or any(np.isnan(v) for v in one.mean.values())
-    assert one.n_undefined == other.n_undefined
-    assert one.plain_qid == other.plain_qid
-    assert one.n_documents.tolist() == other.n_documents.tolist()
-    assert one.n_relevant.tolist() == other.n_relevant.tolist()
-    assert (one.weight is None) == (other.weight is None)
-    assert one.weight is None or one.weight.tolist() == other.weight.tolist()
-    assert one.policy == other.policy
-
-
 def test_a_result_comes_back_as_it_was(tmp_path: Path) -> None:
     X, y, qid = ltr.make_ranking(40, random_state=0)
-    by = {"half": qid % 2, "device": np.where(qid % 3, "phone", "desk")}
-    result = ltr.evaluate(
-        y,
-        X[:, 0],
-        qid=qid,
-        metrics=["ndcg@10", "map@10"],
-        convention="trec_eval",
-        ties="mean",
-        sample_weight=y + 1,
-        by=by,
-    )
+    options: dict[str, Any] = {"metrics": ["ndcg@10", "map@10"], "convention": "trec_eval", "ties": "mean"}
+    options |= {"sample_weight": y + 1, "by": {"half": qid % 2, "device": np.where(qid % 3, "phone", "desk")}}
+    result = ltr.evaluate(y, X[:, 0], qid=qid, **options)
     result.save(tmp_path / "r.parquet")
     back = ltr.load_result(tmp_path / "r.parquet")
-    assert_same(result, back)
+    same(back, result, tolerance=0)
     assert back["map@10"] == result["map@10"]  # the name as asked for, which the convention completed
-    assert back.by["device"]["phone"]["map@10"] == result.by["device"]["phone"]["map@10"]
     assert str(back) == str(result)
-    assert back.fingerprint is not None
-    assert result.fingerprint is not None
-    assert not differing(back.fingerprint, result.fingerprint).any()
-
-
-IDS: list[Sequence[Any]] = [
-    ["x", "y", "z", "ä<"],
-    np.array([2**63 + 1, 5], dtype=np.uint64),
-    np.array([1.5, 2.5]),
-    np.array(["a", "b"], dtype=object),
-]
-
-
-@pytest.mark.parametrize("ids", IDS, ids=str)
-def test_ids_come_back_apart(ids: Sequence[Any], tmp_path: Path) -> None:
-    result = ltr.evaluate([1] * len(ids), [1] * len(ids), qid=ids, metrics="mrr")
-    result.save(tmp_path / "r.parquet")
-    back = ltr.load_result(tmp_path / "r.parquet")
-    assert back.plain_qid == result.plain_qid
-    assert list(map(type, back.plain_qid)) == list(map(type, result.plain_qid))
 
 
 def test_anybody_can_read_the_table_and_the_header(tmp_path: Path) -> None:
-    result = evaluated(metrics=["ndcg@10", "mrr"])
-    result.save(tmp_path / "r.parquet")
+    evaluated(metrics=["ndcg@10", "mrr"]).save(tmp_path / "r.parquet")
     table = pq.read_table(tmp_path / "r.parquet")
     assert table.column_names == ["qid", "documents", "relevant", "fingerprint", "ndcg_exp@10", "mrr"]
     header = json.loads(table.schema.metadata[b"ltr_metrics"])
     assert header["versions"]["ltr_metrics"] == ltr.__version__
-    assert header["versions"]["numpy"] == np.__version__
     assert header["policy"]["ties"] == "mean"
     assert len(header["data"]) == 16
 
@@ -107,7 +62,6 @@ def of_another_format(path: Path) -> None:
     ("damage", "message"),
     [
         (lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]), "cannot be read as a saved"),
-        (lambda path: path.write_bytes(b""), "cannot be read as a saved result"),
         (lambda path: path.write_text("qid,label\n1,2\n"), "cannot be read as a saved result"),
         (without_header, "is a Parquet file, but not a saved result"),
         (of_another_format, "has the format 1, and this version reads format 2.*lack the checksums"),
@@ -147,15 +101,18 @@ def test_a_missing_file_and_a_missing_folder(tmp_path: Path) -> None:
         evaluated().save(tmp_path / "nowhere" / "r.parquet")
 
 
-@pytest.mark.parametrize("name", ["qid", "weight", "by:0"])
+@pytest.mark.parametrize("name", ["weight", "by:0"])
 def test_a_metric_named_like_a_column_of_the_file(name: str, tmp_path: Path) -> None:
-    result = evaluated().with_values({name: np.zeros(60)})
     with pytest.raises(ltr.LtrValueError, match="cannot be saved"):
-        result.save(tmp_path / "r.parquet")
+        evaluated().with_values({name: np.zeros(60)}).save(tmp_path / "r.parquet")
     assert not list(tmp_path.iterdir())
 
 
 # -- fingerprints -----------------------------------------------------------------------------------------------------
+
+
+def print_of(result: Any) -> str:
+    return result.fingerprint.of_all(result.qid)
 
 
 def prints(y: Any, qid: Any, **options: Any) -> dict[Any, int]:
@@ -184,17 +141,14 @@ def test_documents_that_nobody_judged_and_what_was_retrieved_make_none() -> None
     assert prints([1, 0, 2, 0], [1] * 4) != judged
 
 
-def test_a_fingerprint_lets_go_of_the_labels_and_survives_copies() -> None:
+def test_a_fingerprint_survives_copies_and_another_order() -> None:
     result = evaluated()
-    assert result.fingerprint is not None
-    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), result.subset(result.qid)):
-        assert not differing(other.fingerprint, result.fingerprint).any()
-    text = result.fingerprint.of_all(result.qid)
-    backwards = result.subset(result.qid[::-1])
-    assert backwards.fingerprint is not None
-    assert backwards.fingerprint.of_all(backwards.qid) == text
-    assert backwards.fingerprint.of_all(backwards.qid.astype(str)) == text
-    assert evaluated(seed=1).fingerprint.of_all(result.qid) != text  # type: ignore[union-attr]
+    backwards = result.subset(result.qid[::-1].astype(str))
+    text = print_of(result)
+    for other in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), backwards):
+        assert print_of(other) == text
+    np.testing.assert_array_equal(backwards.fingerprint.of_query, result.fingerprint.of_query[::-1])
+    assert print_of(evaluated(seed=1)) != text
 
 
 # -- values of another tool --------------------------------------------------------------------------------------------
@@ -232,12 +186,10 @@ def test_names_of_columns_are_completed_or_taken_as_they_are() -> None:
         ({"map": [1.0]}, {}, "column qid"),
         ({"qid": [1]}, {}, "a column per metric"),
         ({"qid": [1, "1"], "map": [1, 2]}, {}, "each query once"),
-        ({"qid": [1], "map": ["high"]}, {}, "map must be numbers"),
         ({"qid": [1], "ndcg": [1.0], "ndcg_exp": [1.0]}, {}, "each metric once"),
         ({"qid": [1], "mrr": [1.0]}, {"convention": "lightgbm"}, "'mrr' is not a metric of lightgbm"),
         ({"qid": [1], "pair_accuracy(average=micro)": [1.0]}, {}, "mean over pairs"),
         ({"qid": [1], "map": [1.0]}, {"lower_is_better": ["map"]}, "lower_is_better"),
-        ([1, 2], {}, "frame must map names to columns"),
     ],
 )
 def test_what_is_no_table_of_values_is_refused(frame: Any, options: dict[str, Any], message: str) -> None:
