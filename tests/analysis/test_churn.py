@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from typing import Any
 
@@ -84,17 +83,6 @@ def test_weighted_means() -> None:
     assert by_query.mean["rbo"] == (3 * by_query.rbo[0] + by_query.rbo[1]) / 4
     assert churn(a, b, group=group, k=1, sample_weight=[4, 2, 0, 2]).mean == by_query.mean
     assert np.isnan(churn(a, b, group=group, query_weight=[0, 0]).mean["rbo"])
-
-
-def test_as_table_dict_and_text() -> None:
-    result = churn([1, np.nan, 3, 4], [1, 2, 4, np.nan], qid=["y", "x", "y", "x"], k=3, retrieved=[1, 0, 1, 0])
-    frame = result.to_pandas()
-    assert frame.columns.tolist() == ["qid", *PER_QUERY]
-    assert frame["qid"].tolist() == ["y", "x"]
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["per_query"]["rbo"] == [1, None]
-    assert (plain["n_queries"], plain["n_undefined"], plain["k"], plain["p"]) == (2, 1, 3, 0.9)
-    assert plain["mean"]["changed"] == 0
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import math
 from pathlib import Path
 
@@ -121,17 +120,6 @@ def test_where_nothing_differs_and_where_it_makes_no_difference() -> None:
     assert (same.difference, same.parts) == (0, {})
     unmoved = ltr.explain_difference(y, s, group=group, metric="ndcg@3", a="lightgbm", b="sklearn")
     assert set(unmoved.parts.values()) == {0.0}
-
-
-def test_as_table_dict_and_text() -> None:
-    result = ltr.explain_difference(
-        [2, 0, 1, 0, 0], [1, 2, 3, 4, 5], group=[3, 2], metric="ndcg@1", a="xgboost", b="sklearn"
-    )
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["difference"] == result.difference
-    assert plain["fields"]["no_relevant"] == [1.0, 0.0]
-    assert result.to_pandas()["part"].sum() == pytest.approx(result.difference)
-    assert "is -0.5000, from no_relevant: 1 in xgboost, 0 in sklearn." in str(result)
 
 
 @pytest.mark.parametrize(

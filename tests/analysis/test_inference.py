@@ -236,31 +236,6 @@ def test_differences_that_agree_but_for_rounding_are_ties() -> None:
 # --- intervals -------------------------------------------------------------------------------------------------------
 
 
-def monte_carlo_error(confidence: float, n_resamples: int) -> float:
-    """Four standard deviations, in standard errors of the mean, of the difference between two BCa
-    ends of near normal means.
-
-    Each is a quantile of the resampled means, of variance q (1 - q) / B / phi(z)^2, at a level that
-    moves with twice z0, whose variance is 1 / 4 / B / phi(0)^2.
-    """
-    q = (1 - confidence) / 2
-    of_quantile = q * (1 - q) / stats.norm.pdf(stats.norm.ppf(q)) ** 2
-    of_level = 2**2 / 4 / stats.norm.pdf(0) ** 2
-    return 4 * float(np.sqrt(2 * (of_quantile + of_level) / n_resamples))
-
-
-@pytest.mark.parametrize(("n", "confidence"), [(12, 0.9), (80, 0.95), (300, 0.99)])
-def test_intervals_are_those_of_scipy(n: int, confidence: float) -> None:
-    d = differences(n, seed=n)
-    sample = Sample.of(d)
-    reference = stats.bootstrap(
-        (d[:, 0],), np.mean, n_resamples=40_000, confidence_level=confidence, random_state=1
-    ).confidence_interval
-    ends = np.ravel(intervals(sample, "bca", confidence, n_resamples=40_000))
-    noise = monte_carlo_error(confidence, 40_000) * float(sample.standard_error[0])
-    assert ends == pytest.approx(list(reference), abs=noise)
-
-
 @WEIGHTED
 def test_bca_from_the_formula(weighted: bool) -> None:
     d = differences(40, seed=4)[:, 0]

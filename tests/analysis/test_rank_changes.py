@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
-from strategies import SCORES, random_data
+from strategies import SCORES
 
 import ltr_metrics as ltr
 from ltr_metrics.analysis.rank_changes import RankChanges, rank_changes
@@ -72,21 +70,6 @@ def test_against_ranks_of_scipy(columns: tuple[np.ndarray, ...], k: int, rel: in
     assert of_queries.to_dict() == there.to_dict()
 
 
-def test_by_hand() -> None:
-    #        query x                 | query y
-    y = [2, 0, 1, 1,                  1, 0]  # fmt: skip
-    a = [1, 4, 3, 3,                  1, 2]  # fmt: skip
-    b = [9, 1, 2, 3,                  1, 2]  # fmt: skip
-    result = rank_changes(y, a, b, qid=[*"xxxxyy"], docid=[*"ABCDEF"], k=2)
-    assert np.asarray(result.docid).tolist() == ["A", "C", "D", "E"]  # by -3, +0.5, -0.5 and 0
-    assert result.rank_a.tolist() == [4, 2.5, 2.5, 2]
-    assert result.rank_b.tolist() == [1, 3, 2, 2]
-    assert result.change.tolist() == [-3, 0.5, -0.5, 0]
-    assert result.moves == (4, 2.75, 2, 2, 1, 1, 2, 0)
-    assert result.by_grade[2.0] == (1, 4, 1, 1, 0, 0, 1, 0)
-    assert len(result) == 4
-
-
 def test_relevance_is_that_of_the_metrics() -> None:
     shares = {"y_true": [0.2, 0.7, 1], "a": [1, 2, 3], "b": [1, 2, 3], "group": [3]}
     with pytest.raises(LtrValueError, match=r"rank_changes must know.*0.2 at row 0.*rank_changes\(rel=0.5\)"):
@@ -94,20 +77,3 @@ def test_relevance_is_that_of_the_metrics() -> None:
     assert len(rank_changes(**shares, rel=0.7)) == 2
     assert len(rank_changes(**shares, rel=">0.7")) == 1
     assert len(rank_changes(**(shares | {"y_true": np.float32(shares["y_true"])}), rel=0.7)) == 2
-
-
-def test_as_table_dict_and_text() -> None:
-    made = random_data(0)
-    result = rank_changes(made.y, made.score, -made.score, group=made.group, docid=np.arange(len(made.y)))
-    frame = result.to_pandas()
-    assert frame.columns.tolist() == ["qid", "docid", "row", "grade", "rank_a", "rank_b", "change"]
-    assert frame["change"].abs().is_monotonic_decreasing
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["moves"]["up"] == result.moves.up
-    assert list(plain["by_grade"]) == ["4", "3", "2", "1"]
-    assert plain["by_grade"]["4"]["up"] == result.by_grade[4].up
-    assert plain["docid"] == [str(row) for row in plain["row"]]
-    nothing = rank_changes([0, 0], [1, 2], [1, 2], group=[2])
-    assert (len(nothing), nothing.by_grade, nothing.to_dict()["docid"]) == (0, {}, None)
-    assert json.loads(json.dumps(nothing.to_dict(), allow_nan=False))["moves"]["mean_rank_b"] is None
-    assert nothing.to_pandas().empty

@@ -95,7 +95,6 @@ def test_none_is_undefined_and_no_relevant_says_what_it_counts() -> None:
         (math.nan, r"The metric bad, query 7: .* finite number. Got nan. Return None"),
         ("high", r"The metric bad, query 7: the function must return a number, .* Got 'high'"),
         (math.inf, r"query 7: the function must return a finite number. Got inf"),
-        (10**400, r"query 7: the function must return a finite number"),
     ],
 )
 def test_what_is_no_number_is_refused(returned: object, message: str) -> None:
@@ -108,8 +107,9 @@ def test_errors_of_the_function_and_missing_columns_name_the_query_and_the_remed
     def fails(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
         return float(1 / 0)
 
-    with pytest.raises(ltr.LtrValueError, match="The metric fails, query 'a'|query a: the function raised ZeroDiv"):
-        ltr.evaluate([1, 0], [2, 1], qid=["a", "a"], metrics=ltr.as_metric(fails))
+    for function, message in ((fails, "ZeroDivisionError"), (len, r"TypeError: len\(\) takes exactly one argument")):
+        with pytest.raises(ltr.LtrValueError, match=f"query a: the function raised {message}"):
+            ltr.evaluate([1, 0], [2, 1], qid=["a", "a"], metrics=ltr.as_metric(function))
     with pytest.raises(ltr.LtrKeyError, match=r"query a: it reads the column 'bought'.*mean 'brought'.*Pass columns="):
         ltr.evaluate([1, 0], [2, 1], qid=["a", "a"], metrics=FIRST, columns={"brought": [0, 1]})
     named = ltr.as_metric(rank_of_first, name="named", columns=["bought"])
@@ -190,11 +190,9 @@ def test_it_is_a_value_that_travels() -> None:
     [
         ({"function": 3}, "needs a function. Got 3"),
         ({"function": lambda g, c: 0}, "must have a name"),
-        ({"function": lambda ranking: 0, "name": "one"}, r"called as function\(grades, columns\), which"),
         ({"function": max, "name": "one", "per": "block"}, "per must be one of 'query'"),
         ({"function": max, "name": "two words"}, "one word"),
         ({"function": max, "name": "mrr"}, "has the name of another metric"),
-        ({"function": max, "higher_is_better": "no"}, "higher_is_better must be True or False"),
         ({"function": max, "columns": "revenue"}, r"such as \['revenue'\]"),
         ({"function": max, "columns": [3]}, "columns must name columns"),
         ({"function": ltr.MRR}, "not a class"),

@@ -6,12 +6,10 @@ import pickle
 from dataclasses import dataclass
 from typing import ClassVar
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics.lightgbm import feval
 
 
 def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
@@ -104,19 +102,6 @@ class Nowhere(ltr.RankMetric):
 def test_what_is_no_metric_is_refused(metric: object, message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         ltr.evaluate([1, 0], [1, 2], group=[2], metrics=[metric])
-
-
-def test_in_lightgbm() -> None:
-    X, y, qid = ltr.make_ranking(n_queries=40, documents=12, random_state=0)
-    group = ltr.qid_to_group(qid)
-    train = lgb.Dataset(X, y, group=group, free_raw_data=False)
-    history: dict = {}
-    metrics = feval(["ndcg@5", top_grades, Reach(k=3)])
-    params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 2}
-    booster = lgb.train(params, train, 4, [train], feval=metrics, callbacks=[lgb.record_evaluation(history)])
-    expected = ltr.evaluate(y, booster.predict(X), qid=qid, metrics=[top_grades, Reach(k=3)])
-    assert history["training"]["top_grades"][-1] == expected["top_grades"]
-    assert history["training"]["reach@3"][-1] == expected[Reach(k=3)]
 
 
 def test_parameters_must_be_values() -> None:

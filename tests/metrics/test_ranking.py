@@ -258,25 +258,6 @@ def test_the_cutoff_within_a_tie_of_ten_thousand(k: int, r: int) -> None:
     assert got[f"f1@{k}"] == pytest.approx(2 * math.fsum(relevance) / (k + r + 1), rel=1e-12)
 
 
-@pytest.mark.slow
-def test_order_metrics_of_a_million_documents() -> None:
-    rng = np.random.default_rng(0)
-    n = 1_000_000
-    y, s = rng.integers(0, 5, n), rng.integers(0, 1000, n)
-    got = ltr.evaluate(y, s, group=[n], metrics=["auc", "tau"])
-    counts = np.zeros((5, 1000), dtype=np.int64)
-    np.add.at(counts, (y, s), 1)
-    below = np.cumsum(counts, axis=1) - counts
-    right = sum(int((counts[hi] * below[:hi].sum(axis=0)).sum()) for hi in range(5))
-    tied = sum(int((counts[hi] * counts[:hi].sum(axis=0)).sum()) for hi in range(5))
-    of_grade, of_score = counts.sum(axis=1), counts.sum(axis=0)
-    pairs = (n * n - int((of_grade**2).sum())) // 2
-    assert got["auc"] == pytest.approx((right + tied / 2) / pairs, rel=1e-14)
-    of_different_score = (n * n - int((of_score**2).sum())) // 2
-    tau = (right - (pairs - right - tied)) / math.sqrt(pairs) / math.sqrt(of_different_score)
-    assert got["tau"] == pytest.approx(tau, rel=1e-12)
-
-
 @pytest.mark.parametrize("n", [2, 5, 37, 100, 399])
 def test_a_perfect_order_is_exactly_1(n: int) -> None:
     rng = np.random.default_rng(n)

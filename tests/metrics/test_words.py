@@ -14,7 +14,7 @@ from ltr_metrics.counterfactual import ClickMetric, estimate_propensities, evalu
 from ltr_metrics.interleaving import ClickModel, Impression, simulate
 from ltr_metrics.io import read_trec
 from ltr_metrics.lightgbm import feval
-from ltr_metrics.metrics import average_precision, cascade, counts, dcg, interpolated_precision, order, rbp
+from ltr_metrics.metrics import average_precision, cascade, dcg
 
 Y, S, QID = [1, 0, 2, 0], [0.1, 0.2, 0.3, 0.4], [1, 1, 2, 2]
 TWO = {"a": S, "b": S[::-1]}
@@ -36,16 +36,9 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
     (words.Topics, lambda word: read_trec("absent", "absent", topics=word)),
     (words.NamedGain, lambda word: ltr.NDCG(gain=word)),
     (dcg.NamedDiscount, lambda word: ltr.NDCG(discount=word)),
-    (dcg.Ideal, lambda word: ltr.NDCG(ideal=word)),
-    (dcg.ShortOfNDCG, lambda word: ltr.NDCG(short=word)),
-    (counts.ShortOfPrecision, lambda word: ltr.Precision(short=word)),
     (average_precision.Denominator, lambda word: ltr.MAP(denominator=word)),
     (cascade.NamedMaxGrade, lambda word: ltr.ERR(max_grade=word)),
-    (cascade.StopOfERR, lambda word: ltr.ERR(p=word)),
     (cascade.StopOfPFound, lambda word: ltr.PFound(p_rel=word)),
-    (rbp.Graded, lambda word: ltr.RBP(graded=word)),
-    (interpolated_precision.RoundingOfIPrec, lambda word: ltr.InterpolatedPrecision(rounding=word)),
-    (order.Average, lambda word: ltr.PairAccuracy(average=word)),
     (words.Test, lambda word: compare(test=word)),
     (words.Correction, lambda word: compare(correction=word)),
     (words.CorrectionOver, lambda word: compare(correction_over=word)),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -173,92 +169,3 @@ def test_further_examples(name: str, own_files: bool, tmp_path: Path) -> None:
     assert len(means) == 4
     if not own_files:
         assert next(value for name, value in means.items() if name.startswith("ndcg")) > 0.7
-
-
-class WandbRun:
-    """What the example calls of wandb, which is not installed with the tests: a run that records its calls."""
-
-    def __init__(self, **options: Any) -> None:
-        self.id, self.options = "1", options
-        self.rounds: list[dict[str, float]] = []
-        self.summary: dict[str, float] = {}
-        self.defined: dict[str, str] = {}
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def define_metric(self, name: str, *, summary: str) -> None:
-        self.defined[name] = summary
-
-    def log(self, values: dict[str, float]) -> None:
-        self.rounds.append(values)
-
-
-@pytest.fixture
-def load_example(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Return a function that imports an example; its process would import all hosts again."""
-    monkeypatch.syspath_prepend(EXAMPLES)
-
-    def load(name: str) -> ModuleType:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-        return importlib.import_module(name)
-
-    return load
-
-
-@pytest.mark.slow
-def test_all_metrics_of_each_round_go_to_wandb(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    load_example: Callable[[str], ModuleType],
-) -> None:
-    pytest.importorskip("xgboost", reason="xgboost is not installed")
-    runs: list[WandbRun] = []
-    monkeypatch.setitem(
-        sys.modules, "wandb", SimpleNamespace(init=lambda **options: runs.append(WandbRun(**options)) or runs[-1])
-    )
-    files = ["--letor", letor(tmp_path / "train.txt", 1), "--test", letor(tmp_path / "test.txt", 2)]
-    monkeypatch.setattr(sys, "argv", ["wandb_tracking.py", *map(str, files)])
-    example = load_example("wandb_tracking")
-    monkeypatch.setitem(example.LIGHTGBM, "num_threads", 1)  # on small data, several threads wait for each other
-    monkeypatch.setitem(example.XGBOOST, "nthread", 1)
-    example.main()
-    shown = capsys.readouterr().out
-    for run, name in zip(runs, ("LightGBM", "XGBoost"), strict=True):
-        logged = {"valid_ndcg_exp_at_10", "valid_map_rel_2_at_10", "valid_mrr", "valid_err_at_10"}
-        assert all(set(one) == logged for one in run.rounds)
-        assert len(run.rounds) > 30  # early stopping waits for 30 rounds
-        assert run.defined == dict.fromkeys(logged, "max")
-        assert all(re.fullmatch(r"[_a-zA-Z][_a-zA-Z0-9]*", one) for one in (*logged, *run.summary))
-        assert f"{run.summary['test_map_rel_2_at_10']:.6f}" in shown[shown.index(f"{name}, run 1:") :]
-        assert (run.options["mode"], run.options["name"]) == ("offline", name)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:CatBoostPruningCallback is experimental")
-@pytest.mark.parametrize("host", ["lightgbm", "xgboost", "catboost"])
-def test_trials_are_pruned_in_each_host(host: str, load_example: Callable[[str], ModuleType]) -> None:
-    for module in ("optuna", "optuna_integration", host):
-        pytest.importorskip(module, reason=f"{module} is not installed")
-    example = load_example("optuna_search")
-    rows = ltr.make_ranking(60, n_features=5, documents=12, random_state=1)
-
-    def objective(trial: Any) -> float:
-        return float(example.fit_or_prune(host, trial, *rows).score(rows[0], rows[1], qid=rows[2]))
-
-    study = example.optuna.create_study(
-        direction="maximize",
-        sampler=example.optuna.samplers.RandomSampler(seed=0),
-        pruner=example.optuna.pruners.ThresholdPruner(lower=2, n_warmup_steps=3),  # no metric reaches 2
-    )
-    study.optimize(objective, n_trials=2)
-    assert [trial.state.name for trial in study.trials] == ["PRUNED"] * 2
-    assert [len(trial.intermediate_values) for trial in study.trials] == [4, 4]  # in the first round after the warm-up
-    study.pruner = example.optuna.pruners.NopPruner()
-    study.optimize(objective, n_trials=1)
-    assert study.trials[-1].state.name == "COMPLETE"
-    assert len(study.trials[-1].intermediate_values) > 20  # early stopping waits for 20 rounds

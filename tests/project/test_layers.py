@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import os
 import subprocess
 import sys
@@ -163,10 +162,3 @@ def test_the_command_without_its_extra_exits_with_2() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "pip install 'ltr_metrics[report]'" in done.stderr
-
-
-def test_public_names_are_documented() -> None:
-    public = {name for name in dir(ltr) if not name.startswith("_") and not inspect.ismodule(getattr(ltr, name))}
-    assert public == set(ltr.__all__)
-    for name in public - {"CONVENTIONS"}:  # a mapping
-        assert getattr(ltr, name).__doc__

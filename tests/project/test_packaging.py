@@ -41,13 +41,6 @@ def test_one_version(citation: dict[str, Any]) -> None:
     assert citation["version"] == ltr_metrics.__version__
 
 
-def test_one_owner(project: dict[str, Any], citation: dict[str, Any]) -> None:
-    urls = project["project"]["urls"]
-    assert (urls["Source"], urls["Documentation"]) == (citation["repository-code"], citation["url"])
-    readme = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"][0]
-    assert readme["replacement"] == rf"]({urls['Source']}/blob/main/\1)"
-
-
 def test_the_classifiers_are_the_versions_that_are_tested(project: dict[str, Any]) -> None:
     classifiers = project["project"]["classifiers"]
     named = [m[1] for line in classifiers if (m := re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", line))]
@@ -62,18 +55,6 @@ def test_relative_links_of_the_readme_become_absolute(project: dict[str, Any]) -
     base = project["project"]["urls"]["Source"] + "/blob/main"
     expected = f"[a]({base}/docs/a.md#b) ![c]({base}/d.png) [e](https://f.org/g.md) [h](#i)"
     assert re.sub(rule["pattern"], rule["replacement"], text) == expected
-
-
-def test_what_does_not_belong_into_the_wheel_is_named(check_dist: ModuleType) -> None:
-    metadata = {f"ltr_metrics-1.0.dist-info/{name}" for name in check_dist.METADATA}
-    whole = check_dist.package_files() | metadata
-    assert check_dist.faults_of_wheel(whole, "1.0", "[a](https://b.org/c)") == []
-    wrong = whole - {"ltr_metrics/py.typed"} | {"tests/io/test_io.py"}
-    assert check_dist.faults_of_wheel(wrong, "1.0", "[a](docs/b.md)") == [
-        "the wheel lacks ltr_metrics/py.typed",
-        "the wheel has tests/io/test_io.py, which is not a part of the package",
-        "the description links docs/b.md, which leads nowhere on a package index",
-    ]
 
 
 def test_no_data_or_draft_lies_in_the_package(check_dist: ModuleType) -> None:
