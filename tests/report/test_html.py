@@ -185,17 +185,6 @@ def test_the_verdict_counts_the_adjusted_p_values(rows: list[Any], sentence: str
 
 
 @pytest.mark.usefixtures("no_figures")
-def test_lower_may_be_better() -> None:
-    y = np.tile([1, 0, 0, 0], 30)
-    scores = {"base": np.tile([1, 2, 3, 4], 30), "new": y}
-    first = ltr.as_metric(lambda grades, _: float(np.argmax(grades)), name="first", higher_is_better=False)
-    report = summarize(ltr.Queries(y, group=[4] * 30), scores, [first], baseline="base")
-    page, text = Page(as_html(report)), as_text(report)
-    assert "new is better than base in first." in " ".join(page.text.split())
-    assert "Lower is better for first." in text
-
-
-@pytest.mark.usefixtures("no_figures")
 def test_the_gate_stands_in_the_verdict_and_in_text() -> None:
     X, y, qid = ltr.make_ranking(60, random_state=0)
     scores = {"live": X[:, 0], SCRIPT: X[:, 0] + X[:, 1]}
