@@ -130,23 +130,49 @@ def test_mistakes_in_other_functions() -> None:
         ltr.compare(ltr.evaluate(Y, S, group=GROUP, metrics="mrr"))  # type: ignore[arg-type]
 
 
-COLUMNS: dict[str, Any] = {"y_score": S, "qid": [1, 1, 2, 2], "sample_weight": [1] * 4, "docid": list("abcd")}
-COLUMNS |= {"retrieved": [1] * 4, "by": [1, 1, 2, 2], "columns['m']": S}
+QID = [1, 1, 2, 2]
+OF_ROWS: dict[str, Any] = {"y_score": S, "qid": QID, "sample_weight": S, "docid": list("abcd"), "retrieved": [1] * 4}
+OF_ROWS |= {"judged": [1] * 4, "by": QID, "columns['m']": S}
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+def call_with(name: str, column: Any) -> dict[str, Any]:
+    """Return the arguments of an evaluation, one of which is this column."""
+    call: dict[str, Any] = {"y_true": Y, "y_score": S, "metrics": ["mrr", "mean_of(m)"], "columns": {"m": S}}
+    call |= {} if name == "group" else {"qid": QID}
+    return call | ({"columns": {"m": column}} if name == "columns['m']" else {name: column})
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
 def test_pandas_objects_with_different_indexes_are_refused(name: str) -> None:
     """Their rows would be paired by position; arrays have no index, so for them the order of rows counts."""
-    call: dict[str, Any] = {"y_true": pd.Series(Y), "y_score": S, "qid": [1, 1, 2, 2], "metrics": ["mrr", "mean_of(m)"]}
-    column = pd.Series(COLUMNS[name], index=[3, 2, 1, 0])
-    given, array = (
-        {"columns": {"m": one}} if name == "columns['m']" else {"columns": {"m": S}, name: one}
-        for one in (column, column.to_numpy())
-    )
+    column = pd.Series(OF_ROWS[name], index=[3, 2, 1, 0])
     with pytest.raises(ltr.LtrValueError, match="have different pandas indexes") as error:
-        ltr.evaluate(**call | given)
+        ltr.evaluate(**call_with(name, column) | {"y_true": pd.Series(Y)})
     assert name in str(error.value)
-    ltr.evaluate(**call | array)
+    ltr.evaluate(**call_with(name, column.to_numpy()) | {"y_true": pd.Series(Y)})
+
+
+class OnGraphicsCard:
+    """What cupy's arrays and torch's tensors offer: an error that names their own method."""
+
+    def __init__(self, values: Any, error: type[Exception]) -> None:
+        self.values, self.error = np.asarray(values), error
+        self.shape, self.dtype, self.ndim = self.values.shape, self.values.dtype, self.values.ndim
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, *args: Any, **options: Any) -> np.ndarray:
+        raise self.error("Use .get()!")
+
+
+@pytest.mark.parametrize("error", [TypeError, RuntimeError])  # of cupy, and of torch
+@pytest.mark.parametrize("name", ["y_true", "group", "query_weight", *OF_ROWS])
+def test_arrays_that_numpy_cannot_read_are_refused_with_a_remedy(name: str, error: type[Exception]) -> None:
+    values = OF_ROWS.get(name, Y if name == "y_true" else [2, 2])
+    with pytest.raises(ltr.LtrTypeError, match=r"must be an array that NumPy can read\..* Use \.get\(\)!") as refused:
+        ltr.evaluate(**call_with(name, OnGraphicsCard(values, error)))
+    assert str(refused.value).startswith(name)
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,8 @@ def test_one_alone_in_a_process_that_somebody_else_started(kind: str, monkeypatc
         pytest.skip("Windows has no fork")
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if kind == "joblib":
-        found = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads_for)(10**8, None) for _ in range(2))
+        with joblib.parallel_backend("loky", inner_max_num_threads=2):  # which joblib sets to 1 where there are 2 CPUs
+            found = joblib.Parallel(n_jobs=2)(joblib.delayed(n_threads_for)(10**8, None) for _ in range(2))
     else:
         with multiprocessing.get_context(kind).Pool(2) as pool:
             found = pool.starmap(n_threads_for, [(10**8, None)] * 2)
