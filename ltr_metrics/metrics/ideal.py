@@ -54,34 +54,37 @@ def ideal_by_rank(block: Block, values: FloatArray, depth: int) -> FloatArray:
     >>> ltr.evaluate([1, 0, 4], [3, 2, 1], group=[3], metrics=[TopShare(k=1)])["top_share@1"]
     0.25
     """
-    return values_of_grades(values, _grades_by_rank(block.queries, block.members, depth))
-
-
-@cached
-def ideal_rankings(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
-    """Return the whole ideal rankings: for queries of similar length, their positions and grade indices by rank.
-
-    Those of short queries are laid out by rank.
-    """
-    return [
-        (members, _grades_by_rank(queries, members, int(queries.sizes[members].max())))
-        for members in cut_by_length(queries.sizes, CELLS_IN_A_BLOCK)
-    ]
-
-
-def _grades_by_rank(queries: LabelledQueries, members: IntArray, depth: int) -> AnyArray:
-    """Return the grade indices of some queries, (queries x depth), 0 below the last document; short ones by rank."""
-    rank, size = np.arange(depth), queries.sizes[members][:, None]
-    position = np.where(rank < size, queries.starts[members][:, None] + rank, 0)
-    grades = np.where(rank < size, _ideal_grades(queries)[position], queries.grade_index.dtype.type(0))
-    return np.asfortranarray(grades) if depth <= SHORT_LIST else grades
+    queries, rank = block.queries, np.arange(depth)
+    size = queries.sizes[block.members][:, None]
+    position = np.where(rank < size, queries.starts[block.members][:, None] + rank, 0)
+    grades = _ideal_grades(queries)[position]
+    return values_of_grades(values, np.where(rank < size, grades, grades.dtype.type(0)))
 
 
 @cached
 def _ideal_grades(queries: LabelledQueries) -> AnyArray:
     """Return the grade indices of all ideal rankings, query after query."""
-    n_bits = len(queries.grades).bit_length()
-    is_small = queries.n_queries + 1 << n_bits <= np.iinfo(np.int32).max  # then sorting takes half the time
-    keys = ((queries.query_of_rows() + 1 << n_bits) - queries.grade_index).astype(np.int32 if is_small else np.int64)
-    keys.sort()
-    return (-keys & 2**n_bits - 1).astype(queries.grade_index.dtype)
+    n_values = len(queries.grades) + 1
+    keys = np.sort((queries.query_of_rows() + 1) * n_values - queries.grade_index - 1)
+    return n_values - 1 - keys % n_values
+
+
+@cached
+def ideal_rankings(queries: LabelledQueries) -> list[tuple[IntArray, AnyArray]]:
+    """Return the ideal rankings: for queries of similar length, their positions and grade indices by rank.
+
+    The matrices are (queries x documents), of all documents, retrieved or not, and padded with 0,
+    "no document". Those of short queries are laid out by rank.
+    """
+    return [(m, _sort_by_grade(queries, m)) for m in cut_by_length(queries.sizes, CELLS_IN_A_BLOCK)]
+
+
+def _sort_by_grade(queries: LabelledQueries, members: IntArray) -> AnyArray:
+    size = queries.sizes[members]
+    rank = np.arange(int(size.max()))
+    is_document = rank < size[:, None]
+    position = np.where(is_document, queries.starts[members][:, None] + rank, 0)
+    rows = position if queries.order is None else queries.order[position]
+    grades = np.where(is_document, queries.grade_index[rows], queries.grade_index.dtype.type(0))
+    grades.sort(axis=1)
+    return np.asfortranarray(grades[:, ::-1]) if len(rank) <= SHORT_LIST else grades[:, ::-1]

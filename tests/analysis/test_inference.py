@@ -152,24 +152,6 @@ def test_what_is_exact_and_what_is_drawn() -> None:
     assert drawn == pytest.approx(all_of_them, abs=4 * (all_of_them * (1 - all_of_them) / 10_000) ** 0.5)
 
 
-@WEIGHTED
-@pytest.mark.parametrize("clustered", [False, True])
-def test_drawn_randomization_against_a_loop(weighted: bool, clustered: bool) -> None:
-    rng = np.random.default_rng(5)
-    d = differences(130, 1, seed=8)
-    weight = rng.lognormal(size=130) if weighted else None
-    cluster = rng.integers(0, 60, 130) if clustered else None
-    a = d[:, 0] * (1 if weight is None else weight)
-    if cluster is not None:
-        a = np.bincount(cluster, weights=a)
-    p, exact = only(p_values(Sample.of(d, weight, cluster)))
-    signs = rng.choice([-1, 1], (20_000, len(a)))
-    reference = np.mean(np.abs(signs @ a) >= abs(a.sum()) - 1e-9)
-    assert not exact
-    assert 0.005 < p < 0.995
-    assert p == pytest.approx(reference, abs=4 * (p * (1 - p) * (1 / 10_000 + 1 / 20_000)) ** 0.5)
-
-
 @pytest.mark.parametrize(("n_wins", "n"), [(18, 30), (1100, 2130)])
 def test_ties_of_many_units_count_as_equal(n_wins: int, n: int) -> None:
     """All queries have +-0.1: the sum is a binomial variable, much of whose mass a strict comparison

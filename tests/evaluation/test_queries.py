@@ -77,7 +77,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"metrics": ["err(p=label)"]}, "between 0 and 1.*got 2 at row 2"),
     ({"metrics": ["map"], "y_true": [0, 0.5, 2, 0]}, r"which labels are relevant.*0.5 at row 1.*map\(rel=0.5\)"),
     ({"metrics": None, "y_true": [0, 0.5, 2, 0]}, "one of the default metrics: pass metrics="),
-    ({"metrics": ["ndcg_exp"], "y_true": [0, 1, 1024, 0]}, "finite in float64.*grade 1024 at row 2.*ndcg_lin"),
+    ({"metrics": ["ndcg_exp"], "y_true": [0, 1, 1024, 0]}, "finite in float64.*grade 1024 at row 2.*linear gain"),
     ({"metrics": ["dcg_exp"], "y_true": [0, 1, 1023, 1023]}, "finite in float64.*grade 1023"),
     ({"metrics": ["ndcg(gain=[0,1])"]}, "whole grades 0 to 1: got 2 at row 2"),
     ({"metrics": ["ndcg(gain=[-1,0,1])"]}, "must not be negative nor fall.*grade 0"),
@@ -88,7 +88,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"n_threads": 1.5}, "n_threads must be a whole number of at least 1"),
     ({"metrics": "mean_of(margn)", "columns": {"margin": [1] * 4}}, "Did you mean 'margin'.*Given: margin"),
     ({"metrics": "mean_of(m)", "columns": {"m": [1, NAN, 2, 3]}}, r"columns\['m'\] must be finite.*got nan at row 1"),
-    ({"metrics": "mean_of(m)", "columns": {"m": [1e308] * 4}}, r"columns\['m'\] must be finite, also summed"),
     # weights and segments
     ({"query_weight": [1, 2, 3]}, "one entry per query.*got 3 for 2 queries.*sample_weight"),
     ({"query_weight": [1, -2]}, "not negative: got -2.0 at query 1"),
@@ -231,8 +230,6 @@ def test_weights_by_query_row_and_id() -> None:
     for index in (range(1, 3), [7, 5]):  # pandas' own 0, 1, 2, ... is no index of ids, and any other is
         by_id = pd.Series([1.0, 2.0], index=index)
         assert evaluate(np.repeat(index[::-1], 2), query_weight=by_id).weight.tolist() == [2, 1]
-    with pytest.raises(ltr.LtrValueError, match="so small that float64 rounds its mean"):
-        evaluate(sample_weight=[5e-324, 0, 1, 1])
 
 
 def test_nothing_is_shared_that_could_change() -> None:

@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 import ltr_metrics as ltr
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.evaluation.learning import BestRound, LearningCurve, best_round, lasting_losses, learning_curve
 from ltr_metrics.evaluation.means import mean_interval, standard_error
-from ltr_metrics.metrics.requests import resolve
 
 pytestmark = pytest.mark.integration
 
@@ -177,29 +175,3 @@ def test_the_curve_by_hand() -> None:
 
 
 # -- both, of a log ---------------------------------------------------------------------------------------------------
-
-
-def test_a_log_has_the_statistics_of_its_values() -> None:
-    class Host:
-        pass
-
-    rng, data, log = np.random.default_rng(3), Host(), ltr.PerQueryLog()
-    _, y, qid = ltr.make_ranking(n_queries=40, documents=8, random_state=0)
-    queries, request = ltr.Queries(y, qid=qid, query_weight=rng.random(40)), resolve(["ndcg@5", "mrr"])
-    results: list[Any] = [queries.evaluate_request(y + rng.normal(0, 1 + i, len(y)), request) for i in range(5)]
-    for result in results:
-        log.record(data, result, request, name="check")
-    found, best = log.learning_curve(data, "ndcg@5", 0.9), log.best_round("check", ltr.NDCG(k=5), 0.9)
-    assert (found.metric, found.data, found.confidence, found.best) == ("ndcg_exp@5", "check", 0.9, best.best)
-    assert (best.metric, best.confidence) == ("ndcg_exp@5", 0.9)
-    assert found.mean.tolist() == best.curve.tolist() == [result["ndcg@5"] for result in results]
-    errors = [standard_error(result.per_query["ndcg@5"], queries.weight) for result in results]
-    np.testing.assert_array_equal(best.standard_error, errors)
-    assert found.plateau.tolist() == best.plateau.tolist()
-    defined = queries.weight[~np.isnan(results[0].per_query["ndcg@5"])]  # type: ignore[index]
-    assert found.n_queries == len(defined)
-    degrees = defined.sum() ** 2 / (defined**2).sum() - 1  # of the effective number of queries
-    np.testing.assert_allclose(found.high - found.mean, stats.t.ppf(0.95, degrees) * best.standard_error)
-    for statistic in (log.learning_curve, log.best_round):
-        with pytest.raises(ltr.LtrKeyError, match="'map' was not evaluated"):
-            statistic(data, "map")
