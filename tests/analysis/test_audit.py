@@ -93,19 +93,6 @@ def test_what_was_not_retrieved_has_no_rank() -> None:
     assert result.models["m"].n_tied_queries == 1
 
 
-def test_as_table_and_dict() -> None:
-    result = audit([1, 0, 0, 0], {"a": [1, 1, 2, 3], "b": [1, 2, 1, 1]}, group=[2, 2], metrics=METRICS, no_relevant=0)
-    frame = result.to_pandas()
-    assert frame["model"].tolist() == ["a", "a", "b", "b"]
-    assert frame.columns.tolist()[:4] == ["model", "metric", "worst", "mean"]
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["data"]["grades"] == {"0": 3, "1": 1}
-    assert plain["models"]["a"]["ties"]["mrr"]["best"] == 0.5
-    assert plain["models"]["b"]["judged"] is None
-    undefined = audit([0, 0], {"a": [1, 2]}, group=[2], metrics=METRICS)
-    assert json.loads(json.dumps(undefined.to_dict(), allow_nan=False))["models"]["a"]["ties"]["mrr"]["mean"] is None
-
-
 # -- ties -----------------------------------------------------------------------------------------------------------
 
 

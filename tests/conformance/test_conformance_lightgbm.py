@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import lightgbm as lgb
 import numpy as np
 import pytest
 from strategies import Data, random_data
 
 import ltr_metrics as ltr
-from ltr_metrics.io import read_letor
 from ltr_metrics.lightgbm import feval
 
 pytestmark = pytest.mark.integration
@@ -110,10 +107,3 @@ def test_weighted_ndcg_exceeds_1_where_a_query_has_no_relevant_document() -> Non
     plain = ltr.evaluate(y, [1, 2, 3, 3], group=[2, 2], query_weight=[1, 0.01], metrics="ndcg@1", no_relevant=1)
     assert plain["ndcg@1"] == 1
     assert history["map@1"] == history["map(rel=1)@1"] == [pytest.approx(1.0)]
-
-
-def test_mq2008(data: Path) -> None:
-    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in (1, 2, 3)])
-    Xv, yv, qidv = read_letor(data / "mq2008" / "S4.txt.xz")
-    train_set = lgb.Dataset(X, y, group=ltr.qid_to_group(qid))
-    compare(train({}, train_set, lgb.Dataset(Xv, yv, group=ltr.qid_to_group(qidv), reference=train_set)))

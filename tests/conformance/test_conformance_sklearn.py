@@ -28,21 +28,3 @@ def test_names_under_the_convention(k: int | None, levels: int, grades: list[flo
         else:
             with pytest.raises(ValueError, match="Got 1 instead"):
                 ndcg_score([y], [score], k=k)
-
-
-def test_the_mean_over_queries_and_weights() -> None:
-    rng = np.random.default_rng(0)
-    y, score, weight = rng.integers(0, 3, (30, 6)), rng.integers(0, 4, (30, 6)), rng.uniform(size=30)
-    y[:8] = 0
-    group = np.full(30, 6)
-    for weights in (None, weight):
-        ours = ltr.evaluate(
-            y.ravel(),
-            score.ravel(),
-            group=group,
-            metrics=["ndcg@5", "dcg@5"],
-            convention="sklearn",
-            query_weight=weights,
-        )
-        assert ours["ndcg@5"] == pytest.approx(ndcg_score(y, score, k=5, sample_weight=weights), abs=1e-12)
-        assert ours["dcg@5"] == pytest.approx(dcg_score(y, score, k=5, sample_weight=weights), abs=1e-12)
