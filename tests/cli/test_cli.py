@@ -340,33 +340,6 @@ def test_a_gate_gives_the_status(run: Run, rows: dict[str, Any], tmp_path: Path)
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
-def test_names_are_escaped_in_every_format(run: Run, tmp_path: Path) -> None:
-    name = r"a|b_$x$<i>\#%&"
-    command = f"compare data.txt --scores base=1 --scores '{name}=2' -m map --n-resamples 100 --segment n_documents"
-    assert name in run(command).out
-    markdown, latex = (run(f"{command} --format {form}").out for form in ("markdown", "latex"))
-    assert r"a\|b\_\$x\$&lt;i&gt;\\\#%&amp;" in markdown
-    assert name not in markdown
-    assert name not in "\n".join(line for line in latex.splitlines() if not line.startswith("%"))
-    assert as_json(run(f"{command} --format json"))["models"] == [name]
-    done = run(
-        "report data.txt --scores base=1 --scores '<b>new</b>=2' -m map --n-resamples 100 -o", tmp_path / "x.html"
-    )
-    assert (done.status, done.out) == (0, ""), done.err
-    page = (tmp_path / "x.html").read_text()
-    assert page.lstrip().lower().startswith("<!doctype html>")
-    assert "&lt;b&gt;new&lt;/b&gt;" in page
-    assert "<b>new</b>" not in page
-
-
-def test_control_characters_are_escaped_in_text_only(run: Run) -> None:
-    command = "evaluate data.txt --scores '\x1b[31mred=1' -m map"
-    text, data = run(command).out, run(f"{command} --format csv").out
-    assert "\x1b" not in text
-    assert r"\x1b[31mred" in text
-    assert "\x1b[31mred" in data
-
-
 def test_csv_for_spreadsheets(run: Run) -> None:
     command = "compare data.txt --scores base=1 --scores '=1+1=2' -m map --n-resamples 100 --format csv"
     command = command.replace("'=1+1=2'", "'@x=2'")
@@ -398,13 +371,6 @@ def test_a_warning_is_one_line(run: Run, tmp_path: Path) -> None:
 
 
 # -- TREC --------------------------------------------------------------------------------------------------------------
-
-
-def test_trec_eval_s_own_example(run: Run, data: Path) -> None:
-    trec = data / "trec_eval"
-    files = f"--qrels {trec / 'qrels.test'} --run x={trec / 'results.test'}"
-    found = as_json(run(f"evaluate {files} --convention trec_eval -m map,p@10,rprec,mrr,success@10 --format json"))
-    assert [round(value, 4) for value in means(found)["x"].values()] == [0.1785, 0.3, 0.2174, 0.4064, 0.6667]
 
 
 def test_runs_with_other_topics(run: Run) -> None:

@@ -108,17 +108,6 @@ def test_every_method_prefers_the_better_model(method: Any) -> None:
     assert (again.method, again.wins.tolist(), again.error(metric="ndcg@10")) == (method, outcome.wins.tolist(), 0)
 
 
-@pytest.mark.parametrize("method", ["balanced", "team_draft", "ppm", "probabilistic"])
-def test_equal_models_are_tied_on_average(method: Any) -> None:
-    """Ties of scores are broken alike in all models, so that two with the same scores rank the same."""
-    y, qid, scores = made([8, 3], 1, 4, tied=True)
-    models = {"a": scores["m0"], "b": scores["m0"] * 2}
-    for ties in ("stable", "random"):
-        outcome = simulate(y, models, qid=qid, method=method, clicks=INFORMATIONAL, impressions=4000, ties=ties)
-        won, lost = outcome.wins[0, 1], outcome.wins[1, 0]
-        assert abs(won - lost) <= (0 if method in ("balanced", "ppm") else 4 * np.sqrt(won + lost))
-
-
 def test_what_is_wrong_with_many_queries_is_said_once() -> None:
     y, qid, scores = made([4, 4, 4, 4, 4, 4], 5, 2)
     options: Any = {"method_options": {"max_lists": 2}, "impressions": 300, "length": 3}

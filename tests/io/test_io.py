@@ -198,20 +198,6 @@ def test_other_errors_of_letor(tmp_path: Path) -> None:
         read_letor(tmp_path / "absent.txt")
 
 
-def test_mq2008(data: Path) -> None:
-    X, _, qid = read = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
-    assert (X.shape, len(np.unique(qid)), X[0, 45]) == ((15211, 46), 784, 0.007042)
-    assert read.docid is not None
-    assert read.docid[0] == "GX008-86-4444840"
-    assert not X[:, 5:10].any()
-
-
-def test_the_lambdarank_example(data: Path) -> None:
-    X, y, qid = read_letor(data / "lightgbm_lambdarank" / "rank.train.xz")
-    assert (X.shape, y.max(), len(np.unique(qid))) == ((3005, 300), 4, 201)
-    assert ltr.qid_to_group(qid)[:3].tolist() == [1, 13, 5]
-
-
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 FRAME = pd.DataFrame(
