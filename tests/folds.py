@@ -60,16 +60,5 @@ def fit_by_hand(estimator: Any, X: np.ndarray, y: np.ndarray, qid: np.ndarray, *
     return clone(estimator).fit(X[order], y[order], **arguments)
 
 
-def folds_by_hand(estimator: Any, rows: Rows, metrics: list[str]) -> np.ndarray:
-    """The value of each fold and metric."""
-    X, y, qid = rows
-    folds = []
-    for train, test in CV.split(X, y, qid):
-        model = fit_by_hand(estimator, X[train], y[train], qid[train])
-        result = ltr.evaluate(y[test], model.predict(X[test]), qid=qid[test], metrics=metrics)
-        folds.append(list(result.mean.values()))
-    return np.array(folds)
-
-
 def fold_scores(search: Any, candidate: int, name: str = "score") -> list[float]:
     return [search.cv_results_[f"split{fold}_test_{name}"][candidate] for fold in range(search.n_splits_)]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from folds import fit_by_hand, frame, lgbm_ranker, ranker, scattered
 from scipy import sparse
-from sklearn.base import clone, is_regressor
+from sklearn.base import is_regressor
 from sklearn.linear_model import LinearRegression
-from sklearn.utils.validation import _get_feature_names
 
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, QueryScorer, make_scorer
@@ -18,8 +16,6 @@ from ltr_metrics.sklearn import QueryRanker, QueryScorer, make_scorer
 pytestmark = pytest.mark.integration
 
 X, y, qid = ROWS = scattered()
-
-QUIET = {"verbose": False, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
 
 
 @pytest.fixture(scope="module")
@@ -83,30 +79,6 @@ class TestScore:
 
 
 class TestConventions:
-    def test_clone_and_parameters(self) -> None:
-        made = ranker(qid="query", early_stopping_rounds=3)
-        assert clone(made).get_params()["estimator__n_estimators"] == 6
-        assert made.set_params(estimator__num_leaves=7, qid="q").estimator.num_leaves == 7
-        assert (clone(made).qid, clone(made).early_stopping_rounds) == ("q", 3)
-        assert (
-            repr(QueryRanker(LinearRegression(), metric="mrr"))
-            == "QueryRanker(estimator=LinearRegression(), metric='mrr')"
-        )
-
-    def test_feature_names(self) -> None:
-        inputs = frame(X, qid)
-        for table in (pl.from_pandas(inputs), inputs):
-            made = ranker().fit(table, y)
-            if _get_feature_names(table) is None:  # scikit-learn 1.4 does not see those of today's polars
-                continue
-            assert made.feature_names_in_.tolist() == ["f0", "f1", "f2", "f3", "f4", "f5"]
-            assert made.feature_names_in_.dtype == object
-        with pytest.raises(ltr.LtrValueError, match=r"feature names should match(.|\n)*same order"):
-            made.predict(inputs[["f1", "f0", "f2", "f3", "f4", "f5"]])
-        with pytest.warns(UserWarning, match="does not have valid feature names"):
-            made.predict(X)
-        assert not hasattr(made.fit(X, y, qid=qid), "feature_names_in_")
-
     def test_tags_are_those_of_the_estimator(self) -> None:
         utils = pytest.importorskip("sklearn", minversion="1.6", reason="scikit-learn before 1.6 has other tags").utils
         boosted, linear = utils.get_tags(ranker()), utils.get_tags(QueryRanker(LinearRegression()))
