@@ -327,6 +327,11 @@ def test_other_errors_of_tables(tmp_path: Path) -> None:
         file.write_table(table)
     with pytest.raises(ltr.LtrValueError, match=r"stream.arrow is damaged, cut off or not what"):
         read_table(tmp_path / "stream.arrow")
+    latin = pa.array([b"caf\xe9", b"b", b"b"]).view(pa.string())  # text is UTF-8
+    feather.write_feather(table.set_column(0, "qid", latin), tmp_path / "latin.feather")
+    for read in (read_table, lambda path: next(table_batches(path, numbers=["label"]))):
+        with pytest.raises(ltr.LtrValueError, match=r"latin.feather is damaged.*UTF8"):
+            read(tmp_path / "latin.feather")
 
 
 IDS_OF_FILES: dict[str, list[Any]] = {
