@@ -314,8 +314,8 @@ def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
 
 
 def _goes_by_rank(matrix: FloatArray) -> bool:
-    """Whether a matrix is laid out by rank, and has more queries than ranks, so that steps over ranks are few."""
-    return matrix.flags.f_contiguous and len(matrix) > matrix.shape[1]
+    """Whether a matrix is laid out by rank, and has so many more queries than ranks that steps over ranks are few."""
+    return matrix.flags.f_contiguous and len(matrix) > 10 * matrix.shape[1]
 
 
 def sums_down_to(depths: Sequence[int], by_rank: FloatArray) -> list[FloatArray]:

@@ -160,7 +160,8 @@ class Queries(LabelledQueries):
         for metric in request.one_per_family:
             try:
                 metric.check_once(self)
-                request.check_weights(metric, self.weight)
+                if self.weight is not None:
+                    request.refuse_weights(metric)
             except LtrValueError as error:
                 if request.by_default:
                     raise LtrValueError(

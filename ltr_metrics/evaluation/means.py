@@ -20,14 +20,20 @@ LEAST_EXPONENT = -1074  # the smallest positive float64 is 2 ** -1074
 
 def mean(values: FloatArray, weight: FloatArray | None) -> float:
     """Return the weighted mean, m = sum(w_i x_i) / sum(w_i); NaN if the weights sum to 0."""
+    return mean_and_undefined(values, weight)[0]
+
+
+def mean_and_undefined(values: FloatArray, weight: FloatArray | None) -> tuple[float, int]:
+    """Return the weighted mean and the number of queries without a value."""
     if weight is None and len(values) and not math.isnan(mean_of_all := _unweighted(values)):
-        return mean_of_all
+        return mean_of_all, 0
     defined = ~np.isnan(values)
+    n_undefined = len(values) - int(np.count_nonzero(defined))
     if weight is None:
-        return _unweighted(values[defined]) if defined.any() else float("nan")
+        return _unweighted(values[defined]) if defined.any() else math.nan, n_undefined
     scaled, _ = scaled_weights(weight[defined])
     total = scaled.sum()
-    return float((scaled * values[defined]).sum() / total) if total > 0 else float("nan")
+    return float((scaled * values[defined]).sum() / total) if total > 0 else math.nan, n_undefined
 
 
 def _unweighted(values: FloatArray) -> float:

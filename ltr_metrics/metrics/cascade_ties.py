@@ -31,6 +31,7 @@ from ltr_metrics._engine.ties import TiedDocuments
 NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
 CELLS_AT_ONCE = 50_000  # of a (places x ties) matrix, which then stays in the cache
 USUAL_DEPTH = 10  # ties that need at most so many places are computed together
+MANY_TIES = 200  # of which equal ones are found sooner than each is computed
 MANY_DOCUMENTS = 100  # cost as much as to count the documents of each probability
 MOST_PLACES = 1_000  # whose binomial coefficients are float64, scaled where there are more documents
 LARGEST_LOG = 690  # of a float64, with room for a factor
@@ -66,8 +67,23 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
 def _stops_if_reached(documents: TiedDocuments, stop: FloatArray, depth: int) -> FloatArray:
     """Return the probability to stop at each place of the ties, for a user who reaches the tie.
 
-    Places below the depth, or that nobody reaches, are 0.
+    Places below the depth, or that nobody reaches, are 0. Ties with the same number of documents of
+    each grade, and of places above the depth, are computed once.
     """
+    n_within = np.clip(depth - documents.ties.n_above, 0, documents.ties.size)
+    base = int(documents.ties.size.max()) + 1
+    if len(n_within) < MANY_TIES or base ** (len(stop) + 1) >= 2**63:
+        return _stops_in_ties(documents, stop, n_within)
+    digits = np.array([base**grade for grade in range(1, len(stop) + 1)])  # a key has a digit for each grade
+    keys = np.add.reduceat(digits.take(documents.grades - 1), documents.starts) + n_within
+    _, example, kind = np.unique(keys, return_index=True, return_inverse=True)
+    examples = documents.take(example)
+    stops = _stops_in_ties(examples, stop, n_within[example])
+    return stops[documents.repeat(examples.starts[kind]) + documents.rank_in_tie]
+
+
+def _stops_in_ties(documents: TiedDocuments, stop: FloatArray, n_within: IntArray) -> FloatArray:
+    """Return the same tie by tie, for the first ``n_within`` places of each."""
     begins, size = documents.starts, documents.ties.size
     stops, p = np.zeros(len(documents.grades)), values_of_grades(stop, documents.grades)
     if (np.diff(stop) < 0).any():  # a table may give a higher grade a lower one
@@ -77,7 +93,6 @@ def _stops_if_reached(documents: TiedDocuments, stop: FloatArray, depth: int) ->
     with np.errstate(divide="ignore", over="ignore"):
         # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
         max_reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
-    n_within = np.minimum(size, depth - documents.ties.n_above)
     places = np.maximum(np.minimum(n_within, max_reached), 1).astype(np.intp)
     is_deep, has_few_kinds = places > MOST_PLACES, size - n_zero > MANY_DOCUMENTS
     if has_few_kinds.any():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from ltr_metrics._engine.checks import FloatArray, require_option
+from ltr_metrics._engine.checks import require_option
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.metrics.base import Metric, RankMetric
@@ -107,10 +107,10 @@ class Request:
         """Names of the columns that the metrics read, each once."""
         return tuple(dict.fromkeys(name for metric in self.metrics for name in metric.needed_columns))
 
-    def check_weights(self, metric: Metric, weight: FloatArray | None) -> None:
+    def refuse_weights(self, metric: Metric) -> None:
         """Refuse weights of queries if the system's mean of a metric is not weighted by them."""
         name = str(metric)
-        if weight is not None and name in self.no_weighted_mean:
+        if name in self.no_weighted_mean:
             raise LtrValueError(
                 f"In {self.policy.convention}, the mean of {name} is not weighted by the weights of the queries. Leave "
                 f"the weights out for its number. For the weighted mean, pass metrics={name!r}, "
