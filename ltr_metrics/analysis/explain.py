@@ -269,8 +269,10 @@ class Reading(NamedTuple):
     def of(cls, request: Request, queries: Queries) -> Reading:
         """Return the reading of a request for one metric."""
         (metric,), policy = request.metrics, request.policy
-        request.check_weights(metric, queries.weight)
-        as_one = queries.weight is not None and str(metric) in policy.weighs_undefined_as_one
+        is_weighted = queries.weight is not None
+        if is_weighted:
+            request.refuse_weights(metric)
+        as_one = is_weighted and str(metric) in policy.weighs_undefined_as_one
         return cls(metric, policy.ties, policy.no_relevant_for(str(metric)), as_one)
 
     @property
