@@ -28,7 +28,7 @@ from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, values_of_grades
 from ltr_metrics._engine.ties import TiedDocuments
 
-NEGLIGIBLE_LOG = 60 * np.log(2)  # a user who gets further with probability 2^-60 changes no digit
+NEGLIGIBLE = 2.0**-60  # a user who gets further with this probability changes no digit
 CELLS_AT_ONCE = 50_000  # of a (places x ties) matrix, which then stays in the cache
 USUAL_DEPTH = 10  # ties that need at most so many places are computed together
 MANY_TIES = 200  # of which equal ones are found sooner than each is computed
@@ -56,10 +56,10 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
     documents = ranking.open_documents(depth)
     if documents is not None:
         reach_probability = documents.accumulated_above(continuation, 1.0)
-        stops = documents.repeat(reach_probability)
-        is_reached = stops > 0  # nobody comes to the ties far down in a list of thousands of documents
+        is_reached = reach_probability > NEGLIGIBLE  # nobody comes to the ties far down in a list of thousands
+        stops = documents.repeat(np.where(is_reached, reach_probability, 0.0))
         if is_reached.any():
-            stops[is_reached] *= _stops_if_reached(documents.where(reach_probability > 0), stop, effective_depth)
+            stops[stops > 0] *= _stops_if_reached(documents.where(is_reached), stop, effective_depth)
         documents.fill_documents(stops, by_rank)
     return by_rank
 
@@ -92,7 +92,7 @@ def _stops_in_ties(documents: TiedDocuments, stop: FloatArray, n_within: IntArra
     mean = np.minimum(np.add.reduceat(p, begins) / size, 1.0)
     with np.errstate(divide="ignore", over="ignore"):
         # S_j <= S_1^j = (1 - mean)^j (Maclaurin), so S is negligible from here on
-        max_reached = np.ceil(NEGLIGIBLE_LOG / np.abs(np.log1p(-mean)))
+        max_reached = np.ceil(np.log(NEGLIGIBLE) / np.log1p(-mean))
     places = np.maximum(np.minimum(n_within, max_reached), 1).astype(np.intp)
     is_deep, has_few_kinds = places > MOST_PLACES, size - n_zero > MANY_DOCUMENTS
     if has_few_kinds.any():
@@ -197,8 +197,8 @@ def _grow_by_document(stop: FloatArray, begins: IntArray, n_zero: IntArray, size
 def _grow_by_grade(p: FloatArray, begins: IntArray, n_zero: IntArray, size: IntArray, places: int) -> FloatArray:
     """Return T_1 ... T_places of each tie, with E and F of `_grow_by_polynomial`, for all documents of one p at a time.
 
-    Of b such documents, E_j is the number of sets of j times (1-p)^j, and F_j is the number of sets
-    of j - 1 others of each, times b p (1-p)^(j-1). Two sets of documents are joined by
+    Of b such documents, E_j is the number of sets of j times (1-p)^j, and F_j is p (b - j + 1)
+    E_{j-1}, because each of the b - j + 1 others may follow. Two sets of documents are joined by
 
         E_j = sum over i of E_{j-i} E'_i  and  F_j = sum over i of F_{j-i} E'_i + E_{j-1-i} F'_{i+1}
     """
@@ -212,7 +212,7 @@ def _grow_by_grade(p: FloatArray, begins: IntArray, n_zero: IntArray, size: IntA
     f = np.zeros_like(e)
     for p_of_kind, b in zip(stop[stop > 0], count[stop > 0], strict=True):
         e_of_kind = _count_ways(b, places, (1 - p_of_kind) * scale)
-        f_of_kind = b * p_of_kind * _count_ways(b - 1, places, (1 - p_of_kind) * scale)
+        f_of_kind = e_of_kind * (p_of_kind * (b - np.arange(places)[:, None]))
         new_e, new_f = np.zeros((2, places, len(size)))
         for i in range(min(places, int(b.max()) + 1)):
             new_e[i:] += e[: places - i] * e_of_kind[i]

@@ -26,13 +26,12 @@ import numpy as np
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, values_of_grades
-from ltr_metrics.metrics.cascade_ties import stop_probabilities
+from ltr_metrics.metrics.cascade_ties import NEGLIGIBLE, stop_probabilities
 
 if TYPE_CHECKING:
     from ltr_metrics.metrics.base import RankMetric
 
 Kind = Literal["gains", "precisions", "cascade"]
-NEGLIGIBLE = 2.0**-60  # a rank of less utility than this changes no digit
 
 
 def gains(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
