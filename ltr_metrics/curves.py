@@ -57,9 +57,9 @@ def learning_curve(
     graphics card, in another tool, or it is over. The result is the log that the training would
     have written on these data.
 
-    Each round costs the prediction of its own trees and one evaluation. Beside X, the memory is
-    about 50 MB or, if that is more, 100 bytes per row, and one number for each query, metric and
-    evaluated round.
+    Each round costs the prediction of its own trees and one evaluation. In addition to X, the
+    function needs about 50 MB of memory (or 100 bytes per row, if that is more), and one number for
+    each query, metric and evaluated round.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ def learning_curve(
     group : array-like of int, optional
         Sizes of the queries, whose rows are consecutive.
     metrics : str, Metric, or several of them, optional
-        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
-        of ndcg@10, map, mrr and err@10 that the convention has.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). By default ndcg@10, map, mrr and
+        err@10 are evaluated, or those of them that the convention has.
     every : int, default 1
         Evaluate after ``every`` rounds, 2 * ``every`` rounds, and so on, and after the last round.
         The values of these rounds do not depend on it.
@@ -101,9 +101,9 @@ def learning_curve(
         every mean. "error" raises an error. A number is the metric's value for the
         query.
     convention : str or Convention, optional
-        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``. The
-        gain is that of the name or of the convention, and not the training's own ``label_gain`` or
-        ``ndcg_exp_gain``.
+        Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in what
+        the metric names, ``ties`` and ``no_relevant`` leave open. The gain is that of the name or
+        of the convention, and not the training's own ``label_gain`` or ``ndcg_exp_gain``.
     query_weight : array-like of shape (n_queries,) or mapping, optional
         One weight per query, in order of first appearance, or by qid. The ids of a
         mapping may have another type: they are the same if they have the same text.
@@ -112,8 +112,8 @@ def learning_curve(
     docid : array-like of shape (n_rows,), optional
         Document ids, for ``ties="docid"``.
     retrieved : array-like of bool of shape (n_rows,), optional
-        False for a document that is judged but has no rank. It counts as a relevant
-        document and in the ideal ranking.
+        False for a judged document that the system did not return. It has no rank, but it counts in
+        the ideal ranking and, if its grade is high enough, among the relevant documents.
     judged : array-like of bool of shape (n_rows,), optional
         False for an unjudged document. Its label must not be above 0 (NaN is accepted)
         and counts as 0. By default all documents are judged.
@@ -121,8 +121,8 @@ def learning_curve(
         Treatment of unjudged documents: grade 0 (default), or removal from the ranking,
         which leaves the condensed list.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Other numbers of the documents, for ``mean_of(name)`` and ``sum_of(name)``. A DataFrame is
-        accepted.
+        Further numeric columns by name, with one number per row, which ``mean_of(name)``,
+        ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
     n_threads : int, optional
         Maximum number of threads. One thread is used per 500,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a
@@ -143,9 +143,10 @@ def learning_curve(
     ------
     LtrValueError, LtrTypeError
         As for `ltr_metrics.evaluate`. Also if the model is not fitted, is of another library, gives
-        several scores per row, or was trained on other features. Boosters without rounds of their
-        own are refused. ``dart`` rescales the trees of earlier rounds, so no prefix of the final
-        trees is the model of that round. XGBoost's ``gblinear`` has one linear model.
+        several scores per row, or was trained on other features. Also for ``dart``, which rescales
+        the trees of earlier rounds, so that the first trees of the final model are not the model
+        after those rounds, and for XGBoost's ``gblinear``, which has a single linear model and no
+        trees.
     MissingExtraError
         If the host of a model file, or tqdm for ``progress``, is not installed.
 

@@ -1,4 +1,4 @@
-"""Group rows into queries, by an id a row or by sizes, and name a row in messages."""
+"""Group rows into queries, by one id per row or by sizes, and name a row in messages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     if ids.dtype == object:
         types = set(map(type, ids.tolist()))
         if types & {bool, np.bool_} and any(issubclass(kind, Number) for kind in types - {bool, np.bool_}):
-            raise LtrValueError(f"{name} must not mix True and False with numbers: True equals 1. Give all one type.")
+            raise LtrValueError(
+                f"{name} must not mix True and False with numbers, because True equals 1 in Python, "
+                "so two queries could become one. Give all ids the same type."
+            )
     return ids.astype(object) if ids.dtype.kind == "T" else ids
 
 
@@ -80,7 +83,7 @@ def group_by_ids(ids: AnyArray) -> Grouping:
     """Group rows by id, in any order."""
     is_object = ids.dtype == object
     # Find the runs of equal ids first: sorted input then costs one comparison per row, and the rest
-    # works on one entry a run.
+    # works on one entry per run.
     changes = _object_changes(ids) if is_object else ids[1:] != ids[:-1]
     run_start = np.flatnonzero(np.concatenate(([True], changes)))
     run_size = np.diff(np.append(run_start, len(ids)))
@@ -176,7 +179,7 @@ def group_by_sizes(group: Any, n_rows: int) -> Grouping:
     sizes = as_group_sizes(group)
     total = sum(sizes.tolist())  # Python's integers do not overflow
     if total != n_rows:
-        remedy = " Pass an id a row as qid." if len(sizes) == n_rows else ""
+        remedy = " Pass one id per row as qid." if len(sizes) == n_rows else ""
         raise LtrValueError(
             "group must hold the sizes of the queries in row order, which add up to the number of rows: its "
             f"{len(sizes)} sizes add up to {total}, but there are {n_rows} rows.{remedy}"
@@ -248,8 +251,8 @@ def qid_to_group(qid: Any) -> IntArray:
         offset = int(np.flatnonzero(np.diff(grouping.order) != 1)[0])
         query = grouping.ids[np.searchsorted(grouping.sizes.cumsum(), offset, side="right")]
         raise LtrValueError(
-            "qid must have the rows of a query together, because sizes cannot describe scattered rows: query "
-            f"{query} ends at row {grouping.order[offset]} and continues later. Sort the rows by query first "
+            "The rows of each query must be adjacent in qid, because sizes cannot describe scattered rows. The rows "
+            f"of query {query} stop at row {grouping.order[offset]} and go on later. Sort the rows by query first "
             "(order = np.argsort(qid, kind='stable'))."
         )
     return grouping.sizes
@@ -309,7 +312,7 @@ class GroupedRows(Cache):
                 self._shared_index = name, index
         if (qid is None) == (group is None):
             raise LtrTypeError(
-                "Pass exactly one of qid (an id a row) and group (sizes); got "
+                "Pass either qid (one id per row) or group (the sizes of the queries). Got "
                 f"{'both' if group is not None else 'neither'}."
             )
         if n_rows == 0:

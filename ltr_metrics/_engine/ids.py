@@ -83,8 +83,9 @@ def positions_by_text(ids: AnyArray | Sequence[object], owner: str) -> dict[str,
         if first != at:
             one, other = (ids[i : i + 1].tolist()[0] if isinstance(ids, np.ndarray) else ids[i] for i in (first, at))
             raise LtrValueError(
-                f"{owner} has the ids {one!r} and {other!r}, which are one id where ids are text, "
-                "as in CSV files. Give all ids one type; if these are two queries, rename one."
+                f"{owner} has the ids {one!r} and {other!r}, which cannot be told apart once they are written as "
+                "text, for example to a CSV file. Give all ids the same type, and if these are two different "
+                "queries, rename one of them."
             )
     return position
 

@@ -60,8 +60,8 @@ def segmentations(rows: GroupedRows, by: Any) -> Segmentations:
         return {None: labels_of(rows, "by", by)}
     if isinstance(by, Mapping) and any(isinstance(one, str) or not hasattr(one, "__len__") for one in by.values()):
         raise LtrTypeError(
-            'A mapping for by names segmentations, {"device": [...]}, each with one label per query or row. For labels '
-            "by query id, pass a pandas Series with the ids as its index."
+            "If by is a mapping, its keys are names of segmentations, and each value has one label per query or per "
+            'row, as in {"device": [...]}. To give labels by query id, pass a pandas Series with the ids as its index.'
         )
     return {name: labels_of(rows, f"by[{name!r}]", labels) for name, labels in named_columns(by, "by").items()}
 
@@ -80,8 +80,8 @@ def labels_of(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable]
         code = _query_codes(rows, name, distinct.tolist(), code)
     elif len(code) != rows.n_queries:
         raise LtrValueError(
-            f"{name} must have one label per query ({rows.n_queries}, in order of first appearance) or a row "
-            f"({rows.n_rows}). Got {len(code)}."
+            f"{name} must have one label per query ({rows.n_queries} labels, in order of first appearance) or one "
+            f"per row ({rows.n_rows} labels). Got {len(code)}."
         )
     return distinct.tolist(), code
 

@@ -54,11 +54,11 @@ class Positions:
         if is_bad.any():
             row = int(is_bad.argmax())
             raise LtrValueError(
-                "Positions: places must be whole numbers, 0 or more, or NaN for a document that was not shown. Got "
+                "Positions must be whole numbers, 0 or more, or NaN for a document that was not shown. Got "
                 f"{places[row]:g} at {queries.where(row)}."
             )
         if not has_position.any():
-            raise LtrValueError("Positions: all places are NaN, so there is no ranking to evaluate.")
+            raise LtrValueError("All positions are NaN, so there is no ranking to evaluate.")
         query = queries.query_of_rows()
         order = np.lexsort((places, query))
         places_in_order, query_in_order = places[order], query[order]
@@ -66,8 +66,8 @@ class Positions:
         if is_repeated.any():
             row = int(order[1:][is_repeated.argmax()])
             raise LtrValueError(
-                f"Positions: places must differ within a query: got {places[row]:g} again at {queries.where(row)}, "
-                f"{int(is_repeated.sum())} such rows in all. If the ranking has ties, pass scores and a tie policy "
-                "(ties=)."
+                f"Two documents of a query must not have the same position: got {places[row]:g} again at "
+                f"{queries.where(row)} (rows like this: {int(is_repeated.sum()):,}). If the ranking has ties, pass "
+                "scores and a tie policy (ties=)."
             )
         return -places, has_position

@@ -158,8 +158,8 @@ class LabelledQueries(GroupedRows):
         """
         if isinstance(y_score, Positions):
             raise LtrTypeError(
-                "y_score must be scores here, not Positions, which evaluate and compare take. Pass the positions with "
-                "their sign changed (-places), and retrieved=False for documents without a position."
+                "y_score must be scores here, not Positions, which evaluate and compare take. Pass the positions "
+                "with their sign changed (-positions), and retrieved=False for documents without a position."
             )
         self.refuse_other_index("y_score", y_score)
         scores = as_numbers(y_score, "y_score", self.n_rows)
@@ -183,8 +183,8 @@ class LabelledQueries(GroupedRows):
             ids = f"All {self.n_rows:,} rows are of 1 query, {one_line(self.qid[0])}"
         if ids and self.has_ids:
             warn(
-                f"{ids}: does qid name the queries? A metric ranks the rows of one id. If it does, pass the sizes as "
-                "group instead of qid, or silence this: "
+                f"{ids}. Rows with one id are ranked together, so check that qid names the queries. If it does, pass "
+                "the sizes of the queries as group instead of qid, or silence this warning: "
                 "warnings.filterwarnings('ignore', category=ltr_metrics.LtrWarning)."
             )
 
@@ -197,9 +197,9 @@ class LabelledQueries(GroupedRows):
         if is_nan.any():
             row = int(is_nan.argmax())
             raise LtrValueError(
-                f"{name} must not be NaN: got nan at {self.where(row)}, {int(is_nan.sum())} in all. A NaN has no rank. "
-                "Find out why the model returned it (a diverged training, a feature out of range), or "
-                f"drop the row (in Python, {flags} may also be False there)."
+                f"{name} must not be NaN: got nan at {self.where(row)} (rows like this: {int(is_nan.sum()):,}). A "
+                "NaN has no rank. Find out why the model returned it (a diverged training, a feature out of range), "
+                f"or drop the row (in Python, {flags} may also be False there)."
             )
 
     # -- checks of the labels --------------------------------------------------------------------
@@ -214,8 +214,9 @@ class LabelledQueries(GroupedRows):
             labels = np.where(self.judged, labels, labels.dtype.type(0))
         if not np.isfinite(labels).all():
             remedy = (
-                "Drop the rows that have no judgment, so that the documents below them move up, or give them the label "
-                "0 (in Python, judged may also be False there), so that they keep their rank. The means differ."
+                "Rows without a judgment can be dropped, so that the documents below them move up, or get the label "
+                "0 (in Python, you can pass judged=False for them instead), so that they keep their rank. The two "
+                "remedies give different means."
             )
             self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", remedy)
         if labels.min() < 0:
@@ -228,7 +229,7 @@ class LabelledQueries(GroupedRows):
     def _refuse_labels(self, labels: AnyArray, is_bad: BoolArray, rule: str, remedy: str) -> NoReturn:
         row = int(is_bad.argmax())
         raise LtrValueError(
-            f"y_true {rule}: got {labels[row]} at {self.where(row)}, {int(is_bad.sum())} such rows in all. {remedy}"
+            f"y_true {rule}: got {labels[row]} at {self.where(row)} (rows like this: {int(is_bad.sum()):,}). {remedy}"
         )
 
     def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
@@ -254,9 +255,8 @@ class LabelledQueries(GroupedRows):
             offset = next(at for at in range(start, start + size) if first.setdefault(docids[at], at) != at)
             docid = docids[offset]
             raise LtrValueError(
-                f"A document must stand only once in a query: {docid!r} stands at "
-                f"{self.where(int(rows[first[docid]]))} and again at {self.where(int(rows[offset]))} (rows count from "
-                "0). Drop one of the two rows."
+                f"A document must occur only once in a query. {docid!r} is at {self.where(int(rows[first[docid]]))} "
+                f"and again at {self.where(int(rows[offset]))} (rows are counted from 0). Drop one of the two rows."
             )
 
     # -- further columns -------------------------------------------------------------------------
@@ -272,8 +272,8 @@ class LabelledQueries(GroupedRows):
         if is_bad.any():
             row = int(is_bad.argmax())
             raise LtrValueError(
-                f"columns[{name!r}] must be finite: got {column[row]} at {self.where(row)}, {int(is_bad.sum())} such "
-                "rows in all."
+                f"columns[{name!r}] must be finite: got {column[row]} at {self.where(row)} (rows like this: "
+                f"{int(is_bad.sum()):,})."
             )
         return np.where(is_read, column, 0.0)
 

@@ -106,7 +106,7 @@ class TiedDocuments(Cache):
         return self if is_chosen.all() else self.take(np.flatnonzero(is_chosen))
 
     def repeat(self, values: AnyArray) -> AnyArray:
-        """Return one value a tie as one value per document."""
+        """Return one value per tie as one value per document."""
         return np.repeat(values, self.ties.size)
 
     def sum(self, values: FloatArray) -> FloatArray:
@@ -130,7 +130,7 @@ class TiedDocuments(Cache):
         _flat(by_rank)[self._cells(*by_rank.strides)] = values
 
     def fill_ties(self, values: FloatArray, by_rank: FloatArray) -> None:
-        """Write one value a tie over the tied cells of a (queries x depth) matrix."""
+        """Write one value per tie over the tied cells of a (queries x depth) matrix."""
         _flat(by_rank)[self._cells(*by_rank.strides)] = np.repeat(values, self.n_within)
 
     @cached

@@ -46,8 +46,8 @@ def refuse_unusable_name(name: str, remedy: str) -> None:
     # name after a space for the name, and CatBoost writes lines and columns of text.
     if re.search(r"[\s:]", name) or not name.isprintable():
         raise LtrValueError(
-            f"Hosts pass on and write their logs as text, so a name in a log must have printable characters only, and "
-            f"neither white space nor a colon. {remedy}"
+            "A name in a log must consist of printable characters, without white space and colons, because the "
+            f"hosts write and parse their logs as text. {remedy}"
         )
 
 

@@ -114,8 +114,8 @@ def _check_all_queries(workers: Workers, part: Part, request: Request) -> None:
                 cut = np.intersect1d(mine[1], qid)
                 if len(cut):
                     raise LtrValueError(
-                        f"Query {cut[0]} has rows here and on worker {other}, as have {len(cut)} queries in total. "
-                        f"Each worker would rank only its own rows. {HOW_TO_KEEP_QUERIES_WHOLE}"
+                        f"The rows of query {cut[0]} are split between this worker and worker {other} (queries like "
+                        f"this: {len(cut):,}). Each worker would rank only its own rows. {HOW_TO_KEEP_QUERIES_WHOLE}"
                     )
         if workers.rank == 0 and present:  # one warning for all workers
             check_labels([grades for grades, _ in present.values()], request)

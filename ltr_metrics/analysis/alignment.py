@@ -266,8 +266,8 @@ def _aligned(who: str, run: Evaluation, reference: Evaluation, names: list[str],
 def _require_same(who: str, option: str, value: object, expected: object, note: str) -> None:
     if value != expected:
         raise LtrValueError(
-            f"{who} was evaluated with {option}={value!r}, the other models with {option}={expected!r} ({note}): these "
-            "numbers are not comparable. Evaluate all models with the same options."
+            f"{who} was evaluated with {option}={value!r}, but the other models with {option}={expected!r} ({note}), "
+            "so their numbers are not comparable. Evaluate all models with the same options."
         )
 
 
@@ -302,8 +302,8 @@ def _refuse_other_data(who: str, run: Evaluation, reference: Evaluation) -> None
         same = run.COMPARABLE if run.COMPARABLE != Evaluation.COMPARABLE else reference.COMPARABLE
         raise LtrValueError(
             f"{who} has different data from the other models: the judged documents or their grades differ in "
-            f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r}: {counts}, and "
-            f"{expected_counts} there). Evaluate all models {same}{common}."
+            f"{_some(plain_ids(reference.qid[is_other]))} (query {reference.plain_qid[at]!r} has {counts} here, and "
+            f"{expected_counts} in the other models). Evaluate all models {same}{common}."
         )
 
 

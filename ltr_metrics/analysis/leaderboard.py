@@ -1,4 +1,4 @@
-"""The leaderboard of a comparison: ranks of the models, with intervals, and probabilities to be the best."""
+"""The leaderboard: ranks of the models, with intervals, and how often each is best in bootstrap samples."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ class EvalMetric:
     - The mean over queries is weighted if the evaluation set has weights. CatBoost passes one
       weight a row as float32, either ``weight`` or ``group_weight`` of the Pool. The weight of a
       query is the mean weight of its rows.
-    - CatBoost takes one custom metric. With several metrics the first one is CatBoost's, and
-      ``log`` has the values of all.
+    - CatBoost accepts only one custom metric. If you pass several metrics, CatBoost logs the first
+    one and stops by it, and ``log`` records the values of all.
     - With ``metric_period=5`` CatBoost evaluates every fifth round and the last one. Only these
       rounds are in the log, with their numbers (0, 5, 10, ...), and in early stopping.
     - An error in the training arrives as a ``CatBoostError``, whose text ends with our message.
@@ -64,8 +64,9 @@ class EvalMetric:
         every mean. "error" raises an error. A number is the metric's value for the
         query.
     convention : str or Convention, optional
-        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
-        ``"catboost"`` gives the values of CatBoost's own metrics.
+        Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in what
+        the metric names, ``ties`` and ``no_relevant`` leave open. ``"catboost"`` gives the values
+        of CatBoost's own metrics.
     log : PerQueryLog, optional
         Records the values per query of every round. They are under the name ``"validation"`` or the
         Pool.
@@ -76,8 +77,8 @@ class EvalMetric:
         for them, or canonical names. A name must not contain white space or a colon, and must not
         be that of one of CatBoost's metrics.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Other numbers of the documents, for ``mean_of(name)`` and
-        ``sum_of(name)``. A DataFrame is accepted.
+        Further numeric columns by name, with one number per row, which ``mean_of(name)``,
+        ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
 
     Raises
     ------
@@ -86,10 +87,10 @@ class EvalMetric:
         metric is not defined on, several metrics without ``log``, and an unusable name.
         When the training begins: for ``task_type="GPU"``.
     CatBoostError
-        In the training: if no evaluation set has the labels of the validation set, if two have
-        them, if it is not the last one, or if its queries differ. Also if the learn set cannot be
-        told apart from it, for a metric that is undefined for all queries, for NaN predictions and
-        for several predictions a row.
+        In the training: if no evaluation set has the labels of ``valid``, if two have them, if the
+        one that has them is not the last evaluation set or has other queries, or if the learn set
+        has the same labels. Also for a metric that is undefined for all queries, for NaN
+        predictions and for several predictions per row.
 
     See Also
     --------

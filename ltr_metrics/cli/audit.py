@@ -43,11 +43,11 @@ RENDERERS: dict[str, Callable[[list[Audit]], str]] = {"text": _as_text, "json": 
 def audit(**arguments: Any) -> None:
     """Check data and scores before you trust the value of a metric.
 
-    For the data, the audit counts queries without a relevant document, with relevant documents only
-    and with one document, grades, unjudged documents, and (with --docid) documents that are
-    repeated in a query. For each model, it counts queries with ties, and it evaluates the metrics
-    with the worst, mean, best and stable order of ties. With --qrels, each run retrieves its own
-    documents and has its own audit.
+    For the data, the audit counts the queries without a relevant document, the queries with only
+    relevant documents and those with a single document. It also counts the documents of each grade,
+    the unjudged documents and, with --docid, the documents that are repeated in a query. For each
+    model, it counts queries with ties, and it evaluates the metrics with the worst, mean, best and
+    stable order of ties. With --qrels, each run retrieves its own documents and has its own audit.
 
     DATA are described in 'ltr-metrics evaluate --help'.
 

@@ -97,7 +97,10 @@ def compare(rules: tuple[str, ...], gate_each_segment: bool, all_pairs: bool, **
     if baseline is None:
         raise LtrValueError("A comparison needs two models or more: --model, --scores, --run or --result.")
     if all_pairs and (rules or arguments["baseline"] is not None):
-        raise LtrValueError("--all-pairs has no baseline, which --baseline and --gate need. Leave out one of them.")
+        raise LtrValueError(
+            "--all-pairs compares without a baseline, so it cannot be combined with --baseline or "
+            "--gate. Leave out one of them."
+        )
     check_rules(
         rules, baseline, each_segment=gate_each_segment, has_segments=bool(arguments["by"] or arguments["results"])
     )

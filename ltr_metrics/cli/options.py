@@ -236,8 +236,8 @@ _TIES = _metric(
 )
 _NO_RELEVANT = _metric(
     "--no-relevant",
-    "Handle queries for which a metric is undefined: skip leaves them out of the mean of that metric, drop leaves "
-    "queries without a relevant document out of all means, error stops, and a number becomes their value.  "
+    "Handle queries for which a metric is undefined: skip leaves them out of the mean of that metric, error stops, "
+    "and a number becomes their value. drop leaves a query out of all means if all of its grades are 0.  "
     "[default: the choice of the convention]",
     "WORD_OR_NUMBER",
 )
@@ -294,7 +294,7 @@ COMPARISON = (
     _choice("--correction", "Correct the p-values for multiple comparisons by this method.", words.Correction, "holm"),
     _choice(
         "--correction-over",
-        "Correct over the models of each metric, or over everything.",
+        "Correct over the models of each metric (models), or over all models and metrics together (all).",
         words.CorrectionOver,
         "models",
     ),
@@ -316,10 +316,10 @@ ALL_PAIRS = (
 GATE = (
     _gate(
         "--gate rules",
-        "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the difference "
-        "is above -0.005, and '> -1%' takes the margin from the baseline's mean. 'mean(ndcg@10) > 0.6' is about the "
-        "model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that fewer than 5% of the queries lose more than "
-        "0.1. 'new: RULE' applies to the model new only.",
+        "Exit with status 1 if this rule fails. 'ndcg@10 > -0.005' requires that the whole interval of the "
+        "difference is above -0.005, and with '> -1%' the margin is 1% of the baseline's mean. 'mean(ndcg@10) > "
+        "0.6' is about the model's own mean. 'share(ndcg@10 < -0.1) < 5%' requires that fewer than 5% of the "
+        "queries lose more than 0.1. 'new: RULE' applies to the model new only.",
         "RULE",
         multiple=True,
     ),

@@ -199,6 +199,6 @@ def _probabilities(queries: LabelledQueries, name: str) -> FloatArray:
     column = queries.column(name)
     is_bad = (column < 0) | (column > 1)
     if is_bad.any():
-        got = f"{column[is_bad][0]:g} at {queries.where(int(is_bad.argmax()))}, {is_bad.sum()} such rows in all"
+        got = f"{column[is_bad][0]:g} at {queries.where(int(is_bad.argmax()))} (rows like this: {is_bad.sum():,})"
         raise LtrValueError(f"{name} must be a probability, from 0 to 1: got {got}.")
     return column

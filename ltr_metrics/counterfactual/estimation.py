@@ -109,7 +109,10 @@ def estimate_propensities(
     require_option("method", method, get_args(MethodOfPropensities))
     if (method == "randomized") == (document is not None):
         needs = "does not use document" if document is not None else "needs document, one id per row"
-        raise LtrTypeError(f'method="{method}" {needs}. Documents identify what "harvesting" and "em" compare.')
+        raise LtrTypeError(
+            f'method="{method}" {needs}. Only "harvesting" and "em" compare the clicks on the same '
+            "document at different positions, and need document ids for it."
+        )
     if experiment is not None and method != "randomized":
         raise LtrTypeError(f'method="{method}" does not use experiment, which belongs to method="randomized".')
     refuse_different_indexes(
@@ -147,7 +150,9 @@ def _cells(clicks: Any, position: Any, qid: Any, document: Any, experiment: Any,
     n_clusters = len(np.unique(cells.cluster))
     remedy = "Pass smaller independent units as cluster=, such as users, sessions or impressions."
     if n_clusters < 2:
-        raise LtrValueError(f"The rows that compare positions are in one cluster: no standard error. {remedy}")
+        raise LtrValueError(
+            f"All rows that compare positions are in one cluster, so no standard error can be computed. {remedy}"
+        )
     if n_clusters < FEW_CLUSTERS:
         warn(
             f"The rows that compare positions are in {n_clusters} clusters. With fewer than {FEW_CLUSTERS}, the "

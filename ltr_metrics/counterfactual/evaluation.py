@@ -86,7 +86,8 @@ class ClickEvaluation(Evaluation):
     qid, n_documents, policy, segments, cluster, lower_is_better : object
         The queries and options, as in `ltr_metrics.Evaluation`.
     weight : ndarray of float64 or None
-        Weight of each query; for "snips", times the sum of the weights of its clicks.
+        Weight of each query. For "snips", it is multiplied by the sum of the weights of the query's
+        clicks.
     n_relevant : ndarray of int
         Number of clicked documents of each query.
     fingerprint : Fingerprint
@@ -210,10 +211,11 @@ def evaluate(
 ) -> ClickEvaluation:
     r"""Estimate the metrics of a model from clicks on lists that another model displayed.
 
-    Users click more on documents that they see. So an uncorrected metric of clicks favours the
-    model that resembles the one that was live. Inverse propensity scoring weights a click by 1 /
-    propensity. With the propensities of the users, the estimate of DCG, CG, precision or a sum is
-    unbiased.
+    Users mostly examine the first documents, and can click only on what they examine. An
+    uncorrected metric of clicks therefore favours the model that resembles the live one. Inverse
+    propensity scoring weights each click by 1 / propensity. With the true propensities of the
+    users, the estimate of DCG, CG, precision or a sum is unbiased under the conditions in the
+    Notes.
 
     Parameters
     ----------

@@ -73,10 +73,11 @@ class Cells:
             is_connected |= is_compared[is_connected].any(axis=0)
         if not is_connected.all():
             raise LtrValueError(
-                f"The propensity of position {', '.join(map(str, self.positions[~is_connected]))} cannot be estimated: "
-                "no documents that were displayed both there and at a position that is compared with position "
-                f"{self.positions[0]}, directly or through others, were clicked at both. Log more impressions whose "
-                "order varies, or leave out the rows of these positions."
+                f"These positions cannot be compared with position {self.positions[0]}: "
+                f"{', '.join(map(str, self.positions[~is_connected]))}. Two positions can be compared if the "
+                "documents that were displayed at both of them got clicks at each of the two, or if other positions "
+                "connect them in this way. Log more impressions whose order varies, or leave out the rows of these "
+                "positions."
             )
         chosen = kept[self.stratum]
         stratum = (np.cumsum(kept) - 1)[self.stratum]

@@ -45,8 +45,9 @@ def evaluate_slates(
 
     .. math:: c_x \frac{[d_{1..x} = t_{1..x}]}{P(d_{1..x})}, \quad c_x \frac{[d = t]}{P(d)}
 
-    for "interaction" and "standard". The first assumes that a click depends on the slot, its
-    document and the documents above, which lowers the variance. The second assumes nothing.
+    for "interaction" and "standard". The first assumes that a click depends only on the slot, its
+    document and the documents above, which lowers the variance. With the second, a click may depend
+    on the whole list.
 
     Parameters
     ----------
@@ -122,7 +123,10 @@ def evaluate_slates(
         by_slot = gained * _utility_of_slots(one, clicks.shape[1])
         values[str(one)] = (_normalized(by_slot, weight, displayed) if normalize else by_slot).sum(axis=1)
     if not gained.any():
-        raise LtrValueError("No click is in a list that agrees with the ranker's own. Log more impressions.")
+        raise LtrValueError(
+            "No click can be used, because no list with a click agrees with the ranking to evaluate "
+            "(with estimator='interaction', down to the click). Log more impressions."
+        )
     queries = Queries(clicks.max(axis=1), qid=np.arange(len(clicks)), cluster=cluster)
     share_unseen = float((probability == 0).sum() / displayed.sum())
     diagnostics = diagnose(weight[gained > 0], (0.0, share_unseen), values, None, queries.cluster)

@@ -42,8 +42,8 @@ class Queries(LabelledQueries):
     docid : array-like of shape (n_rows,), optional
         Document ids, for ``ties="docid"``.
     retrieved : array-like of bool of shape (n_rows,), optional
-        False for a document that is judged but has no rank. It counts as a relevant document and
-        in the ideal ranking.
+        False for a judged document that the system did not return. It has no rank, but it counts in
+        the ideal ranking and, if its grade is high enough, among the relevant documents.
     judged : array-like of bool of shape (n_rows,), optional
         False for an unjudged document. Its label must not be above 0 (NaN is accepted) and counts
         as 0. By default all documents are judged.
@@ -51,15 +51,15 @@ class Queries(LabelledQueries):
         Treatment of unjudged documents: grade 0 (default), or removal from the ranking, which
         leaves the condensed list.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Other numbers of the documents, for ``mean_of(name)`` and
-        ``sum_of(name)``. A DataFrame is accepted.
+        Further numeric columns by name, with one number per row, which ``mean_of(name)``,
+        ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
     by : array-like, or mapping of str to array-like, optional
         One segment label per query, in order of first appearance, or per row, the same in all rows
         of a query. ``result.by`` has the evaluation of each segment. Several segmentations are
         given by name.
     cluster : array-like, optional
-        One label a query or a row, such as a user or a query text. Queries of one cluster are not
-        independent, so standard errors and intervals are over clusters.
+        One label per query or per row, such as a user or a query text. Queries of one cluster are
+        not independent, so standard errors and intervals are computed over clusters.
 
     Attributes
     ----------
@@ -112,8 +112,8 @@ class Queries(LabelledQueries):
             error. Or the position of each document in the ranking, as
             `ltr_metrics.Positions`.
         metrics : str, Metric, or several of them, optional
-            Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
-            of ndcg@10, map, mrr and err@10 that the convention has.
+            Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). By default ndcg@10, map, mrr
+            and err@10 are evaluated, or those of them that the convention has.
         ties : {"mean", "stable", "worst", "best", "docid"}, optional
             Treatment of tied scores: the expected value over all orders of the tied
             documents (default), input order, lower or higher grade first, or descending
@@ -124,8 +124,8 @@ class Queries(LabelledQueries):
             every mean. "error" raises an error. A number is the metric's value for the
             query.
         convention : str or Convention, optional
-            Another system, whose choices complete the metric names, ``ties`` and
-            ``no_relevant``.
+            Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in
+            what the metric names, ``ties`` and ``no_relevant`` leave open.
         n_threads : int, optional
             Maximum number of threads. One thread is used per 500,000 rows, and never more
             than the CPUs available to the process. The default is one thread in a worker (a
@@ -214,8 +214,8 @@ def evaluate(
     group : array-like of int, optional
         Sizes of the queries, whose rows are consecutive.
     metrics : str, Metric, or several of them, optional
-        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). The default is those
-        of ndcg@10, map, mrr and err@10 that the convention has.
+        Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). By default ndcg@10, map, mrr and
+        err@10 are evaluated, or those of them that the convention has.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
         Treatment of tied scores: the expected value over all orders of the tied
         documents (default), input order, lower or higher grade first, or descending
@@ -226,8 +226,8 @@ def evaluate(
         every mean. "error" raises an error. A number is the metric's value for the
         query.
     convention : str or Convention, optional
-        Another system, whose choices complete the metric names, ``ties`` and
-        ``no_relevant``.
+        Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in what
+        the metric names, ``ties`` and ``no_relevant`` leave open.
     query_weight : array-like of shape (n_queries,) or mapping, optional
         One weight per query, in order of first appearance, or by qid. The ids of a
         mapping may have another type: they are the same if they have the same text.
@@ -236,8 +236,8 @@ def evaluate(
     docid : array-like of shape (n_rows,), optional
         Document ids, for ``ties="docid"``.
     retrieved : array-like of bool of shape (n_rows,), optional
-        False for a document that is judged but has no rank. It counts as a relevant
-        document and in the ideal ranking.
+        False for a judged document that the system did not return. It has no rank, but it counts in
+        the ideal ranking and, if its grade is high enough, among the relevant documents.
     judged : array-like of bool of shape (n_rows,), optional
         False for an unjudged document. Its label must not be above 0 (NaN is accepted)
         and counts as 0. By default all documents are judged.
@@ -245,15 +245,15 @@ def evaluate(
         Treatment of unjudged documents: grade 0 (default), or removal from the ranking,
         which leaves the condensed list.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Other numbers of the documents, for ``mean_of(name)`` and
-        ``sum_of(name)``. A DataFrame is accepted.
+        Further numeric columns by name, with one number per row, which ``mean_of(name)``,
+        ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
     by : array-like, or mapping of str to array-like, optional
         One segment label per query, in order of first appearance, or per row, the same
         in all rows of a query. ``result.by`` has the evaluation of each segment.
         Several segmentations are given by name.
     cluster : array-like, optional
-        One label a query or a row, such as a user or a query text. Queries of one cluster are not
-        independent, so standard errors and intervals are over clusters.
+        One label per query or per row, such as a user or a query text. Queries of one cluster are
+        not independent, so standard errors and intervals are computed over clusters.
     n_threads : int, optional
         Maximum number of threads. One thread is used per 500,000 rows, and never more
         than the CPUs available to the process. The default is one thread in a worker (a
@@ -385,7 +385,8 @@ def _apply_no_relevant(queries: LabelledQueries, per_query: dict[str, FloatArray
             query = queries.qid[int(undefined.argmax())]
             raise LtrValueError(
                 f"{name} is undefined for query {query}, for example because no document is relevant, and "
-                f'no_relevant="error" forbids that ({int(undefined.sum())} such queries). Use "skip" to leave them out.'
+                f'no_relevant="error" forbids that (queries like this: {int(undefined.sum()):,}). Use "skip" to '
+                "leave them out."
             )
         elif not isinstance(no_relevant, str):
             values[undefined] = no_relevant
@@ -399,7 +400,8 @@ def _weights_above_0(queries: LabelledQueries, undefined: BoolArray, name: str, 
     if not weight.all():
         query = queries.qid[np.flatnonzero(undefined)[weight.argmin()]]
         raise LtrValueError(
-            f"The {name} of {convention} counts query {query}, which has no relevant document, although its weight is "
-            "0. No value of this query does that: leave the query out, or pass no_relevant=1 for the weighted mean."
+            f"{convention} adds an unweighted 1 to its {name} for query {query}, which has no relevant document, "
+            "although the weight of this query is 0. No value per query can reproduce this. Leave the query out, or "
+            "pass no_relevant=1 for the weighted mean."
         )
     return weight

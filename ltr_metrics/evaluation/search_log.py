@@ -145,8 +145,8 @@ class SearchLog:
         pandas.DataFrame
             The columns are part, fold, qid, documents, relevant, the metrics, the weight if there
             are weights, and the parameters that vary, named ``param_...`` as in ``cv_results_``.
-            Scores of the same queries are of the same fold. The folds are numbered by their
-            smallest id.
+            Scores on the same set of queries belong to the same fold, and the folds are numbered in
+            the order of their smallest query id.
 
         Raises
         ------

@@ -46,13 +46,13 @@ class Curves:
 class PerQueryLog:
     """Keep the values per query of all rounds of a training.
 
-    Pass the log to a host's metric function, then call `values`, `best_round` and
-    `learning_curve`. Hosts do not pass the user's names of data sets to a metric. So you select a
-    data set by the object that the host evaluates (LightGBM's Dataset, XGBoost's DMatrix) or by a
-    name. The name is the one in ``names``, if you pass them. Otherwise it is the name that
-    the host knows (``"training"`` for LightGBM's training Dataset, the name of an XGBoost
-    ``Monitor``). Otherwise it is ``"valid_0"`` for the only data set besides ``"training"``, and
-    ``"data_0"``, ``"data_1"``, ... if there are several.
+    Pass the log to a host's metric function, then call `values`, `best_round` and `learning_curve`.
+    Because hosts do not tell a metric how you named your data sets, you select a data set either by
+    the object that the host evaluates (LightGBM's Dataset, XGBoost's DMatrix) or by a name of the
+    log. These names are ``names`` if you pass them. If not, the log takes the name that the host
+    knows: ``"training"`` for LightGBM's training Dataset, or the name of an XGBoost ``Monitor``.
+    All other data sets are called ``"valid_0"`` if there is only one, and ``"data_0"``,
+    ``"data_1"``, ... if there are several.
 
     Parameters
     ----------
@@ -185,10 +185,10 @@ class PerQueryLog:
     def best_round(self, data: Any, metric: str | Metric, confidence: float = 0.95) -> BestRound:
         """Return the best round, and the rounds that do not differ significantly from it.
 
-        These rounds are the plateau, which is paired by query. A round belongs to it if the mean
-        difference to the best round, query by query, is within z standard errors of that
-        difference. z is a quantile of the normal distribution, an approximation that needs some
-        dozens of queries. Standard errors are over queries, weighted as the mean is.
+        These rounds are called the plateau. The rounds are compared query by query: one belongs to
+        the plateau if its mean difference from the best round is at most z standard errors of this
+        difference. z is a quantile of the normal distribution, which is an approximation that needs
+        some dozens of queries. Standard errors are over queries, weighted as the mean is.
 
         The best round has the best mean, and is the earliest of equal ones. That is the highest
         mean, or the lowest for a metric where lower is better. For a smaller model, keep the first
@@ -249,10 +249,10 @@ class PerQueryLog:
         rounds are evaluated on the same queries, so two rounds may differ significantly although
         their intervals overlap. The plateau is paired, as in `best_round`.
 
-        A query is overfit if it has a lasting loss after the best round. Its loss lasts if no round
-        in the later half of the rounds after it reaches the query's value at the best round. The
-        best round is selected for its high mean, so slightly more queries lose than gain after it
-        only by chance. Many more losses than gains indicate overfitting.
+        A query is overfit if it has a lasting loss after the best round, which means that no round
+        in the later half of the following rounds reaches the query's value at the best round.
+        Slightly more queries lose than gain after the best round merely by chance, because this
+        round was selected for its high mean. Many more losses than gains indicate overfitting.
 
         Parameters
         ----------

@@ -20,10 +20,10 @@ class Balanced(Method):
     again. So the first documents of a list are the top k of one ranking and the top k or k - 1 of
     the other, and there are two possible lists.
 
-    Let k be the best rank of the lowest clicked document in either ranking. A ranker's credit is
-    the number of clicked documents in its top k (Joachims, 2003; Chapelle, Joachims, Radlinski and
-    Yue, TOIS 2012). Clicks that ignore the documents can still prefer one ranking: for [1, 2, 3]
-    and [2, 3, 1], the second wins two thirds of them.
+    Take the clicked document that is furthest down the list, and let k be the better of its two
+    ranks. A ranker's credit is the number of clicked documents among its first k (Joachims, 2003;
+    Chapelle, Joachims, Radlinski and Yue, TOIS 2012). Clicks that ignore the documents can still
+    prefer one ranking: for [1, 2, 3] and [2, 3, 1], the second wins two thirds of them.
 
     Parameters
     ----------

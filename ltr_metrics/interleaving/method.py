@@ -166,8 +166,9 @@ class Method(ABC):
         credit = None if fault else self._credit(documents, teams, clicked_slots(clicks, len(documents)))
         if credit is None:
             raise LtrValueError(
-                f"{type(self).__name__} could not have shown this list: {fault or 'these rankings never give it'}. "
-                "Pass the list that mix returned, with the rankings and the length that it was mixed from."
+                f"{type(self).__name__} cannot have produced this list: "
+                f"{fault or 'it is impossible for these rankings'}. Pass the list that mix returned, together with "
+                "the rankings and the length from which it was mixed."
             )
         return credit
 
@@ -246,8 +247,8 @@ def as_documents(name: str, values: Any) -> list[Hashable]:
             is_bad = True
         if is_bad:
             raise LtrValueError(
-                f"{name} must have different, hashable ids. Got {short(document)} at index {index} (from 0), which is "
-                "missing, not hashable, or there already: a document has one rank, the better one."
+                f"{name} must be distinct, hashable ids. Got {short(document)} at index {index} (counted from 0), "
+                "which is missing, not hashable or a repetition. List each document once, at its best rank."
             )
         seen.add(document)
     return documents

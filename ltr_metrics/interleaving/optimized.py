@@ -19,8 +19,9 @@ class Optimized(Method):
     r"""Optimized interleaving: fair probabilities of lists that distinguish the rankers best.
 
     The lists are those in which each next document is the best unlisted one of some ranking. A
-    ranker's credit is the sum of 1 / rank over the clicked documents, by its own ranks. A document that
-    it lacks counts as the one after its last.
+    ranker's credit is the sum of 1 / rank over the clicked documents, where rank is the document's
+    rank in its own ranking. A document that is not in this ranking counts as if it came directly
+    after its last document.
 
     The probabilities p of the lists solve a linear program. They are unbiased: for k = 1, 2, ...,
     the expected credit for clicks on the first k documents is the same for all rankers. Among such

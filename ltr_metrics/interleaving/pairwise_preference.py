@@ -33,10 +33,12 @@ class PairwisePreference(Method):
     A clicked document is preferred to every unclicked one above it, and to the one directly below it if
     that is unclicked (Joachims, KDD 2002).
 
-    Above slot r, the other document could not have been. A document that a ranker lacks is below
-    all others. P is the probability that neither document is above slot r. So if clicks ignore the
-    documents, the expected credit of every ranker is 0. This does not mean that all rankers win
-    equally often. A document that all rankings have below rank x is never in the first x slots.
+    A pair with a document above slot r counts 0, because the other document could not have been
+    displayed there. P is the probability that neither document is above slot r, so dividing by it
+    makes up for the pairs that do not count. A document that is missing from a ranking is below all
+    others. It follows that the expected credit of every ranker is 0 if clicks ignore the documents.
+    This does not mean that all rankers win equally often. A document that all rankings have below
+    rank x is never in the first x slots.
 
     Parameters
     ----------

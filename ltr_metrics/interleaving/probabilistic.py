@@ -18,7 +18,7 @@ MAX_TAU = 1e6  # much smaller values already draw only the best document
 
 
 class Probabilistic(TeamMethod):
-    r"""Probabilistic interleaving: for each slot a random ranker draws a document, by rank.
+    r"""Probabilistic interleaving: a random ranker draws a document for each slot, and prefers its first ranks.
 
     A ranker draws the document d from D, its documents that are not in the list yet, with
     probability
@@ -40,9 +40,10 @@ class Probabilistic(TeamMethod):
         From 0 to 10^6. With 0, a ranker draws its documents uniformly. With a high value, it almost
         always draws the best one.
     replace : bool
-        If True, the ranker of each slot is drawn uniformly, as in 2011. If False, there are rounds
-        in which every ranker draws once, in random order, as in 2015. Credit and the probability of
-        a list without teams may then be too long to compute for more than 16 rankers.
+        If True, the ranker of each slot is drawn uniformly, as in the paper of 2011. If False,
+        there are rounds in which every ranker draws once, in random order, as in the paper of 2015.
+        For more than 16 rankers, the credit and the probability of a list without teams may then
+        have too many terms, which raises an error.
 
     Raises
     ------

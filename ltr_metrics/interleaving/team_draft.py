@@ -60,8 +60,9 @@ class TeamMethod(Method):
                         after[(state | 1 << ranker) if self.in_rounds else 0] += drawn
             if len(after) > MAX_STATES:
                 raise LtrValueError(
-                    f"The exact sum over the sets of {n_rankers} rankers has more than {MAX_STATES:,} terms. Pass what "
-                    "mix returned, whose teams leave one term. For the credit of Probabilistic, use replace=True."
+                    f"With {n_rankers} rankers, the exact sum over all ways to draw this list has more than "
+                    f"{MAX_STATES:,} terms. Pass the result of mix, because with its teams only one term is left. "
+                    "For the credit of Probabilistic, use replace=True."
                 )
             total = float(sum(vector[0] for vector in after.values()))
             if total == 0:

@@ -1,4 +1,4 @@
-"""Average relevance position, of which lower is better."""
+"""Average relevance position, a metric where lower is better."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ltr_metrics.metrics.relevance import BinaryMetric
 
 
 class Bpref(BinaryMetric):
-    r"""Bpref, the binary preference: of judged documents only; higher is better, from 0 to 1.
+    r"""Bpref, the binary preference, without unjudged documents; higher is better, from 0 to 1.
 
     .. math:: \frac{1}{R} \sum_r \left( 1 - \frac{\min(N(r), R)}{\min(N, R)} \right)
 

@@ -97,8 +97,8 @@ def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray,
     if not is_finite.all():
         grade = queries.grades[int(is_finite.argmin())]
         raise LtrValueError(
-            f"{metric} must have grades whose sum over a query is finite in float64: it is not for grade {grade:g} at "
-            f"{queries.first_row_of_grade(grade)}. {remedy}"
+            f"{metric} must have values whose sum over a query is finite in float64. The sum may overflow for grade "
+            f"{grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
         )
 
 
@@ -108,8 +108,9 @@ def refuse_falling(metric: Metric, queries: LabelledQueries, gains: FloatArray, 
     if wrong.any():
         grade = queries.grades[int(wrong.argmax())]
         raise LtrValueError(
-            f"The gain of {metric} must not be negative nor fall as the grade rises, or the ideal ranking is not the "
-            f"best one: it does at grade {grade:g}, first at {queries.first_row_of_grade(grade)}. {remedy}"
+            f"The gain of {metric} must not be negative, and must not fall as the grade rises, because the ideal "
+            f"ranking would then not be the best one. It breaks this rule at grade {grade:g}, first at "
+            f"{queries.first_row_of_grade(grade)}. {remedy}"
         )
 
 

@@ -131,9 +131,9 @@ def as_metric(
     Under ``ties="mean"``, the default, the value of a query is the mean over the orders of its tied
     documents. Documents with the same grade and the same columns are interchangeable. If there are
     at most 200 different orders, all of them are evaluated, and the mean is exact. Otherwise it is
-    the mean over 200 random orders. They depend only on the query's own documents, so the value is
-    the same in every run, and whatever the other queries are. The standard error of the draws is a
-    fourteenth of the standard deviation over the orders.
+    the mean over 200 random orders. These depend only on the query's own documents, so the value is
+    the same in every run and does not depend on the other queries. As a mean of 200 draws, it has a
+    standard error of 7 % of the standard deviation over all orders.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def as_metric(
         which must be numbers. Name them where columns are selected by name: for scikit-learn, Dask,
         Spark, and files.
     per : {"query"}, default "query"
-        What the function gets: the documents of one query. There is no other kind.
+        What the function gets. The only choice is ``"query"``, the documents of one query.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def as_metric(
 
     Examples
     --------
-    The rank of the first purchase, of which lower is better:
+    The rank of the first purchase, a metric where lower is better:
 
     >>> import ltr_metrics as ltr
     >>> def rank_of_first(grades, columns):
@@ -304,8 +304,8 @@ def _call(function: QueryFunction, columns: list[str], documents: FloatArray) ->
 def _orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:
     """Yield the documents in all different orders of each tie, or in some that are drawn.
 
-    Documents with the same grade and columns are interchangeable. The draws depend on the query's
-    documents alone: neither on other queries nor on the order of the rows.
+    Documents with the same grade and columns are interchangeable. The draws depend only on the
+    query's documents, and not on other queries or the order of the rows.
     """
     documents = documents.copy()
     kinds = [np.unique(documents[start:stop], axis=0, return_counts=True) for start, stop in ties]

@@ -42,9 +42,9 @@ class BinaryMetric(Metric):
             between = grades[(grades > 0) & (grades < 1)]
             if between.size:
                 raise LtrValueError(
-                    f"{self.NAME} must know which labels are relevant if some are between 0 and 1: got "
-                    f"{between[0]:g} at {queries.first_row_of_grade(between[0])}. Write for example "
-                    f"{replace(self, rel=0.5)}."
+                    f"Some labels are strictly between 0 and 1 ({between[0]:g} at "
+                    f"{queries.first_row_of_grade(between[0])}), so {self.NAME} cannot tell which documents are "
+                    f"relevant. Give the lowest relevant grade, for example {replace(self, rel=0.5)}."
                 )
         elif self.rel == "binary":
             other = grades[(grades != 0) & (grades != 1)]

@@ -77,7 +77,7 @@ class Request:
 
     @cached_property
     def lower_is_better(self) -> frozenset[str]:
-        """Canonical names of the metrics of which lower is better."""
+        """Canonical names of the metrics where lower is better."""
         return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
 
     @cached_property
@@ -112,10 +112,9 @@ class Request:
         name = str(metric)
         if name in self.no_weighted_mean:
             raise LtrValueError(
-                f"In {self.policy.convention}, the mean of {name} is not weighted by the weights of the queries. Leave "
-                f"the weights out for its number. For the weighted mean, pass metrics={name!r}, "
-                f"ties={self.policy.ties!r} and no_relevant={self.policy.no_relevant_for(name)!r} instead of the "
-                "convention."
+                f"{self.policy.convention} ignores the weights of queries in the mean of {name}. To get its number, "
+                f"leave the weights out. To get the weighted mean, pass metrics={name!r}, ties={self.policy.ties!r} "
+                f"and no_relevant={self.policy.no_relevant_for(name)!r} instead of the convention."
             )
 
 
@@ -208,9 +207,9 @@ def _mean_over(metrics: Iterable[Metric]) -> str:
     kinds = {metric.mean_over: str(metric) for metric in metrics}
     if len(kinds) > 1:
         raise LtrValueError(
-            f"The metrics of one evaluation must have means over the same thing, because a query has one weight: "
-            f"{' and '.join(f'{name} is a mean over {kind}' for kind, name in kinds.items())}. Evaluate them in two "
-            "calls, or use average=macro."
+            "One evaluation cannot hold these metrics, because "
+            f"{' and '.join(f'{name} is a mean over {kind}' for kind, name in kinds.items())}, and each query has "
+            "only one weight. Evaluate them in two calls, or use average=macro."
         )
     return next(iter(kinds))
 

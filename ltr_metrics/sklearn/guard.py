@@ -53,10 +53,10 @@ def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartO
     cut = [name for name in known if not _same_extent(fitted[name], scored[name])]
     if cut:
         raise LtrValueError(
-            f"Query {cut[0]!r} is on both sides of the split, with {fitted[cut[0]][0]} documents in the training part "
-            f"and {scored[cut[0]][0]} others here, as are {len(cut)} of these {len(scored)} queries. Splitting a "
-            "query across folds leaks information and inflates scores: split with cv=GroupKFold() and groups=qid. (If "
-            "these are other queries, give them other ids.)"
+            f"Query {cut[0]!r} is on both sides of the split, with {fitted[cut[0]][0]} documents in the training "
+            f"part and {scored[cut[0]][0]} others here (queries like this: {len(cut):,} of {len(scored):,}). "
+            "Splitting a query across folds leaks information and inflates scores: split with cv=GroupKFold() and "
+            "groups=qid. (If these are other queries, give them other ids.)"
         )
     return "test" if not known else "train" if len(known) == len(scored) else None
 

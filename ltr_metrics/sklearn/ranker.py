@@ -123,8 +123,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Raises
     ------
     LtrValueError, LtrTypeError
-        On ``fit``: if there are no queries, or a column and ``qid`` differ; for an estimator that
-        has no early stopping, if it is requested.
+        On ``fit``: if there are no queries, if the column and ``qid`` name different queries, or if
+        ``early_stopping_rounds`` is set for an estimator whose training cannot be watched round by
+        round.
 
     See Also
     --------

@@ -36,8 +36,8 @@ def make_scorer(
 ) -> QueryScorer:
     """Return a scorer for ``GridSearchCV``, ``RandomizedSearchCV`` and ``cross_validate``.
 
-    Searches maximise, so higher scores are better. The score of a metric of which lower is better
-    is minus its mean, as with ``greater_is_better=False`` in scikit-learn.
+    Searches maximise, so higher scores are better. The score of a metric where lower is better is
+    its negative mean, as with ``greater_is_better=False`` in scikit-learn.
 
     Parameters
     ----------
@@ -58,10 +58,10 @@ def make_scorer(
         every mean. "error" raises an error. A number is the metric's value for the
         query.
     convention : str or Convention, optional
-        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
-        A scorer does not follow the gain of the estimator's host (``label_gain``,
-        ``ndcg_exp_gain``), since a search compares all candidates by one metric. Write another
-        gain into the name, such as ``"ndcg_lin@10"``.
+        Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in what
+        the metric names, ``ties`` and ``no_relevant`` leave open. A scorer does not follow the gain
+        of the estimator's host (``label_gain``, ``ndcg_exp_gain``), since a search compares all
+        candidates by one metric. Write another gain into the name, such as ``"ndcg_lin@10"``.
     log : SearchLog, optional
         Records the values per query of every candidate and fold in a folder, also from worker
         processes (``n_jobs=2``).
@@ -86,8 +86,8 @@ def make_scorer(
     ------
     LtrValueError, LtrTypeError
         On scoring: if there are no queries, or a column and a routed ``qid`` that differ. Also for
-        a classifier, whose classes are not scores, for several predictions a row, and for a metric
-        that is undefined for all queries. Also if X lacks a column that a metric reads.
+        a classifier, whose classes are not scores, for several predictions per row, and for a
+        metric that is undefined for all queries. Also if X lacks a column that a metric reads.
 
     Warns
     -----

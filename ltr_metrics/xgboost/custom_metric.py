@@ -90,11 +90,11 @@ def custom_metric(
         every mean. "error" raises an error. A number is the metric's value for the
         query.
     convention : str or Convention, optional
-        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
-        ``"xgboost"`` gives XGBoost's own values. It also follows the ``ndcg_exp_gain`` of the
-        training: ``"ndcg@10"`` is then logged as ``ndcg_lin@10``. A name that states its gain
-        (``"ndcg_exp@10"``), a metric object and other conventions do not depend on
-        ``ndcg_exp_gain``.
+        Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in what
+        the metric names, ``ties`` and ``no_relevant`` leave open. ``"xgboost"`` gives XGBoost's own
+        values. It also follows the ``ndcg_exp_gain`` of the training: ``"ndcg@10"`` is then logged
+        as ``ndcg_lin@10``. A name that states its gain (``"ndcg_exp@10"``), a metric object and
+        other conventions do not depend on ``ndcg_exp_gain``.
     log : PerQueryLog, optional
         Records the values per query of every round. They have full precision. Use a new log for
         each training, because XGBoost does not report to a metric that another training has begun.

@@ -30,9 +30,9 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
     """Evaluate a data set in every round of a training, in full precision.
 
     This is a callback for ``XGBRanker`` and ``xgb.train``. The values are in ``evals_result()``
-    under ``name``, where `early_stopping` finds them. A round costs the prediction of that round's
-    trees alone. With ``dart`` and ``gblinear``, which change earlier rounds, it costs the
-    prediction of the whole model.
+    under ``name``, where `early_stopping` finds them. Each round costs only the prediction of its
+    own trees. With ``dart`` and ``gblinear``, which change earlier rounds, it costs the prediction
+    of the whole model.
 
     XGBoost's ``early_stopping_rounds`` watches the last metric of the last data set. This remains a
     metric of XGBoost, because ours come before XGBoost's in the log. To watch ours, use
@@ -79,8 +79,9 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         every mean. "error" raises an error. A number is the metric's value for the
         query.
     convention : str or Convention, optional
-        Another system, whose choices complete the metric names, ``ties`` and ``no_relevant``.
-        ``"xgboost"`` follows ``ndcg_exp_gain``, as in `custom_metric`.
+        Name of another system, such as ``"trec_eval"``, or a `Convention`. Its choices fill in what
+        the metric names, ``ties`` and ``no_relevant`` leave open. ``"xgboost"`` follows
+        ``ndcg_exp_gain``, as in `custom_metric`.
     log : PerQueryLog, optional
         Records the values per query of every round. They are under ``name``. A log is an error on
         several workers, where it would be lost.
@@ -92,14 +93,14 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         not in it keep their canonical name. A name must not contain white space or a colon.
         You can look up values in a `ltr_metrics.PerQueryLog` by these names too.
     columns : mapping of str to array-like of shape (n_rows,), optional
-        Other numbers of the documents, for ``mean_of(name)`` and
-        ``sum_of(name)``. A DataFrame is accepted.
+        Further numeric columns by name, with one number per row, which ``mean_of(name)``,
+        ``sum_of(name)`` and metrics of your own read. A DataFrame is accepted.
 
     Raises
     ------
     LtrValueError, LtrTypeError
         At once: as for `ltr_metrics.evaluate`.
-        In the training: for NaN predictions, several predictions a row, ``xgb.cv``, a metric that
+        In the training: for NaN predictions, several predictions per row, ``xgb.cv``, a metric that
         is undefined for all queries, and a name that another metric writes to.
 
     See Also

@@ -257,8 +257,11 @@ UNLIKE: list[tuple[Callable[[Case], ltr.Evaluation], str]] = [
         lambda case: case.evaluate("base").subset([*range(1, 81)][1:]),
         "different queries from the other models.*lacks query 1",
     ),
-    (lambda case: case.evaluate("base", ties="stable"), r"ties='stable', the other models with ties='mean'"),
-    (lambda case: case.evaluate("base", no_relevant=0), r"no_relevant=0.0, the other models with no_relevant='skip'"),
+    (lambda case: case.evaluate("base", ties="stable"), r"ties='stable', but the other models with ties='mean'"),
+    (
+        lambda case: case.evaluate("base", no_relevant=0),
+        r"no_relevant=0.0, but the other models with no_relevant='skip'",
+    ),
     (lambda case: case.evaluate("base", metrics=["map", "mrr"]), r"lacks ndcg_exp@10; it has map, mrr"),
     (
         lambda case: case.evaluate("base", query_weight=np.arange(80)),

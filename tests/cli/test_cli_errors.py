@@ -50,7 +50,7 @@ BAD = [
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),
     (f"evaluate {CSV} -m 'mean_of(x)'", "needs the column 'x'.* Add it to the columns of a table. Given: Column_0"),
     ("evaluate nan.csv --scores s -m map", r"s: the scores must not be NaN: got nan at row 1 \(query 1\)"),
-    ("evaluate again.txt --scores 1", r"'A' stands at row 0 \(query 1\) and again at row 2"),
+    ("evaluate again.txt --scores 1", r"'A' is at row 0 \(query 1\) and again at row 2"),
     (f"evaluate data.txt {CSV}", "DATA must be tables or LETOR files, not both"),
     *((f"compare {AB} --{option} devic", "data.csv has no column 'devic'. Did you mean 'device'") for option in
         ("label", "qid", "weight", "segment", "docid", "cluster")),
@@ -84,8 +84,8 @@ BAD = [
     # comparison, gate and saved results
     (f"compare {CSV}", "needs two models or more"),
     (f"compare {AB} --baseline A", "--baseline A is not one of the models, a, b. Did you mean 'a'"),
-    (f"compare {AB} --baseline a --all-pairs", "--all-pairs has no baseline"),
-    (f"compare {AB} --gate 'c: map > 0'", "'c: map > 0' cannot be checked.* Models: b"),
+    (f"compare {AB} --baseline a --all-pairs", "--all-pairs compares without a baseline"),
+    (f"compare {AB} --gate 'c: map > 0'", "'c: map > 0' cannot be checked.* models are b"),
     (f"compare {AB} --gate 'map > 0' --gate-each-segment", "--gate-each-segment needs a rule and segments"),
     (f"report {CSV} --gate 'map > 0'", "--gate needs two models or more"),
     (f"compare {SAVED} --result a=data.csv", "data.csv: .*each query once"),

@@ -94,5 +94,5 @@ def test_weighted_ndcg_above_1_aborts_xgboost() -> None:
         theirs(data, ["ndcg"], weight)
     [mean] = ours(data, ["ndcg"], query_weight=weight, no_relevant=1)
     assert mean == pytest.approx((first + 1 + 0.25) / 2.25)
-    with pytest.raises(ltr.LtrValueError, match="ndcg_exp@32 of xgboost.*although its weight is 0"):
+    with pytest.raises(ltr.LtrValueError, match="xgboost.*ndcg_exp@32.*although the weight"):
         ours(data, ["ndcg"], query_weight=[1, 1, 0])

@@ -143,7 +143,7 @@ REFUSED: dict[str, tuple[dict[str, Any], Any, str]] = {
     "tied scores": ({}, {"q": dict.fromkeys("abcde", 1)}, "without ties"),
     "no method": ({"method": None}, SCORES, "The method is needed"),
     "an impossible list": ({"shown": Shown(["e", "a", "d"])}, SCORES, "team_draft cannot display this list"),
-    "no click that counts": ({"shown": Shown(["a", "b", "d"])}, SCORES, "No click is in a list that agrees"),
+    "no click that counts": ({"shown": Shown(["a", "b", "d"])}, SCORES, "no list with a click agrees"),
     "parts of an optimized list": ({"method": "optimized"}, SCORES, "optimized chooses whole lists"),
 }
 

@@ -141,7 +141,9 @@ def test_ids_that_would_be_merged_are_refused(ids: Any, message: str) -> None:
 )
 def test_ids_that_only_a_conversion_would_make_one_are_refused_by_name(ids: list[Any], named: str) -> None:
     n, qid = len(ids), objects(*ids)
-    with pytest.raises(ltr.LtrValueError, match=f"qid has the ids {named}, which are one id .* Give all ids one type"):
+    with pytest.raises(
+        ltr.LtrValueError, match=f"qid has the ids {named}, which cannot be told apart .* Give all ids the same type"
+    ):
         ltr.Queries(np.ones(n), qid=qid)
     with pytest.raises(ltr.LtrValueError, match=f"query_weight has the ids {named}"):
         ltr.Queries([1, 1], qid=["k", "7"], query_weight=dict.fromkeys(["k", *ids], 1.0))

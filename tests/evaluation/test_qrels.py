@@ -98,8 +98,8 @@ BAD: list[tuple[Any, Any, str]] = [
     ({"q\0": {"a": 1}}, RUN, "must not end with a NUL"),
     ({}, RUN, "qrels has no document"),
     (QRELS, {"q7": {"a": 1}}, "qrels and run have no topic in common"),
-    ({7: {"a": 1}, "7": {"b": 1}}, RUN, "has the ids 7 and '7', which are one id"),
-    (TWO_TYPES, RUN, "has the ids 7 and '7', which are one id"),
+    ({7: {"a": 1}, "7": {"b": 1}}, RUN, "has the ids 7 and '7', which cannot be told apart"),
+    (TWO_TYPES, RUN, "has the ids 7 and '7', which cannot be told apart"),
     (TWO_TYPES.assign(query_id=[7.0, None]), RUN, "missing at row 1"),
     ({"q1": {7: 1, "7": 1}}, RUN, "qrels has the document '7' twice in topic 'q1'"),
 ]

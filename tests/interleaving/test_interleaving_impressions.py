@@ -184,7 +184,7 @@ def test_lists_that_cannot_have_been_shown_and_lengths(tmp_path: Path) -> None:
         score([Impression(short, Shown([1]), [0], length=3)], "ppm")
     impossible = Impression(TWO, Shown(["d", "a", "b"], [1, 0, 0]), [0])
     write_impressions(tmp_path / "log", [*made("team_draft", 3, TWO), impossible])
-    with pytest.raises(LtrValueError, match="log:4: TeamDraft could not have shown"):
+    with pytest.raises(LtrValueError, match="log:4: TeamDraft cannot have produced"):
         score(tmp_path / "log", "team_draft")
 
 

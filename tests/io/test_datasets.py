@@ -52,7 +52,7 @@ def test_sizes_to_ids_and_back(sizes: list[int]) -> None:
 
 
 def test_scattered_ids_have_no_sizes() -> None:
-    with pytest.raises(ltr.LtrValueError, match="rows of a query together.*query 7 ends at row 1 and continues later"):
+    with pytest.raises(ltr.LtrValueError, match="adjacent.*query 7 stop at row 1 and go on later"):
         ltr.qid_to_group([7, 7, 3, 7])
     with pytest.raises(ltr.LtrValueError, match="at least 1"):
         ltr.group_to_qid([2, 0])

@@ -188,7 +188,7 @@ def test_what_gives_no_one_score_is_refused(tmp_path: Path, data: tuple[Any, ...
     cat = catboost.CatBoostClassifier(iterations=2, verbose=0, allow_writing_files=False)
     cat.fit(X, y).save_model(tmp_path / "classes.cbm")
     for name, n in (("classes.json", 5), ("targets.ubj", 2), ("classes.txt", 5), ("classes.cbm", 5)):
-        with pytest.raises(ltr.LtrValueError, match=rf"{name} gives {n} scores a row"):
+        with pytest.raises(ltr.LtrValueError, match=rf"{name} gives {n} scores per row"):
             load_model(tmp_path / name)
 
 

@@ -48,7 +48,7 @@ def test_a_convention_of_ones_own() -> None:
     ("field", "value", "message"),
     [
         ("ties", "random", "ties must be one of"),
-        ("metrics", {"recall": {"no_relevant": float("nan")}}, "no_relevant must be one of"),
+        ("metrics", {"recall": {"no_relevant": float("nan")}}, "no_relevant must be"),
         ("cutoff", 0, "must be a whole number of at least 1"),
         ("metrics", {"map": {"denominator": "k"}}, "denominator of map must be one of"),
         ("metrics", {"ndgc": {}}, "has no metric 'ndgc'. Did you mean 'ndcg'"),
@@ -111,7 +111,7 @@ def test_an_alias_is_the_convention_of_its_system() -> None:
 @pytest.mark.parametrize("name", ltr.CONVENTIONS["tf_ranking"].metrics)
 def test_weights_are_refused_where_the_weight_of_a_query_depends_on_its_labels(name: str) -> None:
     rows = {"y_true": [1, 0, 0, 0], "y_score": [2, 1, 2, 1], "group": [2, 2], "query_weight": [3, 1]}
-    with pytest.raises(ltr.LtrValueError, match="In tf_ranking, .* is not weighted by the weights of the queries"):
+    with pytest.raises(ltr.LtrValueError, match="tf_ranking ignores the weights of queries"):
         ltr.evaluate(**rows, metrics=name, convention="tf_ranking")
 
 

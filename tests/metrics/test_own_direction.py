@@ -76,7 +76,9 @@ def test_a_saved_result_keeps_its_direction(tmp_path: Path) -> None:
     assert row.losses > row.wins
     assert results["a"].subset(QID[:1]).lower_is_better == {"mean_rank"}
     other = ltr.evaluate(Y, GOOD, qid=QID, metrics=[ltr.as_metric(mean_rank)])
-    with pytest.raises(ltr.LtrValueError, match="higher_is_better=True, the other models with higher_is_better=False"):
+    with pytest.raises(
+        ltr.LtrValueError, match="higher_is_better=True, but the other models with higher_is_better=False"
+    ):
         ltr.compare({"a": loaded, "b": other})
 
 

@@ -91,7 +91,8 @@ def simulate(
     -------
     Outcome
         ``outcome.preference``, ``outcome.error(metric="ndcg@10")``, ``outcome.to_pandas()``.
-        Offline metrics are those of the orders that were mixed, with ties broken.
+        The offline metrics of ``outcome.error`` are computed on the rankings that were mixed, in
+        which ties are already broken.
 
     Raises
     ------
