@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import catboost
 import lightgbm as lgb
 import numpy as np
 import pandas as pd
+import xgboost as xgb
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
 import ltr_metrics as ltr
@@ -29,8 +32,21 @@ def frame(X: np.ndarray, qid: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(X).add_prefix("f").assign(qid=qid)
 
 
+def estimator_of(kind: str, rounds: int = 6, **settings: Any) -> Any:
+    """A small estimator of this class, on one thread."""
+    if kind == "Ridge":
+        return Ridge(**settings)
+    if kind.startswith("LGBM"):
+        quiet = {"n_estimators": rounds, "verbose": -1, "n_jobs": 1, "random_state": 0, "min_child_samples": 5}
+        return getattr(lgb, kind)(**quiet | {"learning_rate": 0.3} | settings)
+    if kind.startswith("XGB"):
+        return getattr(xgb, kind)(**{"n_estimators": rounds, "n_jobs": 1, "random_state": 0, "max_depth": 3} | settings)
+    quiet = {"iterations": rounds, "verbose": False, "allow_writing_files": False, "thread_count": 1, "random_seed": 0}
+    return getattr(catboost, kind)(**quiet | {"depth": 3, "learning_rate": 0.3} | settings)
+
+
 def lgbm_ranker(**settings: Any) -> lgb.LGBMRanker:
-    return lgb.LGBMRanker(**{"n_estimators": 6, "verbose": -1, "n_jobs": 1, "random_state": 0} | settings)
+    return estimator_of("LGBMRanker", **settings)
 
 
 def ranker(**options: Any) -> QueryRanker:

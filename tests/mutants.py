@@ -55,7 +55,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("hosts/test_curves.py", "lightgbm/lightgbm_rounds.py", "if n_trees in wanted:", "if n_trees - 1 in wanted:"),
     ("hosts/test_sklearn_searches.py", "sklearn/guard.py", "if cut:", "if False:"),
     ("hosts/test_sklearn_early_stopping.py", "sklearn/early_stopping.py", "round(fraction * n_queries)", "round(n_queries / 2)"),
-    ("hosts/test_sklearn_ranker.py", "sklearn/training.py", "np.bincount(query_numbers(sizes), weights) / sizes", "np.bincount(query_numbers(sizes), weights)"),
+    ("hosts/test_sklearn_searches.py", "sklearn/training.py", "np.bincount(query_numbers(sizes), weights) / sizes", "np.bincount(query_numbers(sizes), weights)"),
     ("analysis/test_gate.py", "analysis/gate.py", "1 + math.ceil(", "math.ceil("),
     ("analysis/test_gate.py", "analysis/gate.py", "if limit.is_floor else", "if not limit.is_floor else"),
     ("analysis/test_gate.py", "analysis/gate.py", "(100 if percent else 1)", "(10 if percent else 1)"),

@@ -255,43 +255,34 @@ def test_copies(host: Host, copies: Any) -> None:
 FUNCTIONS = [name for name in TRAININGS if name not in ("XGBRanker", "CatBoostRanker")]  # the others have their data
 
 
-@pytest.mark.parametrize("change", ["label", "group", "weight", "weight removed"])
+@pytest.mark.parametrize("change", ["label", "group", "weight"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_changes_of_a_data_set_are_noticed(name: str, change: str) -> None:
-    host, valid = TRAININGS[name], WEIGHTED[1]._replace(columns=None)
-    if change == "weight":
-        valid = valid._replace(weight=None)
+    host, valid = TRAININGS[name], PLAIN[1]._replace(columns=None, y=PLAIN[1].y.copy())
     scores, adapter = valid.X[:, 0].astype(float), host.adapter(["dcg_lin", "p@3"], valid)
     data = None
     if name == "lgb.train":
-        data = lgb.Dataset(valid.X, valid.y, group=valid.group, weight=valid.row_weight).construct()
+        data = lgb.Dataset(valid.X, valid.y.copy(), group=valid.group).construct()
     elif name == "xgb.train":
         data = matrix(valid)
-    else:
-        valid = valid._replace(y=valid.y.copy())
     before = call(host, adapter, valid, scores, data)
-    after = {
-        "label": valid._replace(y=(valid.y + 1) % 3),
-        "group": valid._replace(qid=np.r_[np.zeros(2), np.ones(len(scores) - 2)], weight=None),
-        "weight": WEIGHTED[1]._replace(columns=None),
-        "weight removed": valid._replace(weight=None),
-    }[change]
-    if name == "lgb.train":
-        data.set_label(after.y)
-        data.set_group(after.group)
-        data.set_field("weight", after.row_weight)
-    elif name == "xgb.train":
-        if change == "weight removed":
-            pytest.skip("XGBoost cannot remove weights")
-        data = matrix(after) if change == "group" else data
-        data.set_label(after.y)
-        data.set_weight(after.weight if after.weight is not None else [])
+    if change == "label":
+        valid.y[:] = (valid.y + 1) % 3  # in place
+    elif change == "group":
+        valid = valid._replace(qid=np.r_[np.zeros(2), np.ones(len(scores) - 2)])
     else:
-        valid.y[:] = after.y  # in place
-        after = after._replace(y=valid.y)
-    found = call(host, adapter, after, scores, data)
+        valid = valid._replace(weight=WEIGHTED[1].weight)
+    if name == "lgb.train":
+        data.set_label(valid.y)
+        data.set_group(valid.group)
+        data.set_field("weight", valid.row_weight)
+    elif name == "xgb.train":
+        data = matrix(valid) if change == "group" else data
+        data.set_label(valid.y)
+        data.set_weight(valid.weight if change == "weight" else [])
+    found = call(host, adapter, valid, scores, data)
     assert found != before
-    assert found == after.evaluate(scores, ["dcg_lin", "p@3"]).mean
+    assert found == valid.evaluate(scores, ["dcg_lin", "p@3"]).mean
 
 
 @pytest.mark.parametrize("name", ["lgb.train", "xgb.train"])
@@ -380,10 +371,8 @@ def test_a_name_that_is_in_the_log_already_is_refused(name: str, params: Any, ta
         ("mrr", {"ties": "docid"}, "no host passes to a metric"),
         ("mrr", {"log": []}, "must be a (PerQuery|Search)Log"),
         ("mrr", {"names": "canonic"}, "names must be one of 'canonical', 'asked', 'slug'"),
-        ("mrr", {"names": {"mrr": 1}}, "names must .*Got"),
         (["ndcg@10", "mrr"], {"names": {"ndgc@10": "x"}}, "names has 'ndgc@10'.*Did you mean 'ndcg@10'"),
         ("mrr", {"names": {"mrr": "our mrr"}}, "without white space and colons.* Rename 'our mrr'"),
-        ("mrr", {"names": {"mrr": "our:mrr"}}, "without white space and colons"),
         ("mrr", {"names": {"mrr": "\x07"}}, "printable characters"),
         (["mrr", "map"], {"names": {"mrr": "x", "map": "x"}}, "be logged as 'x', which is the name of mrr"),
         (["mrr", "map"], {"names": {"mrr": "map", "map": "mrr"}}, "which is the name of map here"),

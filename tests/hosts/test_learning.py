@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import ltr_metrics as ltr
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics.evaluation.learning import BestRound, LearningCurve, best_round, lasting_losses, learning_curve
-from ltr_metrics.evaluation.means import mean_interval, standard_error
+from ltr_metrics.evaluation.means import mean_interval
 
 pytestmark = pytest.mark.integration
 
@@ -78,20 +78,10 @@ def test_the_best_round_follows_from_the_formulas(
     assert found.best in found.plateau
 
 
-@pytest.mark.parametrize("scale", [1e-300, 0.1, 7, 1e300])
-def test_the_scale_of_weights_does_not_matter(scale: float) -> None:
-    rng = np.random.default_rng(0)
-    values, weight = rng.random(30), rng.random(30)
-    assert standard_error(values, scale * weight) == pytest.approx(standard_error(values, weight), rel=1e-12)
-    equal = standard_error(values, np.full(30, scale))
-    assert equal == pytest.approx(values.std(ddof=1) / math.sqrt(30), rel=1e-12)
-
-
 @pytest.mark.parametrize("function", [choose, curve_of])
 def test_refused_arguments(function: Any) -> None:
-    for confidence in (0, 1, 95, NAN, "high", True):
-        with pytest.raises(ltr.LtrValueError, match="confidence must be a number between 0 and 1"):
-            function([[0, 1]], confidence=confidence)
+    with pytest.raises(ltr.LtrValueError, match="confidence must be a number between 0 and 1"):
+        function([[0, 1]], confidence=95)
     with pytest.raises(ltr.LtrValueError, match="at least two queries that mrr is defined for.*round 1 has 1 of 3. "):
         function([[0, 1, 1], [0, NAN, NAN]])
     with pytest.raises(ltr.LtrValueError, match="round 0 has 1 of 2, not counting those of weight 0"):
@@ -99,18 +89,6 @@ def test_refused_arguments(function: Any) -> None:
 
 
 # -- intervals --------------------------------------------------------------------------------------------------------
-
-
-def test_queries_that_are_left_out_or_weigh_nothing_do_not_count() -> None:
-    whole = np.random.default_rng(1).random((4, 6))
-    more = np.column_stack([whole, np.full(4, NAN), np.linspace(1, 0, 4)])
-    found, same = curve_of(more, [1, 2, 3, 1, 2, 3, 5, 0]), curve_of(whole, [1, 2, 3, 1, 2, 3])
-    for name in ("mean", "low", "high"):
-        np.testing.assert_allclose(getattr(found, name), getattr(same, name))
-    assert (found.n_queries, found.best) == (same.n_queries, same.best) == (6, same.best)
-    assert found.overfit.tolist() == same.overfit.tolist()
-    half = [v.high - v.mean for v in (mean_interval(whole[0], np.full(6, w), 0.9) for w in (1.0, 7.0))]
-    assert half[0] == pytest.approx(half[1])
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
@@ -154,9 +132,11 @@ def test_lasting_losses_are_those_of_the_definition(data: st.DataObject) -> None
 
 
 def test_the_curve_by_hand() -> None:
-    #        stays  dips, comes back  lost for good  gained for good  flickers up
-    rounds = [[0.5, 0.5, 0.2, 0.1, 0.2], [0.5, 1.0, 1.0, 0.2, 0.2], [0.5, 0.2, 0.4, 0.2, 0.4]]
-    found = curve_of([*rounds, [0.5, 1.0, 0.4, 0.4, 0.2], [0.5, 0.1, 0.7, 0.3, 0.4]])
+    #  stays, dips and comes back, is lost for good, gained for good, flickers up, and is lost but has no weight
+    rounds = [[0.5, 0.5, 0.2, 0.1, 0.2, 1], [0.5, 1.0, 1.0, 0.2, 0.2, 0.9], [0.5, 0.2, 0.4, 0.2, 0.4, 0.8]]
+    rounds += [[0.5, 1.0, 0.4, 0.4, 0.2, 0.7], [0.5, 0.1, 0.7, 0.3, 0.4, 0.6]]
+    found = curve_of(rounds, [1, 1, 1, 1, 1, 0])
+    assert found.n_queries == 5
     assert found.best == 1
     assert found.overfit.tolist() == ["q2"]
     np.testing.assert_allclose(found.loss, [0.3])  # the later half are the last two rounds, of which the nearer has .7
@@ -172,6 +152,3 @@ def test_the_curve_by_hand() -> None:
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert plain["rounds"] == [0, 1, 2, 3, 4]
     assert plain["overfit"] == [{"qid": "q2", "loss": pytest.approx(0.3)}]
-
-
-# -- both, of a log ---------------------------------------------------------------------------------------------------

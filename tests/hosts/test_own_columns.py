@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from catboost import CatBoostRanker
+from folds import estimator_of, lgbm_ranker
 from test_host_contract import FIRST, PLAIN
-from trainings import CATBOOST, Part
+from trainings import Part
 
 import ltr_metrics as ltr
 from ltr_metrics.sklearn import QueryRanker, make_scorer
@@ -21,21 +20,16 @@ pytestmark = pytest.mark.integration
 TRAIN = PLAIN[0]
 FRAME = pd.DataFrame(TRAIN.X).add_prefix("f").assign(qid=TRAIN.qid, **TRAIN.columns)
 BOUGHT = {"columns": ["bought"]}
-ESTIMATORS = {
-    "LightGBM": lgb.LGBMRanker(n_estimators=25, n_jobs=1, verbose=-1, learning_rate=0.3),
-    "XGBoost": xgb.XGBRanker(n_estimators=25, n_jobs=1),
-    "CatBoost": CatBoostRanker(iterations=25, **{k: v for k, v in CATBOOST.items() if k != "use_best_model"}),
-}
 
 
-@pytest.mark.parametrize("host", ESTIMATORS)
+@pytest.mark.parametrize("host", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
 def test_query_ranker_stops_at_the_minimum(host: str) -> None:
     options: dict[str, Any] = {"early_stopping_rounds": 4, "validation_fraction": 0.4, "metric": FIRST}
-    ranker = QueryRanker(ESTIMATORS[host], **options, **BOUGHT, random_state=1).fit(FRAME, TRAIN.y)
+    ranker = QueryRanker(estimator_of(host, 25), **options, **BOUGHT, random_state=1).fit(FRAME, TRAIN.y)
     assert ranker.n_features_in_ == TRAIN.X.shape[1]
     held = np.isin(TRAIN.qid, ranker.validation_qid_)
     part = Part(TRAIN.X[held], TRAIN.y[held], TRAIN.qid[held], columns={"bought": TRAIN.columns["bought"][held]})
-    features = part.X if host == "CatBoost" else FRAME[held].drop(columns=["qid", "bought"])
+    features = part.X if host == "CatBoostRanker" else FRAME[held].drop(columns=["qid", "bought"])
     log = ltr.learning_curve(
         ranker.estimator_, features, part.y, qid=part.qid, metrics=FIRST, columns=part.columns
     )  # fmt: skip
@@ -55,12 +49,12 @@ def test_columns_in_xgb_cv_name_the_way_out() -> None:
 
 
 def test_a_scorer_reads_columns_of_frames_and_arrays() -> None:
-    ranker = QueryRanker(ESTIMATORS["LightGBM"], qid=5, columns={"bought": 6})
+    ranker = QueryRanker(lgbm_ranker(), qid=5, columns={"bought": 6})
     X = np.column_stack([TRAIN.X, TRAIN.qid, TRAIN.columns["bought"]])
     scorer = make_scorer(FIRST, qid=5, columns={"bought": 6})
     assert scorer(ranker.fit(X, TRAIN.y), X, TRAIN.y) == -TRAIN.evaluate(ranker.predict(X), FIRST)["first_purchase"]
     renamed = FRAME.rename(columns={"bought": "brought"})
     with pytest.raises(ltr.LtrValueError, match=r"reads the column 'bought' of X.*Did you mean 'brought'"):
-        make_scorer(FIRST)(QueryRanker(ESTIMATORS["LightGBM"]).fit(renamed, TRAIN.y), renamed, TRAIN.y)
+        make_scorer(FIRST)(QueryRanker(lgbm_ranker()).fit(renamed, TRAIN.y), renamed, TRAIN.y)
     with pytest.raises(ltr.LtrTypeError, match="columns must be names of columns of X"):
         make_scorer(FIRST, columns="bought")

@@ -50,24 +50,6 @@ class TestRows:
         assert len(made.queries_) == 45
         assert made.queries_[qid[0]] == ((qid == qid[0]).sum(), y[qid == qid[0]].sum())
 
-    def test_fit_parameters_with_an_entry_a_row(self) -> None:
-        start = np.random.default_rng(1).random(len(y))
-        plain = fit_by_hand(lgbm_ranker(), X, y, qid, init_score=start)
-        started = ranker().fit(X, y, qid=qid, init_score=start, callbacks=[])
-        np.testing.assert_array_equal(started.predict(X), plain.predict(X))
-
-
-def test_xgboost_takes_one_weight_a_query() -> None:
-    xgb = pytest.importorskip("xgboost", reason="xgboost is not installed")
-    weight = np.where(qid % 2, 1.0, 3.0)
-    order = np.argsort(qid, kind="stable")
-    first = np.unique(qid, return_index=True)[1]
-    plain = xgb.XGBRanker(n_estimators=3, n_jobs=1)
-    plain.fit(X[order], y[order], qid=qid[order], sample_weight=weight[first])
-    weighted = QueryRanker(xgb.XGBRanker(n_estimators=3, n_jobs=1))
-    weighted.fit(X[order], y[order], qid=qid[order], sample_weight=weight[order])
-    np.testing.assert_array_equal(weighted.predict(X), plain.predict(X))
-
 
 class TestScore:
     def test_it_is_the_mean_of_the_metric(self, weight: np.ndarray) -> None:

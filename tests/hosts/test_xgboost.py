@@ -134,20 +134,16 @@ def test_early_stopping_serves_several_trainings_and_continued_models() -> None:
     boosters = [train(custom_metric("mrr"), [stopper], 60, [(matrix(VALID), name)])[0] for name in ("one", "two")]
     assert boosters[0].best_iteration == boosters[1].best_iteration == boosters[0].num_boosted_rounds() - 1 < 59
     begun, _ = train(rounds=3)
-    seen, history = Predictions(VALID.X), {}
+    seen = Predictions(VALID.X)
     booster = xgb.train(PARAMS, matrix(TRAIN), 20, evals=[(matrix(VALID), "v")], custom_metric=custom_metric("mrr"),
                         xgb_model=begun, callbacks=[seen, early_stopping("mrr", 30)], verbose_eval=False)  # fmt: skip
     scanned = np.round([VALID.evaluate(score, "mrr")["mrr"] for score in seen.rounds], 6)
     assert booster.best_iteration == 3 + int(np.argmax(scanned))
-    _, history = train(custom_metric("err@10"), rounds=20)
-    plain = xgb.train(PARAMS, matrix(TRAIN), 20, evals=[(matrix(VALID), "v")], custom_metric=custom_metric("err@10"),
-                      early_stopping_rounds=20, verbose_eval=False)  # fmt: skip
-    assert plain.best_iteration == int(np.argmin(history["v"]["err@10"]))  # without it, the lowest is the best
 
 
 @pytest.mark.parametrize("convention", ["trec_eval", "gdeval"])
 def test_early_stopping_on_a_convention_that_breaks_ties_by_document(convention: str) -> None:
-    """The stopper ranks nothing, so that it needs no tie policy; `python -m fuzz` found that it wanted one."""
+    """The stopper ranks nothing, so that it needs no tie policy."""
     metric, stopper = custom_metric("ndcg@10", convention=convention, ties="mean"), early_stopping
     booster, history = train(metric, [stopper("ndcg@10", 2, convention=convention)], 20)
     assert booster.best_iteration == int(np.argmax(next(iter(history["v"].values()))))
@@ -219,11 +215,8 @@ def test_callbacks_that_cannot_work(callbacks: Any, message: str) -> None:
     ("make", "message"),
     [
         (lambda: early_stopping(["mrr", "map"], 5), "watches one metric. Got mrr, map"),
-        (lambda: early_stopping("mrr", 2.5), "rounds must be a whole number"),
-        (lambda: early_stopping("mrr", 3, data_name=3), "data_name must be text"),
         (lambda: Monitor("mrr", VALID.X[:-1], VALID.y, qid=VALID.qid), "same number of rows"),
         (lambda: Monitor("mrr", matrix(VALID), VALID.y, qid=VALID.qid), "To evaluate a DMatrix"),
-        (lambda: monitor(name=None), "name must be text"),
         (lambda: train(custom_metric("mrr"), evals=[(matrix(VALID), "my valid")]), "Rename the data set 'my valid'"),
         (lambda: xgb.cv(PARAMS, matrix(TRAIN), 2, nfold=2, callbacks=[monitor()]), "trains one for each fold"),
         (lambda: xgboost_train(Case(TRAIN, VALID, options={"columns": {}}, metrics="mean_of(a)")), "columns"),

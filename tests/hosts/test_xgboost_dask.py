@@ -134,7 +134,6 @@ def test_the_log_is_what_one_process_sees(client: Any, kind: str, n_train: int, 
 
 
 def test_a_worker_without_a_partition(client: Any) -> None:
-    """Arrays work; a frame fails in XGBoost, as documented, and at once."""
     matrices = []
     for (X, y, qid), n_parts in ((TRAIN, 2), (VALID, 1)):
         cut = int(np.flatnonzero(qid == np.unique(qid)[30])[0])
@@ -143,10 +142,6 @@ def test_a_worker_without_a_partition(client: Any) -> None:
         matrices.append(xgb_dask.DaskDMatrix(client, da.from_array(X, chunks=(chunks, -1)), columns[0], qid=columns[1]))
     booster, history = trained(client, matrices[0], [(matrices[1], "valid")])
     agree(history["valid"], booster, VALID)
-    frames = (matrix(client, parted(client, rows, n), feature_names=None) for rows, n in ((TRAIN, 3), (VALID, 1)))
-    dtrain, dvalid = frames
-    with pytest.raises((ValueError, xgb.core.XGBoostError), match="data did not contain feature names"):
-        trained(client, dtrain, [(dvalid, "valid")])
 
 
 def test_a_monitor_and_early_stopping(client: Any) -> None:
@@ -167,14 +162,6 @@ def test_a_monitor_and_early_stopping(client: Any) -> None:
     agree(logged["valid"], booster, VALID, 1e-14, query_weight=weight)
     values = logged["valid"]["err@10"]
     assert booster.best_iteration == int(np.argmax(values)) == len(values) - 4 < 96
-
-
-def test_a_query_cut_between_workers(client: Any) -> None:
-    frame, dtrain = table(VALID), matrix(client, parted(client, TRAIN, 3))
-    cut = int(np.flatnonzero(VALID[2] == IDS[30])[0]) + 2
-    dvalid = matrix(client, laid_out(client, [frame.iloc[:cut], frame.iloc[cut:]]))
-    with pytest.raises(ltr.LtrValueError, match=f"query {IDS[30]} are split between .* worker [01]"):
-        trained(client, dtrain, [(dvalid, "valid")])
 
 
 def test_a_query_in_two_partitions_of_one_worker(client: Any) -> None:

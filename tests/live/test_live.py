@@ -307,26 +307,6 @@ def torchmetrics_ndcg() -> System:
     return dataclasses.replace(torchmetrics(), metrics=metrics, draws=draws(unretrieved="no"))
 
 
-def torchmetrics_scores() -> System:
-    """Where scores are 0 or less, such a document is not relevant in these metrics.
-
-    The scores are those of the other comparison, less their median. The remedy is to add a number that
-    makes all of them positive.
-    """
-    original = torchmetrics()
-
-    def values(queries: list[Query], names: Sequence[str]) -> Values:
-        replace = dataclasses.replace
-        lower = [replace(query, scores=query.scores - np.median(query.scores)) for query in queries]
-        without = [replace(query, grades=np.where(query.scores > 0, query.grades, 0)) for query in lower]
-        assert original.values(lower, names) == original.values(without, names)  # or its rule has gone
-        positive = [replace(query, scores=query.scores - query.scores.min() + 1) for query in lower]
-        return original.values(positive, names)
-
-    names = {"average_precision": "map", "reciprocal_rank": "mrr", "precision": "precision"}
-    return dataclasses.replace(original, metrics=at_cutoffs(names), values=values)
-
-
 def keras_rs() -> System:
     """In float32, on the torch backend. It shuffles ties, so they are left out."""
     os.environ["KERAS_BACKEND"] = "torch"
@@ -465,7 +445,7 @@ def tf_ranking_opa() -> System:
 
 SYSTEMS = (
     *(ranx, pytrec_eval, ir_measures, ir_measures_rr, gdeval, kaggle, vespa, rectools, quepid, ranklib),
-    *(torchmetrics, torchmetrics_ndcg, torchmetrics_scores, keras_rs, recbole),
+    *(torchmetrics, torchmetrics_ndcg, keras_rs, recbole),
     *(spark_mllib, replay, tf_ranking, tf_ranking_opa),
 )
 
