@@ -75,8 +75,8 @@ def as_short_table(results: Results) -> str:
         lines.append([IN_THE_README[measure], theirs, one["rows"], one["ours"], one["other"], f"**{one['value']}**"])
     headings = ("situation", "compared with", "rows", "ours", "theirs", "times as fast")
     note = (
-        f"Medians on one thread ({results['date']}). *Ours* is the time for five metrics at once: NDCG@1,3,5,10 with both "
-        "gains, MAP, MRR and ERR@10. Long lists have 120 documents, short ones 1-10."
+        f"Medians on one thread ({results['date']}). *Ours* is the time for five metrics at once: NDCG@1,3,5,10 with "
+        "both gains, MAP, MRR and ERR@10. Long lists have 120 documents, short ones 1-10."
     )
     return f"{tabulate(lines, headings, 'pipe', disable_numparse=True)}\n\n{note}"
 

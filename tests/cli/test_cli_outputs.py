@@ -112,13 +112,17 @@ def test_an_input_is_not_replaced_under_any_of_its_names(
     assert contents(folder) == before
 
 
+@needs_posix("permissions and links")
 @pytest.mark.usefixtures("folder")
 def test_files_that_are_not_inputs_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
-    """A column may have the name of a file."""
+    """A column may have the name of a file; permissions stay, and a link stays a link."""
     Path("Column_0").write_text("before")
-    line = ["evaluate", "data.csv", "--scores", "Column_0", *JSON, "-o", "Column_0", "--save", "saved.parquet"]
+    Path("Column_0").chmod(0o640)
+    Path("link").symlink_to("Column_0")
+    line = ["evaluate", "data.csv", "--scores", "Column_0", *JSON, "-o", "link", "--save", "saved.parquet"]
     assert in_process(capsys, *line).status == 0
     assert Path("Column_0").read_text().startswith("{")
+    assert (Path("Column_0").stat().st_mode & 0o777, Path("link").is_symlink()) == (0o640, True)
 
 
 @pytest.mark.usefixtures("folder")

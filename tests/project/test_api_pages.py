@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import ltr_metrics as ltr
 
@@ -56,12 +53,3 @@ def test_each_public_name_is_listed_once() -> None:
     listed = [name for page in PAGES for name in listed_names(page.read_text(encoding="utf-8"))]
     assert {name for name in listed if listed.count(name) > 1} == set()
     assert set(listed) == public_names()
-
-
-@pytest.mark.parametrize("module", PUBLIC)
-def test_tab_completion_shows_the_public_names(module: str) -> None:
-    try:
-        found = importlib.import_module(module if module == "ltr_metrics" else f"ltr_metrics.{module}")
-    except ltr.MissingExtraError as error:
-        pytest.skip(str(error))
-    assert [name for name in dir(found) if not name.startswith("_")] == sorted(names_of(module))

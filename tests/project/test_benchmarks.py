@@ -25,14 +25,6 @@ TINY = Effort("tiny", PACE, PACE, 20, 30, (1e3, 2e3), 1000, 100, (30,), 60, (1, 
 SLOW = {"ranx"}  # which numba compiles for half a minute
 
 
-def test_the_mslr_shape() -> None:
-    data = shapes.mslr(2_000)
-    assert data.sizes.sum() == data.n_rows == len(data.scores) == len(data.qid) == 240_046
-    np.testing.assert_allclose(np.bincount(data.y) / data.n_rows, shapes.GRADE_SHARES, atol=0.003)
-    assert len(np.unique(data.scores)) == data.n_rows
-    assert len(np.unique(shapes.with_leaves(data).scores)) == 31
-
-
 @pytest.mark.parametrize(("figure", "expected"), [(PEER, (5.5, 6, 6.5)), (LIMIT, (0.155, 1 / 6, 0.183))])
 def test_ratios_are_medians_of_the_rounds(figure: str, expected: tuple[float, ...]) -> None:
     times = np.array([1.0, 2, 4]), np.array([6.0, 14, 20])

@@ -51,17 +51,3 @@ def test_python_in_the_documentation_runs(
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
-
-
-def test_the_two_commands_are_in_the_makefile_and_in_the_readmes_first_screen() -> None:
-    first_screen = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:45])
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for command in ("demo", "test"):
-        assert f"make {command}" in first_screen
-        assert re.search(rf"^{command}:.*## ", makefile, flags=re.MULTILINE)
-
-
-def test_the_changelog_knows_this_version() -> None:
-    import ltr_metrics
-
-    assert f"## {ltr_metrics.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

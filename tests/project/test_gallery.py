@@ -26,10 +26,6 @@ def no_windows() -> Iterator[None]:
     mpl.use(before)
 
 
-def test_there_are_scripts() -> None:
-    assert len(SCRIPTS) >= 7
-
-
 @pytest.mark.usefixtures("no_windows")
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_a_script_runs_and_draws(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

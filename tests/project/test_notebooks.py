@@ -32,10 +32,6 @@ def kinds(notebook: Any) -> list[list[set[str]]]:
     return [[set(output.get("data", {})) for output in cell.get("outputs", [])] for cell in notebook.cells]
 
 
-def test_there_is_a_notebook() -> None:
-    assert NOTEBOOKS
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_running_it_gives_the_stored_outputs(execution: ModuleType, path: Path) -> None:

@@ -149,12 +149,3 @@ def test_a_table_in_each_form() -> None:
     assert latex[3].startswith(r"\begin{tabular}{lr}")
     odd = Table(("name",), [("a\nb\r\\immediate\\write18{id}",)], "l", "title\nb\\immediate")
     assert not [line for line in re.split(r"[\r\n]", as_latex(odd)) if line[0] != "%" and r"\immediate" in line]
-
-
-def test_a_column_is_declared_once() -> None:
-    columns = {"a": "{a}", "b": "[{b:+.1f}, {c:.1f}]", "p": "{p:p}", "q": "{q:p}"}
-    table = Table.of(columns, [{"a": "x", "b": 1, "c": float("nan"), "p": 1e-9, "q": 0.5}])
-    assert table.rows == [["x", "[+1.0, -]", "<.0001", "0.5000"]]
-    assert table.align == "lrrr"  # numbers have a format
-    of_objects = Table.of({"test": "{test}", "n": "{n_resamples:,}"}, [compared().settings])
-    assert of_objects.rows == [["randomization", "200"]]
