@@ -38,10 +38,10 @@ class EvalMetric:
       set, so its log has -1 there. (CatBoost reorders the rows of the learn set under ordered
       boosting and with categorical features, so their queries are unknown.)
     - The mean over queries is weighted if the evaluation set has weights. CatBoost passes one
-      weight a row as float32, either ``weight`` or ``group_weight`` of the Pool. The weight of a
+      weight per row as float32, either ``weight`` or ``group_weight`` of the Pool. The weight of a
       query is the mean weight of its rows.
     - CatBoost accepts only one custom metric. If you pass several metrics, CatBoost logs the first
-    one and stops by it, and ``log`` records the values of all.
+      one and stops by it, and ``log`` records the values of all.
     - With ``metric_period=5`` CatBoost evaluates every fifth round and the last one. Only these
       rounds are in the log, with their numbers (0, 5, 10, ...), and in early stopping.
     - An error in the training arrives as a ``CatBoostError``, whose text ends with our message.
@@ -53,7 +53,7 @@ class EvalMetric:
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). Several require ``log``.
     valid : catboost.Pool or tuple
         The validation set: a Pool with labels and ``group_id``, or the pair ``(y, qid)`` with one
-        entry a row.
+        entry per row.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
         Treatment of tied scores: the expected value over all orders of the tied
         documents (default), input order, lower or higher grade first, or descending
