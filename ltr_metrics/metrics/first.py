@@ -89,8 +89,8 @@ class MRR(FirstRelevant):
     def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
         """Return the expected reciprocal rank for each tie, counting 0 below the depth.
 
-        With r relevant documents in a tie of m, place j holds the first one with probability
-        C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from place to place.
+        With r relevant documents in a tie of m, its j-th rank has the first one with probability
+        C(m-j, r-1) / C(m, r): r/m for j = 1, then (m-j-r+1) / (m-j) times as much from rank to rank.
         """
         m, r, above = (n[:, None] for n in (ties.size, n_relevant, ties.n_above))
         j = np.arange(int(np.minimum(m - r + 1, depth - above).max()))
@@ -145,8 +145,8 @@ class Hit(FirstRelevant):
     def expected_in(self, ties: Ties, n_relevant: AnyArray, depth: int) -> FloatArray:
         """Return the probability for each tie that a relevant document is within the depth.
 
-        It is 1 - P(no relevant document at the t places within the depth), and place j, after j - 1
-        places without one, holds none with probability 1 - r / (m-j+1).
+        It is 1 - P(no relevant document at the t ranks of the tie within the depth). If the first
+        j - 1 of these have none, the j-th has none with probability 1 - r / (m-j+1).
         """
         m, r = ties.size[:, None], n_relevant[:, None]
         t = np.minimum(np.minimum(m, depth - ties.n_above[:, None]), m - r + 1)

@@ -111,12 +111,12 @@ class InterpolatedPrecision(BinaryMetric):
 #
 # The expectation of a maximum M is the sum over its possible values x of the step from x to the next
 # one, times P(M > x). The ties of a query are independent, so P(M <= x) is a product over them.
-# Within a tie, it is the share of its orders in which the l-th relevant document stands low enough
-# for each l. These orders are counted from the last relevant document to the first one.
+# Within a tie, it is the share of its orders in which the l-th relevant document is low enough for
+# each l. These orders are counted from the last relevant document to the first one.
 
 
-MOST_CELLS = 10_000  # (place, relevant document) in the ties of a query; the time grows with their square
-CELLS_AT_ONCE = 1_000_000  # (value, place) of one call of NumPy
+MOST_CELLS = 10_000  # (rank, relevant document) in the ties of a query; the time grows with their square
+CELLS_AT_ONCE = 1_000_000  # (value, rank) of one call of NumPy
 
 
 class OpenTie(NamedTuple):

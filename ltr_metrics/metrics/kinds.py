@@ -80,7 +80,7 @@ def relevant_cumulative_gain(ranking: Ranking, by_grade: FloatArray, depth: int)
     ``by_grade`` has the gains of the distinct grades; a document with a gain above 0 is relevant.
 
     Let a tie of m documents have r relevant ones of mean gain g, and let G be the gain above it.
-    Its place j = 1..m then has the expectation
+    Its j-th rank, j = 1..m, then has the expectation
 
     .. math:: \frac{r}{m} \left( G + g + (j - 1) \, g \, \frac{r - 1}{m - 1} \right)
     """

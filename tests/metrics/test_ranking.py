@@ -119,7 +119,7 @@ def test_blocks_change_nothing(cells: int, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("k", [None, 1, 10, 2_000])
 @pytest.mark.parametrize("n_relevant", [1, 3, 4_000])
 def test_a_tie_of_ten_thousand_documents(k: int | None, n_relevant: int) -> None:
-    """Against exact arithmetic: each place of the one tie is relevant with probability r/m, given what came before."""
+    """Against exact arithmetic: each rank of the one tie is relevant with probability r/m, given what came before."""
     m = 10_000
     y = np.zeros(m)
     y[:n_relevant] = 1
@@ -131,7 +131,7 @@ def test_a_tie_of_ten_thousand_documents(k: int | None, n_relevant: int) -> None
     not_yet, rr = 1.0, 0.0
     for j in range(1, depth + 1):
         if not_yet > 0:
-            chance = n_relevant / (m - j + 1)  # given that the j - 1 places above hold no relevant document
+            chance = n_relevant / (m - j + 1)  # given that the j - 1 ranks above have no relevant document
             rr += not_yet * min(chance, 1) / j
             not_yet *= max(1 - chance, 0)
     assert got["mrr"] == pytest.approx(rr, rel=1e-10)
@@ -143,7 +143,7 @@ def test_a_tie_of_ten_thousand_documents(k: int | None, n_relevant: int) -> None
     ideal = math.fsum(discounts[:n_relevant])
     assert got["ndcg"] == pytest.approx(n_relevant / m * math.fsum(discounts) / ideal, rel=1e-11)
 
-    # A relevant document at place j stops the half of those who get there: past h relevant ones among the j - 1 above.
+    # A relevant document at rank j stops the half of those who get there: past h relevant ones among the j - 1 above.
     err = 0.0
     for j in range(1, depth + 1):
         gets_there = math.fsum(_hypergeometric(m - 1, n_relevant - 1, j - 1, h) * 0.5**h for h in range(min(j, 60)))
@@ -283,9 +283,9 @@ def test_average_precision_of_a_tie_in_closed_form(above: int, size: int, releva
     """Against fractions, near the top of the list and far down it, where the closed form would lose digits."""
     for hits_above in {0, above // 2, above}:
         expected = Fraction(0)
-        for place in range(1, size + 1):
-            others = Fraction((place - 1) * (relevant - 1), size - 1)
-            expected += Fraction(relevant, size) * (hits_above + 1 + others) / (above + place)
+        for j in range(1, size + 1):
+            others = Fraction((j - 1) * (relevant - 1), size - 1)
+            expected += Fraction(relevant, size) * (hits_above + 1 + others) / (above + j)
         c, m, r, b = (np.array([one]) for one in (above, size, relevant, hits_above))
         harmonic = average_precision.harmonic_numbers(above + size)
         got = average_precision.sum_of_tie(c, m, r, b, harmonic)[0]
@@ -332,7 +332,7 @@ def test_a_false_neighbour_between_two_documents_that_tie() -> None:
 
 
 @pytest.mark.parametrize("k", [10, 11, 12, 20, 21, 22, 41, 81])
-def test_each_place_of_a_tie_is_filled(k: int) -> None:
+def test_each_rank_of_a_tie_is_filled(k: int) -> None:
     p, err, pfound = 0.01, ltr.ERR(k=k, p="label"), ltr.PFound(k=k, p_break=0.0)
     got = ltr.evaluate(np.full(100, p), np.zeros(100), group=[100], metrics=err)[err]
     assert got == pytest.approx(sum(p * (1 - p) ** (j - 1) / j for j in range(1, k + 1)), rel=1e-13)
