@@ -28,9 +28,9 @@ IdOrder = tuple[int, int, str]
 def id_text(value: object) -> str:
     """Return the text by which an id is compared.
 
-    Text stays as it is: ``"007"`` and ``"7.0"`` are not 7. The text of a whole number of any type
-    (7, ``np.int32(7)``, 7.0, ``Decimal(7)``) is its digits. Bytes are read as UTF-8. Dates and
-    times are written as in ISO 8601. The text of any other value is ``str(value)``.
+    Text stays as it is: ``"007"`` and ``"7.0"`` are not 7. A whole number of any type (7,
+    ``np.int32(7)``, 7.0, ``Decimal(7)``) is written in digits, and a date or time as in ISO 8601.
+    Bytes are read as UTF-8, and any other value is ``str(value)``.
 
     Examples
     --------

@@ -38,9 +38,9 @@ class Score(NamedTuple):
 class SearchLog:
     """Keep the values per query of every candidate and fold of a search.
 
-    Pass the log to ``make_scorer``. All worker processes write into its folder. Read the scores
-    with `candidates` and `to_pandas`, at once or later on another machine. Use a new folder for
-    each search.
+    Pass the log to ``make_scorer``. Use a new folder for each search, because all worker processes
+    of a search write into one. Read the scores with `candidates` and `to_pandas`, at once or later
+    on another machine.
 
     Parameters
     ----------

@@ -137,9 +137,9 @@ class Spearman(Metric):
 
     .. math:: \rho = \frac{\operatorname{cov}(r(y), r(s))}{\sigma_{r(y)}\, \sigma_{r(s)}}
 
-    over the ranked documents of a query, where equal values share the mean of their ranks.
-    It is SciPy's ``spearmanr``, but 0 where all scores are equal. Undefined where all grades are
-    equal. The option ``ties`` does not apply.
+    over the ranked documents of a query, where equal values share the mean of their ranks. It is
+    SciPy's ``spearmanr``, except that it is 0 where all scores are equal. Undefined where all grades
+    are equal. The option ``ties`` does not apply.
 
     See Also
     --------
