@@ -403,6 +403,9 @@ def test_runs_are_compared(run: Run, topics: Any) -> None:
     found = as_json(run(f"compare --qrels qrels {line} --n-resamples 200 --format json"))
     assert found["rows"] == ltr.compare(results, n_resamples=200).to_dict()["rows"]
     assert {part["name"] for part in found["segments"]} == {"n_relevant"}
+    report = as_json(run(f"report --qrels qrels {line} --n-resamples 200 --format json"))
+    assert report["comparison"]["rows"] == found["rows"]
+    assert (report["rankings"], list(report["audit"]["models"])) == ([], ["a", "lacks"])  # of documents of their own
 
 
 # -- explain and audit -------------------------------------------------------------------------------------------------

@@ -106,6 +106,7 @@ BAD = [
     ("curve data.csv --model model.txt --plot a.bmp", "--plot a.bmp must end in one of .svg, .png, .pdf"),
     # outputs
     (f"evaluate {AB.partition(' -m')[0]} --save x", "--save must have the form NAME=FILE, .* a, b"),
+    (f"evaluate {CSV} --save x --save a=y", "--save must have the form NAME=FILE, once"),
     (f"evaluate {CSV} --save -", "--save - must name a file"),
     (f"evaluate {CSV} --save a=x -o ./x --format csv", "x would be written twice"),
     (f"evaluate {CSV} --save absent/x.parquet", "no folder absent to write x.parquet into"),

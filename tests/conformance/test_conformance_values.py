@@ -16,6 +16,14 @@ import ltr_metrics as ltr
 GRADES = [2, 0, 1, 0, 1, 0, 0, 1, 0, 3, 0]
 SCORES = [0.25, 0.875, 0.5, 0.125, 0.75, 0.75, 0.25, 0.5, 0.875, 0.5, 0.25]
 GROUP = [5, 2, 1, 3]
+BINARY = {  # the values of several systems with labels 0 and 1
+    "ndcg@2": [0.3868528072345, nan, 1, 0.6309297535715],
+    "map@2": [0.25, nan, 1, 0.5],
+    "mrr@2": [0.5, nan, 1, 0.5],
+    "precision@2": [0.5, nan, 0.5, 0.5],
+    "recall@2": [0.3333333333333, nan, 1, 1],
+    "hit@2": [1, nan, 1, 1],
+}
 KNOWN = {  # system: convention, whether labels are grades, name -> a value for each query, or the mean
     "ranx 0.3.21": ("ranx", True, {
         "dcg": [1.992282869718, 0, 1, 1.892789260714],
@@ -45,24 +53,13 @@ KNOWN = {  # system: convention, whether labels are grades, name -> a value for 
         "map": [0.6388888888889, 0, 1, 0.5],
         "map@2": [0.25, 0, 1, 0.5],
     }),
-    "pyvespa 1.2.9": ("vespa", False, {
-        "hit@2": [1, nan, 1, 1],
-        "precision@2": [0.5, nan, 0.5, 0.5],
-        "recall@2": [0.3333333333333, nan, 1, 1],
-        "mrr@2": [0.5, nan, 1, 0.5],
-        "ndcg@2": [0.3868528072345, nan, 1, 0.6309297535715],
-        "map@2": [0.25, nan, 1, 0.5],
-    }),
-    "RecTools 0.19.0": ("rectools", False, {
+    "pyvespa 1.2.9": ("vespa", False, BINARY),
+    "RecTools 0.19.0": ("rectools", False, BINARY | {
         "ndcg@2": [0.3868528072345, nan, 0.6131471927655, 0.3868528072345],
         "ndcg(ideal=cutoff)@2": [0.3868528072345, nan, 1, 0.6309297535715],
         "map@2": [0.1666666666667, nan, 1, 0.5],
         "map(denominator=cutoff)@2": [0.25, nan, 0.5, 0.25],
-        "mrr@2": [0.5, nan, 1, 0.5],
-        "precision@2": [0.5, nan, 0.5, 0.5],
-        "recall@2": [0.3333333333333, nan, 1, 1],
         "f1@2": [0.4, nan, 0.6666666666667, 0.6666666666667],
-        "hit@2": [1, nan, 1, 1],
     }),
     "Quepid f80322f3": ("quepid", True, {
         "ndcg@2": [0.1527331112387, 0, 1, 0.6309297535715],
@@ -97,14 +94,7 @@ KNOWN = {  # system: convention, whether labels are grades, name -> a value for 
         "ndcg@2": [0.3868528008461, 0, 1, 0.6309297084808],
         "rprec": [0.6666666865349, 0, 1, 0],
     }),
-    "recbole 1.2.1": ("recbole", False, {
-        "ndcg@2": [0.3868528072345, nan, 1, 0.6309297535715],
-        "map@2": [0.25, nan, 1, 0.5],
-        "mrr@2": [0.5, nan, 1, 0.5],
-        "recall@2": [0.3333333333333, nan, 1, 1],
-        "precision@2": [0.5, nan, 0.5, 0.5],
-        "hit@2": [1, nan, 1, 1],
-    }),
+    "recbole 1.2.1": ("recbole", False, BINARY),
     "Spark MLlib 4.0.1": ("spark_mllib", False, {
         "map": [0.5347222222222],
         "ndcg@2": [0.5044456402015],
@@ -112,14 +102,7 @@ KNOWN = {  # system: convention, whether labels are grades, name -> a value for 
         "precision@2": [0.375],
         "recall@2": [0.5833333333333],
     }),
-    "RePlay 0.22.0": ("replay", False, {
-        "ndcg@2": [0.3868528072345, nan, 1, 0.6309297535715],
-        "map@2": [0.25, nan, 1, 0.5],
-        "mrr@2": [0.5, nan, 1, 0.5],
-        "precision@2": [0.5, nan, 0.5, 0.5],
-        "recall@2": [0.3333333333333, nan, 1, 1],
-        "hit@2": [1, nan, 1, 1],
-    }),
+    "RePlay 0.22.0": ("replay", False, BINARY),
     "TF-Ranking 0.5.5": ("tf_ranking", True, {
         "ndcg": [0.5865408778191, 0, 1, 0.6309297680855],
         "dcg": [2.422959327698, 0, 1, 4.416508197784],

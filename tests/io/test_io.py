@@ -21,7 +21,7 @@ from pyarrow import feather, ipc
 from systems import needs_posix
 
 import ltr_metrics as ltr
-from ltr_metrics.io import files, letor_batches, read_letor, read_scores, read_table, table_batches, write_whole
+from ltr_metrics.io import files, letor_batches, read_letor, read_scores, read_table, table_batches, tables, write_whole
 from ltr_metrics.io.tables import is_table
 
 GOOD = "2 qid:7 1:0.5 3:-1e-3 # docid = GX1 inc = 1\n0 qid:7 2:.25 #docid = GX2\n1.5 qid:10 1:1 2:2 3:3 # docid = GX3\n"
@@ -265,6 +265,7 @@ BAD_TABLES: dict[str, tuple[str, str, str]] = {
     "no bytes": ("a.csv", "", r"a.csv is damaged, cut off or not what its name says"),
     "empty id": ("a.csv", "qid,label\n1,0\n,1\n", r"a.csv must have a value of qid in every row. It is empty at row 1"),
     "two columns": ("a.csv", "qid,label,label\n1,0,1\n", r"a.csv has 2 columns named 'label'"),
+    "integers": ("a.csv", f"qid,label\n1,0.5\n1,{2**53 + 1}\n", r"label must not hold integers beyond 2\*\*53.* row 1"),
     "long line": ("a.csv", "qid,label\n1,0,5\n", r"a.csv is damaged"),
     "no Parquet": ("a.parquet", "qid,label\n1,0,5\n", r"a.parquet is damaged"),
     "no Arrow": ("a.feather", "qid,label\n1,0,5\n", r"a.feather is damaged"),
@@ -311,7 +312,11 @@ def test_a_table_in_a_pipe_is_refused(tmp_path: Path, read: Callable[[Path], Any
         os.close(pipe)
 
 
-def test_other_errors_of_tables(tmp_path: Path) -> None:
+def test_other_errors_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "ROWS_AT_ONCE", 2)
+    FRAME.assign(qid=["7", "7", ""]).to_parquet(tmp_path / "blank.parquet")
+    with pytest.raises(ltr.LtrValueError, match="empty at row 2"):
+        list(table_batches(tmp_path / "blank.parquet", numbers=["label"]))
     with pytest.raises(FileNotFoundError):
         read_table(tmp_path / "absent.csv")
     with pytest.raises(ltr.LtrValueError, match="at least one file"):

@@ -77,6 +77,14 @@ def test_the_sections_are_the_results_of_the_functions_alone(report: Report) -> 
     assert found["audit"]["models"]["bm25"]["n_tied_queries"] > 0
 
 
+def test_clusters_of_rows(rows: dict[str, Any]) -> None:
+    queries, options = ltr.Queries(rows["y"], qid=rows["qid"]), {"cluster": rows["qid"] // 4, "n_resamples": 200}
+    found = summarize(queries, rows["scores"], "mrr", baseline="good", comparing=options).comparison
+    expected = ltr.compare(rows["scores"], rows["y"], qid=rows["qid"], metrics="mrr", baseline="good", **options)
+    assert found is not None
+    assert found.rows == expected.rows
+
+
 def test_a_deep_metric_has_a_curve_of_twenty_cutoffs(rows: dict[str, Any]) -> None:
     queries = ltr.Queries(rows["y"], qid=rows["qid"])
     report = summarize(queries, rows["scores"], ["ndcg@5", "ndcg@1000", "mrr@1"], complete=True, no_relevant=1)
