@@ -67,7 +67,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("analysis/test_inference.py", "analysis/inference/limits.py", "(6 * (deviation**2)", "(3 * (deviation**2)"),
     ("analysis/test_audit.py", "analysis/audit.py", "(n_relevant == 0)", "(n_relevant <= 1)"),
     ("report/test_html.py", "report/render.py", "autoescape=True", "autoescape=False"),
-    ("report/test_printed.py", "_engine/results.py", "html.escape(one_line(text), quote=False)", "one_line(text)"),
+    ("report/test_printed.py", "evaluation/tables.py", "html.escape(one_line(text), quote=False)", "one_line(text)"),
     ("report/test_plots.py", "report/plots/differences.py", "np.argsort(-gain", "np.argsort(gain"),
     ("interleaving/test_interleaving_outcome.py", "interleaving/outcome.py", "(self.wins + self.ties / 2)", "(self.wins + self.ties / 3)"),
     ("interleaving/test_interleaving_clicks.py", "interleaving/clicks.py", "range(1, len(clicked))", "range(2, len(clicked))"),

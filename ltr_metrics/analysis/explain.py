@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ltr_metrics._engine.plain import DataFrame, to_dataframe
-from ltr_metrics._engine.results import Part, Result, Table
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
 from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.tables import Part, Result, Table
 from ltr_metrics.metrics.base import Metric, spell
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import OneMetric, Policy, Request, name_of, resolve

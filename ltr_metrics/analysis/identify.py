@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from ltr_metrics._engine.plain import DataFrame, to_dataframe
-from ltr_metrics._engine.results import Part, Result, Table
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
 from ltr_metrics.analysis.explain import Reading, format_choice, means_of
 from ltr_metrics.errors import LtrError, LtrTypeError, LtrValueError, LtrWarning
 from ltr_metrics.evaluation.evaluate import Queries, queries_from
+from ltr_metrics.evaluation.tables import Part, Result, Table
 from ltr_metrics.metrics.base import Metric, is_number
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.requests import OneMetric, name_of, resolve

@@ -9,13 +9,13 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray
 from ltr_metrics._engine.plain import DataFrame, to_dataframe
-from ltr_metrics._engine.results import Part, Plain, Result, Table
-from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.analysis.inference import intervals
 from ltr_metrics.analysis.inference.limits import bootstrap_means
 from ltr_metrics.analysis.settings import INTERVALS, Settings
 from ltr_metrics.errors import LtrKeyError
 from ltr_metrics.evaluation.change import gain_of
+from ltr_metrics.evaluation.rounding import difference_of
+from ltr_metrics.evaluation.tables import Part, Plain, Result, Table
 from ltr_metrics.metrics.base import Metric
 
 if TYPE_CHECKING:

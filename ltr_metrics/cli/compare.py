@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from ltr_metrics._engine.results import as_latex, as_markdown
 from ltr_metrics.analysis.alignment import metrics_of
 from ltr_metrics.analysis.comparison import Comparison
 from ltr_metrics.analysis.comparison import compare as compare_models
@@ -21,6 +20,7 @@ from ltr_metrics.cli.output import Output, gate_status
 from ltr_metrics.errors import LtrKeyError, LtrValueError, did_you_mean, naming
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.evaluation.saved import load_result
+from ltr_metrics.evaluation.tables import as_latex, as_markdown
 from ltr_metrics.io.tables import is_csv, read_ids
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv

@@ -13,7 +13,6 @@ import click
 import numpy as np
 from tqdm import tqdm
 
-from ltr_metrics._engine.results import Table, as_markdown, as_text
 from ltr_metrics.cli import options
 from ltr_metrics.cli.data import describe_data, read_rows, requested_metrics
 from ltr_metrics.cli.output import Output, write_file
@@ -22,6 +21,7 @@ from ltr_metrics.errors import LtrValueError, naming
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.learning import BestRound, LearningCurve
 from ltr_metrics.evaluation.saved import versions
+from ltr_metrics.evaluation.tables import Table, as_markdown, as_text
 from ltr_metrics.evaluation.training_log import PerQueryLog
 from ltr_metrics.metrics.requests import Request, resolve
 from ltr_metrics.report.csv import in_csv

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
-from ltr_metrics._engine.results import Table, as_text
 from ltr_metrics.cli import options
 from ltr_metrics.cli.output import Output
+from ltr_metrics.evaluation.tables import Table, as_text
 from ltr_metrics.metrics.conventions import CONVENTIONS
 from ltr_metrics.metrics.names import MetricInfo, available_metrics
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from ltr_metrics._engine.checks import FloatArray, IntArray, as_numbers, named_columns, require_option
 from ltr_metrics._engine.plain import plain
-from ltr_metrics._engine.results import Part, Plain, Table
 from ltr_metrics._engine.words import EstimatorOfClicks, EstimatorOfSlates, TiesOfClicks
 from ltr_metrics.counterfactual.click_metric import ClickMetric, additive, inverse, is_clicked
 from ltr_metrics.counterfactual.propensities import Propensities
@@ -20,6 +19,7 @@ from ltr_metrics.evaluation.evaluate import Queries, queries_from
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.means import effective_number
 from ltr_metrics.evaluation.result import Evaluation
+from ltr_metrics.evaluation.tables import Part, Plain, Table
 from ltr_metrics.metrics.requests import Metrics, resolve
 
 ESTIMATORS: tuple[EstimatorOfClicks, ...] = get_args(EstimatorOfClicks)

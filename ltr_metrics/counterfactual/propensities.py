@@ -10,8 +10,8 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, as_numbers
 from ltr_metrics._engine.plain import DataFrame, to_dataframe
-from ltr_metrics._engine.results import Result, Table
 from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics.evaluation.tables import Result, Table
 
 HIGHEST_POSITION = 10**6
 

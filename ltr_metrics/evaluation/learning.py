@@ -13,11 +13,11 @@ import numpy as np
 
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray, require_confidence
 from ltr_metrics._engine.plain import plain_ids
-from ltr_metrics._engine.results import Result
-from ltr_metrics._engine.rounding import difference_of
 from ltr_metrics.errors import LtrValueError, one_line
 from ltr_metrics.evaluation.change import gain_of
 from ltr_metrics.evaluation.means import counting, degrees_of_freedom, mean, standard_error, t_quantile
+from ltr_metrics.evaluation.rounding import difference_of
+from ltr_metrics.evaluation.tables import Result
 
 MAX_NAMED = 3  # queries in the printed text
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ltr_metrics._engine.results import Part, Table
 from ltr_metrics.errors import one_line
+from ltr_metrics.evaluation.tables import Part, Table
 
 WIDTH, MARGIN = 150, 5  # of a drawing in a table, in pixels
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ltr_metrics._engine import results
-from ltr_metrics._engine.results import Part
 from ltr_metrics.errors import import_extra, one_line
+from ltr_metrics.evaluation import tables
 from ltr_metrics.evaluation.saved import versions
+from ltr_metrics.evaluation.tables import Part
 from ltr_metrics.report.csv import in_csv
 from ltr_metrics.report.parts import printed
 from ltr_metrics.report.query_table import query_table
@@ -50,7 +50,7 @@ def as_text(report: Report) -> str:
     >>> "mrr" in as_text(report)
     True
     """
-    return _joined(report, results.as_text, "{}")
+    return _joined(report, tables.as_text, "{}")
 
 
 def as_markdown(report: Report) -> str:
@@ -83,7 +83,7 @@ def as_markdown(report: Report) -> str:
     >>> [line for line in as_markdown(report).splitlines() if "mrr" in line][0].startswith("|")
     True
     """
-    return _joined(report, results.as_markdown, "# {}")
+    return _joined(report, tables.as_markdown, "# {}")
 
 
 def as_latex(report: Report) -> str:
@@ -116,7 +116,7 @@ def as_latex(report: Report) -> str:
     >>> "\\toprule" in as_latex(report)
     True
     """
-    return _joined(report, results.as_latex, "% {}")
+    return _joined(report, tables.as_latex, "% {}")
 
 
 def _joined(report: Report, render: Callable[[Part], str], heading: str) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import ltr_metrics as ltr
-from ltr_metrics._engine.results import Table, as_html, as_latex, as_markdown, as_text
 from ltr_metrics.counterfactual import Propensities
 from ltr_metrics.counterfactual import evaluate as evaluate_clicks
 from ltr_metrics.evaluation.learning import best_round, learning_curve
+from ltr_metrics.evaluation.tables import Table, as_html, as_latex, as_markdown, as_text
 from ltr_metrics.interleaving.outcome import Outcome
 
 SCRIPT = '<script>alert("1")</script> & </td>\x1b]0;owned\x07\u202e'  # markup, and what controls a terminal
