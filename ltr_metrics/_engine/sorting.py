@@ -129,7 +129,7 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
 
 
 def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
-    """Return an unsigned number for each row: documents of equal score stand in its ascending order."""
+    """Return an unsigned number for each row: documents of equal score are in its ascending order."""
     if order == "ascending":
         return queries.grade_index
     if order == "descending":
@@ -164,7 +164,7 @@ class SortedDocuments(NamedTuple):
     ties_with_next: BoolArray | None  # (queries x width) is a cell tied with the next one? None: no tie or not asked
 
     def rows(self, query: IntArray, column: IntArray) -> IntArray:
-        """Return the rows of the input whose documents stand in the given cells."""
+        """Return the rows of the input whose documents are in the given cells."""
         return self.layout.rows[query, self.layout.cells(self.keys[query, column])]
 
     def scores(self, query: IntArray, column: IntArray) -> AnyArray:

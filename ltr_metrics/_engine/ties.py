@@ -141,7 +141,7 @@ class TiedDocuments(Cache):
         return cells
 
     def _ranks_within(self, first: IntArray) -> IntArray:
-        """Count upwards from a number a tie, once for each of its ranks within the depth."""
+        """Count upwards from one number per tie, once for each of its ranks within the depth."""
         ranks = np.repeat(first - (np.cumsum(self.n_within) - self.n_within), self.n_within)
         ranks += np.arange(len(ranks))
         return ranks

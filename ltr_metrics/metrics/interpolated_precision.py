@@ -106,7 +106,7 @@ class InterpolatedPrecision(BinaryMetric):
 # The highest precision from a number of relevant documents on, for interpolated precision.
 #
 # A tie of m documents, r relevant, begins below a documents, b relevant. If its l-th relevant
-# document is at its place p, the precision there is (b + l) / (a + p). The highest precision of a
+# document is at its p-th rank, the precision there is (b + l) / (a + p). The highest precision of a
 # ranking is the largest of these numbers over all relevant documents from the c-th on.
 #
 # The expectation of a maximum M is the sum over its possible values x of the step from x to the next
@@ -128,14 +128,14 @@ class OpenTie(NamedTuple):
     n_relevant: int
 
     def precisions(self) -> FloatArray:
-        """Return the precision where the l-th relevant document is at place p, (n_relevant x size)."""
-        nth, place = np.arange(1, self.n_relevant + 1)[:, None], np.arange(1, self.size + 1)
-        return np.asarray((self.relevant_above + nth) / (self.above + place))
+        """Return the precision where the l-th relevant document is at the p-th rank of the tie, (n_relevant x size)."""
+        nth, rank = np.arange(1, self.n_relevant + 1)[:, None], np.arange(1, self.size + 1)
+        return np.asarray((self.relevant_above + nth) / (self.above + rank))
 
     def possible(self) -> FloatArray:
-        """Return the precisions whose place leaves room for the other relevant documents."""
-        nth, place = np.arange(1, self.n_relevant + 1)[:, None], np.arange(1, self.size + 1)
-        return self.precisions()[(place >= nth) & (place <= self.size - self.n_relevant + nth)]
+        """Return the precisions whose rank leaves room for the other relevant documents."""
+        nth, rank = np.arange(1, self.n_relevant + 1)[:, None], np.arange(1, self.size + 1)
+        return self.precisions()[(rank >= nth) & (rank <= self.size - self.n_relevant + nth)]
 
 
 def highest_precisions(ranking: Ranking, lowest: int, counts: FloatArray) -> FloatArray:
@@ -208,12 +208,12 @@ def _expected(ties: list[OpenTie], counts: FloatArray, least: FloatArray) -> Flo
 def _probabilities(tie: OpenTie, first: int, values: FloatArray) -> FloatArray:
     """Return P(no precision from the tie's relevant document number ``first`` on is above x) for each x."""
     precisions = tie.precisions()[first - 1 :]
-    above_first = np.array([math.comb(place, first - 1) for place in range(tie.size)], dtype=np.float64)
+    above_first = np.array([math.comb(rank, first - 1) for rank in range(tie.size)], dtype=np.float64)
     n_orders = []
     for part in np.array_split(values, len(values) * tie.size // CELLS_AT_ONCE + 1):
-        n_below = np.ones((len(part), tie.size))  # orders of the later relevant documents, by place of this one
-        for of_place in precisions[::-1]:
-            n_here = np.where(of_place <= part[:, None], n_below, 0.0)
+        n_below = np.ones((len(part), tie.size))  # orders of the later relevant documents, by rank of this one
+        for of_document in precisions[::-1]:
+            n_here = np.where(of_document <= part[:, None], n_below, 0.0)
             n_below = np.cumsum(n_here[:, ::-1], axis=1)[:, ::-1] - n_here
         n_orders.append(n_here @ above_first)
     return np.asarray(np.concatenate(n_orders) / math.comb(tie.size, tie.n_relevant))

@@ -329,9 +329,9 @@ def _all_orders(counts: list[int]) -> Iterator[list[int]]:
     """Yield all different orders of a tie with so many documents of each kind, as lists of kinds."""
     *others, n_last = counts
     for order in _all_orders(others) if others else [[]]:
-        for places in map(set, itertools.combinations(range(len(order) + n_last), n_last)):
+        for ranks in map(set, itertools.combinations(range(len(order) + n_last), n_last)):
             rest = iter(order)
-            yield [len(others) if place in places else next(rest) for place in range(len(order) + n_last)]
+            yield [len(others) if rank in ranks else next(rest) for rank in range(len(order) + n_last)]
 
 
 def _drawn_orders(documents: FloatArray, ties: list[Tie]) -> Iterator[FloatArray]:

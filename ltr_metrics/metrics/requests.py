@@ -191,7 +191,7 @@ def _policy(
     mean_over = _mean_over(metrics.values())
     if no_relevant is not None:
         return Policy(ties, checked_no_relevant(no_relevant), convention.name, mean_over=mean_over)
-    exceptions = {  # a convention's 0 and 1 are the worst and the best value of metrics of which higher is better
+    exceptions = {  # a convention's 0 and 1 are the worst and the best value of metrics where higher is better
         name: "skip"
         if isinstance(metric, ALLOWED_IN_ALL_CONVENTIONS) or not metric.higher_is_better
         else convention.metrics.get(metric.NAME, {}).get("no_relevant")

@@ -106,7 +106,7 @@ def test_row_order_does_not_count_under_mean_ties(entries: list[Entry], d: Data,
 @examples(20)
 def test_document_ids_are_the_order_of_rows_in_descending_order_of_id(entries: list[Entry], d: Data, seed: int) -> None:
     docid = np.random.default_rng(seed).permutation(len(d.y)).astype(str)
-    order = np.lexsort((-np.argsort(np.argsort(docid)), d.qid))  # as text: "9" stands before "10"
+    order = np.lexsort((-np.argsort(np.argsort(docid)), d.qid))  # as text: "9" comes before "10"
     got = evaluate(entries, d, "docid", docid=docid).per_query
     for name, value in evaluate(entries, d, "stable", order).per_query.items():
         np.testing.assert_array_equal(got[name], value, err_msg=name)

@@ -1,4 +1,4 @@
-"""Metrics of which lower is better, in comparisons, gates, saved results, audits and reports."""
+"""Metrics where lower is better, in comparisons, gates, saved results, audits and reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_metrics.report import as_html, as_text, figures_of, summarize
 
 
 def mean_rank(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
-    """Mean rank of the grades, of which lower is better."""
+    """Mean rank of the grades, where lower is better."""
     return float((grades * np.arange(1, len(grades) + 1)).sum() / grades.sum()) if grades.any() else None
 
 

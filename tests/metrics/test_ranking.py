@@ -221,7 +221,7 @@ def drawings(m: int, r: int, t: int) -> dict[int, Fraction]:
 
 @pytest.mark.parametrize(("k", "r"), [(1, 40), (10, 1), (10, 9_000), (200, 40)])
 def test_the_cutoff_within_a_tie_of_ten_thousand(k: int, r: int) -> None:
-    """Two documents stand above the tie, of which the second is relevant."""
+    """Two documents are above the tie, and the second of them is relevant."""
     m = 10_000
     y = np.concatenate(([0, 1], np.zeros(m - r), np.ones(r)))
     score = np.concatenate(([3, 2], np.ones(m)))
