@@ -110,7 +110,7 @@ class Chain:
                 self.source = Source(kind, self.rng)
                 break
             except ltr.LtrValueError as error:
-                if "No click is in a list" not in str(error):
+                if "No click can be used" not in str(error):
                     raise
         self.chosen, self.weight, self.results = np.arange(self.source.n), self.source.weight, self.source.whole
 
