@@ -147,7 +147,7 @@ def test_sizes_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("3 0", "one whole number of at least 1"),
         ("\n", "one whole number of at least 1"),
         ("1\n1\n", r"a.txt add up to 2, but it has 3 documents"),
-        ("4", r"a.txt add up to 4, but it has 3 documents"),
+        ("999999999999999999 " * 10, r"a.txt add up to 10{19}, but it has 3 documents"),
     ):
         write(tmp_path, sizes, "a.txt.query")
         with pytest.raises(ltr.LtrValueError, match=message):
