@@ -88,10 +88,15 @@ class SearchLog:
 
     def _scores(self) -> list[Score]:
         """Return all scores, sorted by parameters, part and smallest query id."""
-        files = [saved.load(path) for path in self.folder.glob("*.parquet")]
-        if not files:
+        scores = []
+        for path in self.folder.glob("*.parquet"):
+            result, about = saved.load(path)
+            if not isinstance(about, dict) or about.keys() != {"parameters", "part"}:
+                raise LtrValueError(f"{path} is not a score of a search. Move it out of the folder of the log.")
+            scores.append(Score(**about, evaluation=result))
+        if not scores:
             raise LtrKeyError(f"There are no scores in {self.folder}: no scorer has written to this log yet.")
-        return sorted((Score(**about, evaluation=result) for result, about in files), key=_order)
+        return sorted(scores, key=_order)
 
     def candidates(self, part: PartOfSearch | None = "test") -> dict[str, Evaluation]:
         """Return one evaluation of each candidate, over the queries of all its folds.

@@ -81,8 +81,7 @@ def test_clusters_of_rows(rows: dict[str, Any]) -> None:
     queries, options = ltr.Queries(rows["y"], qid=rows["qid"]), {"cluster": rows["qid"] // 4, "n_resamples": 200}
     found = summarize(queries, rows["scores"], "mrr", baseline="good", comparing=options).comparison
     expected = ltr.compare(rows["scores"], rows["y"], qid=rows["qid"], metrics="mrr", baseline="good", **options)
-    assert found is not None
-    assert found.rows == expected.rows
+    assert getattr(found, "rows", None) == expected.rows
 
 
 def test_a_deep_metric_has_a_curve_of_twenty_cutoffs(rows: dict[str, Any]) -> None:
