@@ -120,7 +120,8 @@ class SearchLog:
         LtrValueError
             If a candidate was scored twice on a query, or the candidates on different queries.
             Then the folder has more than one search, the splits overlap, a fit has failed, or other
-            data were scored. `to_pandas` works nevertheless.
+            data were scored. `to_pandas` works nevertheless. Also if a Parquet file in the folder is
+            not a score.
         """
         of_part = [score for score in self._scores() if score.part == part]
         if not of_part:
@@ -157,6 +158,8 @@ class SearchLog:
         ------
         LtrKeyError
             If the folder has no scores.
+        LtrValueError
+            If a Parquet file in it is not a score.
         """
         import pandas as pd
 
