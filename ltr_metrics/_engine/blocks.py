@@ -38,30 +38,33 @@ SHORT_LIST = 32  # documents; blocks of queries of at most so many are processed
 QUERIES_IN_A_BATCH = 8_000  # queries whose first ranks fill the cache
 
 
-def batches_of(queries: LabelledQueries, n_threads: int = 1) -> list[Batch]:
-    """Cut the queries into blocks and these into batches, the first time that they are needed."""
-    return _cut_into_batches(queries, CELLS_IN_A_BLOCK if n_threads == 1 else CELLS_IN_A_SHARED_BLOCK)
+@cached
+def batches_of(queries: LabelledQueries, is_shared: bool) -> list[Batch]:
+    """Cut the queries into blocks and these into batches; larger ones if several threads share them."""
+    batches: list[Batch] = []
+    blocks: list[Block] = []
+    start = n_cells = n_queries = 0
+    for members in cut_by_length(queries.n_retrieved, CELLS_IN_A_SHARED_BLOCK if is_shared else CELLS_IN_A_BLOCK):
+        blocks.append(Block(queries, members, start))
+        start += len(members)
+        n_queries += len(members)
+        n_cells += len(members) * blocks[-1].width
+        if n_cells >= CELLS_IN_A_BATCH or n_queries >= QUERIES_IN_A_BATCH:
+            batches.append(Batch.of(queries, blocks))
+            blocks, n_cells, n_queries = [], 0, 0
+    return [*batches, Batch.of(queries, blocks)] if blocks else batches
+
+
+@cached
+def positions_in_blocks(queries: LabelledQueries, is_shared: bool) -> slice | IntArray:
+    """Return the position of each query among the queries of all blocks; a slice if they have the same order."""
+    members = np.concatenate([batch.combined.members for batch in batches_of(queries, is_shared)])
+    return slice(None) if (members[1:] > members[:-1]).all() else np.argsort(members)
 
 
 def blocks_of(queries: LabelledQueries) -> list[Block]:
     """Return the blocks of all batches."""
-    return [block for batch in batches_of(queries) for block in batch.blocks]
-
-
-@cached
-def _cut_into_batches(queries: LabelledQueries, max_cells: int) -> list[Batch]:
-    batches: list[Batch] = []
-    blocks: list[Block] = []
-    n_cells = n_queries = 0
-    for members in cut_by_length(queries.n_retrieved, max_cells):
-        blocks.append(Block(queries, members))
-        n_queries += len(members)
-        n_cells += len(members) * blocks[-1].width
-        is_short = blocks[-1].is_short and n_cells >= CELLS_WORTH_A_BLOCK  # all its ranks are first ranks
-        if is_short or n_cells >= CELLS_IN_A_BATCH or n_queries >= QUERIES_IN_A_BATCH:
-            batches.append(Batch.of(queries, blocks))
-            blocks, n_cells, n_queries = [], 0, 0
-    return [*batches, Batch.of(queries, blocks)] if blocks else batches
+    return [block for batch in batches_of(queries, False) for block in batch.blocks]
 
 
 def cut_by_length(lengths: IntArray, max_cells: int) -> list[IntArray]:
@@ -94,25 +97,21 @@ class Block(Cache):
         All queries; the block holds a subset. This is a weak proxy, valid while the queries are in use.
     members : ndarray of int
         Positions of this block's queries among all queries.
-    selection : slice or ndarray of int
-        The same as ``members``; a slice, which NumPy copies faster, if they are consecutive.
+    span : slice
+        Positions of the same queries among the queries of all blocks.
     n_ranked : ndarray of int
         Documents of each query that have a rank.
     width : int
         The largest of these numbers, at least 1.
-    is_short : bool
-        Whether the queries are so short that all their ranks are processed rank by rank.
     """
 
-    def __init__(self, queries: LabelledQueries, members: IntArray) -> None:
+    def __init__(self, queries: LabelledQueries, members: IntArray, start: int) -> None:
         # Queries hold their blocks. A reference back would be a circle, which delays the release of memory.
         self.queries: LabelledQueries = weakref.proxy(queries)
         self.members = members
-        is_range = members[-1] - members[0] == len(members) - 1 and (np.diff(members) == 1).all()
-        self.selection: slice | IntArray = slice(members[0], members[-1] + 1) if is_range else members
+        self.span = slice(start, start + len(members))
         self.n_ranked: IntArray = queries.n_retrieved[members]
         self.width = max(1, int(self.n_ranked.max()))
-        self.is_short = self.width <= SHORT_LIST
 
 
 class Batch(NamedTuple):
@@ -127,4 +126,4 @@ class Batch(NamedTuple):
         if len(blocks) == 1:
             return cls(blocks, blocks[0])
         members = np.concatenate([block.members for block in blocks])
-        return cls(blocks, Block(queries, members))
+        return cls(blocks, Block(queries, members, blocks[0].span.start))

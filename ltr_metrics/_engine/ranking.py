@@ -3,56 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Batch, Block
+from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import Cache, cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._engine.sorting import SortedDocuments, sort_documents
 from ltr_metrics._engine.ties import TiedDocuments, Ties
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.errors import LtrTypeError
-
-
-class RankedBlock(NamedTuple):
-    """The sorted documents of a block, and its ties if the policy leaves their order open."""
-
-    block: Block
-    documents: SortedDocuments
-    ties: Ties | None
-
-
-class FirstRanks(NamedTuple):
-    """What is kept of a block of which only the first ranks are read."""
-
-    grades: AnyArray  # (depth x queries) grade indices
-    ties: Ties | None  # those that begin there and hold different grades; ``offset`` refers to `tied_grades`
-    tied_grades: AnyArray  # grade index of every document of these ties
-
-
-def rank(block: Block, scores: AnyArray, ties: TiePolicy) -> RankedBlock:
-    """Rank the documents of a block's queries; a NaN score raises `NaNScoreError`."""
-    documents = sort_documents(block, scores, ties)
-    if ties != "mean" or documents.ties_with_next is None:
-        return RankedBlock(block, documents, None)
-    return RankedBlock(block, documents, Ties.of_neighbours(documents.ties_with_next))
-
-
-def first_ranks(ranked: RankedBlock, depth: int) -> FirstRanks:
-    """Return the first ranks of a block, without anything else of it."""
-    documents, ties = ranked.documents, ranked.ties
-    depth = min(depth, ranked.block.width)
-    grades = np.ascontiguousarray(documents.grade_indices(depth).T)
-    if ties is not None:
-        ties = ties.above(depth)
-        lowest, highest = documents.grades_at(ties.offset), documents.grades_at(ties.offset + ties.size - 1)
-        ties = ties.take(np.flatnonzero(lowest != highest))  # all orders of equal grades are the same ranking
-    if ties is None or not len(ties.query):
-        return FirstRanks(grades, None, grades[:0, 0])
-    return FirstRanks(grades, ties._replace(offset=ties.starts), documents.grades_at(ties.document_offsets()))
 
 
 class Ranking(Cache):
@@ -126,37 +86,39 @@ class Ranking(Cache):
         self._documents = documents
 
     @classmethod
-    def of_block(cls, ranked: RankedBlock) -> Ranking:
-        """Return the whole rankings of a block; those of short queries are laid out by rank."""
-        grades = ranked.documents.grade_indices(ranked.block.width)
-        by_rank = np.asfortranarray(grades) if ranked.block.is_short else grades
-        return cls(ranked.block, by_rank, ranked.ties, grades.ravel(), ranked.documents)
+    def of_block(cls, block: Block, scores: AnyArray, ties: TiePolicy) -> Ranking:
+        """Rank the documents of a block's queries."""
+        documents = sort_documents(block, scores, ties)
+        with_next = documents.ties_with_next if ties == "mean" else None
+        grades = documents.grades()
+        by_rank = np.asfortranarray(grades) if _has_more_queries(grades) else grades
+        of_ties = None if with_next is None else Ties.of_neighbours(with_next)
+        return cls(block, by_rank, of_ties, grades.ravel(), documents)
 
-    def of_grades_alone(self) -> Ranking:
-        """Return the ranking without documents, for metrics that need only grades and open ties."""
-        return Ranking(self.block, self.grades, self.open_ties, self.tied_grades)
+    def first(self, depth: int) -> Ranking:
+        """Return the first ranks without the rows of the documents, laid out by rank."""
+        depth = self.depth(depth)
+        grades, tied = np.asfortranarray(self.grades[:, :depth]), self.open_documents(depth)
+        if tied is None:
+            return Ranking(self.block, grades, None, grades[0, :0])
+        return Ranking(self.block, grades, tied.ties._replace(offset=tied.starts), tied.grades)
 
     @classmethod
-    def of_batch(cls, batch: Batch, parts: Sequence[FirstRanks]) -> Ranking:
-        """Concatenate the first ranks of a batch's blocks, so that one call serves many queries.
-
-        The matrix is laid out by rank, which makes work that goes from rank to rank fast.
-        """
+    def concat(cls, block: Block, parts: Sequence[Ranking]) -> Ranking:
+        """Concatenate the first ranks of some blocks, so that one call of a metric serves many queries."""
         if len(parts) == 1:
-            return cls(batch.combined, parts[0].grades.T, parts[0].ties, parts[0].tied_grades)
-        depth = max(len(part.grades) for part in parts)
-        grades = np.zeros((depth, len(batch.combined.members)), dtype=parts[0].grades.dtype)
-        ties, tied_grades, query, document = [], [], 0, 0
+            return parts[0]
+        depth = max(part.width for part in parts)
+        grades = np.zeros((depth, len(block.members)), dtype=parts[0].grades.dtype)
+        ties, query, document = [], 0, 0
         for part in parts:
-            grades[: len(part.grades), query : query + part.grades.shape[1]] = part.grades
+            n_queries = len(part.block.members)
+            grades[: part.width, query : query + n_queries] = part.grades.T
             if part.ties is not None:
                 ties.append(part.ties._replace(query=part.ties.query + query, offset=part.ties.offset + document))
-                tied_grades.append(part.tied_grades)
-                document += len(part.tied_grades)
-            query += part.grades.shape[1]
-        if not ties:
-            return cls(batch.combined, grades.T, None, grades[:0, 0])
-        return cls(batch.combined, grades.T, Ties.concat(ties), np.concatenate(tied_grades))
+            query, document = query + n_queries, document + len(part.tied_grades)
+        tied_grades = np.concatenate([part.tied_grades for part in parts])
+        return cls(block, grades.T, Ties.concat(ties) if ties else None, tied_grades)
 
     # -- what most metrics need -------------------------------------------------------------------
 
@@ -250,26 +212,19 @@ class Ranking(Cache):
         assert self.ties is not None
         return TiedDocuments(self.ties, self.tied_grades, depth)
 
-    @cached_property
-    def open_ties(self) -> Ties | None:
-        """Ties whose documents differ in grade; None if there are none.
+    @cached
+    def open_documents(self, depth: int) -> TiedDocuments | None:
+        """Return the documents of the ties that begin above ``depth`` and hold different grades; None if none does.
 
         All orders of equal grades are the same ranking. So the other ties have their exact values,
         and rounding in an expectation cannot lift a perfect ranking above 1.
         """
         if self.ties is None:
             return None
-        first, last = self.ties.offset, self.ties.offset + self.ties.size - 1
-        is_open = self.tied_grades[first] != self.tied_grades[last]  # they ascend
-        if is_open.all():
-            return self.ties
-        return self.ties.take(np.flatnonzero(is_open)) if is_open.any() else None
-
-    @cached
-    def open_documents(self, depth: int) -> TiedDocuments | None:
-        """Return the documents of the open ties that begin above ``depth``; None if there are none."""
-        ties = None if self.open_ties is None else self.open_ties.above(depth)
-        return None if ties is None or not len(ties.query) else TiedDocuments(ties, self.tied_grades, depth)
+        ties = self.ties.above(depth)
+        lowest, highest = self.tied_grades[ties.offset], self.tied_grades[ties.offset + ties.size - 1]  # they ascend
+        ties = ties.where(lowest != highest)
+        return TiedDocuments(ties, self.tied_grades, depth) if len(ties.query) else None
 
     # -- what only metrics that read rows or all documents need --------------------------------------
 
@@ -314,8 +269,12 @@ def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
 
 
 def _goes_by_rank(matrix: FloatArray) -> bool:
-    """Whether a matrix is laid out by rank, and has so many more queries than ranks that steps over ranks are few."""
-    return matrix.flags.f_contiguous and len(matrix) > 10 * matrix.shape[1]
+    """Whether to step over ranks: the matrix is laid out by rank, and has many more queries than ranks."""
+    return matrix.flags.f_contiguous and _has_more_queries(matrix)
+
+
+def _has_more_queries(matrix: AnyArray) -> bool:
+    return len(matrix) > 10 * matrix.shape[1]
 
 
 def sums_down_to(depths: Sequence[int], by_rank: FloatArray) -> list[FloatArray]:

@@ -52,11 +52,6 @@ GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are lo
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
 MOST_INT32_ROWS = 2**31 - 1  # whose numbers take half the memory
 HIGHEST = np.iinfo(np.int64).max
-LOOKUP_COST_IN_CELLS = 16  # looking one cell's score up costs about as much as sixteen of a whole matrix
-
-
-class NaNScoreError(Exception):
-    """A score is NaN; the caller, who knows all rows, says where."""
 
 
 # -- the layout of the keys -----------------------------------------------------------------------
@@ -74,7 +69,7 @@ class KeyLayout(NamedTuple):
     tail: KeyArray  # (queries x width) low bits of the key: tie rank, then grade index
     tail_bits: int  # how many bits that are
     padding: IntArray  # flat cells of this matrix that hold no document
-    padding_keys: KeyArray  # their sort keys: behind every document, all different within a query, grade 0
+    padding_keys: KeyArray  # their full keys: behind every document, all different within a query
     grade_bits: int  # 0 if there are too many distinct grades for the key
     grades: AnyArray | None  # (queries x width) grade indices where the key does not hold them
 
@@ -171,42 +166,32 @@ class SortedDocuments(NamedTuple):
         """Return the scores of the documents in the given cells."""
         return self.scores_of_rows[self.rows(query, column)]
 
-    def grade_indices(self, depth: int) -> AnyArray:
-        """Return the grade indices of the first ranks, (queries x depth), in a small integer type; padding has 0."""
-        layout, keys = self.layout, self.keys[:, :depth]
+    def grades(self) -> AnyArray:
+        """Return the grade indices by rank, (queries x width), in a small integer type; padding has 0."""
+        layout = self.layout
         if layout.grades is None:
-            low = keys.astype(np.uint8)
+            low = self.keys.astype(np.uint8)
             low &= np.uint8(2**layout.grade_bits - 1)
             return low
-        query, column = np.arange(len(keys))[:, None], np.arange(depth)
-        grades = layout.grades[query, layout.cells(keys)]
-        grades[column >= layout.n_ranked[:, None]] = 0
+        grades = np.take_along_axis(layout.grades, layout.cells(self.keys), axis=1)
+        grades[np.arange(grades.shape[1]) >= layout.n_ranked[:, None]] = 0
         return grades
-
-    def grades_at(self, cells: IntArray) -> AnyArray:
-        """Return the grade indices of the documents in some flat cells of the sorted matrix."""
-        layout, keys = self.layout, self.keys.ravel()[cells]
-        if layout.grades is None:
-            keys &= 2**layout.grade_bits - 1
-            return keys.astype(np.uint8)
-        query = cells // self.keys.shape[1]
-        return np.asarray(layout.grades[query, layout.cells(keys)])
 
 
 def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDocuments:
-    """Sort every query of a block by descending score; infinite scores come first and last."""
+    """Sort every query of a block by descending score, which is not NaN; infinite ones come first and last."""
     layout = KeyLayout.of(block, ORDER_OF_TIES[ties])
     tail_mask = (1 << layout.tail_bits) - 1
-    full_keys, buffer = _descending_sort_keys(layout, scores)
+    full_keys, buffer = _descending_sort_keys(scores.take(layout.rows, mode="clip"))  # faster than checking the rows
+    full_keys.ravel()[layout.padding] = layout.padding_keys
     keys = np.bitwise_and(full_keys, ~tail_mask, out=buffer)
     np.bitwise_or(keys, layout.tail, out=keys, casting="unsafe")
-    keys.ravel()[layout.padding] = layout.padding_keys
     keys.sort(axis=1)
     documents = SortedDocuments(layout, scores, keys, None)
     is_exact = scores.dtype == np.float32 and layout.tail_bits <= FLOAT32_SPARE_BITS
     if is_exact and ties != "mean":
         return documents
-    same_prefix = _same_prefix_as_next(keys, tail_mask)
+    same_prefix = _same_as_next(keys, tail_mask)
     if not same_prefix.any():
         return documents
     return documents._replace(
@@ -214,13 +199,10 @@ def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDoc
     )
 
 
-def _descending_sort_keys(layout: KeyLayout, scores: AnyArray) -> tuple[KeyArray, KeyArray]:
-    """Return the scores as integers that ascend as the score descends, and an array of the same size to reuse."""
-    laid_out = scores.take(layout.rows, mode="clip")  # faster than checking rows that are right
-    buffer = laid_out if laid_out.dtype == np.float64 else None
-    negated = np.subtract(0.0, laid_out, out=buffer, dtype=np.float64)  # never -0.0, which would sort before 0.0
-    if np.isnan(negated.min()):
-        raise NaNScoreError
+def _descending_sort_keys(scores: AnyArray) -> tuple[KeyArray, KeyArray]:
+    """Return scores as integers that ascend as the score descends, and an array of the same size to reuse."""
+    buffer = scores if scores.dtype == np.float64 else None
+    negated = np.subtract(0.0, scores, out=buffer, dtype=np.float64)  # never -0.0, which would sort before 0.0
     keys = negated.view(np.int64)
     flips = keys >> 63  # a negative float has its bits flipped, except for the sign
     flips &= HIGHEST
@@ -228,57 +210,31 @@ def _descending_sort_keys(layout: KeyLayout, scores: AnyArray) -> tuple[KeyArray
     return keys, flips
 
 
-def _same_prefix_as_next(keys: KeyArray, low_bits: int) -> BoolArray:
+def _same_as_next(keys: KeyArray, low_bits: int = 0) -> BoolArray:
     """Return which keys differ from the next one at most in these low bits."""
     flat = keys.ravel()
-    same_prefix = np.empty(keys.shape, dtype=np.bool_)
-    np.less_equal((flat[1:] ^ flat[:-1]).view(np.uint64), np.uint64(low_bits), out=same_prefix.ravel()[:-1])
-    same_prefix[:, -1] = False  # the next key belongs to another query
-    return same_prefix
+    is_same = np.empty(keys.shape, dtype=np.bool_)
+    np.less_equal((flat[1:] ^ flat[:-1]).view(np.uint64), np.uint64(low_bits), out=is_same.ravel()[:-1])
+    is_same[:, -1] = False  # the next key belongs to another query
+    return is_same
 
 
 def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_keys: KeyArray) -> BoolArray:
-    """Sort documents again whose scores differ only in the overwritten bits.
+    """Return which cells tie with the next one, after documents whose kept bits are equal are sorted by full score.
 
-    Return which cells tie with the next one.
+    Only queries in which such documents have different scores are sorted again.
     """
-    if np.count_nonzero(same_prefix) * LOOKUP_COST_IN_CELLS < same_prefix.size:  # few: look their scores up
-        cells = np.flatnonzero(same_prefix)
-        is_tie = _same_score_as_next(documents, cells)
-        if not is_tie.all():
-            _sort_again(documents, cells, ~is_tie)
-            same_prefix.ravel()[cells] = _same_score_as_next(documents, cells)
-        return same_prefix
-    ties_with_next = same_prefix & _same_full_key_as_next(documents, full_keys)  # many: look all of them up
-    if not np.array_equal(ties_with_next, same_prefix):
-        cells = np.flatnonzero(same_prefix)
-        _sort_again(documents, cells, ~ties_with_next.ravel()[cells])
-        ties_with_next = same_prefix & _same_full_key_as_next(documents, full_keys)
-    return ties_with_next
-
-
-def _same_full_key_as_next(documents: SortedDocuments, full_keys: KeyArray) -> BoolArray:
-    """Return which documents have the score of the next one, by looking up all full keys."""
     cells = documents.layout.cells(documents.keys)
     cells += documents.layout.row_starts
-    return _same_prefix_as_next(full_keys.take(cells, mode="clip"), 0)
-
-
-def _same_score_as_next(documents: SortedDocuments, cells: IntArray) -> BoolArray:
-    query, column = np.divmod(cells, documents.keys.shape[1])
-    return np.asarray(documents.scores(query, column) == documents.scores(query, column + 1))
-
-
-def _sort_again(documents: SortedDocuments, cells: IntArray, differs: BoolArray) -> None:
-    """Sort the runs of equal prefixes in which scores differ by full score, then by tie rank.
-
-    ``cells`` are those of all runs except the last one of each. ``differs`` says which of them have
-    another score than the next cell.
-    """
-    run = np.cumsum(np.diff(cells, prepend=cells[0] - 1) != 1)
-    cells = cells[np.isin(run, run[differs])]
-    members = np.union1d(cells, cells + 1)
-    query, column = np.divmod(members, documents.keys.shape[1])
-    keys = documents.keys[query, column]
-    order = np.lexsort((keys, -documents.scores(query, column), keys >> documents.layout.tail_bits, query))
-    documents.keys[query, column] = keys[order]
+    full = full_keys.take(cells, mode="clip")
+    is_tie = same_prefix & _same_as_next(full)
+    has_near_ties = (same_prefix > is_tie).any(axis=1)
+    if has_near_ties.any():
+        is_sorted = same_prefix & has_near_ties[:, None]
+        is_sorted[:, 1:] |= is_sorted[:, :-1]
+        query, column = np.nonzero(is_sorted)
+        keys, full_key = documents.keys[query, column], full[query, column]
+        order = np.lexsort((keys, full_key, query))
+        documents.keys[query, column], full[query, column] = keys[order], full_key[order]
+        is_tie = same_prefix & _same_as_next(full)
+    return is_tie

@@ -57,8 +57,11 @@ class Ties(NamedTuple):
 
     def above(self, depth: int) -> Ties:
         """Return the ties that begin within the first ``depth`` ranks."""
-        is_above = self.n_above < depth
-        return self if is_above.all() else self.take(np.flatnonzero(is_above))
+        return self.where(self.n_above < depth)
+
+    def where(self, is_chosen: BoolArray) -> Ties:
+        """Return the ties of a mask."""
+        return self if is_chosen.all() else self.take(np.flatnonzero(is_chosen))
 
     def take(self, positions: IntArray) -> Ties:
         """Return the ties at some positions."""

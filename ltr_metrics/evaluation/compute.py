@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Batch, batches_of
-from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.blocks import Batch, batches_of, positions_in_blocks
+from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import Ranking, first_ranks, rank
-from ltr_metrics._engine.sorting import NaNScoreError
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Family, Request
@@ -21,42 +20,35 @@ def compute_values(
 ) -> dict[str, FloatArray]:
     """Return one value per query for each metric, NaN if undefined, from one sort of the scores."""
     scores = np.ascontiguousarray(scores)
-    metrics, ties = request.metrics, request.policy.ties
+    if np.isnan(scores.min()):
+        queries.refuse_nan_scores(scores)
+    metrics = request.metrics
     whole, shallow, depth = request.families
-    values = np.empty((len(metrics), queries.n_queries))
+    values = np.empty((len(metrics), queries.n_queries))  # in the order of the blocks
 
     def evaluate_batch(batch: Batch) -> None:
-        if len(batch.blocks) == 1 and batch.combined.is_short:
-            ranking = Ranking.of_block(rank(batch.combined, scores, ties))
-            _fill(values, ranking, whole)
-            _fill(values, ranking.of_grades_alone(), shallow)
-            return
-        tops_by_block = []
+        first_ranks = []
         for block in batch.blocks:
-            ranked = rank(block, scores, ties)
-            if whole:
-                _fill(values, Ranking.of_block(ranked), whole)
+            ranking = Ranking.of_block(block, scores, request.policy.ties)
+            _fill(values, ranking, whole)
             if shallow:
-                tops_by_block.append(first_ranks(ranked, depth))
+                first_ranks.append(ranking.first(depth))
         if shallow:
-            _fill(values, Ranking.of_batch(batch, tops_by_block), shallow)
+            _fill(values, Ranking.concat(batch.combined, first_ranks), shallow)
 
-    batches = batches_of(queries, n_threads)
-    try:
-        _run(evaluate_batch, batches, n_threads)
-    except NaNScoreError:
-        queries.refuse_nan_scores(scores)
-        raise
-    _refuse_infinite(values, metrics, queries)
-    return dict(zip(request.names, values, strict=True))
+    is_shared = n_threads > 1
+    _run(evaluate_batch, batches_of(queries, is_shared), n_threads)
+    positions = positions_in_blocks(queries, is_shared)
+    _refuse_infinite(values, positions, metrics, queries)
+    return {name: of_metric[positions] for name, of_metric in zip(request.names, values, strict=True)}
 
 
 def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
-    """Write the values of a ranking's queries."""
+    """Write the values of a ranking's queries, which are in the order of all blocks."""
     for metrics, cutoffs, positions in families:
         of_family = metrics[0].values_at(ranking, cutoffs)
         for position, metric_values in zip(positions, of_family, strict=True):
-            values[position][ranking.block.selection] = metric_values
+            values[position, ranking.block.span] = metric_values
 
 
 def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:
@@ -70,10 +62,12 @@ def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int
         list(pool.map(work, batches))
 
 
-def _refuse_infinite(values: FloatArray, metrics: Sequence[Metric], queries: LabelledQueries) -> None:
+def _refuse_infinite(
+    values: FloatArray, positions: slice | IntArray, metrics: Sequence[Metric], queries: LabelledQueries
+) -> None:
     infinite = np.isinf(values)
     if infinite.any():
-        metric, query = np.argwhere(infinite)[0]
+        metric, query = np.argwhere(infinite[:, positions])[0]
         raise LtrValueError(
             f"The metric {metrics[metric]} must be finite, or NaN where it is undefined: it is infinite for query "
             f"{queries.qid[query]}."
