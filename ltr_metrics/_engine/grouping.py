@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Sequence
-from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,22 +50,15 @@ def as_ids(values: Any, name: str, n_rows: int | None = None) -> AnyArray:
     ids = as_vector(values, name, n_rows)
     if ids.dtype.kind == "f":
         _refuse_inexact_floats(ids, name)
-    if ids.dtype == object:
-        types = set(map(type, ids.tolist()))
-        if types & {bool, np.bool_} and any(issubclass(kind, Number) for kind in types - {bool, np.bool_}):
-            raise LtrValueError(
-                f"{name} must not mix True and False with numbers, because True equals 1 in Python, "
-                "so two queries could become one. Give all ids the same type."
-            )
     return ids.astype(object) if ids.dtype.kind == "T" else ids
 
 
 def _are_plain(values: Sequence[Any]) -> bool:
-    """Whether NumPy keeps all values as they are: text (but it drops NUL characters at the end), int64 or floats."""
+    """Whether NumPy keeps all values as they are: text, int64 or floats."""
     types = set(map(type, values))
     if types == {int}:
         return bool(-(2**63) <= min(values) <= max(values) < 2**63)
-    return types == {float} or (types == {str} and "\0" not in "".join(values))
+    return types in ({float}, {str})
 
 
 def _refuse_inexact_floats(ids: AnyArray, name: str) -> None:
@@ -126,13 +118,6 @@ def _refuse_missing(
         raise LtrValueError(f"{name} must have {what} in every {unit}: it is missing at {unit} {row}.")
 
 
-def _refuse_nul_at_the_end(ids: AnyArray, name: str) -> None:
-    """Refuse text that NumPy would merge with the same text without its last character."""
-    for value in ids.tolist():
-        if isinstance(value, (str, bytes)) and value[-1:] in ("\0", b"\0"):
-            raise LtrValueError(f"{name} must not end with a NUL character, which NumPy drops: got {value!r}.")
-
-
 def label_codes(values: Any, name: str, ascending: list[Hashable] | None = None) -> tuple[AnyArray, IntArray]:
     """Return the distinct labels and, for each entry, the position of its label among them.
 
@@ -165,7 +150,6 @@ def _codes_by_first_appearance(ids: AnyArray, name: str) -> tuple[AnyArray, IntA
             raise LtrTypeError(f"{name} must be hashable: {error}.") from None
         distinct = np.empty(len(code), dtype=object)
         distinct[:] = list(code)
-        _refuse_nul_at_the_end(distinct, name)
         return distinct, np.fromiter(map(code.__getitem__, ids.tolist()), dtype=np.intp, count=len(ids))
     distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
@@ -205,14 +189,8 @@ def as_document_ids(values: Any, n_rows: int) -> AnyArray:
     ids = as_ids(values, "docid", n_rows)
     _refuse_missing(ids, "docid")
     if ids.dtype == object:
-        _refuse_nul_at_the_end(ids, "docid")
         return np.array(list(map(str, ids.tolist())))
-    if ids.dtype.kind != "S":
-        return ids.astype(str)
-    try:
-        return np.char.decode(ids, "utf-8")
-    except UnicodeDecodeError as error:
-        raise LtrValueError(f"docid must be text, or bytes in UTF-8: {error}.") from None
+    return np.char.decode(ids, "utf-8") if ids.dtype.kind == "S" else ids.astype(str)
 
 
 def qid_to_group(qid: Any) -> IntArray:

@@ -18,7 +18,6 @@ import numpy as np
 from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics.errors import LtrValueError
 
-MOST_DIGITS = 4300  # Python refuses to convert longer texts to a number
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
 _ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
 
@@ -96,14 +95,9 @@ def refuse_ids_of_one_text(ids: AnyArray, owner: str) -> None:
         positions_by_text(ids, owner)
 
 
-def is_whole_number(text: str) -> bool:
-    """Whether a text is that of a whole number."""
-    return len(text) < MOST_DIGITS and _WHOLE.fullmatch(text) is not None
-
-
 def order_of_text(text: str) -> IdOrder:
     """Return a sort key: whole numbers by value, then all other ids by their text."""
-    return (0, int(text), "") if is_whole_number(text) else (1, 0, text)
+    return (0, int(text), "") if _WHOLE.fullmatch(text) else (1, 0, text)
 
 
 def order_of_ids(ids: AnyArray) -> IntArray:

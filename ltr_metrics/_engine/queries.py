@@ -246,17 +246,14 @@ class LabelledQueries(GroupedRows):
         """Raise an error if a document id occurs twice in a query; called for files only."""
         if self.docid is None:
             return
-        rows = self.rows_in_query_order()
-        docids = self.docid[rows].tolist()
-        for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True):
-            if len(set(docids[start : start + size])) == size:
-                continue
-            first: dict[Any, int] = {}
-            offset = next(at for at in range(start, start + size) if first.setdefault(docids[at], at) != at)
-            docid = docids[offset]
+        query, document = self.query_of_rows(), self.docid_descending
+        order = np.lexsort((document, query))
+        is_repeated = (np.diff(document[order]) == 0) & (np.diff(query[order]) == 0)
+        if is_repeated.any():
+            first, again = order[is_repeated.argmax() :][:2].tolist()
             raise LtrValueError(
-                f"A document must occur only once in a query. {docid!r} is at {self.where(int(rows[first[docid]]))} "
-                f"and again at {self.where(int(rows[offset]))} (rows are counted from 0). Drop one of the two rows."
+                f"A document must occur only once in a query. {str(self.docid[first])!r} is at {self.where(first)} "
+                f"and again at {self.where(again)} (rows are counted from 0). Drop one of the two rows."
             )
 
     # -- further columns -------------------------------------------------------------------------

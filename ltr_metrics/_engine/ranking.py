@@ -268,13 +268,13 @@ def accumulate_ranks(operation: np.ufunc, by_rank: FloatArray) -> FloatArray:
     return accumulated
 
 
-def _goes_by_rank(matrix: FloatArray) -> bool:
+def _goes_by_rank(matrix: AnyArray) -> bool:
     """Whether to step over ranks: the matrix is laid out by rank, and has many more queries than ranks."""
     return matrix.flags.f_contiguous and _has_more_queries(matrix)
 
 
 def _has_more_queries(matrix: AnyArray) -> bool:
-    return len(matrix) > 10 * matrix.shape[1]
+    return bool(len(matrix) > 10 * matrix.shape[1])
 
 
 def sums_down_to(depths: Sequence[int], by_rank: FloatArray) -> list[FloatArray]:

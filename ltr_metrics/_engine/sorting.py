@@ -228,9 +228,9 @@ def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_
     cells += documents.layout.row_starts
     full = full_keys.take(cells, mode="clip")
     is_tie = same_prefix & _same_as_next(full)
-    has_near_ties = (same_prefix > is_tie).any(axis=1)
-    if has_near_ties.any():
-        is_sorted = same_prefix & has_near_ties[:, None]
+    differs = same_prefix & ~is_tie
+    if differs.any():
+        is_sorted = same_prefix & np.any(differs, axis=1, keepdims=True)
         is_sorted[:, 1:] |= is_sorted[:, :-1]
         query, column = np.nonzero(is_sorted)
         keys, full_key = documents.keys[query, column], full[query, column]

@@ -5,18 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from functools import cache
-
-import numpy as np
 
 from ltr_metrics._engine.checks import require_count
 
 ROWS_WORTH_A_THREAD = 500_000  # with fewer rows, starting threads and waiting for them costs more than they save
-CGROUP_LIMITS = (
-    "/sys/fs/cgroup/cpu.max",
-    "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
-    "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
-)
 
 
 def n_threads_for(n_rows: int, n_threads: int | None) -> int:
@@ -35,23 +27,8 @@ def n_threads_for(n_rows: int, n_threads: int | None) -> int:
 
 
 def usable_processors() -> int:
-    """Return the number of CPUs that the affinity and the container's quota allow the process."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(count, _quota()))
-
-
-@cache
-def _quota() -> int:
-    """Return the control group's quota of CPUs, rounded up; a very high number without a quota."""
-    from pathlib import Path  # imported here because the import is slow
-
-    try:
-        version_2, *version_1 = map(Path, CGROUP_LIMITS)
-        files = [version_2] if version_2.exists() else version_1
-        quota, period = " ".join(file.read_text() for file in files).split()
-        return int(np.ceil(int(quota) / int(period))) if int(quota) > 0 else sys.maxsize
-    except (OSError, ValueError):  # no control groups, or no limit ("max")
-        return sys.maxsize
+    """Return the number of CPUs that the process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _is_in_worker() -> bool:

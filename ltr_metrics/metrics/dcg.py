@@ -23,7 +23,6 @@ Ideal = Literal["cutoff", "shown", "all", "slots"]
 ShortOfNDCG = Literal["pad", "zero"]
 DISCOUNTS: tuple[NamedDiscount, ...] = get_args(NamedDiscount)
 Discount = NamedDiscount | Callable[[FloatArray], FloatArray]
-MOST_SLOTS = 1_000_000  # of ideal="slots"; each has a discount
 
 
 class CG(RankMetric):
@@ -201,7 +200,7 @@ class NDCG(DCG):
     Raises
     ------
     LtrValueError, LtrTypeError
-        As for `DCG`, and for ``ideal="slots"`` without a cutoff or with one above 1,000,000.
+        As for `DCG`, and for ``ideal="slots"`` without a cutoff.
         On evaluation, also if a gain is negative, or falls as the grade rises, or is above 1 with
         ``ideal="slots"``.
 
@@ -234,8 +233,6 @@ class NDCG(DCG):
         super().__post_init__()
         if self.ideal == "slots" and self.k is None:
             raise LtrValueError(f"ndcg(ideal=slots) needs a cutoff. Write {replace(self, k=10)}.")
-        if self.ideal == "slots" and self.k is not None and self.k > MOST_SLOTS:
-            raise LtrValueError(f"ndcg(ideal=slots) needs a cutoff of at most {MOST_SLOTS:,}. Got {self.k:,}.")
 
     def check(self, queries: LabelledQueries) -> None:
         gains = self.gains(queries)

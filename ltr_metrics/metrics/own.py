@@ -20,7 +20,7 @@ import numpy as np
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueError, did_you_mean, naming
+from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
 from ltr_metrics.metrics.base import Metric, RankMetric, spell
 
@@ -234,17 +234,6 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
 # -- the value of a query, and its expectation under ties -----------------------------------------
 
 
-class ColumnsOfQuery(dict[str, FloatArray]):
-    """The columns of one query's documents; a missing one is an error that names the remedy."""
-
-    def __missing__(self, name: str) -> FloatArray:
-        raise LtrKeyError(
-            f"it reads the column {name!r}, which was not passed.{did_you_mean(str(name), self)} Given: "
-            f"{', '.join(self) or 'none'}. Pass columns={{{name!r}: ...}}. Where columns are selected by name, "
-            f"name it in as_metric(..., columns=[{name!r}])."
-        )
-
-
 def _ties_by_query(ranking: Ranking) -> list[list[Tie]]:
     """Return the ties of each query whose order is open."""
     by_query: list[list[Tie]] = [[] for _ in ranking.n_ranked]
@@ -282,11 +271,12 @@ def _call(function: QueryFunction, columns: list[str], documents: FloatArray) ->
     """Return the function's value for documents in this order."""
     grades, *of_columns = documents.T.copy()
     try:
-        value = function(grades, ColumnsOfQuery(zip(columns, of_columns, strict=True)))
-    except LtrError:
-        raise
+        value = function(grades, dict(zip(columns, of_columns, strict=True)))
     except Exception as error:
-        raise LtrValueError(f"the function raised {type(error).__name__}: {error}") from error
+        raised = f"the function raised {type(error).__name__}: {error}"
+        if isinstance(error, KeyError):
+            raised += f". Its columns are {columns}. Pass others as columns=, and name them in as_metric(columns=...)."
+        raise LtrValueError(raised) from error
     if value is None:
         return None
     if not isinstance(value, (Real, np.bool_)):

@@ -94,7 +94,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"query_weight": [1e308, 1e308]}, "must have a finite sum"),
     ({"query_weight": {0: 1.0}}, "no entry for query 1"),
     ({"query_weight": pd.Series([1.0, 5.0], index=[1, 1])}, "holds an id twice"),
-    ({"query_weight": pd.Series([1.0, 2.0]), "qid": [1, 1, 0, 0], "group": None}, "same ids in another order.*dict"),
     ({"query_weight": [1, 1], "sample_weight": [1] * 4}, "not both"),
     ({"sample_weight": [1, 1, NAN, 1]}, r"sample_weight must be finite.*row 2 \(query 1\)"),
     ({"by": ["a"] * 3}, r"one label per query \(2 labels, .*one per row \(4 labels\). Got 3"),

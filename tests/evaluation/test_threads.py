@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -16,7 +14,7 @@ from table import TABLE, Entry
 
 import ltr_metrics as ltr
 from ltr_metrics._engine import blocks, threads
-from ltr_metrics._engine.threads import n_threads_for, usable_processors
+from ltr_metrics._engine.threads import n_threads_for
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore::ltr_metrics.LtrWarning")]
 
@@ -108,30 +106,6 @@ def test_as_many_as_pay_and_as_the_process_may_use(monkeypatch: pytest.MonkeyPat
     assert n_threads_for(10**8, 3) == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "many")
     assert n_threads_for(10**8, None) == 8
-
-
-@pytest.mark.parametrize(
-    ("contents", "n_cpus"),
-    [
-        (["150000 100000", None, None], 2),
-        (["50000 100000", None, None], 1),
-        (["max 100000", None, None], 6),
-        ([None, "300000", "100000"], 3),
-        ([None, "-1", "100000"], 6),
-        ([None, None, None], 6),
-    ],
-)
-def test_a_container_quota_counts(
-    contents: list[str | None], n_cpus: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    files = [tmp_path / name for name in ("cpu.max", "quota", "period")]
-    for file, content in zip(files, contents, strict=True):
-        if content is not None:
-            file.write_text(content + "\n")
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
-    monkeypatch.setattr(threads, "CGROUP_LIMITS", tuple(map(str, files)))
-    monkeypatch.setattr(threads, "_quota", threads._quota.__wrapped__)  # which is cached
-    assert usable_processors() == n_cpus
 
 
 def test_one_alone_in_a_thread_that_somebody_else_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,6 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.NDCG(k=0), "k of ndcg"),
         (lambda: ltr.NDCG(gain=lambda y: y), "must have a name"),
         (lambda: ltr.NDCG(ideal="slots"), r"needs a cutoff. Write ndcg_exp\(ideal=slots\)@10"),
-        (lambda: ltr.NDCG(ideal="slots", k=1_000_001), "cutoff of at most 1,000,000. Got 1,000,001"),
         (lambda: ltr.metric("dcg(ideal=all)"), "dcg has no parameter 'ideal'"),
         (lambda: ltr.MAP(rel=0), "rel of map must be a number above 0"),
         (lambda: ltr.MAP(denominator="cutoff"), "needs a cutoff"),
