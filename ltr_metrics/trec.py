@@ -50,7 +50,7 @@ COUNTS: dict[str, Count] = {
     "num_q": lambda queries, _: np.ones(queries.n_queries),
     "num_ret": lambda queries, _: queries.n_retrieved,
     "num_rel": lambda queries, is_relevant: queries.count_by_query(is_relevant),
-    "num_rel_ret": lambda queries, is_relevant: queries.count_ranked(is_relevant),
+    "num_rel_ret": lambda queries, is_relevant: queries.count_by_query(is_relevant, ranked=True),
 }
 OTHER_FORMS = "For data frames, lists and other ids, use ltr_metrics.from_qrels."
 supported_measures = frozenset({*WHOLE, *AT_CUTOFFS, *COUNTS})

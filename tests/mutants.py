@@ -26,7 +26,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_ranking.py", "metrics/first.py", "m - j - r + 1, 0)", "m - j - r, 0)"),
     ("metrics/test_ranking.py", "_engine/ranking.py", "total = by_rank[:, 0]", "total = 2 * by_rank[:, 0]"),
     ("metrics/test_ranking.py", "metrics/cascade_ties.py", "np.where(size > MOST_RANKS", "np.where(size > 2 * MOST_RANKS"),
-    ("metrics/test_ranking.py", "_engine/sorting.py", "keys.ravel()[layout.padding] = layout.padding_keys", "pass"),
+    ("metrics/test_ranking.py", "_engine/sorting.py", "full_keys.ravel()[layout.padding] = layout.padding_keys", "pass"),
     ("metrics/test_bpref.py", "metrics/bpref.py", "np.minimum(", "np.maximum("),
     ("metrics/test_names.py", "metrics/base.py", 'changed.pop("k", None)', "pass"),
     ("metrics/test_conventions.py", "metrics/conventions.py", '{"gain": "linear"}, {"gain": (0, 1)}', '{"gain": "exp"}, {"gain": (0, 1)}'),

@@ -14,14 +14,14 @@ query d  . . . . . . . .           └─────────┘
                                    └─────────────────┘
 ```
 
-A `Block` knows the labels of its queries. A `Batch` is some blocks whose first ranks are
-processed together: one NumPy call then serves thousands of queries.
+A `Block` knows the labels of its queries. A batch is a block of the queries of several blocks, whose
+first ranks are processed together: one NumPy call then serves thousands of queries.
 """
 
 from __future__ import annotations
 
 import weakref
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -39,32 +39,34 @@ QUERIES_IN_A_BATCH = 8_000  # queries whose first ranks fill the cache
 
 
 @cached
-def batches_of(queries: LabelledQueries, is_shared: bool) -> list[Batch]:
-    """Cut the queries into blocks and these into batches; larger ones if several threads share them."""
-    batches: list[Batch] = []
-    blocks: list[Block] = []
-    start = n_cells = n_queries = 0
-    for members in cut_by_length(queries.n_retrieved, CELLS_IN_A_SHARED_BLOCK if is_shared else CELLS_IN_A_BLOCK):
-        blocks.append(Block(queries, members, start))
+def batches_of(queries: LabelledQueries, is_shared: bool) -> list[Block]:
+    """Cut the queries into blocks and combine these to batches; larger ones if several threads share them."""
+    batches: list[Block] = []
+    parts: list[Block] = []
+    start = 0
+    lengths = queries.n_retrieved
+    for members in cut_by_length(lengths, CELLS_IN_A_SHARED_BLOCK if is_shared else CELLS_IN_A_BLOCK):
+        parts.append(Block(queries, members, start))
         start += len(members)
-        n_queries += len(members)
-        n_cells += len(members) * blocks[-1].width
-        if n_cells >= CELLS_IN_A_BATCH or n_queries >= QUERIES_IN_A_BATCH:
-            batches.append(Batch.of(queries, blocks))
-            blocks, n_cells, n_queries = [], 0, 0
-    return [*batches, Batch.of(queries, blocks)] if blocks else batches
+        n_queries = start - parts[0].span.start
+        n_cells = sum(len(part.members) * part.width for part in parts)
+        if n_cells >= CELLS_IN_A_BATCH or n_queries >= QUERIES_IN_A_BATCH or start == len(lengths):
+            together = np.concatenate([part.members for part in parts])
+            batches.append(parts[0] if len(parts) == 1 else Block(queries, together, parts[0].span.start, parts))
+            parts = []
+    return batches
 
 
 @cached
 def positions_in_blocks(queries: LabelledQueries, is_shared: bool) -> slice | IntArray:
     """Return the position of each query among the queries of all blocks; a slice if they have the same order."""
-    members = np.concatenate([batch.combined.members for batch in batches_of(queries, is_shared)])
+    members = np.concatenate([batch.members for batch in batches_of(queries, is_shared)])
     return slice(None) if (members[1:] > members[:-1]).all() else np.argsort(members)
 
 
 def blocks_of(queries: LabelledQueries) -> list[Block]:
     """Return the blocks of all batches."""
-    return [block for batch in batches_of(queries, False) for block in batch.blocks]
+    return [block for batch in batches_of(queries, False) for block in batch.parts or [batch]]
 
 
 def cut_by_length(lengths: IntArray, max_cells: int) -> list[IntArray]:
@@ -103,27 +105,14 @@ class Block(Cache):
         Documents of each query that have a rank.
     width : int
         The largest of these numbers, at least 1.
+    parts : sequence of Block
+        The blocks of a batch, which is a block of all their queries whose first ranks are read; else empty.
     """
 
-    def __init__(self, queries: LabelledQueries, members: IntArray, start: int) -> None:
+    def __init__(self, queries: LabelledQueries, members: IntArray, start: int, parts: Sequence[Block] = ()) -> None:
         # Queries hold their blocks. A reference back would be a circle, which delays the release of memory.
         self.queries: LabelledQueries = weakref.proxy(queries)
-        self.members = members
+        self.members, self.parts = members, parts
         self.span = slice(start, start + len(members))
         self.n_ranked: IntArray = queries.n_retrieved[members]
         self.width = max(1, int(self.n_ranked.max()))
-
-
-class Batch(NamedTuple):
-    """Some blocks, and one block of all their queries, of which only the first ranks are read."""
-
-    blocks: list[Block]
-    combined: Block
-
-    @classmethod
-    def of(cls, queries: LabelledQueries, blocks: list[Block]) -> Batch:
-        """Combine blocks."""
-        if len(blocks) == 1:
-            return cls(blocks, blocks[0])
-        members = np.concatenate([block.members for block in blocks])
-        return cls(blocks, Block(queries, members, blocks[0].span.start))

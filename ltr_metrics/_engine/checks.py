@@ -16,8 +16,6 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 W = TypeVar("W", bound=str)
 
-MOST_DIGITS = 18  # of a number that int64 surely holds; Python refuses to convert thousands of digits
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
@@ -187,12 +185,6 @@ def _kind(value: object) -> str:
 def same_arrays(one: AnyArray | None, other: AnyArray | None) -> bool:
     """Whether two arrays are equal; None is equal only to None."""
     return other is None if one is None else other is not None and np.array_equal(one, other)
-
-
-def whole_number(text: str | bytes) -> int | None:
-    """Return the number that ASCII digits write, or None for other text and for numbers beyond 64 bits."""
-    is_number = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
-    return int(text) if is_number else None
 
 
 def require_count(name: str, value: Any, at_least: int = 1, note: str = "") -> int:

@@ -326,6 +326,13 @@ class GroupedRows(Cache):
             return np.add.reduceat(in_order, self.starts, dtype=in_order.dtype)
         return np.diff(np.cumsum(in_order, dtype=np.intp)[self.starts + self.sizes - 1], prepend=0)
 
+    def find_repetition(self, values: AnyArray) -> list[int] | None:
+        """Return two rows of one query that have the same number, or None."""
+        query = self.query_of_rows()
+        order = np.lexsort((values, query))
+        is_repeated = (np.diff(values[order]) == 0) & (np.diff(query[order]) == 0)
+        return order[is_repeated.argmax() :][:2].tolist() if is_repeated.any() else None
+
     def where(self, row: int) -> str:
         """Return a row's name in messages, such as 'row 5 (query 10002)'; rows count from 0."""
         return f"row {row} (query {one_line(self.qid[self.query_of_rows()[row]])})"

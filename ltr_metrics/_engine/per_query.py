@@ -48,9 +48,6 @@ def refuse_bad_weights(weight: AnyArray, name: str, where: Callable[[int], str])
     if is_bad.any():
         entry = int(is_bad.argmax())
         raise LtrValueError(f"{name} must be finite and not negative: got {weight[entry]} at {where(entry)}.")
-    with np.errstate(over="ignore"):
-        if not np.isfinite(weight.sum()):
-            raise LtrValueError(f"{name} must have a finite sum. Here it is beyond float64: scale the weights down.")
 
 
 def segmentations(rows: GroupedRows, by: Any) -> Segmentations:

@@ -57,17 +57,11 @@ class Positions:
                 "Positions must be whole numbers, 0 or more, or NaN for a document that was not shown. Got "
                 f"{places[row]:g} at {queries.where(row)}."
             )
-        if not has_position.any():
-            raise LtrValueError("All positions are NaN, so there is no ranking to evaluate.")
-        query = queries.query_of_rows()
-        order = np.lexsort((places, query))
-        places_in_order, query_in_order = places[order], query[order]
-        is_repeated = (places_in_order[1:] == places_in_order[:-1]) & (query_in_order[1:] == query_in_order[:-1])
-        if is_repeated.any():
-            row = int(order[1:][is_repeated.argmax()])
+        repetition = queries.find_repetition(places)
+        if repetition is not None:
+            first, again = repetition
             raise LtrValueError(
-                f"Two documents of a query must not have the same position: got {places[row]:g} again at "
-                f"{queries.where(row)} (rows like this: {int(is_repeated.sum()):,}). If the ranking has ties, pass "
-                "scores and a tie policy (ties=)."
+                f"Two documents of a query must not have the same position: got {places[again]:g} at row {first} and "
+                f"again at {queries.where(again)}. If the ranking has ties, pass scores and a tie policy (ties=)."
             )
         return -places, has_position

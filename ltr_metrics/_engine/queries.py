@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -68,9 +68,9 @@ class LabelledQueries(GroupedRows):
         self.has_float32_labels = labels.dtype == np.float32  # thresholds of labels are then rounded to float32
 
         # 2. Grades and ranked documents. Dropping unjudged documents changes both.
-        self.retrieved: BoolArray | None = None if retrieved is None else as_flags(retrieved, "retrieved", self.n_rows)
-        if self.retrieved is not None and not self.retrieved.any():
-            raise LtrValueError("retrieved is False in every row: there is no ranking to evaluate.")
+        self.retrieved: BoolArray | None = None
+        if retrieved is not None:
+            self.restrict_ranking(as_flags(retrieved, "retrieved", self.n_rows), "retrieved is False in every row")
         self.grades, self.grade_index = _distinct_grades(labels)
         self.n_documents = self.sizes
         self.unjudged: Unjudged = "zero" if unjudged is None else require_option("unjudged", unjudged, UNJUDGED)
@@ -122,23 +122,25 @@ class LabelledQueries(GroupedRows):
     def with_retrieved(self, retrieved: BoolArray) -> Self:
         """Return a copy in which a document has a rank only if it is retrieved in both."""
         other = copy(self)
-        other.retrieved = retrieved if self.retrieved is None else retrieved & self.retrieved
+        other.restrict_ranking(retrieved, "no retrieved document has a position")
         return other
+
+    def restrict_ranking(self, is_ranked: BoolArray, otherwise: str) -> None:
+        """Give a rank only to the documents of a mask; ``otherwise`` says why none of them has one."""
+        self.retrieved = is_ranked if self.retrieved is None else is_ranked & self.retrieved
+        if not self.retrieved.any():
+            raise LtrValueError(f"There is no ranking to evaluate: {otherwise}.")
 
     # -- grades ----------------------------------------------------------------------------------
 
-    def count_by_query(self, is_counted: BoolArray) -> IntArray:
-        """Count the documents of each query whose grade is counted: a flag for each grade, True from one on."""
-        return self._count(int(np.count_nonzero(~is_counted)), False)
-
-    def count_ranked(self, is_counted: BoolArray) -> IntArray:
-        """Count the documents of each query that have a rank and whose grade is counted."""
-        return self._count(int(np.count_nonzero(~is_counted)), self.retrieved is not None)
+    def count_by_query(self, is_counted: BoolArray, *, ranked: bool = False) -> IntArray:
+        """Count the documents of each query, or those with a rank, whose grade has a flag: True from one grade on."""
+        return self._count(int(np.count_nonzero(~is_counted)), ranked and self.retrieved is not None)
 
     @cached
-    def _count(self, n_grades_below: int, is_retrieved: bool) -> IntArray:
+    def _count(self, n_grades_below: int, ranked: bool) -> IntArray:
         is_counted = self.grade_index > n_grades_below
-        if is_retrieved and self.retrieved is not None:
+        if ranked and self.retrieved is not None:
             is_counted &= self.retrieved
         count: IntArray = self.sum_by_query(is_counted)
         count.setflags(write=False)
@@ -194,23 +196,19 @@ class LabelledQueries(GroupedRows):
         ``name`` and ``flags`` are the arguments that hold the scores and the retrieved flags.
         """
         is_nan = np.isnan(scores) if self.retrieved is None else np.isnan(scores) & self.retrieved
-        if is_nan.any():
-            row = int(is_nan.argmax())
-            raise LtrValueError(
-                f"{name} must not be NaN: got nan at {self.where(row)} (rows like this: {int(is_nan.sum()):,}). A "
-                "NaN has no rank. Find out why the model returned it (a diverged training, a feature out of range), "
-                f"or drop the row (in Python, {flags} may also be False there)."
-            )
+        remedy = (
+            "A NaN has no rank. Find out why the model returned it (a diverged training, a feature out of range), or "
+            f"drop the row (in Python, {flags} may also be False there)."
+        )
+        self._refuse_rows(f"{name} must not be NaN", scores, is_nan, remedy)
 
     # -- checks of the labels --------------------------------------------------------------------
 
     def _checked_labels(self, labels: AnyArray) -> AnyArray:
         """Return the labels, 0 where not judged; raise an error if a label is not a grade."""
         if self.judged is not None:
-            is_bad = ~self.judged & (labels > 0)
-            if is_bad.any():
-                rule = "must not be above 0 where judged is False"
-                self._refuse_labels(labels, is_bad, rule, "A document with a grade is judged.")
+            rule = "y_true must not be above 0 where judged is False"
+            self._refuse_rows(rule, labels, ~self.judged & (labels > 0), "A document with a grade is judged.")
             labels = np.where(self.judged, labels, labels.dtype.type(0))
         if not np.isfinite(labels).all():
             remedy = (
@@ -218,25 +216,26 @@ class LabelledQueries(GroupedRows):
                 "0 (in Python, you can pass judged=False for them instead), so that they keep their rank. The two "
                 "remedies give different means."
             )
-            self._refuse_labels(labels, ~np.isfinite(labels), "must be finite", remedy)
+            self._refuse_rows("y_true must be finite", labels, ~np.isfinite(labels), remedy)
         if labels.min() < 0:
             remedy = "Shift the grades so that the lowest is 0."
             if _look_like_scores(np.unique(labels), len(labels)):
                 remedy = "Labels like these are scores: did you swap y_true and y_score? Labels come first."
-            self._refuse_labels(labels, labels < 0, "must not be negative", remedy)
+            self._refuse_rows("y_true must not be negative", labels, labels < 0, remedy)
         return labels
 
-    def _refuse_labels(self, labels: AnyArray, is_bad: BoolArray, rule: str, remedy: str) -> NoReturn:
-        row = int(is_bad.argmax())
-        raise LtrValueError(
-            f"y_true {rule}: got {labels[row]} at {self.where(row)} (rows like this: {int(is_bad.sum()):,}). {remedy}"
-        )
+    def _refuse_rows(self, rule: str, values: AnyArray, is_bad: BoolArray, remedy: str = "") -> None:
+        """Raise an error that names the first row of a mask, if it has any."""
+        if is_bad.any():
+            row = int(is_bad.argmax())
+            alike = f"(rows like this: {int(is_bad.sum()):,})"
+            raise LtrValueError(f"{rule}: got {values[row]} at {self.where(row)} {alike}. {remedy}".rstrip())
 
     def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
         """Keep the condensed list: unjudged rows are not documents, not even in the ideal one."""
-        self.retrieved = judged if self.retrieved is None else self.retrieved & judged
-        if not self.retrieved.any():
-            raise LtrValueError('unjudged="drop" leaves no document: judged is False in every retrieved row.')
+        self.restrict_ranking(
+            judged, 'unjudged="drop" leaves no document, since judged is False in every retrieved row'
+        )
         self.grades, index_of_judged = _distinct_grades(labels[judged])
         self.grade_index = np.zeros(self.n_rows, dtype=index_of_judged.dtype)  # 0 means "no document"
         self.grade_index[judged] = index_of_judged
@@ -246,11 +245,9 @@ class LabelledQueries(GroupedRows):
         """Raise an error if a document id occurs twice in a query; called for files only."""
         if self.docid is None:
             return
-        query, document = self.query_of_rows(), self.docid_descending
-        order = np.lexsort((document, query))
-        is_repeated = (np.diff(document[order]) == 0) & (np.diff(query[order]) == 0)
-        if is_repeated.any():
-            first, again = order[is_repeated.argmax() :][:2].tolist()
+        repetition = self.find_repetition(self.docid_descending)
+        if repetition is not None:
+            first, again = repetition
             raise LtrValueError(
                 f"A document must occur only once in a query. {str(self.docid[first])!r} is at {self.where(first)} "
                 f"and again at {self.where(again)} (rows are counted from 0). Drop one of the two rows."
@@ -265,13 +262,7 @@ class LabelledQueries(GroupedRows):
         self.refuse_other_index(f"columns[{name!r}]", values)
         column = as_numbers(values, f"columns[{name!r}]", self.n_rows).astype(np.float64)
         is_read = np.True_ if self.retrieved is None else self.retrieved
-        is_bad = ~np.isfinite(column) & is_read
-        if is_bad.any():
-            row = int(is_bad.argmax())
-            raise LtrValueError(
-                f"columns[{name!r}] must be finite: got {column[row]} at {self.where(row)} (rows like this: "
-                f"{int(is_bad.sum()):,})."
-            )
+        self._refuse_rows(f"columns[{name!r}] must be finite", column, ~np.isfinite(column) & is_read)
         return np.where(is_read, column, 0.0)
 
 

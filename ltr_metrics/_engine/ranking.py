@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
 from ltr_metrics._engine.sorting import SortedDocuments, sort_documents
 from ltr_metrics._engine.ties import TiedDocuments, Ties
 from ltr_metrics._engine.words import TiePolicy
-from ltr_metrics.errors import LtrTypeError
 
 
 class Ranking(Cache):
@@ -38,6 +38,8 @@ class Ranking(Cache):
         Documents of each query that have a rank.
     width : int
         Number of ranks: of the longest query in the block, or as many as a cutoff needs.
+    documents : SortedDocuments
+        The sorted documents, which know their rows and scores.
 
     See Also
     --------
@@ -74,7 +76,7 @@ class Ranking(Cache):
         grades: AnyArray,
         ties: Ties | None,
         tied_grades: AnyArray,
-        documents: SortedDocuments | None = None,
+        documents: Any = None,
     ) -> None:
         self.block = block
         self.queries = block.queries
@@ -83,7 +85,7 @@ class Ranking(Cache):
         self.grades = grades
         self.ties = ties
         self.tied_grades = tied_grades  # grade indices that ``ties.offset`` refers to
-        self._documents = documents
+        self.documents: SortedDocuments = documents  # None if only the first ranks are known
 
     @classmethod
     def of_block(cls, block: Block, scores: AnyArray, ties: TiePolicy) -> Ranking:
@@ -106,8 +108,6 @@ class Ranking(Cache):
     @classmethod
     def concat(cls, block: Block, parts: Sequence[Ranking]) -> Ranking:
         """Concatenate the first ranks of some blocks, so that one call of a metric serves many queries."""
-        if len(parts) == 1:
-            return parts[0]
         depth = max(part.width for part in parts)
         grades = np.zeros((depth, len(block.members)), dtype=parts[0].grades.dtype)
         ties, query, document = [], 0, 0
@@ -118,7 +118,8 @@ class Ranking(Cache):
                 ties.append(part.ties._replace(query=part.ties.query + query, offset=part.ties.offset + document))
             query, document = query + n_queries, document + len(part.tied_grades)
         tied_grades = np.concatenate([part.tied_grades for part in parts])
-        return cls(block, grades.T, Ties.concat(ties) if ties else None, tied_grades)
+        of_all = Ties(*map(np.concatenate, zip(*ties, strict=True))) if ties else None
+        return cls(block, grades.T, of_all, tied_grades)
 
     # -- what most metrics need -------------------------------------------------------------------
 
@@ -196,23 +197,6 @@ class Ranking(Cache):
         return np.asarray(self.grades[:, :depth] >= lowest)
 
     @cached
-    def tied_documents(self, depth: int) -> TiedDocuments:
-        """Return every document of the ties that begin above ``depth``.
-
-        Parameters
-        ----------
-        depth : int
-            The number of first ranks that are needed.
-
-        Returns
-        -------
-        TiedDocuments
-            Their grades, with the tie that each belongs to, also below ``depth``.
-        """
-        assert self.ties is not None
-        return TiedDocuments(self.ties, self.tied_grades, depth)
-
-    @cached
     def open_documents(self, depth: int) -> TiedDocuments | None:
         """Return the documents of the ties that begin above ``depth`` and hold different grades; None if none does.
 
@@ -228,30 +212,13 @@ class Ranking(Cache):
 
     # -- what only metrics that read rows or all documents need --------------------------------------
 
-    @property
-    def documents(self) -> SortedDocuments:
-        """Sorted documents, which know their rows and scores.
-
-        Raises
-        ------
-        LtrTypeError
-            If only the first ranks were kept. A metric class that reads columns names them in
-            ``COLUMNS``, and one that reads other facts of rows sets ``READS_ROWS`` to True.
-        """
-        if self._documents is None:
-            raise LtrTypeError(
-                "A metric with a cutoff that reads rows or all documents must say so in its class: name the columns, "
-                'COLUMNS = ("revenue",), or set READS_ROWS = True.'
-            )
-        return self._documents
-
     def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each row of the input, by rank, averaged within each tie."""
         column = np.arange(depth)
         by_rank = values[self.documents.rows(np.arange(len(self.n_ranked))[:, None], column)]
         by_rank[column >= self.n_ranked[:, None]] = 0.0
         if self.ties is not None:
-            tied = self.tied_documents(depth)
+            tied = TiedDocuments(self.ties.above(depth), self.tied_grades, depth)
             rows = self.documents.rows(tied.ties.query[tied.tie], tied.ties.n_above[tied.tie] + tied.rank_in_tie)
             tied.fill_ties(tied.sum(values[rows]) / tied.ties.size, by_rank)
         return by_rank

@@ -40,13 +40,6 @@ from ltr_metrics.errors import LtrValueError
 
 KeyArray = npt.NDArray[np.int64]
 
-ORDER_OF_TIES: dict[TiePolicy, str] = {
-    "mean": "ascending",
-    "stable": "input",
-    "worst": "ascending",
-    "best": "descending",
-    "docid": "docid",
-}
 FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float32
 GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are looked up after the sort
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
@@ -75,14 +68,14 @@ class KeyLayout(NamedTuple):
 
     @staticmethod
     @cached
-    def of(block: Block, order: str) -> KeyLayout:
-        """Lay out a block's ranked documents; ``order`` is that of equal scores, as in `ORDER_OF_TIES`."""
+    def of(block: Block, ties: TiePolicy) -> KeyLayout:
+        """Lay out a block's ranked documents, those of equal scores in the order of a tie policy other than "mean"."""
         queries, width = block.queries, block.width
         cell = np.arange(width)
         is_document = cell < block.n_ranked[:, None]
         rows = _rows_of_cells(block, cell)
-        if order != "input":
-            values = _values_that_order_ties(queries, order).take(rows)
+        if ties != "stable":
+            values = _values_that_order_ties(queries, ties).take(rows)
             rows = _rows_of_cells(block, _order_of_ties(values, is_document))
         grades = np.where(is_document, queries.grade_index.take(rows), queries.grade_index.dtype.type(0))
         n_bits = len(queries.grades).bit_length()
@@ -102,11 +95,6 @@ class KeyLayout(NamedTuple):
             grades=None if grade_bits else grades,
         )
 
-    @property
-    def row_starts(self) -> IntArray:
-        """Flat cell at which each query starts, (queries x 1)."""
-        return np.arange(0, self.rows.size, self.rows.shape[1])[:, None]
-
     def cells(self, keys: KeyArray) -> IntArray:
         """Return the cells from which documents came, by their keys; padding has any cell."""
         cells = keys >> self.grade_bits
@@ -123,11 +111,11 @@ def _rows_of_cells(block: Block, cell: IntArray) -> IntArray:
     return rows.astype(np.int32 if queries.n_rows <= MOST_INT32_ROWS else np.intp)
 
 
-def _values_that_order_ties(queries: LabelledQueries, order: str) -> AnyArray:
+def _values_that_order_ties(queries: LabelledQueries, ties: TiePolicy) -> AnyArray:
     """Return an unsigned number for each row: documents of equal score are in its ascending order."""
-    if order == "ascending":
+    if ties == "worst":
         return queries.grade_index
-    if order == "descending":
+    if ties == "best":
         return np.asarray(queries.grade_index.dtype.type(len(queries.grades)) - queries.grade_index)
     if queries.docid is None:
         raise LtrValueError('ties="docid" needs document ids: pass docid=, or use ties="stable" for input order.')
@@ -162,10 +150,6 @@ class SortedDocuments(NamedTuple):
         """Return the rows of the input whose documents are in the given cells."""
         return self.layout.rows[query, self.layout.cells(self.keys[query, column])]
 
-    def scores(self, query: IntArray, column: IntArray) -> AnyArray:
-        """Return the scores of the documents in the given cells."""
-        return self.scores_of_rows[self.rows(query, column)]
-
     def grades(self) -> AnyArray:
         """Return the grade indices by rank, (queries x width), in a small integer type; padding has 0."""
         layout = self.layout
@@ -180,7 +164,7 @@ class SortedDocuments(NamedTuple):
 
 def sort_documents(block: Block, scores: AnyArray, ties: TiePolicy) -> SortedDocuments:
     """Sort every query of a block by descending score, which is not NaN; infinite ones come first and last."""
-    layout = KeyLayout.of(block, ORDER_OF_TIES[ties])
+    layout = KeyLayout.of(block, "worst" if ties == "mean" else ties)
     tail_mask = (1 << layout.tail_bits) - 1
     full_keys, buffer = _descending_sort_keys(scores.take(layout.rows, mode="clip"))  # faster than checking the rows
     full_keys.ravel()[layout.padding] = layout.padding_keys
@@ -225,7 +209,7 @@ def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_
     Only queries in which such documents have different scores are sorted again.
     """
     cells = documents.layout.cells(documents.keys)
-    cells += documents.layout.row_starts
+    cells += np.arange(0, cells.size, cells.shape[1])[:, None]  # where each query starts
     full = full_keys.take(cells, mode="clip")
     is_tie = same_prefix & _same_as_next(full)
     differs = same_prefix & ~is_tie

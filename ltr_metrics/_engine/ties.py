@@ -11,13 +11,12 @@ ranks are within the depth, and any of its four documents may stand there::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.cache import Cache, cached
+from ltr_metrics._engine.cache import Cache
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -38,11 +37,6 @@ class Ties(NamedTuple):
         start, last_tied_with_next = np.flatnonzero(is_start), np.flatnonzero(flat[:-1] > flat[1:])
         query = start // ties_with_next.shape[1]
         return cls(query, start - query * ties_with_next.shape[1], last_tied_with_next - start + 2, start)
-
-    @classmethod
-    def concat(cls, parts: Sequence[Ties]) -> Ties:
-        """Concatenate the ties of several rankings."""
-        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     @property
     def starts(self) -> IntArray:
@@ -84,7 +78,7 @@ class TiedDocuments(Cache):
 
     def __init__(self, ties: Ties, grades: AnyArray, depth: int) -> None:
         """List the documents; ``grades`` are the grade indices that ``ties.offset`` refers to."""
-        self.ties = ties = ties.above(depth)
+        self.ties = ties
         self.starts = ties.starts
         self.grades = grades[ties.document_offsets()]
         self._grades_at_offsets, self._depth = grades, depth
@@ -103,10 +97,6 @@ class TiedDocuments(Cache):
     def take(self, positions: IntArray) -> TiedDocuments:
         """Return the documents of the ties at some positions."""
         return TiedDocuments(self.ties.take(positions), self._grades_at_offsets, self._depth)
-
-    def where(self, is_chosen: BoolArray) -> TiedDocuments:
-        """Return the documents of the ties of a mask."""
-        return self if is_chosen.all() else self.take(np.flatnonzero(is_chosen))
 
     def repeat(self, values: AnyArray) -> AnyArray:
         """Return one value per tie as one value per document."""
@@ -128,29 +118,19 @@ class TiedDocuments(Cache):
 
     def fill_documents(self, values: FloatArray, by_rank: FloatArray) -> None:
         """Write one value per document over the tied cells of a (queries x depth) matrix."""
-        if self.n_within.sum() < len(values):
-            values = values[self._ranks_within(self.starts)]
-        _flat(by_rank)[self._cells(*by_rank.strides)] = values
+        by_rank[self._cells] = values[self._ranks_within(self.starts)]
 
     def fill_ties(self, values: FloatArray, by_rank: FloatArray) -> None:
         """Write one value per tie over the tied cells of a (queries x depth) matrix."""
-        _flat(by_rank)[self._cells(*by_rank.strides)] = np.repeat(values, self.n_within)
+        by_rank[self._cells] = np.repeat(values, self.n_within)
 
-    @cached
-    def _cells(self, query_stride: int, rank_stride: int) -> IntArray:
-        """Return the flat cells of the tied ranks in a matrix of float64 with these strides."""
-        cells = self._ranks_within(self.ties.n_above) * (rank_stride // 8)
-        cells += np.repeat(self.ties.query * (query_stride // 8), self.n_within)
-        return cells
+    @cached_property
+    def _cells(self) -> tuple[IntArray, IntArray]:
+        """Queries and ranks, from 0, of the tied cells."""
+        return np.repeat(self.ties.query, self.n_within), self._ranks_within(self.ties.n_above)
 
     def _ranks_within(self, first: IntArray) -> IntArray:
         """Count upwards from one number per tie, once for each of its ranks within the depth."""
         ranks = np.repeat(first - (np.cumsum(self.n_within) - self.n_within), self.n_within)
         ranks += np.arange(len(ranks))
         return ranks
-
-
-def _flat(by_rank: FloatArray) -> FloatArray:
-    """Return a contiguous matrix, laid out by rank or by query, as a flat view."""
-    assert by_rank.flags.forc
-    return by_rank.ravel(order="K")

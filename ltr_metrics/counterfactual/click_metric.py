@@ -86,7 +86,6 @@ class ClickMetric(RankMetric):
     """
 
     NAME: ClassVar[str] = "ips"
-    READS_ROWS: ClassVar[bool] = True
 
     metric: Any
     estimator: EstimatorOfMetric = "ips"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Batch, batches_of, positions_in_blocks
+from ltr_metrics._engine.blocks import Block, batches_of, positions_in_blocks
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
@@ -26,15 +26,14 @@ def compute_values(
     whole, shallow, depth = request.families
     values = np.empty((len(metrics), queries.n_queries))  # in the order of the blocks
 
-    def evaluate_batch(batch: Batch) -> None:
+    def evaluate_batch(batch: Block) -> None:
         first_ranks = []
-        for block in batch.blocks:
+        for block in batch.parts or [batch]:
             ranking = Ranking.of_block(block, scores, request.policy.ties)
             _fill(values, ranking, whole)
-            if shallow:
+            if shallow and batch.parts:
                 first_ranks.append(ranking.first(depth))
-        if shallow:
-            _fill(values, Ranking.concat(batch.combined, first_ranks), shallow)
+        _fill(values, Ranking.concat(batch, first_ranks) if first_ranks else ranking, shallow)
 
     is_shared = n_threads > 1
     _run(evaluate_batch, batches_of(queries, is_shared), n_threads)
@@ -46,12 +45,10 @@ def compute_values(
 def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
     """Write the values of a ranking's queries, which are in the order of all blocks."""
     for metrics, cutoffs, positions in families:
-        of_family = metrics[0].values_at(ranking, cutoffs)
-        for position, metric_values in zip(positions, of_family, strict=True):
-            values[position, ranking.block.span] = metric_values
+        metrics[0].write_values(ranking, cutoffs, [values[position, ranking.block.span] for position in positions])
 
 
-def _run(work: Callable[[Batch], None], batches: Sequence[Batch], n_threads: int) -> None:
+def _run(work: Callable[[Block], None], batches: Sequence[Block], n_threads: int) -> None:
     if n_threads == 1 or len(batches) == 1:
         for batch in batches:
             work(batch)

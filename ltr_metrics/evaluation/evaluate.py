@@ -153,8 +153,6 @@ class Queries(LabelledQueries):
         if isinstance(y_score, Positions):
             scores, has_position = y_score.as_scores(self)
             queries = self if has_position.all() else self.with_retrieved(has_position)
-            if queries.retrieved is not None and not queries.retrieved.any():
-                raise LtrValueError("No retrieved document has a position: there is no ranking to evaluate.")
             return queries.evaluate_request(scores, request, n_threads)
         scores = self.scores(y_score)
         for metric in request.one_per_family:

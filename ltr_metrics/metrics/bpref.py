@@ -103,8 +103,8 @@ def capped_counts_above(ranking: Ranking, is_nonrelevant: BoolArray, most: Float
     """
     above: FloatArray = np.cumsum(is_nonrelevant, axis=1) - is_nonrelevant.astype(np.float64)
     in_tie: FloatArray = np.zeros_like(above)
-    if ranking.ties is not None:
-        tied = ranking.tied_documents(ranking.width)
+    tied = ranking.open_documents(ranking.width)
+    if tied is not None:
         query, n_above = tied.ties.query, tied.ties.n_above
         nonrelevant = tied.count(is_nonrelevant[tied.repeat(query), tied.repeat(n_above) + tied.rank_in_tie])
         tied.fill_ties(nonrelevant.astype(np.float64), in_tie)

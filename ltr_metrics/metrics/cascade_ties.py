@@ -60,7 +60,8 @@ def stop_probabilities(ranking: Ranking, stop: FloatArray, depth: int, effective
         is_reached = reach_probability > NEGLIGIBLE  # nobody comes to the ties far down in a list of thousands
         stops = documents.repeat(np.where(is_reached, reach_probability, 0.0))
         if is_reached.any():
-            stops[stops > 0] *= _stops_if_reached(documents.where(is_reached), stop, effective_depth)
+            reached = documents if is_reached.all() else documents.take(np.flatnonzero(is_reached))
+            stops[stops > 0] *= _stops_if_reached(reached, stop, effective_depth)
         documents.fill_documents(stops, by_rank)
     return by_rank
 

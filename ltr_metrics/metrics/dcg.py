@@ -15,7 +15,7 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import row_sums, values_of_grades
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, parameter, word
-from ltr_metrics.metrics.gains import GainMetric, refuse_falling, refuse_name_in_use, refuse_overflow
+from ltr_metrics.metrics.gains import GainMetric, refuse_falling, refuse_overflow
 from ltr_metrics.metrics.ideal import ideal_rankings
 
 NamedDiscount = Literal["log2", "jarvelin", "position"]
@@ -112,9 +112,8 @@ class DCG(GainMetric, RankMetric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not callable(self.discount):
+        if not callable(self.discount) or getattr(self.discount, "__name__", "") in DISCOUNTS:
             require_option(f"The parameter discount of {self.NAME}", self.discount, DISCOUNTS)
-        refuse_name_in_use("discount", self.discount, DISCOUNTS)
         str(self)  # refuses a function without a name here, and not in the first line of a log
 
     def _spelled(self) -> tuple[str, dict[str, Any]]:

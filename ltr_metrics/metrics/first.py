@@ -21,17 +21,19 @@ from ltr_metrics.metrics.relevance import BinaryMetric
 class FirstRelevant(BinaryMetric, RankMetric):
     """Base of the metrics of the first relevant document: a function of one rank per query."""
 
+    FIRST_RANKS_SUFFICE: ClassVar[bool] = True
+
     def sums(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         lowest = self.lowest(ranking.queries)
-        is_relevant = ranking.at_least(lowest, ranking.width)
+        is_relevant = ranking.at_least(lowest, max(depths))
         column = is_relevant.argmax(axis=1)
         first = np.where(is_relevant[np.arange(len(column)), column], column + 1.0, np.inf)  # tied ones in some order
         values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
         if ranking.ties is not None:
-            # A tie decides if it has relevant documents and no relevant document is above it. Of first ranks only,
-            # ``first`` is infinite where the first relevant document is below them, in a tie that begins above.
-            ties, n_relevant = ranking.ties, count_in_ties(ranking, lowest).within
+            # A tie decides if it has relevant documents and no relevant document is above it. So ``first`` may be
+            # infinite, if the first relevant document in some order is below the cutoff, in a tie that begins above.
+            ties, n_relevant = ranking.ties, count_in_ties(ranking, lowest)[0]
             decides = (n_relevant > 0) & (first[ties.query] > ties.n_above)
             for value, depth in zip(values, depths, strict=True):
                 chosen = np.flatnonzero(decides & (ties.n_above < depth))

@@ -35,12 +35,12 @@ class GainMetric(Metric):
         super().__post_init__()
         if isinstance(self.gain, (list, tuple, np.ndarray)):
             object.__setattr__(self, "gain", as_table(self.gain, "gain table", self.NAME))
-        if self.gain not in GAINS and not callable(self.gain) and not isinstance(self.gain, tuple):
+        is_own = callable(self.gain) and getattr(self.gain, "__name__", "") not in GAINS
+        if not (is_own or self.gain in GAINS or isinstance(self.gain, tuple)):
             raise LtrValueError(
-                f"The parameter gain of {self.NAME} must be one of 'exp', 'linear', a table or a function; got "
-                f"{self.gain!r}."
+                f"The parameter gain of {self.NAME} must be one of 'exp', 'linear', a table or a function of another "
+                f"name; got {self.gain!r}."
             )
-        refuse_name_in_use("gain", self.gain, GAINS)
 
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
@@ -81,13 +81,6 @@ class GainMetric(Metric):
                 )
         refuse_overflow(self, queries, gains, "Use the linear gain, or a gain table for such grades.")
         return gains
-
-
-def refuse_name_in_use(parameter: str, value: object, words: tuple[str, ...]) -> None:
-    """Raise an error if a function has the name of one of the parameter's words."""
-    name = getattr(value, "__name__", "")
-    if callable(value) and name in words:
-        raise LtrValueError(f"A function named {name!r} would be logged as the {parameter} of that name. Rename it.")
 
 
 def refuse_overflow(metric: Metric, queries: LabelledQueries, gains: FloatArray, remedy: str) -> None:

@@ -132,11 +132,6 @@ class OpenTie(NamedTuple):
         nth, rank = np.arange(1, self.n_relevant + 1)[:, None], np.arange(1, self.size + 1)
         return np.asarray((self.relevant_above + nth) / (self.above + rank))
 
-    def possible(self) -> FloatArray:
-        """Return the precisions whose rank leaves room for the other relevant documents."""
-        nth, rank = np.arange(1, self.n_relevant + 1)[:, None], np.arange(1, self.size + 1)
-        return self.precisions()[(rank >= nth) & (rank <= self.size - self.n_relevant + nth)]
-
 
 def highest_precisions(ranking: Ranking, lowest: int, counts: FloatArray) -> FloatArray:
     """Return the highest precision at or below the c-th relevant document, 0 if it has no rank.
@@ -194,7 +189,7 @@ def _refuse_large(ranking: Ranking, query: int, ties: list[OpenTie]) -> None:
 
 def _expected(ties: list[OpenTie], counts: FloatArray, least: FloatArray) -> FloatArray:
     """Return the expected highest precision of one query for each count, whose lowest values are ``least``."""
-    values = np.unique(np.concatenate([tie.possible() for tie in ties]))
+    values = np.unique(np.concatenate([tie.precisions().ravel() for tie in ties]))
     values = np.concatenate(([least.min()], values[values > least.min()]))
     at_most = np.ones((len(values), len(counts)))
     for tie in ties:

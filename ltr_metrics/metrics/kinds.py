@@ -19,7 +19,7 @@ could lift a perfect ranking above 1. So they start from `Ranking.open_documents
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -99,19 +99,12 @@ def relevant_cumulative_gain(ranking: Ranking, by_grade: FloatArray, depth: int)
     return by_rank
 
 
-class CountsInTies(NamedTuple):
-    """Numbers of relevant documents, for each tie of a ranking."""
-
-    within: AnyArray  # of the tie
-    before: AnyArray  # before the tie in `Ranking.tied_grades`
-
-
 @cached
-def count_in_ties(ranking: Ranking, lowest: int) -> CountsInTies:
-    """Count the documents whose grade index is at least ``lowest``."""
+def count_in_ties(ranking: Ranking, lowest: int) -> tuple[AnyArray, AnyArray]:
+    """Count the documents whose grade index is at least ``lowest``: in each tie, and before it in `tied_grades`."""
     assert ranking.ties is not None
     start = ranking.ties.offset
     is_relevant = ranking.tied_grades >= lowest
     counted = np.cumsum(is_relevant, dtype=np.int32)
     before = counted[start] - is_relevant[start]
-    return CountsInTies(counted[start + ranking.ties.size - 1] - before, before)
+    return counted[start + ranking.ties.size - 1] - before, before

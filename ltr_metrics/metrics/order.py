@@ -179,7 +179,7 @@ def _documents_of(ranking: Ranking) -> tuple[IntArray, IntArray, AnyArray]:
     Runs are numbered from 0 over the whole block.
     """
     query, column = np.nonzero(np.arange(ranking.width) < ranking.n_ranked[:, None])
-    run = _runs(query, ranking.documents.scores(query, column))
+    run = _runs(query, ranking.documents.scores_of_rows[ranking.documents.rows(query, column)])
     return query, run, ranking.grades[query, column].astype(np.intp)
 
 

@@ -22,7 +22,7 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
-from ltr_metrics.metrics.base import Metric, RankMetric, spell
+from ltr_metrics.metrics.base import Metric, spell
 
 MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
 _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
@@ -80,16 +80,11 @@ class FunctionMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not callable(self.function):
-            raise LtrTypeError(f"A metric of your own needs a function. Got {self.function!r}.")
         if self.name is not None and not (isinstance(self.name, str) and re.fullmatch(r"[A-Za-z_]\w*", self.name)):
             raise LtrValueError(
                 "The name of a metric must be one word of letters, digits and '_', such as first_purchase. "
                 f"Got {self.name!r}."
             )
-        columns = self.columns
-        if columns is not None and not (isinstance(columns, tuple) and all(isinstance(one, str) for one in columns)):
-            raise LtrTypeError(f"columns must name columns, such as ('revenue',). Got {columns!r}.")
         str(self)  # refuses a function without a name here, and not in the first line of a log
 
     @property
@@ -191,8 +186,8 @@ def as_metric(
     2.5
     """
     require_option("per", per, ("query",))
-    if isinstance(function, type):
-        raise LtrTypeError(f"as_metric needs a function, not a class. Got {function!r}.")
+    if not callable(function) or isinstance(function, type):
+        raise LtrTypeError(f"as_metric needs a function. Got {function!r}.")
     if isinstance(columns, str):
         raise LtrTypeError(f"columns must be several names, such as [{columns!r}]. Got {columns!r}.")
     metric = FunctionMetric(
@@ -226,9 +221,6 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
         raise LtrTypeError(f"{cls.__name__} must have a class attribute NAME, one word for its name. Got {name!r}.")
     if "__dataclass_params__" not in vars(cls):
         raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
-    base = RankMetric if issubclass(cls, RankMetric) else Metric
-    if all(getattr(cls, name, None) is getattr(base, name, None) for name in ("values", "sums", "by_grade", "by_row")):
-        raise LtrTypeError(f"{cls.__name__} must have a method by_grade: the value of a document of each grade.")
 
 
 # -- the value of a query, and its expectation under ties -----------------------------------------
@@ -237,10 +229,8 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
 def _ties_by_query(ranking: Ranking) -> list[list[Tie]]:
     """Return the ties of each query whose order is open."""
     by_query: list[list[Tie]] = [[] for _ in ranking.n_ranked]
-    if ranking.ties is not None:
-        ties = ranking.ties
-        for query, start, size in zip(ties.query.tolist(), ties.n_above.tolist(), ties.size.tolist(), strict=True):
-            by_query[query].append((start, start + size))
+    for query, start, size, _ in zip(*(column.tolist() for column in ranking.ties or ()), strict=True):
+        by_query[query].append((start, start + size))
     return by_query
 
 

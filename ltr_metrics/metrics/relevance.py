@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,10 +32,17 @@ class BinaryMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.rel, str) and self.rel != "binary":
-            object.__setattr__(self, "rel", self._above(self.rel))
-        elif not isinstance(self.rel, str) and self.rel is not None and not (is_number(self.rel) and self.rel > 0):
-            raise self._bad_rel()
+        if self.rel is None or self.rel == "binary":
+            return
+        above = re.fullmatch(r">[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", str(self.rel), re.ASCII | re.IGNORECASE)
+        limit = float(above[0][1:]) + 0.0 if above else self.rel  # turns -0.0 into 0.0
+        if above:
+            object.__setattr__(self, "rel", f">{spell(limit)}")
+        if isinstance(limit, str) or not is_number(limit) or limit < 0 or self.rel == 0:
+            raise LtrValueError(
+                f"The parameter rel of {self.NAME} must be a number above 0, '>0.5' for above that number, or "
+                f"'binary'. Got {self.rel!r}."
+            )
 
     def check(self, queries: LabelledQueries) -> None:
         grades = queries.grades
@@ -121,18 +129,3 @@ class BinaryMetric(Metric):
         """
         count = block.queries.count_by_query(self.relevant(block.queries))[block.members]
         return np.where(count > 0, count, np.nan)
-
-    def _above(self, rel: str) -> str:
-        try:
-            limit = float(rel[1:]) + 0.0  # turns -0.0 into 0.0
-        except ValueError:
-            raise self._bad_rel() from None
-        if not rel.startswith(">") or not is_number(limit) or limit < 0:
-            raise self._bad_rel()
-        return f">{spell(limit)}"
-
-    def _bad_rel(self) -> LtrValueError:
-        return LtrValueError(
-            f"The parameter rel of {self.NAME} must be a number above 0, '>0.5' for above that number, or "
-            f"'binary'. Got {self.rel!r}."
-        )

@@ -52,14 +52,6 @@ class Family(NamedTuple):
     positions: list[int]
 
 
-class Families(NamedTuple):
-    """The families that need whole rankings, and those that need only the first ranks."""
-
-    whole: list[Family]
-    shallow: list[Family]
-    depth: int  # the number of ranks that the shallow ones need
-
-
 @dataclass(frozen=True)
 class Request:
     """What to compute: complete metrics, the names that they were asked for by, and one policy."""
@@ -81,26 +73,26 @@ class Request:
         return frozenset(str(metric) for metric in self.metrics if not metric.higher_is_better)
 
     @cached_property
-    def families(self) -> Families:
-        """The metrics by family."""
+    def families(self) -> tuple[list[Family], list[Family], int]:
+        """The families that need whole rankings, those that need only the first ranks, and how many these are."""
         whole: dict[object, Family] = {}
         shallow: dict[object, Family] = {}
         depth = 0
         for position, one in enumerate(self.metrics):
             k = one.k if isinstance(one, RankMetric) else None
-            reads_rows = one.READS_ROWS or one.needed_columns
-            is_shallow = k is not None and k <= FIRST_RANKS and not reads_rows
-            family = (shallow if is_shallow else whole).setdefault(one.family, Family([], [], []))
+            needs_all = not isinstance(one, RankMetric) or one.needs_whole_rankings or (k or 0) > FIRST_RANKS
+            family = (whole if needs_all else shallow).setdefault(one.family, Family([], [], []))
             family.metrics.append(one)
             family.cutoffs.append(k)
             family.positions.append(position)
-            depth = max(depth, k) if k is not None and is_shallow else depth
-        return Families(list(whole.values()), list(shallow.values()), depth)
+            depth = max(depth, 0 if k is None or needs_all else k)
+        return list(whole.values()), list(shallow.values()), depth
 
     @cached_property
     def one_per_family(self) -> list[Metric]:
         """The first metric of each family: checks do not depend on the cutoff."""
-        return [family.metrics[0] for family in (*self.families.whole, *self.families.shallow)]
+        whole, shallow, _ = self.families
+        return [family.metrics[0] for family in (*whole, *shallow)]
 
     @property
     def needed_columns(self) -> tuple[str, ...]:

@@ -18,8 +18,6 @@ from ltr_metrics.metrics.base import RankMetric
 class MeanOverTop(RankMetric):
     """Base of the means over the first min(k, n) documents; undefined if n = 0."""
 
-    READS_ROWS: ClassVar[bool] = True
-
     def divisor(self, block: Block, k: int | None) -> FloatArray:
         n = block.n_ranked if k is None else np.minimum(block.n_ranked, k)
         return np.where(n > 0, n, np.nan)

@@ -118,7 +118,7 @@ def test_slugs_keep_signs_apart() -> None:
         (lambda: ltr.metric("map(rel)"), "parameter rel in 'map\\(rel\\)' has no value"),
         (lambda: ltr.metric("map(rel=1_0)"), "rel of map"),
         (lambda: ltr.NDCG(gain=[1, [2, 3]]), "one finite number per grade"),
-        (lambda: ltr.DCG(discount=jarvelin), "function named 'jarvelin' would be logged as the discount of that name"),
+        (lambda: ltr.DCG(discount=jarvelin), "must be one of 'log2', 'jarvelin', 'position'; got <function jarvelin"),
         (lambda: ltr.metric("ndcg@5-"), "suffix '-' is no_relevant=0 here"),
         (lambda: ltr.metric(ltr.NDCG), "not as its class"),
         (lambda: ltr.metric("map(rel=2,rel=3)"), "given twice"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -120,19 +121,21 @@ class FirstRow(ltr.RankMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstRowToo(FirstRow):
-    READS_ROWS: ClassVar[bool] = True
+class LowestScore(ltr.RankMetric):
+    """The score of the last document: own sums may read rows below the cutoff."""
+
+    NAME: ClassVar[str] = "lowest_score"
+
+    def sums(self, ranking: ltr.Ranking, cutoffs: Sequence[int | None]) -> list[np.ndarray]:
+        documents, query = ranking.documents, np.arange(len(ranking.n_ranked))
+        return [documents.scores_of_rows[documents.rows(query, ranking.n_ranked - 1)] for _ in cutoffs]
 
 
-def test_a_metric_with_a_cutoff_says_if_it_looks_at_rows() -> None:
-    y, s = [3, 0, 0, 4], [2, 1, 1, 5]
-    assert ltr.evaluate(y, s, group=[4], metrics=[FirstRow()])["first_row"] == 1
-    assert ltr.evaluate(y, s, group=[4], metrics=[FirstRowToo(k=1), FirstRowToo(k=2)]).mean == {
-        "first_row@1": 0.0,
-        "first_row@2": 1.0,
-    }
-    with pytest.raises(ltr.LtrTypeError, match="or set READS_ROWS = True"):
-        ltr.evaluate(y, s, group=[4], metrics=[FirstRow(k=1)])
+def test_a_metric_with_a_cutoff_may_look_at_rows() -> None:
+    y, s, sizes = [3, 0, 0, 4] * 6260, [2, 1, 1, 5] * 6260, [4] * 6010 + [100] * 10  # two blocks
+    metrics = [FirstRow(), FirstRow(k=1), FirstRow(k=2), LowestScore(k=1), "ndcg@1"]
+    result = ltr.evaluate(y, s, group=sizes, metrics=metrics)
+    assert [result.per_query[str(metric)][0] for metric in metrics[:4]] == [1, 0, 1, 1]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,6 @@ CASES: list[tuple[object, Callable[[str], object]]] = [  # the words, and a call
     (words.NoRelevant, lambda word: ltr.evaluate(Y, S, qid=QID, metrics="mrr", no_relevant=word)),
     (words.Unjudged, lambda word: ltr.Queries(Y, qid=QID, unjudged=word)),
     (words.ConventionName, lambda word: ltr.evaluate(Y, S, qid=QID, metrics="ndcg", convention=word)),
-    (words.HostOfGain, lambda word: ltr.Convention(name="mine", host=word)),
     (words.NameStyle, lambda word: feval("mrr", names=word)),
     (words.Topics, lambda word: read_trec("absent", "absent", topics=word)),
     (words.NamedGain, lambda word: ltr.NDCG(gain=word)),
