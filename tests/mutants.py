@@ -22,7 +22,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_metrics.py", "metrics/counts.py", "+ self.n_relevant(block)) / 2)", "+ self.n_relevant(block)) / 3)"),
     ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(block.n_ranked, k)", "block.n_ranked"),
     ("metrics/test_metrics.py", "metrics/first.py", "step[:, :1] = r / m", "step[:, :1] = 1 / m"),
-    ("metrics/test_ranking.py", "metrics/cascade_ties.py", "e[1:, :n] += e[:-1, :n] * continuation", "e[1:, :n] += e[:-1, :n]"),
+    ("metrics/test_ranking.py", "metrics/cascade_ties.py", "e_f[:, 1:, :n] += of_others", "e_f[1, 1:, :n] += of_others[1]"),
     ("metrics/test_ranking.py", "metrics/first.py", "m - j - r + 1, 0)", "m - j - r, 0)"),
     ("metrics/test_ranking.py", "_engine/ranking.py", "total = by_rank[:, 0]", "total = 2 * by_rank[:, 0]"),
     ("metrics/test_ranking.py", "metrics/cascade_ties.py", "np.where(size > MOST_RANKS", "np.where(size > 2 * MOST_RANKS"),

@@ -28,12 +28,13 @@ def mean_and_undefined(values: FloatArray, weight: FloatArray | None) -> tuple[f
     if weight is None and len(values) and not math.isnan(mean_of_all := _unweighted(values)):
         return mean_of_all, 0
     defined = ~np.isnan(values)
-    n_undefined = len(values) - int(np.count_nonzero(defined))
+    defined_values = values[defined]
+    n_undefined = len(values) - len(defined_values)
     if weight is None:
-        return _unweighted(values[defined]) if defined.any() else math.nan, n_undefined
+        return _unweighted(defined_values) if len(defined_values) else math.nan, n_undefined
     scaled, _ = scaled_weights(weight[defined])
     total = scaled.sum()
-    return float((scaled * values[defined]).sum() / total) if total > 0 else math.nan, n_undefined
+    return float((scaled * defined_values).sum() / total) if total > 0 else math.nan, n_undefined
 
 
 def _unweighted(values: FloatArray) -> float:

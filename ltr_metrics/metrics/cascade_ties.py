@@ -140,17 +140,15 @@ def _grow_by_polynomial(stop: FloatArray, begins: IntArray, n_zero: IntArray, si
     In ties of more than 1000 documents, E_j and F_{j+1} are kept times scale^j.
     """
     n_nonzero, scale = size - n_zero, _scale(size)
-    e = _count_ways(n_zero, ranks, scale)  # of documents with 1 - p = 1
-    f = np.zeros_like(e)
+    e_f = np.zeros((2, ranks, len(size)))
+    e_f[0] = _count_ways(n_zero, ranks, scale)  # of documents with 1 - p = 1
     first = begins + n_zero
     for step, n in enumerate(np.searchsorted(-n_nonzero, -np.arange(int(n_nonzero[0])), side="left").tolist()):
         p = stop[first[:n] + step]
-        continuation = (1 - p) * scale[:n]
-        of_others = f[:-1, :n] * continuation
-        f[:, :n] += e[:, :n] * p
-        f[1:, :n] += of_others
-        e[1:, :n] += e[:-1, :n] * continuation
-    return _per_order(f, size, scale)
+        of_others = e_f[:, :-1, :n] * ((1 - p) * scale[:n])
+        e_f[1, :, :n] += e_f[0, :, :n] * p
+        e_f[:, 1:, :n] += of_others
+    return _per_order(e_f[1], size, scale)
 
 
 def _per_order(f: FloatArray, size: IntArray, scale: FloatArray) -> FloatArray:
