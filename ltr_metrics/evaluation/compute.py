@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block, batches_of, positions_in_blocks
-from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
+from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
-from ltr_metrics.errors import LtrValueError
-from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.requests import Family, Request
 
 
@@ -38,7 +36,6 @@ def compute_values(
     is_shared = n_threads > 1
     _run(evaluate_batch, batches_of(queries, is_shared), n_threads)
     positions = positions_in_blocks(queries, is_shared)
-    _refuse_infinite(values, positions, metrics, queries)
     return {name: of_metric[positions] for name, of_metric in zip(request.names, values, strict=True)}
 
 
@@ -57,15 +54,3 @@ def _run(work: Callable[[Block], None], batches: Sequence[Block], n_threads: int
 
     with ThreadPoolExecutor(min(n_threads, len(batches))) as pool:
         list(pool.map(work, batches))
-
-
-def _refuse_infinite(
-    values: FloatArray, positions: slice | IntArray, metrics: Sequence[Metric], queries: LabelledQueries
-) -> None:
-    infinite = np.isinf(values)
-    if infinite.any():
-        metric, query = np.argwhere(infinite[:, positions])[0]
-        raise LtrValueError(
-            f"The metric {metrics[metric]} must be finite, or NaN where it is undefined: it is infinite for query "
-            f"{queries.qid[query]}."
-        )

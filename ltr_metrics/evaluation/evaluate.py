@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -171,7 +172,9 @@ class Queries(LabelledQueries):
         threads = n_threads_for(self.n_rows, n_threads)
         per_query = compute_values(self, scores, request, threads)
         _apply_no_relevant(self, per_query, request.policy)
-        return _evaluation(self, per_query, request)
+        result = _evaluation(self, per_query, request)
+        _refuse_infinite(result)
+        return result
 
 
 def evaluate(
@@ -353,6 +356,16 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
         fingerprint=Fingerprint.of(queries),
         lower_is_better=request.lower_is_better,
     )
+
+
+def _refuse_infinite(result: Evaluation) -> None:
+    """Raise an error for an infinite value, with which no mean is finite."""
+    for name, mean in result.mean.items():
+        if not math.isfinite(mean) and np.isinf(result.per_query[name]).any():
+            query = result.qid[int(np.isinf(result.per_query[name]).argmax())]
+            raise LtrValueError(
+                f"The metric {name} must be finite, or NaN where it is undefined: it is infinite for query {query}."
+            )
 
 
 def _weights(queries: LabelledQueries, request: Request) -> FloatArray | None:

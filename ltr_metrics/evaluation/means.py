@@ -27,7 +27,7 @@ def mean_and_undefined(values: FloatArray, weight: FloatArray | None) -> tuple[f
     """Return the weighted mean and the number of queries without a value."""
     if weight is None and len(values) and not math.isnan(mean_of_all := _unweighted(values)):
         return mean_of_all, 0
-    defined = ~np.isnan(values)
+    defined = np.flatnonzero(~np.isnan(values))  # indices are faster than a mask
     defined_values = values[defined]
     n_undefined = len(values) - len(defined_values)
     if weight is None:

@@ -13,28 +13,23 @@ from ltr_metrics._engine.checks import AnyArray, FloatArray
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics._engine.ties import Ties
 from ltr_metrics.metrics.base import RankMetric
-from ltr_metrics.metrics.kinds import count_in_ties
-from ltr_metrics.metrics.relevance import BinaryMetric
+from ltr_metrics.metrics.relevance import BinaryMetric, count_in_ties, relevant_documents, relevant_ranks
 
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRelevant(BinaryMetric, RankMetric):
     """Base of the metrics of the first relevant document: a function of one rank per query."""
 
-    FIRST_RANKS_SUFFICE: ClassVar[bool] = True
-
     def sums(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
         lowest = self.lowest(ranking.queries)
-        is_relevant = ranking.at_least(lowest, max(depths))
-        column = is_relevant.argmax(axis=1)
-        first = np.where(is_relevant[np.arange(len(column)), column], column + 1.0, np.inf)  # tied ones in some order
+        relevant = relevant_documents(ranking.block, lowest)
+        first = np.full(len(ranking.n_ranked), np.inf)
+        first[relevant.query] = relevant_ranks(ranking, lowest)[1][relevant.start]
         values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
         if ranking.ties is not None:
-            # A tie decides if it has relevant documents and no relevant document is above it. So ``first`` may be
-            # infinite, if the first relevant document in some order is below the cutoff, in a tie that begins above.
-            ties, n_relevant = ranking.ties, count_in_ties(ranking, lowest)[0]
-            decides = (n_relevant > 0) & (first[ties.query] > ties.n_above)
+            ties, (n_relevant, before) = ranking.ties, count_in_ties(ranking, lowest)
+            decides = (n_relevant > 0) & (before == relevant.before[ties.query])  # no relevant document is above it
             for value, depth in zip(values, depths, strict=True):
                 chosen = np.flatnonzero(decides & (ties.n_above < depth))
                 if len(chosen):

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ltr_metrics._engine.cache import cached
-from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, values_of_grades
 from ltr_metrics.metrics.cascade_ties import NEGLIGIBLE, stop_probabilities
 
@@ -97,14 +96,3 @@ def relevant_cumulative_gain(ranking: Ranking, by_grade: FloatArray, depth: int)
         down_the_tie = documents.repeat(first) + documents.rank_in_tie * documents.repeat(others)
         documents.fill_documents(documents.repeat(share) * down_the_tie, by_rank)
     return by_rank
-
-
-@cached
-def count_in_ties(ranking: Ranking, lowest: int) -> tuple[AnyArray, AnyArray]:
-    """Count the documents whose grade index is at least ``lowest``: in each tie, and before it in `tied_grades`."""
-    assert ranking.ties is not None
-    start = ranking.ties.offset
-    is_relevant = ranking.tied_grades >= lowest
-    counted = np.cumsum(is_relevant, dtype=np.int32)
-    before = counted[start] - is_relevant[start]
-    return counted[start + ranking.ties.size - 1] - before, before

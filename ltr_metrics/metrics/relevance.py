@@ -1,16 +1,18 @@
-"""Which documents are relevant: the parameter ``rel`` and what follows from it."""
+"""Which documents are relevant, by the parameter ``rel``, and where they are in a ranking."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.cache import cached_per
-from ltr_metrics._engine.checks import BoolArray, FloatArray
+from ltr_metrics._engine.cache import cached, cached_per
+from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, is_number, spell
 
@@ -129,3 +131,46 @@ class BinaryMetric(Metric):
         """
         count = block.queries.count_by_query(self.relevant(block.queries))[block.members]
         return np.where(count > 0, count, np.nan)
+
+
+# -- where the relevant documents are ------------------------------------------------------------
+
+
+class RelevantDocuments(NamedTuple):
+    """The ranked relevant documents of a block, query after query, whatever their ranks are."""
+
+    n: IntArray  # of each query
+    before: IntArray  # how many earlier queries have, a number for each query
+    query: IntArray  # the queries that have any
+    start: IntArray  # offset of the first one of each of these
+    nth: FloatArray  # 1, 2, ... within each query
+
+
+@cached
+def relevant_documents(block: Block, lowest: int) -> RelevantDocuments:
+    """List the documents whose grade index is at least ``lowest``."""
+    is_relevant = np.arange(1, len(block.queries.grades) + 1) >= lowest
+    count = block.queries.count_by_query(is_relevant, ranked=True)[block.members]
+    before = np.cumsum(count) - count
+    nth = np.arange(1.0, count.sum() + 1) - np.repeat(before, count)
+    query = np.flatnonzero(count)
+    return RelevantDocuments(count, before, query, before[query], nth)
+
+
+@cached
+def relevant_ranks(ranking: Ranking, lowest: int) -> tuple[IntArray, IntArray]:
+    """Return the flat cells and the ranks of `relevant_documents` in a whole ranking, tied ones in some order."""
+    cells = np.flatnonzero(ranking.tied_grades >= lowest)  # of a whole ranking, they are its flat matrix
+    n = relevant_documents(ranking.block, lowest).n
+    return cells, cells - np.repeat(np.arange(len(n)) * ranking.width - 1, n)
+
+
+@cached
+def count_in_ties(ranking: Ranking, lowest: int) -> tuple[AnyArray, AnyArray]:
+    """Count the documents whose grade index is at least ``lowest``: in each tie, and before it in `tied_grades`."""
+    assert ranking.ties is not None
+    start = ranking.ties.offset
+    is_relevant = ranking.tied_grades >= lowest
+    counted = np.cumsum(is_relevant, dtype=np.int32)
+    before = counted[start] - is_relevant[start]
+    return counted[start + ranking.ties.size - 1] - before, before
