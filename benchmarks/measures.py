@@ -1,4 +1,4 @@
-"""What is measured, by the name that ``--only`` takes. Targets stand beside the measures."""
+"""What is measured, by the name that ``--only`` takes."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def row(measure: str, what: str, peer: str, data: Data, ours: Seconds, other: Se
 
 
 def against_limit(
-    measure: str, limit: str, data: Data, calls: Mapping[str, Call], pace: Pace, target: Any = None, threads: Any = 1
+    measure: str, limit: str, data: Data, calls: Mapping[str, Call], pace: Pace, threads: int | None = 1
 ) -> Found:
     """Measure several of ours side by side with one lower limit, which is among the calls."""
     times = side_by_side(calls, pace)
     for what in [what for what in calls if what != limit]:
-        yield row(measure, what, limit, data, times[what], times[limit], LIMIT, threads=threads, target=target)
+        yield row(measure, what, limit, data, times[what], times[limit], LIMIT, threads=threads)
 
 
 def on_mslr(name: str, effort: Effort) -> Found:
@@ -89,27 +89,24 @@ def on_mslr(name: str, effort: Effort) -> Found:
         is_small = n_queries == effort.queries
         for n_threads in usable(effort.threads) if peer.has_threads else [1]:
             slow = effort.slow if is_small and n_threads == 1 else None
-            least = peer.target if is_small else peer.target_for_millions
-            yield from against(name, name, data, effort.pace, least, n_threads, slow)
+            yield from against(name, name, data, effort.pace, n_threads, slow)
 
 
 def on_real_data(name: str, effort: Effort) -> Found:
     """Measure MQ2008: short queries, ties, many queries without a relevant document."""
-    yield from against(name, "MQ2008", shapes.mq2008(), effort.pace, 0.6 if name == "LightGBM" else None)
+    yield from against(name, "MQ2008", shapes.mq2008(), effort.pace)
 
 
 def on_short_lists(effort: Effort) -> Found:
     """Measure short queries in turn with LightGBM, so that neither finds its caches warm."""
     n = effort.many_queries or effort.queries
     pace = effort.pace._replace(warm=False)
-    yield from against("LightGBM", "short", shapes.tiny_queries(5 * n), pace, 2.5)
-    yield from against("LightGBM", "short", shapes.equal_queries(5 * n // 2, 5), pace, 3)
-    yield from against("LightGBM", "short", shapes.equal_queries(n, 20), pace, 4.5)
+    yield from against("LightGBM", "short", shapes.tiny_queries(5 * n), pace)
+    yield from against("LightGBM", "short", shapes.equal_queries(5 * n // 2, 5), pace)
+    yield from against("LightGBM", "short", shapes.equal_queries(n, 20), pace)
 
 
-def against(
-    name: str, measure: str, data: Data, pace: Pace, least: float | None, n_threads: int = 1, slow: Pace | None = None
-) -> Found:
+def against(name: str, measure: str, data: Data, pace: Pace, n_threads: int = 1, slow: Pace | None = None) -> Found:
     """Measure all five of ours and the same metrics; with a slow pace, also the first result from arrays."""
     peer = PEERS[name]
     run, means = peer.prepare(data, n_threads)
@@ -117,8 +114,7 @@ def against(
     calls = {"five": evaluation(data, n_threads), "same": peer.ours(data, n_threads), "peer": run}
     times = side_by_side(calls, pace)
     compared = partial(row, measure, peer=f"{name}: {peer.work}", data=data, figure=PEER, threads=n_threads)
-    target = least and ("least", least)
-    yield compared("all five", ours=times["five"], other=times["peer"], target=target)
+    yield compared("all five", ours=times["five"], other=times["peer"])
     yield compared("the same metrics", ours=times["same"], other=times["peer"])
     if slow:
         calls = {"ours": first_result(data), "peer": lambda: peer.prepare(data, n_threads)[0]()}
@@ -143,7 +139,7 @@ def ties(effort: Effort) -> Found:
     for shape in (shapes.with_leaves, _with_scores_of_a_tree):
         data = shape(plain)
         calls = {"without ties": evaluation(plain), 'heavy ties, ties="mean"': evaluation(data)}
-        yield from against_limit("ties", "without ties", data, calls, effort.pace, ("most", 2))
+        yield from against_limit("ties", "without ties", data, calls, effort.pace)
 
 
 def _with_scores_of_a_tree(data: Data) -> Data:
@@ -169,10 +165,9 @@ def training(host: str, effort: Effort) -> Found:
         without = times.pop(NOTHING)
         own = times.pop(OWN) - without
         for name, seconds in times.items():
-            five, target = ("", None) if name == IDLE else ("(all five)", ("least", 1.5))
-            what = f"added to {ROUNDS} rounds by {name}{five}"
+            what = f"added to {ROUNDS} rounds by {name}{'' if name == IDLE else '(all five)'}"
             about = host, what, f"{OWN}: {work}", data, seconds - without, own, PEER
-            yield row(*about, threads=n_threads, target=target)
+            yield row(*about, threads=n_threads)
 
 
 def _lightgbm_trainings(small: Data, data: Data, n_threads: int) -> dict[str, Call]:
@@ -227,20 +222,20 @@ TRAININGS: Mapping[str, tuple[Callable[[Data, Data, int], dict[str, Call]], str]
 def memory(effort: Effort) -> Found:
     """Measure the two largest numbers of rows, and what each further row adds."""
 
-    def row(what: str, data: Data, value: float, target: Any = None) -> Row:
+    def row(what: str, data: Data, value: float) -> Row:
         one = (value, value, value)
         about = "memory", what, "", data.shape, data.n_rows
-        return Row(*about, one, None, "ours", one, unit="B/row", target=target)
+        return Row(*about, one, None, "ours", one, unit="B/row")
 
     small, large = (shapes.mslr_of(n) for n in effort.rows[-2:])
     peaks = []
     for data in (small, large):
         peak, kept = memory_of(data)
         peaks.append(peak)
-        yield row("memory at the peak, a row", data, peak / data.n_rows, ("most", 48))
+        yield row("memory at the peak, a row", data, peak / data.n_rows)
         yield row("memory that stays, a row", data, kept / data.n_rows)
     slope = (peaks[1] - peaks[0]) / (large.n_rows - small.n_rows)
-    yield row(f"memory at the peak, each row beyond {small.n_rows:,}", large, slope, ("most", 48))
+    yield row(f"memory at the peak, each row beyond {small.n_rows:,}", large, slope)
 
 
 def memory_of(data: Data) -> tuple[int, int]:
@@ -272,8 +267,7 @@ def growth(effort: Effort) -> Found:
         slow, fast = (choose(of_shapes, key=lambda one: one[1]) for choose in (max, min))
         ratio = (slow[0] / fast[2], slow[1] / fast[1], slow[2] / fast[0])
         about = "growth", f"a row, slowest shape, {who}", "fastest shape", "all shapes", n_rows, slow, fast
-        target = ("most", 2.0) if who == "ours" else None
-        yield Row(*about, "slowest / fastest", ratio, unit="s/row", target=target)
+        yield Row(*about, "slowest / fastest", ratio, unit="s/row")
 
 
 def _per_row(data: Data, pace: Pace) -> Row:
@@ -298,7 +292,7 @@ def first(effort: Effort) -> Found:
     yield from against_limit("first", "sizes", data, kinds, effort.slow)
     short = shapes.tiny_queries(5 * (effort.many_queries or effort.queries))
     calls = {"prepared": evaluation(short), "first result, qid, whole numbers": first_result(short, qid=short.qid)}
-    yield from against_limit("first", "prepared", short, calls, effort.slow, ("most", 2.2))
+    yield from against_limit("first", "prepared", short, calls, effort.slow)
 
 
 def imports(effort: Effort) -> Found:
@@ -306,7 +300,7 @@ def imports(effort: Effort) -> Found:
     times = side_by_side({"numpy": _python("import numpy"), "ours": _python("import ltr_metrics")}, effort.slow)
     ours, numpy = times["ours"], times["numpy"]
     about = "import", "import, a new Python each", "numpy", "", None, quartiles(ours), quartiles(numpy), "ours - other"
-    yield Row(*about, quartiles(ours - numpy), threads=None, target=("most", 0.03))
+    yield Row(*about, quartiles(ours - numpy), threads=None)
 
 
 def _python(code: str) -> Call:

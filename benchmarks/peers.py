@@ -120,7 +120,7 @@ class Peer(NamedTuple):
     """A system that evaluates rankings too.
 
     For the metrics by our names, our `evaluate` gives the same numbers with the convention and the
-    options that follow. A target is how many times as long as ours the peer should take.
+    options that follow.
     """
 
     prepare: Prepare
@@ -132,8 +132,6 @@ class Peer(NamedTuple):
     needs_ids: bool = False  # breaks ties by document id
     needs_binary: bool = False
     has_threads: bool = False  # and takes millions of rows in good time
-    target: float | None = None
-    target_for_millions: float | None = None
 
     def ours(self, data: Data, n_threads: int = 1) -> Callable[[], ltr.Evaluation]:
         """Return our evaluation of the same metrics by the same rules."""
@@ -158,14 +156,12 @@ OF_TREC = ("ndcg@10", "map", "mrr")
 XGB: Any = {"convention": "xgboost", "precision": np.float32, "has_threads": True}
 TREC: Any = {"convention": "trec_eval", "precision": np.float32, "needs_ids": True}
 PEERS = {
-    "LightGBM": Peer(
-        _lightgbm, "ndcg, map @1,3,5,10", NDCG + MAP, "lightgbm", has_threads=True, target=6, target_for_millions=8
-    ),
-    "XGBoost": Peer(_xgboost, "ndcg @1,3,5,10", NDCG, **XGB, target=10),
+    "LightGBM": Peer(_lightgbm, "ndcg, map @1,3,5,10", NDCG + MAP, "lightgbm", has_threads=True),
+    "XGBoost": Peer(_xgboost, "ndcg @1,3,5,10", NDCG, **XGB),
     "XGBoost MAP": Peer(partial(_xgboost, metrics=("map@10",)), "map@10", ("map@10",), **XGB, needs_binary=True),
-    "CatBoost": Peer(_catboost, "NDCG exp, lin @10, MAP, MRR", OF_CATBOOST, "catboost", target=40),
-    "ranx": Peer(_ranx, "ndcg, ndcg_burges @10, map, mrr", OF_RANX, None, no_relevant=0, target=40),
-    "pytrec_eval": Peer(_pytrec_eval, "ndcg_cut.10, map, recip_rank", OF_TREC, **TREC, target=25),
+    "CatBoost": Peer(_catboost, "NDCG exp, lin @10, MAP, MRR", OF_CATBOOST, "catboost"),
+    "ranx": Peer(_ranx, "ndcg, ndcg_burges @10, map, mrr", OF_RANX, None, no_relevant=0),
+    "pytrec_eval": Peer(_pytrec_eval, "ndcg_cut.10, map, recip_rank", OF_TREC, **TREC),
     "ir_measures": Peer(_ir_measures, "nDCG@10, AP, RR", OF_TREC, **TREC),
-    "scikit-learn": Peer(_sklearn, "ndcg_score(k=10) by query", ("ndcg@10",), "sklearn", target=250),
+    "scikit-learn": Peer(_sklearn, "ndcg_score(k=10) by query", ("ndcg@10",), "sklearn"),
 }

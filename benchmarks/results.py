@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import textwrap
 from collections.abc import Mapping
@@ -31,7 +30,7 @@ class Row(NamedTuple):
 
     Ours, the other and the value are quartiles. The figure says how the value comes about, such as
     "other / ours", which is the ratio within each round. A figure without a slash has the unit of
-    ours. A target is at "least" or at "most" a limit.
+    ours.
     """
 
     measure: str
@@ -45,7 +44,6 @@ class Row(NamedTuple):
     value: Quartiles
     threads: int | None = 1
     unit: str = "s"
-    target: tuple[str, float] | None = None
 
 
 def quartiles(values: FloatArray) -> Quartiles:
@@ -85,8 +83,6 @@ def _cells(one: Row) -> dict[str, str]:
     data = one.data.removeprefix(MSLR).lstrip(", ")
     unit = "x" if "/" in one.figure else one.unit
     low, value, high = (_shown(part, unit) for part in one.value)
-    at, limit = one.target or ("", math.nan)
-    met = one.value[1] >= limit if at == "least" else one.value[1] <= limit
     return {
         "measure": one.measure,
         "what": f"{one.what} ({data})" if data else one.what,
@@ -98,8 +94,6 @@ def _cells(one: Row) -> dict[str, str]:
         "figure": one.figure,
         "value": value,
         "quartiles": f"{low} to {high}" if one.other else "",
-        "target": f"at {at} {_shown(limit, unit)}" if at else "",
-        "met": "" if not at else "met" if met else "NOT MET",
     }
 
 
@@ -114,12 +108,10 @@ def _shown(value: float, unit: str) -> str:
 
 def _notes(results: Results) -> list[str]:
     """Return paragraphs of sentences, one sentence per line."""
-    met = [cells["met"] for one in results["rows"] if (cells := _cells(Row(**one)))["met"]]
     packages = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    reached = f"{met.count('met')} of {len(met)} rows with a target reach it."
     run = f"All figures are medians of a {results['effort']} run on {results['date']}."
     notes = [
-        [f"The data have the {MSLR} unless the row names others.", reached],
+        [f"The data have the {MSLR} unless the row names others."],
         [f"Missing: {what}: {why}." for what, why in results["missing"]],
         [run, f"Machine: {results['machine']}.", f"Versions: {packages}."],
     ]
