@@ -320,11 +320,9 @@ class GroupedRows(Cache):
         return np.arange(self.n_rows) if self.order is None else self.order
 
     def sum_by_query(self, values: AnyArray) -> Any:
-        """Sum one value per row over each query."""
+        """Sum one value per row over each query; flags are counted."""
         in_order = values if self.order is None else values[self.order]
-        if in_order.dtype.kind != "b":
-            return np.add.reduceat(in_order, self.starts, dtype=in_order.dtype)
-        return np.diff(np.cumsum(in_order, dtype=np.intp)[self.starts + self.sizes - 1], prepend=0)
+        return np.add.reduceat(in_order, self.starts, dtype=np.intp if in_order.dtype.kind == "b" else in_order.dtype)
 
     def find_repetition(self, values: AnyArray) -> list[int] | None:
         """Return two rows of one query that have the same number, or None."""

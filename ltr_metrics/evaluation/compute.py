@@ -36,7 +36,9 @@ def compute_values(
     is_shared = n_threads > 1
     _run(evaluate_batch, batches_of(queries, is_shared), n_threads)
     positions = positions_in_blocks(queries, is_shared)
-    return {name: of_metric[positions] for name, of_metric in zip(request.names, values, strict=True)}
+    for of_metric in values:  # one by one, which takes less memory
+        of_metric[:] = of_metric[positions]
+    return dict(zip(request.names, values, strict=True))
 
 
 def _fill(values: FloatArray, ranking: Ranking, families: Iterable[Family]) -> None:
