@@ -15,7 +15,8 @@ query d  . . . . . . . .           └─────────┘
 ```
 
 A `Block` knows the labels of its queries. A batch is a block of the queries of several blocks, whose
-first ranks are processed together: one NumPy call then serves thousands of queries.
+first ranks are processed together: one NumPy call then serves thousands of queries. A block of
+thousands of queries is a batch by itself.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from ltr_metrics._engine.checks import IntArray
 from ltr_metrics._engine.queries import LabelledQueries
 
 CELLS_IN_A_BLOCK = 48_000  # 64-bit matrices of this size stay in a core's own cache, and malloc reuses their memory
-CELLS_IN_A_SHORT_BLOCK = 200_000  # if it is processed rank by rank, in shorter calls
+CELLS_IN_A_SHORT_BLOCK = 200_000  # of short lists, which are processed rank by rank, in shorter calls
 CELLS_IN_A_SHARED_BLOCK = 400_000  # with several threads: longer calls, because only one thread at a time runs Python
 CELLS_WORTH_A_BLOCK = 24_000  # a block of more cells is closed if more than a fifth of it would be padding
 CELLS_IN_A_BATCH = 300_000  # cells whose first ranks are worth one call
-SHORT_LIST = 32  # documents; blocks of queries of at most so many are processed rank by rank
+SHORT_LIST = 32  # documents of a query at most
 QUERIES_IN_A_BATCH = 8_000  # queries whose first ranks fill the cache
 
 

@@ -38,8 +38,10 @@ class Ranking(Cache):
         Documents of each query that have a rank.
     width : int
         Number of ranks: of the longest query in the block, or as many as a cutoff needs.
-    documents : SortedDocuments
-        The sorted documents, which know their rows and scores.
+    tied_grades : ndarray of int
+        Grade indices that ``ties.offset`` refers to; of a whole ranking, those of all cells, row by row.
+    documents : SortedDocuments or None
+        The sorted documents, which know their rows and scores; None if only first ranks are known.
 
     See Also
     --------
@@ -84,8 +86,8 @@ class Ranking(Cache):
         self.width = int(grades.shape[1])
         self.grades = grades
         self.ties = ties
-        self.tied_grades = tied_grades  # grade indices that ``ties.offset`` refers to
-        self.documents: SortedDocuments = documents  # None if only the first ranks are known
+        self.tied_grades = tied_grades
+        self.documents: SortedDocuments = documents
 
     @classmethod
     def of_block(cls, block: Block, scores: AnyArray, ties: TiePolicy) -> Ranking:
@@ -215,7 +217,7 @@ class Ranking(Cache):
     def expected_of_rows(self, values: FloatArray, depth: int) -> FloatArray:
         """Return a value for each row of the input, by rank, averaged within each tie."""
         column = np.arange(depth)
-        by_rank = values[self.documents.rows(np.arange(len(self.n_ranked))[:, None], column)]
+        by_rank = values[self.documents.rows(np.arange(len(self.n_ranked))[:, None], column)].astype(np.float64)
         by_rank[column >= self.n_ranked[:, None]] = 0.0
         if self.ties is not None:
             tied = TiedDocuments(self.ties.above(depth), self.tied_grades, depth)
@@ -275,4 +277,4 @@ def values_of_grades(values: FloatArray, grades: AnyArray) -> FloatArray:
 
 def with_padding_value(values: FloatArray) -> FloatArray:
     """Return the values of the distinct grades with 0 in front, which is the value of "no document"."""
-    return np.concatenate((np.zeros(1, dtype=values.dtype), values))
+    return np.concatenate(([0.0], values))

@@ -43,7 +43,7 @@ KeyArray = npt.NDArray[np.int64]
 FLOAT32_SPARE_BITS = 29  # low bits that are zero in a float64 made from a float32
 GRADE_BITS_AT_MOST = 8  # of the sort key; more distinct grades than that are looked up after the sort
 BELOW_INFINITY = 0x7FF8 << 48  # key of padding: in descending order it comes after the score -inf
-MOST_INT32_ROWS = 2**31 - 1  # whose numbers take half the memory
+MOST_INT32_ROWS = 2**31 - 1  # int32 holds the numbers of so many rows, in half the memory
 HIGHEST = np.iinfo(np.int64).max
 
 
@@ -96,7 +96,7 @@ class KeyLayout(NamedTuple):
         )
 
     def cells(self, keys: KeyArray) -> IntArray:
-        """Return the cells from which documents came, by their keys; padding has any cell."""
+        """Return the cells from which documents came, by their keys; padding has its own."""
         cells = keys >> self.grade_bits
         cells &= 2 ** (self.tail_bits - self.grade_bits) - 1
         return cells

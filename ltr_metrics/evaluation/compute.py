@@ -20,18 +20,20 @@ def compute_values(
     scores = np.ascontiguousarray(scores)
     if np.isnan(scores.min()):
         queries.refuse_nan_scores(scores)
-    metrics = request.metrics
     whole, shallow, depth = request.families
-    values = np.empty((len(metrics), queries.n_queries))  # in the order of the blocks
+    values = np.empty((len(request.metrics), queries.n_queries))  # in the order of the blocks
 
     def evaluate_batch(batch: Block) -> None:
         first_ranks = []
         for block in batch.parts or [batch]:
             ranking = Ranking.of_block(block, scores, request.policy.ties)
             _fill(values, ranking, whole)
-            if shallow and batch.parts:
+            if not batch.parts:
+                _fill(values, ranking, shallow)
+            elif shallow:
                 first_ranks.append(ranking.first(depth))
-        _fill(values, Ranking.concat(batch, first_ranks) if first_ranks else ranking, shallow)
+        if first_ranks:
+            _fill(values, Ranking.concat(batch, first_ranks), shallow)
 
     is_shared = n_threads > 1
     _run(evaluate_batch, batches_of(queries, is_shared), n_threads)

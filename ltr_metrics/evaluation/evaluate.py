@@ -172,7 +172,8 @@ class Queries(LabelledQueries):
         threads = n_threads_for(self.n_rows, n_threads)
         per_query = compute_values(self, scores, request, threads)
         _apply_no_relevant(self, per_query, request.policy)
-        result = _evaluation(self, per_query, request)
+        with np.errstate(invalid="ignore"):  # of infinite values, which are refused next
+            result = _evaluation(self, per_query, request)
         _refuse_infinite(result)
         return result
 
@@ -359,7 +360,7 @@ def _evaluation(queries: LabelledQueries, per_query: dict[str, FloatArray], requ
 
 
 def _refuse_infinite(result: Evaluation) -> None:
-    """Raise an error for an infinite value, with which no mean is finite."""
+    """Raise an error for an infinite value, which makes its mean infinite or NaN: only such metrics are searched."""
     for name, mean in result.mean.items():
         if not math.isfinite(mean) and np.isinf(result.per_query[name]).any():
             query = result.qid[int(np.isinf(result.per_query[name]).argmax())]

@@ -1,4 +1,4 @@
-"""The three kinds of sums over ranks, and what ties do to each of them, in one place.
+"""The three kinds of sums over ranks, and what ties do to each of them (to the cascade in `cascade_ties`).
 
 A `RankMetric` declares its kind, a value for each grade and one for each rank. Here they become what
 each rank adds to the sum, as an expectation over all orders of tied documents:
@@ -14,6 +14,7 @@ cascade      P(the user stops here) x by_rank[rank], where by_grade   ERR, PFoun
 
 All kinds keep one rule: a tie whose documents have one grade keeps its exact value, because rounding
 could lift a perfect ranking above 1. So they start from `Ranking.open_documents`, the other ties.
+MAP without a cutoff has a faster way to the same sum, in `average_precision`.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ def precisions(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
 
 def cascade(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
     """Return what each rank adds; see `cascade_ties` for ties."""
-    stop, utility = metric.by_grade(ranking.queries), np.asarray(metric.by_rank(ranking.block, depth))
-    effective_depth = depth - int((utility >= NEGLIGIBLE)[::-1].argmax())
+    stop, utility = metric.by_grade(ranking.queries), np.atleast_2d(metric.by_rank(ranking.block, depth))
+    counts = np.broadcast_to((utility >= NEGLIGIBLE).any(axis=0), depth)
+    effective_depth = depth - int(counts[::-1].argmax())
     scale = metric.scale(ranking.block)
     if scale is None:
         by_rank = stop_probabilities(ranking, stop, depth, effective_depth)

@@ -92,7 +92,7 @@ class BinaryMetric(Metric):
         Returns
         -------
         int
-            A position in ``queries.grades``, or their number.
+            A grade index, counted from 1.
         """
         above = isinstance(self.rel, str) and self.rel != "binary"
         limit = float(str(self.rel)[1:]) if above else 1.0 if self.rel in (None, "binary") else float(self.rel)
@@ -139,9 +139,9 @@ class BinaryMetric(Metric):
 class RelevantDocuments(NamedTuple):
     """The ranked relevant documents of a block, query after query, whatever their ranks are."""
 
-    n: IntArray  # of each query
-    before: IntArray  # how many earlier queries have, a number for each query
-    query: IntArray  # the queries that have any
+    n: IntArray  # number of relevant documents of each query
+    before: IntArray  # number of relevant documents of all earlier queries, for each query
+    query: IntArray  # the queries that have a relevant document
     start: IntArray  # offset of the first one of each of these
     nth: FloatArray  # 1, 2, ... within each query
 
@@ -160,14 +160,17 @@ def relevant_documents(block: Block, lowest: int) -> RelevantDocuments:
 @cached
 def relevant_ranks(ranking: Ranking, lowest: int) -> tuple[IntArray, IntArray]:
     """Return the flat cells and the ranks of `relevant_documents` in a whole ranking, tied ones in some order."""
-    cells = np.flatnonzero(ranking.tied_grades >= lowest)  # of a whole ranking, they are its flat matrix
+    cells = np.flatnonzero(ranking.tied_grades >= lowest)
     n = relevant_documents(ranking.block, lowest).n
     return cells, cells - np.repeat(np.arange(len(n)) * ranking.width - 1, n)
 
 
 @cached
 def count_in_ties(ranking: Ranking, lowest: int) -> tuple[AnyArray, AnyArray]:
-    """Count the documents whose grade index is at least ``lowest``: in each tie, and before it in `tied_grades`."""
+    """Count the documents whose grade index is at least ``lowest``: in each tie, and before it in `tied_grades`.
+
+    In a whole ranking, the latter are those of earlier queries and those above the tie.
+    """
     assert ranking.ties is not None
     start = ranking.ties.offset
     is_relevant = ranking.tied_grades >= lowest

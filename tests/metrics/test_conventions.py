@@ -12,7 +12,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.metrics.base import spell
-from ltr_metrics.metrics.conventions import ALIASES, CLASSES, convention_of
+from ltr_metrics.metrics.conventions import ALIASES, convention_of
 
 
 def test_what_takes_the_place_of_an_undefined_value_may_depend_on_the_metric() -> None:
@@ -66,30 +66,6 @@ def test_true_is_no_value_for_an_undefined_one_also_after_1() -> None:
         ltr.evaluate([0, 0], [1, 2], group=[2], metrics=["mrr"], no_relevant=True)
 
 
-DEFAULTS = {
-    "arp": {}, "bpref": {}, "hit": {}, "rprec": {}, "f1": {}, "cg": {}, "recall": {}, "mrr": {}, "judged": {},
-    "kendall": {}, "spearman": {}, "mean_of": {}, "sum_of": {},
-    "dcg": {"gain": "exp", "discount": "log2"},
-    "ndcg": {"gain": "exp", "discount": "log2", "ideal": "cutoff", "short": "pad"},
-    "precision": {"short": "pad"},
-    "map": {"denominator": "min"},
-    "iprec": {"recall": tuple(level / 10 for level in range(11)), "rounding": "up"},
-    "q": {"gain": "linear", "beta": 1},
-    "err": {"max_grade": 4, "p": "exp"},
-    "rbp": {"p": 0.8, "graded": None, "max_grade": 4},
-    "pfound": {"p_break": 0.15, "p_rel": "label", "max_grade": 4},
-    "pair_accuracy": {"tied": 0.5, "average": "macro"},
-}  # fmt: skip
-
-
-def test_the_defaults_that_conventions_differ_from() -> None:
-    """A default is no part of a metric's canonical name, so it can never change."""
-    open_in_all = {"k": None, "rel": None}
-    for info in ltr.available_metrics():
-        chosen = dict(info.parameters.items() - open_in_all.items())
-        assert {name: default for name, default in chosen.items() if default is not ...} == DEFAULTS[info.name]
-
-
 def test_every_parameter_has_values_that_identify_convention_tries() -> None:
     by_data = {"rel", "column"}  # grades of the data are tried, and a column is the user's
     fields = [(cls, field) for cls in ltr.metrics.METRICS for field in dataclasses.fields(cls)]
@@ -120,17 +96,22 @@ CHOICES = {  # of all metrics of a convention
     "no_relevant": "The value, or the handling, of a query for which a metric is undefined.",
     "cutoff": "The cutoff of a metric that is named without @k.",
     "rel": "The grade from which on a document is relevant, if it is not 1.",
-    "metrics": "The metrics of the system, each with the parameters that differ from its defaults.",
+    "metrics": "The metrics of the system, each with the parameters that differ from the first row.",
 }
 
 
 def choices_of(convention: ltr.Convention) -> list[str]:
-    """Return the choices of a convention for all metrics, and its metrics with what differs from their defaults."""
+    """Return the choices of a convention for all metrics, and its metrics with what differs from their defaults.
+
+    The default convention has the defaults themselves. They are no part of canonical names, so they can never change.
+    """
     chosen = ["-" if (value := getattr(convention, name)) is None else spell(value) for name in [*CHOICES][:-1]]
-    if convention.metrics.keys() == CLASSES.keys():
-        return [*chosen, "all"]
+    defaults = {
+        info.name: {key: value for key, value in info.parameters.items() if value not in (None, ...)}
+        for info in ltr.available_metrics()
+    }
     metrics = []
-    for name, settings in sorted(convention.metrics.items()):
+    for name, settings in sorted((defaults if convention.name == "default" else convention.metrics).items()):
         differences = [f"{key}={spell(value)}" for key, value in settings.items() if key != "k"]
         differences += ["no cutoff"] * ("k" in settings)
         differences += ["undefined queries weigh 1"] * (name in convention.weighs_undefined_as_one)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import ltr_metrics as ltr
+from ltr_metrics.metrics.kinds import Kind
 
 
 def top_grades(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
@@ -152,3 +153,30 @@ class Depth(ltr.Metric):
 def test_a_metric_that_is_no_rank_metric_has_its_own_k() -> None:
     result = ltr.evaluate([1, 0], [1, 2], group=[2], metrics=[Depth(k=1), Depth(k=5), Depth(k=0.5)])
     assert list(result.mean.values()) == [1, 5, 0.5]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(ltr.RankMetric):
+    """A metric of each kind, with the default value of a rank, or with one for each query too."""
+
+    NAME: ClassVar[str] = "declared"
+    whole: bool = False  # whether the values of grades are whole numbers
+    per_query: bool = False
+
+    def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+        return (queries.grades >= 1).astype(np.int64 if self.whole else np.float64)
+
+    def by_rank(self, block: Any, depth: int) -> np.ndarray | float:
+        return np.ones((len(block.members), depth)) if self.per_query else super().by_rank(block, depth)
+
+
+@pytest.mark.parametrize("kind", ["gains", "precisions", "cascade"])
+def test_values_of_grades_may_be_integers_and_those_of_ranks_one_number(kind: Kind) -> None:
+    cls = type("Declared", (Declared,), {"KIND": kind, "__annotations__": {}})
+    own = dataclass(frozen=True, kw_only=True)(cls)
+    y, s, group = [1, 0, 1, 0, 0, 1], [4, 4, 4, 1, 2, 2], [4, 2]
+    expected = ltr.evaluate(y, s, group=group, metrics=own(k=3)).per_query["declared@3"]
+    for options in ({"whole": True}, {"per_query": True}, {"whole": True, "per_query": True}):
+        metric = own(k=3, **options)
+        np.testing.assert_array_equal(ltr.evaluate(y, s, group=group, metrics=metric).per_query[metric], expected)
+    np.testing.assert_allclose(expected[0], {"gains": 2, "precisions": 2 / 3 + 4 / 3 + 1, "cascade": 1}[kind])
