@@ -212,13 +212,12 @@ def _resolve_near_ties(documents: SortedDocuments, same_prefix: BoolArray, full_
     cells += np.arange(0, cells.size, cells.shape[1])[:, None]  # where each query starts
     full = full_keys.take(cells, mode="clip")
     is_tie = same_prefix & _same_as_next(full)
-    differs = same_prefix & ~is_tie
+    differs = same_prefix ^ is_tie
     if differs.any():
         is_sorted = same_prefix & np.any(differs, axis=1, keepdims=True)
         is_sorted[:, 1:] |= is_sorted[:, :-1]
-        query, column = np.nonzero(is_sorted)
-        keys, full_key = documents.keys[query, column], full[query, column]
-        order = np.lexsort((keys, full_key, query))
-        documents.keys[query, column], full[query, column] = keys[order], full_key[order]
-        is_tie = same_prefix & _same_as_next(full)
+        chosen, keys, full = np.flatnonzero(is_sorted), documents.keys.ravel(), full.ravel()
+        order = np.lexsort((keys[chosen], full[chosen], chosen // is_sorted.shape[1]))
+        keys[chosen], full[chosen] = keys[chosen][order], full[chosen][order]
+        is_tie = same_prefix & _same_as_next(full.reshape(is_tie.shape))
     return is_tie
