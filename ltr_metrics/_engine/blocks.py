@@ -59,10 +59,10 @@ def batches_of(queries: LabelledQueries, is_shared: bool) -> list[Block]:
 
 
 @cached
-def positions_in_blocks(queries: LabelledQueries, is_shared: bool) -> slice | IntArray:
-    """Return the position of each query among the queries of all blocks; a slice if they have the same order."""
+def positions_in_blocks(queries: LabelledQueries, is_shared: bool) -> IntArray | None:
+    """Return the position of each query among the queries of all blocks; None if they have the same order."""
     members = np.concatenate([batch.members for batch in batches_of(queries, is_shared)])
-    return slice(None) if (members[1:] > members[:-1]).all() else np.argsort(members)
+    return None if (members[1:] > members[:-1]).all() else np.argsort(members)
 
 
 def blocks_of(queries: LabelledQueries) -> list[Block]:

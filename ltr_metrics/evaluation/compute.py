@@ -38,8 +38,9 @@ def compute_values(
     is_shared = n_threads > 1
     _run(evaluate_batch, batches_of(queries, is_shared), n_threads)
     positions = positions_in_blocks(queries, is_shared)
-    for of_metric in values:  # one by one, which takes less memory
-        of_metric[:] = of_metric[positions]
+    if positions is not None:
+        for of_metric in values:  # one by one, which takes less memory
+            of_metric[:] = of_metric[positions]
     return dict(zip(request.names, values, strict=True))
 
 

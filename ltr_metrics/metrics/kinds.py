@@ -54,8 +54,7 @@ def precisions(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
 def cascade(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
     """Return what each rank adds; see `cascade_ties` for ties."""
     stop, utility = metric.by_grade(ranking.queries), np.atleast_2d(metric.by_rank(ranking.block, depth))
-    counts = np.broadcast_to((utility >= NEGLIGIBLE).any(axis=0), depth)
-    effective_depth = depth - int(counts[::-1].argmax())
+    effective_depth = depth - int(np.argmax((utility.max(axis=0) >= NEGLIGIBLE)[::-1]))
     scale = metric.scale(ranking.block)
     if scale is None:
         by_rank = stop_probabilities(ranking, stop, depth, effective_depth)
