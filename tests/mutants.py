@@ -33,7 +33,7 @@ MUTANTS = [  # tests, file, code, and the fault in its place
     ("metrics/test_as_metric.py", "metrics/own.py", "math.log(MAX_ORDERS) + 1e-9", "math.log(2)"),
     ("metrics/test_as_metric.py", "metrics/own.py", "if len(defined) < len(values):", "if False:"),
     ("evaluation/test_evaluation.py", "evaluation/evaluate.py", 'if no_relevant == "drop":', 'if no_relevant == "dropped":'),
-    ("evaluation", "evaluation/means.py", "defined = ~np.isnan(values)", "defined = ~np.isnan(values) & (values > 0)"),
+    ("evaluation", "evaluation/means.py", "np.flatnonzero(~np.isnan(values))", "np.flatnonzero(values > 0)"),
     ("evaluation", "evaluation/means.py", "math.sqrt(n / (n - 1) *", "math.sqrt("),
     ("metrics/test_own_direction.py", "evaluation/saved.py", 'frozenset(header["lower_is_better"])', "frozenset()"),
     ("evaluation/test_batches.py", "evaluation/parts.py", "    check_labels([", "    ([].extend)([None and "),
