@@ -118,7 +118,9 @@ class TiedDocuments(Cache):
 
     def fill_documents(self, values: FloatArray, by_rank: FloatArray) -> None:
         """Write one value per document over the tied cells of a (queries x depth) matrix."""
-        by_rank[self._cells] = values[self._ranks_within(self.starts)]
+        if self.n_within.sum() < len(values):
+            values = values[self._ranks_within(self.starts)]
+        by_rank[self._cells] = values
 
     def fill_ties(self, values: FloatArray, by_rank: FloatArray) -> None:
         """Write one value per tie over the tied cells of a (queries x depth) matrix."""

@@ -168,8 +168,9 @@ def _scale(size: IntArray) -> FloatArray:
 def _count_ways(n: IntArray, ranks: int, scale: FloatArray) -> FloatArray:
     """Return the number of ways to choose j = 0, 1, ... of n, times scale^j, (ranks x n)."""
     ways = np.ones((ranks, len(n)))
+    left = np.maximum(n + 1.0 - np.arange(ranks)[:, None], 0)
     for chosen in range(1, ranks):
-        ways[chosen] = ways[chosen - 1] * np.maximum(n - chosen + 1, 0) / chosen * scale
+        ways[chosen] = ways[chosen - 1] * left[chosen] / chosen * scale
     return ways
 
 
@@ -201,19 +202,19 @@ def _grow_by_grade(p: FloatArray, begins: IntArray, n_zero: IntArray, size: IntA
         E_j = sum over i of E_{j-i} E'_i  and  F_j = sum over i of F_{j-i} E'_i + E_{j-1-i} F'_{i+1}
     """
     tie = np.repeat(np.arange(len(size)), size)
-    stop, kind = np.unique(
-        p[np.arange(len(tie)) + np.repeat(begins - (np.cumsum(size) - size), size)], return_inverse=True
-    )
+    documents = np.arange(len(tie)) + np.repeat(begins - (np.cumsum(size) - size), size)
+    stop, kind = np.unique(p[documents], return_inverse=True)
     count = np.bincount(kind * len(size) + tie, minlength=len(stop) * len(size)).reshape(len(stop), len(size))
     scale = _scale(size)
-    e = _count_ways(n_zero, ranks, scale)  # of documents with p = 0, which have no F
-    f = np.zeros_like(e)
+    e_f = np.zeros((2, ranks, len(size)))
+    e_f[0] = _count_ways(n_zero, ranks, scale)  # of documents with p = 0, which have no F
     for p_of_kind, b in zip(stop[stop > 0], count[stop > 0], strict=True):
         e_of_kind = _count_ways(b, ranks, (1 - p_of_kind) * scale)
         f_of_kind = e_of_kind * (p_of_kind * (b - np.arange(ranks)[:, None]))
-        new_e, new_f = np.zeros((2, ranks, len(size)))
+        joined = np.zeros_like(e_f)
         for i in range(min(ranks, int(b.max()) + 1)):
-            new_e[i:] += e[: ranks - i] * e_of_kind[i]
-            new_f[i:] += f[: ranks - i] * e_of_kind[i] + e[: ranks - i] * f_of_kind[i]
-        e, f = new_e, new_f
-    return _per_order(f, size, scale)
+            terms = e_f[:, : ranks - i] * e_of_kind[i]
+            terms[1] += e_f[0, : ranks - i] * f_of_kind[i]
+            joined[:, i:] += terms
+        e_f = joined
+    return _per_order(e_f[1], size, scale)
