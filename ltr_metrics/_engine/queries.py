@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -233,9 +234,7 @@ class LabelledQueries(GroupedRows):
 
     def _drop_unjudged(self, labels: AnyArray, judged: BoolArray) -> None:
         """Keep the condensed list: unjudged rows are not documents, not even in the ideal one."""
-        self.restrict_ranking(
-            judged, 'unjudged="drop" leaves no document, since judged is False in every retrieved row'
-        )
+        self.restrict_ranking(judged, 'unjudged="drop" leaves no document, as judged is False in every retrieved row')
         self.grades, index_of_judged = _distinct_grades(labels[judged])
         self.grade_index = np.zeros(self.n_rows, dtype=index_of_judged.dtype)  # 0 means "no document"
         self.grade_index[judged] = index_of_judged
@@ -245,7 +244,9 @@ class LabelledQueries(GroupedRows):
         """Raise an error if a document id occurs twice in a query; called for files only."""
         if self.docid is None:
             return
-        repetition = self.find_repetition(self.docid_descending)
+        docids = iter(self.docid[self.rows_in_query_order()].tolist())
+        is_unique = all(len(set(islice(docids, size))) == size for size in self.sizes.tolist())  # faster than a sort
+        repetition = None if is_unique else self.find_repetition(self.docid_descending)
         if repetition is not None:
             first, again = repetition
             raise LtrValueError(

@@ -91,8 +91,7 @@ class Request:
     @cached_property
     def one_per_family(self) -> list[Metric]:
         """The first metric of each family: checks do not depend on the cutoff."""
-        whole, shallow, _ = self.families
-        return [family.metrics[0] for family in (*whole, *shallow)]
+        return [family.metrics[0] for families in self.families[:2] for family in families]
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
