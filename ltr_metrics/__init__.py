@@ -10,7 +10,9 @@ from ltr_metrics.errors import LtrError, LtrKeyError, LtrTypeError, LtrValueErro
 from ltr_metrics.evaluation.evaluate import Queries, evaluate
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.metrics import (
+    BinaryMetric,
     FunctionMetric,
+    GainMetric,
     Metric,
     MetricInfo,
     RankMetric,
@@ -90,7 +92,8 @@ __all__ = [
     "tie_audit",
     "train_test_split",
 ]
-__all__ += ["FunctionMetric", "Metric", "MetricInfo", "RankMetric", "as_metric", "available_metrics", "metric"]
+__all__ += ["BinaryMetric", "FunctionMetric", "GainMetric", "Metric", "MetricInfo", "RankMetric"]
+__all__ += ["as_metric", "available_metrics", "metric"]
 __all__ += all_metrics.__all__
 
 # Imported when they are first asked for, so that `import ltr_metrics` costs little beside NumPy.

@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[1]
 LEFT_OUT = (".*", "_build", "build", "dist", "*_output", "__pycache__")
 # fmt: off
 MUTANTS = [  # tests, file, code, and the fault in its place
-    ("metrics/test_metrics.py", "metrics/dcg.py", "(block.n_ranked < k)", "(block.n_ranked <= k)"),
+    ("metrics/test_metrics.py", "metrics/dcg.py", "(queries.n_retrieved < k)", "(queries.n_retrieved <= k)"),
     ("metrics/test_metrics.py", "metrics/gains.py", "np.exp2(grades) - 1", "np.exp2(grades)"),
-    ("metrics/test_metrics.py", "metrics/counts.py", "+ self.n_relevant(block)) / 2)", "+ self.n_relevant(block)) / 3)"),
-    ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(block.n_ranked, k)", "block.n_ranked"),
+    ("metrics/test_metrics.py", "metrics/counts.py", "queries)) / 2", "queries)) / 3"),
+    ("metrics/test_metrics.py", "metrics/shown.py", "np.minimum(queries.n_retrieved, k)", "queries.n_retrieved"),
     ("metrics/test_metrics.py", "metrics/first.py", "step[:, :1] = r / m", "step[:, :1] = 1 / m"),
     ("metrics/test_ranking.py", "metrics/cascade_ties.py", "e_f[:, 1:, :n] += of_others", "e_f[1, 1:, :n] += of_others[1]"),
     ("metrics/test_ranking.py", "metrics/first.py", "m - j - r + 1, 0)", "m - j - r, 0)"),

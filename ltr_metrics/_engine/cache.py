@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, wraps
-from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 class Cache:
     """Base class of objects that hold cached results; copies and pickled objects compute them again.
 
-    A fact without a parameter is a `functools.cached_property` of the subclass. `cached` and
-    `cached_per` are for facts that depend on parameters, such as a metric's gain.
+    A fact without a parameter is a `functools.cached_property` of the subclass. `cached` is for those
+    with parameters, and `once` for what a metric says of the object.
     """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -39,23 +39,11 @@ def cached(function: F) -> F:
     return cast("F", look_up)
 
 
-def cached_per(*fields: str) -> Callable[[F], F]:
-    """Cache the results of a metric's method in the method's first argument, which is a `Cache`.
-
-    Metrics with equal values of these fields share a result, so each field that the method reads
-    must be named.
-    """
-    values_of_fields = attrgetter(*fields)
-
-    def decorate(method: F) -> F:
-        @wraps(method)
-        def look_up(metric: Any, owner: Cache, *arguments: Any) -> Any:
-            values = owner.__dict__.setdefault("_cache", {})
-            key = (method, values_of_fields(metric), *arguments)
-            if key not in values:
-                values[key] = method(metric, owner, *arguments)
-            return values[key]
-
-        return cast("F", look_up)
-
-    return decorate
+def once(method: Callable[..., T], owner: Cache, *arguments: Any) -> T:
+    """Return what a metric's method says of an owner, computed once for all metrics that differ only in the cutoff."""
+    values = owner.__dict__.setdefault("_cache", {})
+    key = (method.__func__, method.__self__.family, *arguments)  # type: ignore[attr-defined]
+    if key not in values:
+        values[key] = method(owner, *arguments)
+    result: T = values[key]
+    return result

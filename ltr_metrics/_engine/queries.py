@@ -40,6 +40,14 @@ MIN_ROWS_OF_ONE_QUERY = 200  # fewer rows may be one query
 COUNTABLE_GRADES = 256  # integer grades below this are counted instead of sorted
 
 
+def has_flag(grade_index: AnyArray, flags: BoolArray) -> BoolArray:
+    """Return whether the grade of each document has a flag; the index 0, "no document", has none."""
+    n_below = int(flags.argmax()) if flags.any() else len(flags)
+    if flags[n_below:].all():  # usually all grades from one on have it, and a comparison is faster than a table
+        return np.asarray(grade_index > n_below)
+    return np.append(False, flags)[grade_index]
+
+
 class LabelledQueries(GroupedRows):
     """The label side of an evaluation; see `ltr_metrics.Queries` for the parameters."""
 
@@ -135,17 +143,22 @@ class LabelledQueries(GroupedRows):
     # -- grades ----------------------------------------------------------------------------------
 
     def count_by_query(self, is_counted: BoolArray, *, ranked: bool = False) -> IntArray:
-        """Count the documents of each query, or those with a rank, whose grade has a flag: True from one grade on."""
-        return self._count(int(np.count_nonzero(~is_counted)), ranked and self.retrieved is not None)
+        """Count the documents of each query, or those with a rank, whose grade has a flag."""
+        return self._count(is_counted.tobytes(), ranked and self.retrieved is not None)
 
     @cached
-    def _count(self, n_grades_below: int, ranked: bool) -> IntArray:
-        is_counted = self.grade_index > n_grades_below
+    def _count(self, flags: bytes, ranked: bool) -> IntArray:
+        is_counted = has_flag(self.grade_index, np.frombuffer(flags, dtype=np.bool_))
         if ranked and self.retrieved is not None:
             is_counted &= self.retrieved
         count: IntArray = self.sum_by_query(is_counted)
         count.setflags(write=False)
         return count
+
+    def highest(self, by_grade: FloatArray) -> FloatArray:
+        """Return the highest value of each query's documents, ranked or not, of one value of at least 0 per grade."""
+        values = np.append(0.0, by_grade)[self.grade_index]
+        return np.asarray(np.maximum.reduceat(values if self.order is None else values[self.order], self.starts))
 
     def first_row_of_grade(self, grade: float) -> str:
         """Return the name of the first row with a grade, for messages about this grade."""

@@ -10,6 +10,7 @@ import numpy as np
 from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.cache import Cache, cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray
+from ltr_metrics._engine.queries import has_flag
 from ltr_metrics._engine.sorting import SortedDocuments, sort_documents
 from ltr_metrics._engine.ties import TiedDocuments, Ties
 from ltr_metrics._engine.words import TiePolicy
@@ -33,7 +34,10 @@ class Ranking(Cache):
     ties : Ties or None
         Ties whose order is open, or None.
     queries : LabelledQueries
-        All queries; the block holds a subset.
+        All queries; the ranking holds a subset.
+    members : ndarray of int
+        Positions of the ranking's queries among all queries, which select their values of an array
+        of all queries.
     n_ranked : ndarray of int
         Documents of each query that have a rank.
     width : int
@@ -63,12 +67,12 @@ class Ranking(Cache):
     ...     def sums(self, ranking, cutoffs):
     ...         print("cutoffs:", cutoffs, "documents:", ranking.n_ranked)
     ...         print("lowest grade of a tie first:", ranking.in_some_order(ranking.queries.grades, 2).tolist())
-    ...         print("is the grade index 2 or higher:", ranking.at_least(2, 2).tolist())
+    ...         print("has a grade above 0:", ranking.has_flag(ranking.queries.grades > 0, 2).tolist())
     ...         return super().sums(ranking, cutoffs)
     >>> ltr.evaluate([0, 2, 0, 1], [5, 5, 2, 1], group=[2, 2], metrics=Seen(k=2)).per_query["seen@2"]
     cutoffs: [2] documents: [2 2]
     lowest grade of a tie first: [[0.0, 2.0], [0.0, 1.0]]
-    is the grade index 2 or higher: [[False, True], [False, True]]
+    has a grade above 0: [[False, True], [False, True]]
     array([2., 1.])
     """
 
@@ -82,6 +86,7 @@ class Ranking(Cache):
     ) -> None:
         self.block = block
         self.queries = block.queries
+        self.members = block.members
         self.n_ranked = block.n_ranked
         self.width = int(grades.shape[1])
         self.grades = grades
@@ -181,13 +186,13 @@ class Ranking(Cache):
         """
         return values_of_grades(values, self.grades[:, :depth])
 
-    def at_least(self, lowest: int, depth: int) -> BoolArray:
-        """Return by rank whether the grade index is at least this, tied documents in some order.
+    def has_flag(self, flags: BoolArray, depth: int) -> BoolArray:
+        """Return a flag of each distinct grade, such as its relevance, by rank, tied documents in some order.
 
         Parameters
         ----------
-        lowest : int
-            A grade index: the position among the distinct grades, counted from 1.
+        flags : ndarray of bool of shape (n_grades,)
+            A flag for each distinct grade, in ascending order of the grades.
         depth : int
             The number of first ranks that are needed.
 
@@ -196,7 +201,7 @@ class Ranking(Cache):
         ndarray of bool of shape (n_queries, depth)
             False below the last document of a query.
         """
-        return np.asarray(self.grades[:, :depth] >= lowest)
+        return has_flag(self.grades[:, :depth], flags)
 
     @cached
     def open_documents(self, depth: int) -> TiedDocuments | None:

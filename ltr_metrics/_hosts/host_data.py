@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.cache import once
 from ltr_metrics._engine.checks import FloatArray, as_numbers, named_columns, same_arrays
 from ltr_metrics._hosts.host_metrics import HostMetrics
 from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
@@ -98,7 +99,7 @@ def require_columns(metrics: HostMetrics, queries: Queries) -> None:
     """Raise an error at once if a column that a metric needs is missing or no column of numbers."""
     for metric in metrics.request.metrics:
         if metric.needed_columns:
-            metric.check_once(queries)
+            once(metric.check, queries)
 
 
 def finite_numbers(values: Any, name: str, n_rows: int | None = None, remedy: str = "") -> FloatArray:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from ltr_metrics._engine.cache import once
 from ltr_metrics._engine.plain import DataFrame, to_dataframe
 from ltr_metrics._engine.words import TiePolicy
 from ltr_metrics.analysis.audit import tied_queries
@@ -319,7 +320,7 @@ def _readings_of_conventions(
     for name, convention in CONVENTIONS.items():
         try:
             request = resolve(metric, convention=convention)
-            request.metrics[0].check_once(queries)
+            once(request.metrics[0].check, queries)
             reading = Reading.of(request, queries)
         except LtrError as error:
             refused[name] = str(error)
@@ -342,7 +343,7 @@ def _origins(queries: Queries, readings: Mapping[str, Reading], has_ties: bool) 
                 continue
             try:
                 other = reading.switched({changed: to})
-                other.metric.check_once(queries)
+                once(other.metric.check, queries)
             except LtrError:  # this metric or these data do not allow the change
                 continue
             if Origin(other, None, None) not in origins:

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import BoolArray, FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import with_padding_value
@@ -86,6 +84,7 @@ class ClickMetric(RankMetric):
     """
 
     NAME: ClassVar[str] = "ips"
+    UNREAD: ClassVar[dict[str, str]] = RankMetric.UNREAD | {"by_grade": "Override by_row, which counts instead."}
 
     metric: Any
     estimator: EstimatorOfMetric = "ips"
@@ -116,7 +115,7 @@ class ClickMetric(RankMetric):
     @cached_property
     def family(self) -> tuple[Any, ...]:
         """All parameters but the cutoff: metrics of equal families are computed together."""
-        return (ClickMetric, self.metric.family, self.estimator, self.clip, self.propensity, self.baseline)
+        return (type(self), self.metric.family, self.estimator, self.clip, self.propensity, self.baseline)
 
     @property
     def needed_columns(self) -> tuple[str, ...]:
@@ -126,17 +125,16 @@ class ClickMetric(RankMetric):
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
         self.metric.check(queries)
-        self.by_row(queries)
+        self.declared("by_row", queries)
 
-    def by_rank(self, block: Block, depth: int) -> FloatArray | float:
-        value: FloatArray | float = self.metric.by_rank(block, depth)
+    def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray | float:
+        value: FloatArray | float = self.metric.by_rank(queries, depth)
         return value
 
-    def divisor(self, block: Block, k: int | None) -> FloatArray | float:
-        value: FloatArray | float = self.metric.divisor(block, k)
+    def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray | float:
+        value: FloatArray | float = self.metric.divisor(queries, k)
         return value
 
-    @cached_per("family")
     def by_row(self, queries: LabelledQueries) -> FloatArray:
         """Return the estimated gain of each row."""
         inner, clicked = self.metric, is_clicked(queries)
@@ -154,7 +152,6 @@ class ClickMetric(RankMetric):
         estimate = baseline + self._weights(queries) * (clicked - propensity * baseline)
         return np.asarray(by_grade[-1] * gain * estimate * clicked.any())
 
-    @cached_per("clip", "propensity")
     def _weights(self, queries: LabelledQueries) -> FloatArray:
         """Return the weight of a click on each row, 1 / propensity or ``clip``; 0 for a propensity of 0."""
         propensity = _probabilities(queries, self.propensity)

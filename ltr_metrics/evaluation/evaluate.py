@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ltr_metrics._engine.cache import once
 from ltr_metrics._engine.checks import BoolArray, FloatArray
 from ltr_metrics._engine.positions import Positions
 from ltr_metrics._engine.queries import LabelledQueries
@@ -158,7 +159,7 @@ class Queries(LabelledQueries):
         scores = self.scores(y_score)
         for metric in request.one_per_family:
             try:
-                metric.check_once(self)
+                once(metric.check, self)
                 if self.weight is not None:
                     request.refuse_weights(metric)
             except LtrValueError as error:
@@ -168,7 +169,7 @@ class Queries(LabelledQueries):
                     ) from None
                 raise
             if request.policy.convention == "default":
-                metric.warn_once(self)
+                once(metric.warn_of_labels, self)
         threads = n_threads_for(self.n_rows, n_threads)
         per_query = compute_values(self, scores, request, threads)
         _apply_no_relevant(self, per_query, request.policy)

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.cache import cached_per
+from ltr_metrics._engine.cache import once
 from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.queries import LabelledQueries, has_flag
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics.metrics.relevance import BinaryMetric
 
@@ -57,23 +57,23 @@ class Bpref(BinaryMetric):
     """
 
     NAME: ClassVar[str] = "bpref"
+    UNREAD: ClassVar[dict[str, str]] = {"by_grade": "Override relevant."}
 
     def values(self, ranking: Ranking) -> FloatArray:
-        is_relevant = ranking.at_least(self.lowest(ranking.queries), ranking.width)
+        is_relevant = ranking.has_flag(self.declared("relevant", ranking.queries), ranking.width)
         is_nonrelevant = (ranking.grades > 0) & ~is_relevant
         if ranking.queries.judged is not None:
             query, rank = np.arange(len(ranking.n_ranked))[:, None], np.arange(ranking.width)
             is_nonrelevant &= ranking.queries.judged[ranking.documents.rows(query, rank)]
-        n_relevant = self.n_relevant(ranking.block)
-        n_nonrelevant = self._n_nonrelevant(ranking.queries)[ranking.block.members]
+        n_relevant = self.declared("n_relevant", ranking.queries)[ranking.members]
+        n_nonrelevant = once(self._n_nonrelevant, ranking.queries)[ranking.members]
         most = np.minimum(np.nan_to_num(n_relevant), n_nonrelevant)[:, None]  # min(N(r), R) <= min(N, R)
         lost = capped_counts_above(ranking, is_nonrelevant, most) / np.maximum(most, 1)
         return np.asarray(row_sums(np.where(is_relevant, 1 - lost, 0.0)) / n_relevant)
 
-    @cached_per("rel")
     def _n_nonrelevant(self, queries: LabelledQueries) -> IntArray:
         """Return N, the number of judged documents of each query that are not relevant, ranked or not."""
-        is_nonrelevant = (queries.grade_index > 0) & (queries.grade_index < self.lowest(queries))  # 0: dropped
+        is_nonrelevant = has_flag(queries.grade_index, ~self.declared("relevant", queries))
         if queries.judged is not None:
             is_nonrelevant &= queries.judged
         return np.asarray(queries.sum_by_query(is_nonrelevant))

@@ -8,15 +8,12 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray, require_option
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import row_sums, values_of_grades
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric, parameter, word
 from ltr_metrics.metrics.gains import GainMetric, refuse_falling, refuse_overflow
-from ltr_metrics.metrics.ideal import ideal_rankings
+from ltr_metrics.metrics.ideal import ideal_sums
 
 NamedDiscount = Literal["log2", "jarvelin", "position"]
 Ideal = Literal["cutoff", "shown", "all", "slots"]
@@ -124,12 +121,11 @@ class DCG(GainMetric, RankMetric):
         return name + short, parameters
 
     def by_grade(self, queries: LabelledQueries) -> FloatArray:
-        return self.gains(queries)
+        return self.declared("gains", queries)
 
-    def by_rank(self, block: Block, depth: int) -> FloatArray:
-        return self.discounts(block.queries, depth)
+    def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
+        return self.declared("discounts", queries, depth)
 
-    @cached_per("discount")
     def discounts(self, queries: LabelledQueries, depth: int) -> FloatArray:
         """Return the discount of each rank.
 
@@ -223,6 +219,9 @@ class NDCG(DCG):
     """
 
     NAME: ClassVar[str] = "ndcg"
+    UNREAD: ClassVar[dict[str, str]] = RankMetric.UNREAD | dict.fromkeys(
+        ("KIND", "by_row"), "The ideal of NDCG is a sum of gains of grades. Subclass DCG, and override divisor too."
+    )
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"ndcg_exp": {"gain": "exp"}, "ndcg_lin": {"gain": "linear"}}
 
     ideal: Ideal = word("cutoff", Ideal)
@@ -234,7 +233,7 @@ class NDCG(DCG):
             raise LtrValueError(f"ndcg(ideal=slots) needs a cutoff. Write {replace(self, k=10)}.")
 
     def check(self, queries: LabelledQueries) -> None:
-        gains = self.gains(queries)
+        gains = self.declared("by_grade", queries)
         refuse_falling(self, queries, gains, "Use dcg for such a gain.")
         if self.ideal == "slots" and gains[-1] > 1:
             grade = queries.grades[int(np.argmax(gains > 1))]
@@ -244,23 +243,25 @@ class NDCG(DCG):
                 f"{replace(self, gain=(0.0, 1.0, 1.0))} for the grades 0 to 2."
             )
 
-    def divisor(self, block: Block, k: int | None) -> FloatArray:
-        ideal = self._ideal(block.queries, k)[block.members]
+    def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
+        ideal = self._ideal(queries, k)
+        ideal = np.where(ideal > 0, ideal, np.nan)
         if self.short == "zero" and k is not None:
-            ideal = np.where((block.n_ranked < k) & ~np.isnan(ideal), np.inf, ideal)
+            ideal = np.where((queries.n_retrieved < k) & ~np.isnan(ideal), np.inf, ideal)
         return ideal
 
-    @cached_per("gain", "discount", "ideal")
     def _ideal(self, queries: LabelledQueries, k: int | None) -> FloatArray:
-        """Return the ideal DCG of each query, NaN where it is 0 or no document has a gain."""
-        gains = self.gains(queries)
-        ideal = np.empty(queries.n_queries)
-        for members, grades in ideal_rankings(queries):
-            first = grades[:, : 1 if self.ideal == "slots" else None if self.ideal == "all" else k]
-            terms = values_of_grades(gains, first) * self.discounts(queries, first.shape[1])
-            if self.ideal == "shown":
-                terms[np.arange(first.shape[1]) >= np.maximum(queries.n_retrieved[members], 1)[:, None]] = 0.0
-            ideal[members] = row_sums(terms)
-        if self.ideal == "slots" and k is not None:
-            ideal = np.where(ideal > 0, np.cumsum(self.discounts(queries, k))[-1], 0.0)
-        return np.where(ideal > 0, ideal, np.nan)
+        """Return the ideal DCG of each query, 0 if no document has a gain."""
+        gains, longest = self.declared("by_grade", queries), int(queries.sizes.max())
+        depth = longest if k is None or self.ideal == "all" else k if self.ideal == "slots" else min(k, longest)
+        by_rank = self.declared("by_rank", queries, depth)
+        if (by_rank < 0).any() or (by_rank.ndim == 1 and len(by_rank) != depth):
+            raise LtrValueError(
+                f"{type(self).__name__}.by_rank must be at least 0 and have a value for each rank, or for each query "
+                f"and rank, because the ideal DCG needs it. Got the shape {by_rank.shape} and {by_rank.min():g}."
+            )
+        if self.ideal == "slots":
+            slots = np.broadcast_to(by_rank, (*by_rank.shape[:-1], depth)).cumsum(axis=-1)[..., -1]
+            return np.where(queries.highest(gains) > 0, slots, 0.0)
+        limit = np.clip(queries.n_retrieved, 1, depth) if self.ideal == "shown" else depth
+        return ideal_sums(queries, gains, limit, by_rank)

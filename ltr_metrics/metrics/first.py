@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import AnyArray, FloatArray
+from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics._engine.ties import Ties
 from ltr_metrics.metrics.base import RankMetric
@@ -20,15 +20,20 @@ from ltr_metrics.metrics.relevance import BinaryMetric, count_in_ties, relevant_
 class FirstRelevant(BinaryMetric, RankMetric):
     """Base of the metrics of the first relevant document: a function of one rank per query."""
 
+    UNREAD: ClassVar[dict[str, str]] = RankMetric.UNREAD | dict.fromkeys(
+        ("KIND", "by_grade", "by_row", "by_rank", "scale"),
+        "Override relevant, or subclass RankMetric with KIND = 'cascade'.",
+    )
+
     def sums(self, ranking: Ranking, cutoffs: Sequence[int | None]) -> list[FloatArray]:
         depths = [ranking.depth(k) for k in cutoffs]
-        lowest = self.lowest(ranking.queries)
-        relevant = relevant_documents(ranking.block, lowest)
+        flags = self.declared("relevant", ranking.queries).tobytes()
+        relevant = relevant_documents(ranking.block, flags)
         first = np.full(len(ranking.n_ranked), np.inf)
-        first[relevant.query] = relevant_ranks(ranking, lowest)[1][relevant.start]
+        first[relevant.query] = relevant_ranks(ranking, flags)[1][relevant.start]
         values = [np.where(first <= depth, self.at_rank(first), 0.0) for depth in depths]
         if ranking.ties is not None:
-            ties, (n_relevant, before) = ranking.ties, count_in_ties(ranking, lowest)
+            ties, (n_relevant, before) = ranking.ties, count_in_ties(ranking, flags)
             decides = (n_relevant > 0) & (before == relevant.before[ties.query])  # no relevant document is above it
             for value, depth in zip(values, depths, strict=True):
                 chosen = np.flatnonzero(decides & (ties.n_above < depth))
@@ -96,8 +101,8 @@ class MRR(FirstRelevant):
         rank = above + j + 1.0
         return row_sums(np.where(rank <= depth, np.cumprod(step, axis=1) / rank, 0.0))
 
-    def divisor(self, block: Block, k: int | None) -> FloatArray:
-        return np.asarray(self.n_relevant(block) * 0.0 + 1.0)  # undefined where R = 0
+    def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
+        return self.declared("n_relevant", queries) * 0.0 + 1.0  # undefined where R = 0
 
 
 class Hit(FirstRelevant):

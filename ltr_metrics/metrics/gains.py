@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.words import NamedGain
@@ -44,9 +43,8 @@ class GainMetric(Metric):
 
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
-        self.gains(queries)
+        self.declared("gains", queries)
 
-    @cached_per("gain")
     def gains(self, queries: LabelledQueries) -> FloatArray:
         """Return the gain of each distinct grade.
 

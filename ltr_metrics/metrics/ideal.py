@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import CELLS_IN_A_BLOCK, SHORT_LIST, Block, cut_by_length
+from ltr_metrics._engine.blocks import CELLS_IN_A_BLOCK, SHORT_LIST, cut_by_length
 from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, FloatArray, IntArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import values_of_grades
+from ltr_metrics._engine.ranking import row_sums, values_of_grades
 
 
-def ideal_by_rank(block: Block, values: FloatArray, depth: int) -> FloatArray:
-    """Return a value of each distinct grade by rank of the ideal ranking, (queries x depth).
+def ideal_sums(
+    queries: LabelledQueries,
+    by_grade: FloatArray,
+    k: int | IntArray | None = None,
+    by_rank: FloatArray | float = 1.0,
+) -> FloatArray:
+    """Return the sum of a value over the first documents of each query's ideal ranking.
 
-    The value is 0 below the last document of a query.
+    It is what `RankMetric.divisor` needs for a metric that is a share of its best value.
 
     Parameters
     ----------
-    block : Block
-        Queries of similar length.
-    values : ndarray of float64 of shape (n_grades,)
+    queries : Queries
+        The labels of all queries.
+    by_grade : ndarray of float64 of shape (n_grades,)
         A value for each distinct grade, such as its gain.
-    depth : int
-        The number of first ranks that are needed.
+    k : int or ndarray of int of shape (n_queries,), optional
+        The number of first ranks, also for each query. The default is the whole list.
+    by_rank : ndarray of float64 of shape (depth,) or (n_queries, depth), or float, default 1
+        A factor for each of the first ranks, such as a discount. ``depth`` is at least k, or the
+        length of the longest query if that is smaller.
 
     Returns
     -------
-    ndarray of float64 of shape (n_queries, depth)
-        Grades descend from left to right.
+    ndarray of float64 of shape (n_queries,)
+        The sum over the first k ranks, or over all documents of a query that has fewer.
 
     See Also
     --------
@@ -41,7 +49,7 @@ def ideal_by_rank(block: Block, values: FloatArray, depth: int) -> FloatArray:
     >>> from dataclasses import dataclass
     >>> from typing import ClassVar
     >>> import ltr_metrics as ltr
-    >>> from ltr_metrics.metrics import ideal_by_rank
+    >>> from ltr_metrics.metrics import ideal_sums
     >>> @dataclass(frozen=True, kw_only=True)
     ... class TopShare(ltr.RankMetric):
     ...     NAME: ClassVar[str] = "top_share"
@@ -49,24 +57,22 @@ def ideal_by_rank(block: Block, values: FloatArray, depth: int) -> FloatArray:
     ...     def by_grade(self, queries):
     ...         return queries.grades
     ...
-    ...     def divisor(self, block, k):
-    ...         return ideal_by_rank(block, block.queries.grades, k or block.width).sum(axis=1)
+    ...     def divisor(self, queries, k):
+    ...         return ideal_sums(queries, queries.grades, k)
     >>> ltr.evaluate([1, 0, 4], [3, 2, 1], group=[3], metrics=[TopShare(k=1)])["top_share@1"]
     0.25
     """
-    queries, rank = block.queries, np.arange(depth)
-    size = queries.sizes[block.members][:, None]
-    position = np.where(rank < size, queries.starts[block.members][:, None] + rank, 0)
-    grades = _ideal_grades(queries)[position]
-    return values_of_grades(values, np.where(rank < size, grades, grades.dtype.type(0)))
-
-
-@cached
-def _ideal_grades(queries: LabelledQueries) -> AnyArray:
-    """Return the grade indices of all ideal rankings, query after query."""
-    n_values = len(queries.grades) + 1
-    keys = np.sort((queries.query_of_rows() + 1) * n_values - queries.grade_index - 1)
-    return n_values - 1 - keys % n_values
+    deepest = queries.sizes.max() if k is None else np.max(k)
+    of_rank = np.atleast_2d(by_rank)
+    sums = np.empty(queries.n_queries)
+    for members, grades in ideal_rankings(queries):
+        width = min(deepest, grades.shape[1])
+        terms = values_of_grades(by_grade, grades[:, :width])
+        terms *= (of_rank if len(of_rank) == 1 else of_rank[members])[:, :width]
+        if isinstance(k, np.ndarray):
+            terms[np.arange(width) >= k[members, None]] = 0.0
+        sums[members] = row_sums(terms)
+    return sums
 
 
 @cached

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_metrics._engine.checks import FloatArray, IntArray
+from ltr_metrics._engine.checks import BoolArray, FloatArray, IntArray
+from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking, row_sums
 from ltr_metrics.errors import LtrValueError, one_line
 from ltr_metrics.metrics.base import as_numbers, parameter, word
@@ -67,6 +68,7 @@ class InterpolatedPrecision(BinaryMetric):
     """
 
     NAME: ClassVar[str] = "iprec"
+    UNREAD: ClassVar[dict[str, str]] = {"by_grade": "Override relevant."}
     ALIASES: ClassVar[dict[str, dict[str, Any]]] = {"11pt_avg": {"recall": ELEVEN_LEVELS}}
 
     recall: float | tuple[float, ...] = parameter(ELEVEN_LEVELS, tried=(ELEVEN_LEVELS, *ELEVEN_LEVELS))
@@ -81,10 +83,16 @@ class InterpolatedPrecision(BinaryMetric):
             )
         object.__setattr__(self, "recall", levels[0] if np.ndim(self.recall) == 0 else levels)
 
+    def check(self, queries: LabelledQueries) -> None:
+        super().check(queries)
+        is_relevant = self.declared("relevant", queries)
+        if (is_relevant[:-1] & ~is_relevant[1:]).any():  # ties are in ascending order of grade
+            raise LtrValueError(f"{self} must not count a grade as relevant, and a higher grade as not relevant.")
+
     def values(self, ranking: Ranking) -> FloatArray:
-        n_relevant = self.n_relevant(ranking.block)
+        n_relevant = self.declared("n_relevant", ranking.queries)[ranking.members]
         counts = np.maximum(self._counts(np.nan_to_num(n_relevant)[:, None]), 1)
-        highest = highest_precisions(ranking, self.lowest(ranking.queries), counts)
+        highest = highest_precisions(ranking, self.declared("relevant", ranking.queries), counts)
         return np.asarray(row_sums(highest) / counts.shape[1] + n_relevant * 0.0)
 
     def _counts(self, n_relevant: FloatArray) -> FloatArray:
@@ -133,19 +141,19 @@ class OpenTie(NamedTuple):
         return np.asarray((self.relevant_above + nth) / (self.above + rank))
 
 
-def highest_precisions(ranking: Ranking, lowest: int, counts: FloatArray) -> FloatArray:
+def highest_precisions(ranking: Ranking, is_relevant: BoolArray, counts: FloatArray) -> FloatArray:
     """Return the highest precision at or below the c-th relevant document, 0 if it has no rank.
 
     Parameters
     ----------
     ranking : Ranking
         A whole ranking.
-    lowest : int
-        Grade index from which on a document is relevant.
+    is_relevant : ndarray of bool
+        A flag for each distinct grade.
     counts : ndarray of float64
         The numbers c, at least 1, (queries x levels).
     """
-    n_relevant = np.cumsum(ranking.at_least(lowest, ranking.width), axis=1, dtype=np.int64)
+    n_relevant = np.cumsum(ranking.has_flag(is_relevant, ranking.width), axis=1, dtype=np.int64)
     precision = n_relevant / np.arange(1.0, ranking.width + 1)
     from_rank_on = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
     highest = np.zeros_like(counts)
@@ -178,7 +186,7 @@ def _open_ties(ranking: Ranking, n_relevant: IntArray) -> dict[int, list[OpenTie
 def _refuse_large(ranking: Ranking, query: int, ties: list[OpenTie]) -> None:
     if sum(tie.size * tie.n_relevant for tie in ties) > MOST_CELLS:
         largest = max(ties, key=lambda tie: tie.size * tie.n_relevant)
-        qid = one_line(ranking.queries.qid[ranking.block.members[query]])
+        qid = one_line(ranking.queries.qid[ranking.members[query]])
         raise LtrValueError(
             f'iprec with ties="mean" must have at most {MOST_CELLS:,} documents x relevant documents in the ties of a '
             f"query, since its expectation takes long to compute: query {qid} has {largest.size:,} documents of equal "

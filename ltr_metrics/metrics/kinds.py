@@ -20,7 +20,7 @@ MAP without a cutoff has a faster way to the same sum, in `average_precision`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -28,46 +28,53 @@ from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.ranking import Ranking, accumulate_ranks, values_of_grades
 from ltr_metrics.metrics.cascade_ties import NEGLIGIBLE, stop_probabilities
 
-if TYPE_CHECKING:
-    from ltr_metrics.metrics.base import RankMetric
-
 Kind = Literal["gains", "precisions", "cascade"]
 
 
-def gains(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
+class Terms(NamedTuple):
+    """What a metric declares, for the queries of one ranking."""
+
+    by_grade: FloatArray | None  # for each distinct grade; None if `by_row` counts
+    by_row: FloatArray | None  # for each row of the input
+    by_rank: FloatArray  # one number, or for each rank, also for each query
+    scale: FloatArray  # one number, or for each query
+
+
+def gains(ranking: Ranking, terms: Terms, depth: int) -> FloatArray:
     """Return what each rank adds: in a tie, the mean of its documents."""
-    of_rows = metric.by_row_once(ranking.queries)
-    if of_rows is None:
-        by_rank = ranking.expected(metric.by_grade(ranking.queries), depth)
+    if terms.by_row is not None:
+        by_rank = ranking.expected_of_rows(terms.by_row, depth)
     else:
-        by_rank = ranking.expected_of_rows(of_rows, depth)
-    by_rank *= metric.by_rank(ranking.block, depth)
+        assert terms.by_grade is not None
+        by_rank = ranking.expected(terms.by_grade, depth)
+    by_rank *= terms.by_rank
     return by_rank
 
 
-def precisions(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
+def precisions(ranking: Ranking, terms: Terms, depth: int) -> FloatArray:
     """Return what each rank adds; see `relevant_cumulative_gain` for ties."""
-    gain = relevant_cumulative_gain(ranking, metric.by_grade(ranking.queries), depth)
-    return np.asarray(gain / metric.by_rank(ranking.block, depth))
+    assert terms.by_grade is not None
+    return np.asarray(relevant_cumulative_gain(ranking, terms.by_grade, depth) / terms.by_rank)
 
 
-def cascade(metric: RankMetric, ranking: Ranking, depth: int) -> FloatArray:
+def cascade(ranking: Ranking, terms: Terms, depth: int) -> FloatArray:
     """Return what each rank adds; see `cascade_ties` for ties."""
-    stop, utility = metric.by_grade(ranking.queries), np.atleast_2d(metric.by_rank(ranking.block, depth))
-    effective_depth = depth - int(np.argmax((utility.max(axis=0) >= NEGLIGIBLE)[::-1]))
-    scale = metric.scale(ranking.block)
-    if scale is None:
-        by_rank = stop_probabilities(ranking, stop, depth, effective_depth)
+    assert terms.by_grade is not None
+    highest = np.abs(np.atleast_2d(terms.by_rank)).max(axis=0)
+    effective_depth = depth - int(np.argmax((highest >= NEGLIGIBLE * highest.max())[::-1]))
+    if terms.scale.ndim == 0:
+        by_rank = stop_probabilities(ranking, terms.by_grade * terms.scale, depth, effective_depth)
     else:
-        by_rank = np.zeros((len(scale), depth), order="F")
-        for one in np.unique(scale):
-            scaled = np.minimum(stop * one, 1.0)  # above 1 only in queries of another scale
-            by_rank[scale == one] = stop_probabilities(ranking, scaled, depth, effective_depth)[scale == one]
-    by_rank *= utility
+        by_rank = np.zeros((len(terms.scale), depth), order="F")
+        for one in np.unique(terms.scale):
+            scaled = np.minimum(terms.by_grade * one, 1.0)  # above 1 only in queries of another scale
+            of_scale = terms.scale == one
+            by_rank[of_scale] = stop_probabilities(ranking, scaled, depth, effective_depth)[of_scale]
+    by_rank *= terms.by_rank
     return by_rank
 
 
-KINDS: dict[Kind, Callable[[RankMetric, Ranking, int], FloatArray]] = {
+KINDS: dict[Kind, Callable[[Ranking, Terms, int], FloatArray]] = {
     "gains": gains,
     "precisions": precisions,
     "cascade": cascade,

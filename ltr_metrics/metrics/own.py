@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -22,8 +22,11 @@ from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrTypeError, LtrValueError, naming
 from ltr_metrics.metrics.all_metrics import BY_NAME, METRICS
-from ltr_metrics.metrics.base import Metric, spell
+from ltr_metrics.metrics.base import Metric, RankMetric, is_own, spell
+from ltr_metrics.metrics.declared import Declared
+from ltr_metrics.metrics.kinds import KINDS
 
+DECLARATIONS = ("KIND", "sums", "values", *get_args(Declared))  # what a class can say of its values
 MAX_ORDERS = 200  # different orders of tied documents that are all evaluated; of more, as many are drawn
 _RESERVED = {"qid", "documents", "relevant"}  # columns of a result's table
 
@@ -99,7 +102,7 @@ class FunctionMetric(Metric):
         values = np.empty(len(ranking.n_ranked))
         for query, ties in enumerate(_ties_by_query(ranking)):
             documents = _documents(ranking, query, columns)
-            with naming(f"The metric {self}, query {ranking.queries.qid[ranking.block.members[query]]}"):
+            with naming(f"The metric {self}, query {ranking.queries.qid[ranking.members[query]]}"):
                 values[query] = _expected(self.function, list(columns), documents, ties)
         return values
 
@@ -221,6 +224,33 @@ def _refuse_unfinished(cls: type[Metric]) -> None:
         raise LtrTypeError(f"{cls.__name__} must have a class attribute NAME, one word for its name. Got {name!r}.")
     if "__dataclass_params__" not in vars(cls):
         raise LtrTypeError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it.")
+    if issubclass(cls, RankMetric):
+        require_option(f"{cls.__name__}.KIND", cls.KIND, tuple(KINDS))
+    for name in sorted(_overridden(cls)):
+        remedy = _why_uncalled(cls, name)
+        if remedy:
+            raise LtrTypeError(f"Nothing reads {name} of {cls.__name__}. {remedy}")
+
+
+def _overridden(cls: type[Metric]) -> set[str]:
+    """Return what classes of the user's declare; without what only a function of their own can read."""
+    declared = {name for name in DECLARATIONS for one in cls.__mro__ if is_own(one) and name in vars(one)}
+    if issubclass(cls, RankMetric):
+        return declared & {"values"} if "sums" in declared else declared
+    return set() if "values" in declared else declared
+
+
+def _why_uncalled(cls: type[Metric], name: str) -> str | None:
+    """Return what to do instead of an override that the class's values do not depend on, or None if they do."""
+    base = next(one for one in cls.__mro__ if not is_own(one))
+    if name in cls.UNREAD:
+        return cls.UNREAD[name]
+    if not hasattr(base, name):
+        return f"The values of {base.__name__} do not depend on it. Subclass RankMetric, or override values."
+    kind = {"by_row": "gains", "scale": "cascade"}.get(name)
+    if issubclass(cls, RankMetric) and kind not in (None, cls.KIND):
+        return f"It is for KIND = {kind!r}, and KIND is {cls.KIND!r}."
+    return None
 
 
 # -- the value of a query, and its expectation under ties -----------------------------------------

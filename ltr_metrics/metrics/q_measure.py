@@ -7,14 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.cache import cached_per
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
-from ltr_metrics._engine.ranking import accumulate_ranks
+from ltr_metrics._engine.ranking import accumulate_ranks, values_of_grades
 from ltr_metrics.metrics.base import RankMetric, number, parameter
 from ltr_metrics.metrics.gains import GAINS, Gain, GainMetric, refuse_falling
-from ltr_metrics.metrics.ideal import ideal_by_rank
+from ltr_metrics.metrics.ideal import ideal_rankings
 from ltr_metrics.metrics.kinds import Kind
 from ltr_metrics.metrics.relevance import BinaryMetric
 
@@ -75,7 +73,7 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
 
     def check(self, queries: LabelledQueries) -> None:
         super().check(queries)
-        refuse_falling(self, queries, self.relevant_gains(queries), "Choose a gain that rises with the grade.")
+        refuse_falling(self, queries, self.declared("by_grade", queries), "Choose a gain that rises with the grade.")
 
     def relevant_gains(self, queries: LabelledQueries) -> FloatArray:
         """Return the gain of each distinct grade, 0 for those that are not relevant.
@@ -90,16 +88,22 @@ class QMeasure(GainMetric, BinaryMetric, RankMetric):
         ndarray of float64 of shape (n_grades,)
             At least 0, in ascending order of the grades.
         """
-        return np.where(self.relevant(queries), self.gains(queries), 0.0)
+        return np.where(self.declared("relevant", queries), self.declared("gains", queries), 0.0)
 
     def by_grade(self, queries: LabelledQueries) -> FloatArray:
-        return np.where(self.relevant(queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
+        return np.where(self.declared("relevant", queries), 1 + self.beta * self.relevant_gains(queries), 0.0)
 
-    @cached_per("family")
-    def by_rank(self, block: Block, depth: int) -> FloatArray:  # i + beta cg*(i)
-        gains = ideal_by_rank(block, self.relevant_gains(block.queries), depth)
-        return accumulate_ranks(np.add, 1 + self.beta * gains)
+    def by_rank(self, queries: LabelledQueries, depth: int) -> FloatArray:
+        """Return i + beta cg*(i) at the ranks i = 1, 2, ... of each query, query after query."""
+        by_grade = self.declared("by_grade", queries)
+        by_rank = np.empty(queries.n_rows)
+        for members, grades in ideal_rankings(queries):
+            terms = values_of_grades(np.where(by_grade > 0, by_grade, 1.0), grades)  # 1 + beta g, or 1
+            terms[grades == 0] = 1.0
+            query, rank = np.nonzero(np.arange(grades.shape[1]) < queries.sizes[members, None])
+            by_rank[queries.starts[members[query]] + rank] = accumulate_ranks(np.add, terms)[query, rank]
+        return by_rank
 
-    def divisor(self, block: Block, k: int | None) -> FloatArray:
-        n_relevant = self.n_relevant(block)
+    def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
+        n_relevant = self.declared("n_relevant", queries)
         return n_relevant if k is None else np.minimum(n_relevant, k)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_metrics._engine.blocks import Block
-from ltr_metrics._engine.cache import cached, cached_per
+from ltr_metrics._engine.cache import cached
 from ltr_metrics._engine.checks import AnyArray, BoolArray, FloatArray, IntArray
-from ltr_metrics._engine.queries import LabelledQueries
+from ltr_metrics._engine.queries import LabelledQueries, has_flag
 from ltr_metrics._engine.ranking import Ranking
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import Metric, is_number, spell
@@ -71,34 +71,18 @@ class BinaryMetric(Metric):
         Parameters
         ----------
         queries : Queries
-            The labels of all queries.
+            The labels of all queries; ``queries.grades`` are the distinct grades, ascending.
 
         Returns
         -------
         ndarray of bool of shape (n_grades,)
-            One flag per distinct grade, in ascending order of the grades.
+            One flag per distinct grade.
         """
-        return np.arange(1, len(queries.grades) + 1) >= self.lowest(queries)
-
-    @cached_per("rel")
-    def lowest(self, queries: LabelledQueries) -> int:
-        """Return the lowest relevant grade index; one above the highest if no grade is relevant.
-
-        Parameters
-        ----------
-        queries : Queries
-            The labels of all queries.
-
-        Returns
-        -------
-        int
-            A grade index, counted from 1.
-        """
-        above = isinstance(self.rel, str) and self.rel != "binary"
-        limit = float(str(self.rel)[1:]) if above else 1.0 if self.rel in (None, "binary") else float(self.rel)
+        is_above = isinstance(self.rel, str) and self.rel != "binary"
+        limit = float(str(self.rel)[1:]) if is_above else 1.0 if self.rel in (None, "binary") else float(self.rel)
         if queries.has_float32_labels:  # hosts keep labels as float32, so .7 must reach rel=0.7
             limit = float(np.float32(limit))
-        return int(np.searchsorted(queries.grades, limit, side="right" if above else "left")) + 1
+        return np.asarray(queries.grades > limit if is_above else queries.grades >= limit)
 
     def by_grade(self, queries: LabelledQueries) -> FloatArray:
         """Return 1 for each distinct grade that is relevant, and 0 for the others.
@@ -113,23 +97,22 @@ class BinaryMetric(Metric):
         ndarray of float64 of shape (n_grades,)
             0 or 1, in ascending order of the grades.
         """
-        return self.relevant(queries).astype(np.float64)
+        return self.declared("relevant", queries).astype(np.float64)
 
-    @cached_per("rel")
-    def n_relevant(self, block: Block) -> FloatArray:
+    def n_relevant(self, queries: LabelledQueries) -> FloatArray:
         """Return R, the relevant documents of each query, ranked or not; NaN instead of 0.
 
         Parameters
         ----------
-        block : Block
-            Queries of similar length.
+        queries : Queries
+            The labels of all queries.
 
         Returns
         -------
         ndarray of float64 of shape (n_queries,)
-            The number R of each query of the block.
+            The number R of each query.
         """
-        count = block.queries.count_by_query(self.relevant(block.queries))[block.members]
+        count = queries.count_by_query(self.declared("relevant", queries))
         return np.where(count > 0, count, np.nan)
 
 
@@ -147,10 +130,9 @@ class RelevantDocuments(NamedTuple):
 
 
 @cached
-def relevant_documents(block: Block, lowest: int) -> RelevantDocuments:
-    """List the documents whose grade index is at least ``lowest``."""
-    is_relevant = np.arange(1, len(block.queries.grades) + 1) >= lowest
-    count = block.queries.count_by_query(is_relevant, ranked=True)[block.members]
+def relevant_documents(block: Block, flags: bytes) -> RelevantDocuments:
+    """List the documents whose grade is relevant; ``flags`` holds a flag for each distinct grade."""
+    count = block.queries.count_by_query(np.frombuffer(flags, dtype=np.bool_), ranked=True)[block.members]
     before = np.cumsum(count) - count
     nth = np.arange(1.0, count.sum() + 1) - np.repeat(before, count)
     query = np.flatnonzero(count)
@@ -158,22 +140,22 @@ def relevant_documents(block: Block, lowest: int) -> RelevantDocuments:
 
 
 @cached
-def relevant_ranks(ranking: Ranking, lowest: int) -> tuple[IntArray, IntArray]:
+def relevant_ranks(ranking: Ranking, flags: bytes) -> tuple[IntArray, IntArray]:
     """Return the flat cells and the ranks of `relevant_documents` in a whole ranking, tied ones in some order."""
-    cells = np.flatnonzero(ranking.tied_grades >= lowest)
-    n = relevant_documents(ranking.block, lowest).n
+    cells = np.flatnonzero(has_flag(ranking.tied_grades, np.frombuffer(flags, dtype=np.bool_)))
+    n = relevant_documents(ranking.block, flags).n
     return cells, cells - np.repeat(np.arange(len(n)) * ranking.width - 1, n)
 
 
 @cached
-def count_in_ties(ranking: Ranking, lowest: int) -> tuple[AnyArray, AnyArray]:
-    """Count the documents whose grade index is at least ``lowest``: in each tie, and before it in `tied_grades`.
+def count_in_ties(ranking: Ranking, flags: bytes) -> tuple[AnyArray, AnyArray]:
+    """Count the documents whose grade is relevant: in each tie, and before it in `tied_grades`.
 
     In a whole ranking, the latter are those of earlier queries and those above the tie.
     """
     assert ranking.ties is not None
     start = ranking.ties.offset
-    is_relevant = ranking.tied_grades >= lowest
+    is_relevant = has_flag(ranking.tied_grades, np.frombuffer(flags, dtype=np.bool_))
     counted = np.cumsum(is_relevant, dtype=np.int32)
     before = counted[start] - is_relevant[start]
     return counted[start + ranking.ties.size - 1] - before, before

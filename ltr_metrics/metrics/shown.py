@@ -8,18 +8,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from ltr_metrics._engine.blocks import Block
 from ltr_metrics._engine.checks import FloatArray
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.errors import LtrValueError
 from ltr_metrics.metrics.base import RankMetric
 
+OF_ROWS = RankMetric.UNREAD | {"by_grade": "Override by_row, which counts instead."}
+
 
 class MeanOverTop(RankMetric):
     """Base of the means over the first min(k, n) documents; undefined if n = 0."""
 
-    def divisor(self, block: Block, k: int | None) -> FloatArray:
-        n = block.n_ranked if k is None else np.minimum(block.n_ranked, k)
+    UNREAD: ClassVar[dict[str, str]] = OF_ROWS
+
+    def divisor(self, queries: LabelledQueries, k: int | None) -> FloatArray:
+        n = queries.n_retrieved if k is None else np.minimum(queries.n_retrieved, k)
         return np.where(n > 0, n, np.nan)
 
 
@@ -59,6 +62,7 @@ class ColumnMetric(RankMetric):
     """Base of the metrics of a further column, which the option ``columns`` of `ltr_metrics.evaluate` passes."""
 
     POSITIONAL: ClassVar[str | None] = "column"
+    UNREAD: ClassVar[dict[str, str]] = OF_ROWS
 
     column: str = field(kw_only=False)  # the one parameter that may be positional, as in the name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -29,10 +29,9 @@ class Reach(ltr.RankMetric):
     def by_grade(self, queries: ltr.Queries) -> np.ndarray:
         return queries.grades**self.power
 
-    def divisor(self, block: object, k: int | None) -> np.ndarray:
-        queries = block.queries
+    def divisor(self, queries: ltr.Queries, k: int | None) -> np.ndarray:
         total = queries.sum_by_query(np.concatenate(([0.0], queries.grades**self.power))[queries.grade_index])
-        return np.where(total > 0, total, np.nan)[block.members]
+        return np.where(total > 0, total, np.nan)
 
 
 def test_a_function_is_a_metric_of_its_name() -> None:
@@ -85,7 +84,7 @@ class Nowhere(ltr.RankMetric):
     def by_grade(self, queries: ltr.Queries) -> np.ndarray:
         return np.ones(len(queries.grades))
 
-    def divisor(self, block: object, k: int | None) -> float:
+    def divisor(self, queries: ltr.Queries, k: int | None) -> float:
         return 0.0
 
 
@@ -166,8 +165,8 @@ class Declared(ltr.RankMetric):
     def by_grade(self, queries: ltr.Queries) -> np.ndarray:
         return (queries.grades >= 1).astype(np.int64 if self.whole else np.float64)
 
-    def by_rank(self, block: Any, depth: int) -> np.ndarray | float:
-        return np.ones((len(block.members), depth)) if self.per_query else super().by_rank(block, depth)
+    def by_rank(self, queries: ltr.Queries, depth: int) -> np.ndarray | float:
+        return np.ones((queries.n_queries, depth)) if self.per_query else super().by_rank(queries, depth)
 
 
 @pytest.mark.parametrize("kind", ["gains", "precisions", "cascade"])
