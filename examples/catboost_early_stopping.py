@@ -37,7 +37,8 @@ def search(train):
         metric="err@10",
         random_state=0,
     )
-    grid = GridSearchCV(ranker, {"estimator__depth": [4, 6]}, scoring=make_scorer("err@10"), cv=GroupKFold(2))
+    depths = {"estimator__depth": [4, 6]}
+    grid = GridSearchCV(ranker, depths, scoring=make_scorer("err@10"), cv=GroupKFold(2), error_score="raise")
     return grid.fit(with_qid_column(X, qid), y, groups=qid)
 
 

@@ -46,7 +46,8 @@ def train_with_early_stopping(train, valid, log):
 def search_settings(train):
     X, y, qid = train
     ranker = QueryRanker(lgb.LGBMRanker(n_estimators=100, n_jobs=1, verbose=-1, random_state=0))
-    search = GridSearchCV(ranker, GRID, scoring=make_scorer("ndcg@10"), cv=GroupKFold(3), n_jobs=2)
+    scorer = make_scorer("ndcg@10")
+    search = GridSearchCV(ranker, GRID, scoring=scorer, cv=GroupKFold(3), n_jobs=2, error_score="raise")
     return search.fit(with_qid_column(X, qid), y, groups=qid)
 
 

@@ -32,7 +32,7 @@ def main():
     with TemporaryDirectory() as folder:
         log = ltr.SearchLog(Path(folder) / "search")  # worker processes write there
         scorer = make_scorer("ndcg@10", log=log)
-        search = GridSearchCV(ranker, GRID, scoring=scorer, cv=GroupKFold(3), n_jobs=2)
+        search = GridSearchCV(ranker, GRID, scoring=scorer, cv=GroupKFold(3), n_jobs=2, error_score="raise")
         search.fit(with_qid_column(X, qid), y, groups=qid)  # groups=qid keeps queries whole
         candidates = log.candidates()  # an evaluation of each, over the queries of all folds
     for name, result in candidates.items():

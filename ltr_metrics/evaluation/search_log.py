@@ -67,8 +67,9 @@ class SearchLog:
     >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
     >>> log = ltr.SearchLog(tempfile.mkdtemp())
     >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1), qid=20)
+    >>> scorer = make_scorer("mrr", qid=20, log=log)
     >>> search = GridSearchCV(
-    ...     ranker, {"estimator__num_leaves": [3, 7]}, scoring=make_scorer("mrr", qid=20, log=log), cv=GroupKFold(3)
+    ...     ranker, {"estimator__num_leaves": [3, 7]}, scoring=scorer, cv=GroupKFold(3), error_score="raise"
     ... ).fit(np.column_stack([X, qid]), y, groups=qid)
     >>> {name: result.n_queries for name, result in log.candidates().items()}
     {'estimator__num_leaves=3': 30, 'estimator__num_leaves=7': 30}

@@ -40,7 +40,7 @@ def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartO
     """Return "train" for queries that the ranker was fitted on, and "test" for others.
 
     Return None for a mixture of both, and for an estimator that does not remember its queries. A
-    split that cuts queries is an error, because it inflates scores.
+    split that cuts queries is an error.
     """
     steps = Steps(estimator)
     fitted = getattr(steps.last, "queries_", None)
@@ -55,8 +55,8 @@ def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartO
         raise LtrValueError(
             f"Query {cut[0]!r} is on both sides of the split, with {fitted[cut[0]][0]} documents in the training "
             f"part and {scored[cut[0]][0]} others here (queries like this: {len(cut):,} of {len(scored):,}). "
-            "Splitting a query across folds leaks information and inflates scores: split with cv=GroupKFold() and "
-            "groups=qid. (If these are other queries, give them other ids.)"
+            "The model has seen documents of a test query, and the score would be that of a fragment: split with "
+            "cv=GroupKFold() and groups=qid. (If these are other queries, give them other ids.)"
         )
     return "test" if not known else "train" if len(known) == len(scored) else None
 

@@ -108,8 +108,9 @@ def make_scorer(
     >>> X, y, qid = ltr.make_ranking(n_queries=30, random_state=0)
     >>> frame = pd.DataFrame(X).add_prefix("f").assign(qid=qid)
     >>> ranker = QueryRanker(lgb.LGBMRanker(n_estimators=10, n_jobs=1, verbose=-1))
+    >>> scorer = make_scorer("ndcg@10")
     >>> search = GridSearchCV(
-    ...     ranker, {"estimator__num_leaves": [4, 15]}, scoring=make_scorer("ndcg@10"), cv=GroupKFold(3)
+    ...     ranker, {"estimator__num_leaves": [4, 15]}, scoring=scorer, cv=GroupKFold(3), error_score="raise"
     ... )
     >>> search = search.fit(frame, y, groups=qid)
     >>> bool(0.5 < search.best_score_ < 1)

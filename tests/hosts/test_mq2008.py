@@ -1,28 +1,88 @@
-"""On real data: the four "NDCG@10" of one ranking, and one number in log, search and report."""
+"""The figures of README and docs that come from real data."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
+import lightgbm as lgb
+import numpy as np
 import pytest
+from command import in_process
 
 import ltr_metrics as ltr
-from ltr_metrics.io import read_letor
+from ltr_metrics.io import LetorData, read_letor
 
-METRICS = ["err@10", "ndcg_exp@10", "ndcg_lin@10", "map", "mrr"]
+ROOT = Path(__file__).parents[2]
+ROW = re.compile(r"^\| (\.\d{4}) \|.*\| ((?:`\"\w+\"`(?:, )?)+) \|$", re.MULTILINE)
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:err counts grades")]
 
 
-def test_four_ndcg_at_10_of_one_ranking(data: Path) -> None:
-    """BM25 (feature 25) on all of MQ2008, ties in file order; 220 of the 784 queries have no relevant document."""
-    X, y, qid = read_letor([data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)])
+@pytest.fixture(scope="module")
+def files(data: Path) -> list[Path]:
+    return [data / "mq2008" / f"S{i}.txt.xz" for i in range(1, 6)]
 
-    def ndcg(name: str, **options: Any) -> float:
-        return ltr.evaluate(y, X[:, 24], qid=qid, metrics=name, **options)[name]
 
-    four = {"lightgbm": 0.6791, "xgboost": 0.6791, "gdeval": 0.5540, "trec_eval": 0.4052, "letor": 0.1623}
-    for convention, expected in four.items():
-        assert ndcg("ndcg@10", convention=convention, ties="stable") == pytest.approx(expected, abs=5e-5)
-    assert ndcg("ndcg@10", no_relevant=1) - ndcg("ndcg@10", no_relevant=0) == pytest.approx(220 / 784)
+@pytest.fixture(scope="module")
+def mq2008(files: list[Path]) -> LetorData:
+    return read_letor(files)
+
+
+def test_a_row_of_the_first_table_is_what_its_command_prints(
+    files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ROW.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert rows == ROW.findall((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    printed = {name: float(value) for value, names in rows for name in re.findall(r"\w+", names)}
+    assert len(printed) == 6
+    command = ["evaluate", *files, "--scores", "bm25=25", "--metrics", "ndcg@10", "--format", "json", "--convention"]
+    ours = {name: json.loads(in_process(capsys, *command, name).out)["means"][0]["mean"] for name in printed}
+    assert ours == pytest.approx(printed, abs=5e-5)
+
+
+def test_queries_without_a_relevant_document(mq2008: LetorData) -> None:
+    X, y, qid = mq2008
+    zero, one = (ltr.evaluate(y, X[:, 24], qid=qid, metrics="ndcg@10", no_relevant=i)["ndcg@10"] for i in (0, 1))
+    assert one - zero == pytest.approx(220 / 784)
     assert ltr.evaluate(y, X[:, 24], qid=qid, metrics="mrr").n_undefined["mrr"] == 220
+
+
+@pytest.mark.slow
+def test_folds_that_cut_queries(mq2008: LetorData) -> None:
+    """The values of BM25 are those of fragments, and LambdaRank has seen documents of the queries that it ranks."""
+    X, y, qid = mq2008
+    _, query = np.unique(qid, return_inverse=True)
+
+    def ndcg(rows: Any, scores: Any, **options: Any) -> Any:
+        return ltr.evaluate(y[rows], scores[rows], qid=qid[rows], metrics="ndcg@10", **options)
+
+    def cross_validated(fold: Any) -> Any:
+        scores = np.empty(len(y))
+        for k in range(5):
+            rows = np.flatnonzero(fold != k)
+            rows = rows[np.argsort(query[rows], kind="stable")]
+            ranker = lgb.LGBMRanker(n_jobs=1, verbose=-1, random_state=0)
+            ranker.fit(X[rows], y[rows], group=ltr.qid_to_group(qid[rows]))
+            scores[fold == k] = ranker.predict(X[fold == k])
+        return ndcg(slice(None), scores)
+
+    generators = [np.random.default_rng(seed) for seed in range(5)]
+    whole = [(rng.permutation(784) % 5)[query] for rng in generators]
+    cut = [rng.permutation(len(y)) % 5 for rng in generators]
+    rankers = {"whole": [*map(cross_validated, whole)], "cut": [*map(cross_validated, cut)]}
+    leak = ltr.compare(rankers, baseline="whole")["ndcg@10"]
+    fragments = [
+        np.mean([ndcg(fold == k, X[:, 24], no_relevant=no_relevant)["ndcg@10"] for fold in cut for k in range(5)])
+        for no_relevant in ("skip", 0)
+    ]
+    bm25 = [ndcg(slice(None), X[:, 24], no_relevant=no_relevant)["ndcg@10"] for no_relevant in ("skip", 0)]
+    lambdarank = [leak.baseline_mean, leak.mean, leak.difference, leak.ci_low, leak.ci_high]
+    page = (ROOT / "docs" / "hosts" / "sklearn.md").read_text(encoding="utf-8")
+    section = page.partition("### Folds that cut queries\n")[2].partition("\n###")[0]
+    printed = [float(figure) for figure in re.findall(r"(?<!\d)\.\d{3}\b", section)]
+    readme = re.search(r"goes from (\.\d+) to\s(\.\d+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert readme and [*map(float, readme.groups())] == printed[:2]
+    assert printed[:4] == pytest.approx([bm25[0], fragments[0], bm25[1], fragments[1]], abs=5e-4)
+    assert printed[4:] == pytest.approx(lambdarank, abs=2e-3)  # LightGBM's trees differ a little by version

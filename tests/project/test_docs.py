@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from pathlib import Path
 
@@ -51,3 +53,26 @@ def test_python_in_the_documentation_runs(
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def searches_in(path: Path) -> list[ast.Call]:
+    """Return the calls of searches and cross-validation in a script, in a notebook, or in the blocks of a page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        text = "".join(re.findall(r"```(?:python|py|text)\n((?:import|from) .*?)```", text, re.DOTALL))
+    elif path.suffix == ".ipynb":
+        cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+        text = re.sub(r"^%.*", "", "\n".join(cells), flags=re.MULTILINE)
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    return [c for c in calls if re.search(r"SearchCV$|\bcross_val(_score|_predict|idate)$", ast.unparse(c.func))]
+
+
+SCRIPTS = [*(ROOT / "examples").glob("*.py"), *(DOCS / "gallery").glob("*.py"), *(DOCS / "notebooks").glob("*.ipynb")]
+
+
+def test_searches_raise_the_errors_of_their_folds() -> None:
+    """By default scikit-learn turns an error, such as that of a query in two folds, into a score of NaN."""
+    searches = [(name_of(path), call) for path in (*PAGES, *SCRIPTS) for call in searches_in(path)]
+    assert len(searches) > 10
+    for name, call in searches:
+        assert "error_score='raise'" in map(ast.unparse, call.keywords), f"{name}: {ast.unparse(call)}"
