@@ -21,7 +21,7 @@ from ltr_metrics._engine.checks import (
     refuse_other_index,
 )
 from ltr_metrics._engine.ids import id_texts, positions_by_text, refuse_ids_of_one_text, spelling_hint
-from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line
+from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 
 class Grouping(NamedTuple):
@@ -181,7 +181,20 @@ def as_group_sizes(group: Any) -> IntArray:
             f"group must hold whole sizes of at least 1: got {sizes[query]:g} for query {query}. Leave empty queries "
             "out."
         )
+    _warn_of_order_by_size(group, sizes)
     return sizes.astype(np.intp)
+
+
+def _warn_of_order_by_size(group: Any, sizes: FloatArray) -> None:
+    """Warn of the sizes that pandas' ``value_counts`` returns, which are in the order of the rows by accident only."""
+    index, steps = pandas_index(group), np.diff(sizes)
+    is_by_size = steps.any() and ((steps <= 0).all() or (steps >= 0).all())
+    if is_by_size and index is not None and group.name == "count" and not index.is_monotonic_increasing:
+        warn(
+            "group looks like the result of pandas' value_counts, which sorts the sizes, while group must have them "
+            "in the order of the rows. Pass qid= (one id per row), or the sizes that ltr_metrics.qid_to_group(qid) "
+            "returns. If this is the order of the rows, pass group.to_numpy()."
+        )
 
 
 def as_document_ids(values: Any, n_rows: int) -> AnyArray:

@@ -354,3 +354,30 @@ def test_ids_that_name_no_queries_are_a_warning(qid: Any, message: str | None) -
         assert message in found[0]
         with pytest.warns(ltr.LtrWarning, match=message):
             ltr.tie_audit(y, s, qid=qid, metrics="mrr")
+
+
+@pytest.mark.parametrize("sort", [{}, {"ascending": True}])
+def test_sizes_by_frequency_are_a_warning(sort: dict[str, bool]) -> None:
+    qid = pd.Series(["b"] * 2 + ["a"] * 5 + ["c"] * 3)
+    sizes = qid.value_counts(**sort)
+    for evaluate in (ltr.group_to_qid, lambda group: ltr.Queries(np.arange(10) % 3, group=group)):
+        with pytest.warns(ltr.LtrWarning, match=r"value_counts.*qid_to_group.*group\.to_numpy") as caught:
+            evaluate(sizes)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        pd.Series(["b"] * 2 + ["a"] * 5 + ["c"] * 3).value_counts(sort=False),  # in order of appearance
+        pd.Series(["b"] * 5 + ["a"] * 3 + ["c"] * 2).groupby(["b"] * 5 + ["a"] * 3 + ["c"] * 2, sort=False).size(),
+        pd.Series(["b"] * 2 + ["a"] * 2).value_counts(),  # all orders are the same
+        pd.Series(["a"] * 3 + ["b"] * 2).value_counts(),  # the order of sorted ids
+        pd.Series(["b"] * 2 + ["a"] * 5 + ["c"] * 3).value_counts().to_numpy(),
+        pd.DataFrame({"count": [3, 2, 1]})["count"],
+        pl.Series("count", [3, 2, 1]),
+    ],
+)
+def test_other_sizes_give_no_warning(sizes: Any) -> None:
+    assert ltr.group_to_qid(sizes).tolist() == np.repeat(np.arange(len(sizes)), sizes).tolist()

@@ -83,6 +83,7 @@ def test_folds_that_cut_queries(mq2008: LetorData) -> None:
     section = page.partition("### Folds that cut queries\n")[2].partition("\n###")[0]
     printed = [float(figure) for figure in re.findall(r"(?<!\d)\.\d{3}\b", section)]
     readme = re.search(r"goes from (\.\d+) to\s(\.\d+)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert readme and [*map(float, readme.groups())] == printed[:2]
+    assert readme
+    assert [*map(float, readme.groups())] == printed[:2]
     assert printed[:4] == pytest.approx([bm25[0], fragments[0], bm25[1], fragments[1]], abs=5e-4)
     assert printed[4:] == pytest.approx(lambdarank, abs=2e-3)  # LightGBM's trees differ a little by version
