@@ -201,6 +201,17 @@ def test_the_arrays_of_the_ranker_are_dropped_with_their_labels() -> None:
     assert queries() is None
 
 
+def test_sizes_by_frequency_make_other_queries() -> None:
+    """They add up, so neither LightGBM nor a metric can know better."""
+    sizes = pd.Series(TRAIN.qid).value_counts()
+    data = lgb.Dataset(TRAIN.X, TRAIN.y, group=sizes)
+    booster, history = train(data, data, metric=feval("mrr"), valid_names=["other"])
+    scores = booster.predict(TRAIN.X)
+    groups = (sizes.to_numpy(), TRAIN.group)
+    other, right = (ltr.evaluate(TRAIN.y, scores, group=group, metrics="mrr")["mrr"] for group in groups)
+    assert history["other"]["mrr"][-1] == other != pytest.approx(right, abs=0.01)
+
+
 @pytest.mark.skipif(not HAS_EVAL_X, reason="eval_X came with LightGBM 4.7")
 @pytest.mark.filterwarnings("ignore:.*eval_set")
 def test_eval_set_and_what_lightgbm_ignores() -> None:

@@ -58,3 +58,18 @@ def test_a_scorer_reads_columns_of_frames_and_arrays() -> None:
         make_scorer(FIRST)(QueryRanker(lgbm_ranker()).fit(renamed, TRAIN.y), renamed, TRAIN.y)
     with pytest.raises(ltr.LtrTypeError, match="columns must be names of columns of X"):
         make_scorer(FIRST, columns="bought")
+
+
+@pytest.mark.parametrize(("first", "categorical", "marked"), [
+    (["qid", "revenue"], [2], "f2"),  # of f0, f1, f2: without the ids and the column of the metric
+    (["qid", "revenue"], ["f0"], "f0"),
+    ([], [0], "f0"),
+])  # fmt: skip
+def test_numbers_of_columns_count_the_features_alone(first: list[str], categorical: list[Any], marked: str) -> None:
+    features = pd.DataFrame(np.arange(len(TRAIN.y) * 3).reshape(-1, 3) % 4).add_prefix("f")
+    table = features.assign(qid=TRAIN.qid, revenue=1.0)
+    table = table[[*first, *features, *(name for name in ("qid", "revenue") if name not in first)]]
+    ranker = QueryRanker(lgbm_ranker(), columns=["revenue"]).fit(table, TRAIN.y, categorical_feature=categorical)
+    model = ranker.estimator_.booster_.model_to_string()
+    (infos,) = (line.partition("=")[2].split() for line in model.splitlines() if line.startswith("feature_infos="))
+    assert [name for name, info in zip(features, infos, strict=True) if not info.startswith("[")] == [marked]

@@ -167,6 +167,30 @@ class TestFoldsThatCutQueries:
         make_scorer("ndcg@5")(fitted, X[::-1], fractional[::-1], qid=qid[::-1])
 
 
+@pytest.mark.parametrize("by", ["HalvingGridSearchCV", "OptunaSearchCV"])
+@pytest.mark.filterwarnings("ignore:.*(experimental|optuna.terminator)")  # what optuna says of its own modules
+def test_searches_that_draw_rows_cut_queries(by: str) -> None:
+    """Nothing can see it: what remains of a query looks like a whole one."""
+    table, shares = frame(X, qid), []
+    sizes = table.groupby("qid").size()
+
+    def scoring(_: Any, rows: Any, y: Any) -> float:
+        scored = rows.groupby("qid").size()
+        shares.extend(scored / sizes[scored.index])
+        return 0.0
+
+    options = {"scoring": scoring, "refit": False} | STRICT
+    if by == "OptunaSearchCV":
+        optuna = pytest.importorskip("optuna", reason="optuna is not installed")
+        integration = pytest.importorskip("optuna_integration.sklearn", reason="optuna-integration is not installed")
+        leaves = {"estimator__num_leaves": optuna.distributions.CategoricalDistribution([4])}
+        search = integration.OptunaSearchCV(ranker(), leaves, n_trials=1, subsample=0.5, random_state=0, **options)
+    else:
+        search = HalvingGridSearchCV(ranker(), {"estimator__num_leaves": [4, 8, 15]}, random_state=0, **options)
+    search.fit(table, y, groups=qid)
+    assert min(shares) < 1
+
+
 def test_queries_that_do_not_arrive() -> None:
     scoring = make_scorer("mrr")
     search = GridSearchCV(ranker(), {"estimator__num_leaves": [4]}, scoring=scoring, **STRICT)

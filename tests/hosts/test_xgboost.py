@@ -15,10 +15,12 @@ import pytest
 import xgboost as xgb
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, cross_validate
 from test_host_contract import PLAIN, WEIGHTED
 from trainings import XGBOOST, Case, Part, matrix, xgboost_train
 
 import ltr_metrics as ltr
+from ltr_metrics.sklearn import QueryRanker, make_scorer
 from ltr_metrics.xgboost import Monitor, custom_metric, early_stopping
 
 pytestmark = pytest.mark.integration
@@ -160,6 +162,51 @@ def test_cv_stops_early_and_keeps_queries_whole() -> None:
     stopped = xgb.cv(PARAMS, matrix(TRAIN), 20, nfold=3, custom_metric=custom_metric(["mrr", "err@10"], names="slug"),
                      as_pandas=False, callbacks=[early_stopping("err@10", 4)])["test-err_at_10-mean"]  # fmt: skip
     assert len(stopped) == int(np.argmax(plain["test-err_at_10-mean"][: len(stopped) + 4])) + 1
+
+
+def test_cv_refuses_folds_and_cross_validate_takes_them() -> None:
+    table = pd.DataFrame(TRAIN.X).add_prefix("f").assign(qid=TRAIN.qid)
+    folds = list(GroupKFold(3).split(table, TRAIN.y, TRAIN.qid))
+    with pytest.raises(xgb.core.XGBoostError, match="slice does not support group structure"):
+        xgb.cv(PARAMS, matrix(TRAIN), 4, folds=folds, custom_metric=custom_metric("mrr"))
+    options: dict[str, Any] = {"cv": folds, "scoring": make_scorer("mrr"), "error_score": "raise"}
+    scores = cross_validate(QueryRanker(ranker()), table, TRAIN.y, **options)["test_score"]
+    for (rows, test), score in zip(folds, scores, strict=True):
+        model = ranker().fit(TRAIN.X[rows], TRAIN.y[rows], qid=TRAIN.qid[rows])
+        held_out = Part(TRAIN.X[test], TRAIN.y[test], TRAIN.qid[test])
+        assert score == held_out.evaluate(model.predict(held_out.X), "mrr")["mrr"]
+
+
+class Batches(xgb.DataIter):
+    """The rows in batches of 10, whatever their queries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start = 0
+
+    def reset(self) -> None:
+        self.start = 0
+
+    def next(self, input_data: Any) -> bool:
+        rows = slice(self.start, self.start + 10)
+        self.start += 10
+        if len(TRAIN.y[rows]):
+            input_data(data=TRAIN.X[rows], label=TRAIN.y[rows], qid=TRAIN.qid[rows])
+        return len(TRAIN.y[rows]) > 0
+
+
+def test_batches_of_an_iterator_that_cut_queries_are_seen_by_a_monitor_alone() -> None:
+    """XGBoost takes each part of a query for a query, and keeps no ids by which a metric could find them."""
+    data = xgb.QuantileDMatrix(Batches())
+    parts = np.diff(data.get_uint_info("group_ptr"))
+    assert len(parts) > len(TRAIN.group)
+    history: dict[str, Any] = {}
+    booster = xgb.train(PARAMS, data, 4, evals=[(data, "parts")], custom_metric=custom_metric("mrr"),
+                        callbacks=[monitor(part=TRAIN, name="whole")], evals_result=history, verbose_eval=False)  # fmt: skip
+    scores = booster.predict(xgb.DMatrix(TRAIN.X))
+    fragments = ltr.evaluate(TRAIN.y, scores, group=parts, metrics="mrr")["mrr"]
+    assert history["parts"]["mrr"][-1] == pytest.approx(fragments, abs=5.1e-7)
+    assert history["whole"]["mrr"][-1] == TRAIN.evaluate(scores, "mrr")["mrr"] != pytest.approx(fragments, abs=1e-3)
 
 
 def test_xgboosts_own_metrics() -> None:
