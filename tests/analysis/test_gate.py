@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,26 @@ def test_a_share_counts_what_is_at_the_number_as_at_the_number() -> None:
     same = {name: result({NDCG: values}) for name, values in (("base", base), ("new", base - 0.2))}
     checks = gate(ltr.compare(same), ["share(ndcg@10 < -0.2) < 5%", "share(ndcg@10 <= -0.2) < 5%"]).checks
     assert [(check.value, check.passed) for check in checks] == [(0, True), (1, False)]
+
+
+def test_a_share_shows_nothing_about_other_queries() -> None:
+    """The figures of docs/comparison.md: how often a share of 5 % is below 5 % in a sample."""
+
+    def passes(n: int, n_lost: int, rule: str = "share(ndcg@10 < -0.1) < 5%") -> bool:
+        return gate(compared({"new": np.where(np.arange(n) < n_lost, -0.32, 0.01)}), rule).passed
+
+    sizes, rates = (10, 20, 50, 100, 300), []
+    for n in sizes:
+        n_lost = max(k for k in range(n // 10) if passes(n, k))
+        rates.append(f"{100 * stats.binom.cdf(n_lost, n, 0.05):.0f}")
+    text = " ".join((Path(__file__).parents[2] / "docs" / "comparison.md").read_text(encoding="utf-8").split())
+    assert f"in {', '.join(rates[:-1])} and {rates[-1]} % of all samples of {', '.join(map(str, sizes[:-1]))}" in text
+    assert stats.binom.cdf(0, 72, 0.05) < 0.025 < stats.binom.cdf(0, 71, 0.05)
+    assert "at least 72 queries" in text
+    assert f"{0.97**10:.0%} and {0.97**30:.0%}".replace("%", " %") == "74 % and 40 %"
+    assert "74 % of all samples of 10 queries and 40 % of those of 30 have no such loss" in text
+    assert passes(10, 0, "ndcg@10 > 0")
+    assert passes(30, 0, "ndcg@10 > 0")
 
 
 def test_clusters_are_counted_and_not_their_queries() -> None:

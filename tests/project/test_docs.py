@@ -55,6 +55,15 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+SCRIPTS = [*(ROOT / "examples").glob("*.py"), *(DOCS / "gallery").glob("*.py"), *(DOCS / "notebooks").glob("*.ipynb")]
+
+
+def test_nothing_is_installed_by_its_name_alone() -> None:
+    """There is no release, so anybody can take the name on the package index."""
+    for path in (*PAGES, *SCRIPTS):
+        assert not re.search(r"pip install[^\n`]*\bltr[-_]metrics", path.read_text(encoding="utf-8")), path
+
+
 def searches_in(path: Path) -> list[ast.Call]:
     """Return the calls of searches and cross-validation in a script, in a notebook, or in the blocks of a page."""
     text = path.read_text(encoding="utf-8")
@@ -65,9 +74,6 @@ def searches_in(path: Path) -> list[ast.Call]:
         text = re.sub(r"^%.*", "", "\n".join(cells), flags=re.MULTILINE)
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
     return [c for c in calls if re.search(r"SearchCV$|\bcross_val(_score|_predict|idate)$", ast.unparse(c.func))]
-
-
-SCRIPTS = [*(ROOT / "examples").glob("*.py"), *(DOCS / "gallery").glob("*.py"), *(DOCS / "notebooks").glob("*.ipynb")]
 
 
 def test_searches_raise_the_errors_of_their_folds() -> None:

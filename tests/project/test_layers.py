@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -75,6 +76,14 @@ def test_folders_of_one_layer_do_not_import_each_other_in_a_circle() -> None:
 
 def test_modules_of_a_folder_do_not_import_each_other_in_a_circle() -> None:
     assert_no_cycle({module: imports(path, everywhere=False) - {module} for module, path in MODULES.items()})
+
+
+def test_pairs_of_modules_that_need_each_other_are_those_of_the_design() -> None:
+    everywhere = {module: imports(path) for module, path in MODULES.items()}
+    pairs = {(a, b) for a, below in everywhere.items() for b in below if a < b and a in everywhere[b]}
+    page = (PACKAGE.parent / "docs" / "design.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(\w+)`\s+and\s+`(\w+)`\s+in\s+`(\w+)/`", page)
+    assert pairs == {tuple(sorted(f"ltr_metrics.{folder}.{name}" for name in (a, b))) for a, b, folder in named}
 
 
 def assert_no_cycle(below: dict[str, set[str]]) -> None:
