@@ -185,7 +185,7 @@ def as_group_sizes(group: Any) -> IntArray:
     return sizes.astype(np.intp)
 
 
-def _warn_of_order_by_size(group: Any, sizes: FloatArray) -> None:
+def _warn_of_order_by_size(group: Any, sizes: AnyArray) -> None:
     """Warn of the sizes that pandas' ``value_counts`` returns, which are in the order of the rows by accident only."""
     index, steps = pandas_index(group), np.diff(sizes)
     is_by_size = steps.any() and ((steps <= 0).all() or (steps >= 0).all())
