@@ -7,10 +7,10 @@ import weakref
 from collections import OrderedDict
 from typing import Any
 
-import numpy as np
 import xgboost
 
 from ltr_metrics._engine.words import ConventionName, NoRelevant, TiePolicy
+from ltr_metrics._hosts.frames import find_call
 from ltr_metrics._hosts.host_data import require_columns, require_features
 from ltr_metrics._hosts.host_metrics import HostMetrics, MetricFunction, Plan
 from ltr_metrics._hosts.known_hosts import wrong_host
@@ -67,8 +67,10 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         One weight per row; a query's weight is the mean of its row weights.
     base_margin : array-like of shape (n_rows,), optional
         Scores to start from.
-    missing : float, default NaN
-        The value in X that stands for a missing one, as for XGBRanker.
+    missing : float, optional
+        The value in X that stands for a missing one. By default it is that of the training:
+        ``missing`` of the estimator, or of the DMatrix that you pass to ``xgb.train``. A slice of a
+        DMatrix, and one from a file, do not keep theirs, so pass it there.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
         Treatment of tied scores: the expected value over all orders of the tied
         documents (default), input order, lower or higher grade first, or descending
@@ -135,7 +137,7 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         query_weight: Any = None,
         sample_weight: Any = None,
         base_margin: Any = None,
-        missing: float = np.nan,
+        missing: float | None = None,
         ties: TiePolicy | None = None,
         no_relevant: NoRelevant | float | None = None,
         convention: ConventionName | Convention | None = None,
@@ -156,7 +158,8 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         if n_rows != self.queries.n_rows:
             raise LtrValueError(f"X and y must have the same number of rows: got {n_rows} and {self.queries.n_rows}.")
         require_columns(self.metrics, self.queries)
-        self._features = {"data": X, "base_margin": base_margin, "missing": missing}
+        self._features = {"data": X, "base_margin": base_margin}
+        self._missing = missing
         self._dmatrix: xgboost.DMatrix | None = None  # of the features, while a training runs
         self.plan: Plan | None = None  # of the current training
         self._rounds = 0
@@ -208,7 +211,8 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
 
     def _predict(self, model: xgboost.Booster) -> Any:
         if self._dmatrix is None:  # in the first round, because several workers must build theirs in step
-            self._dmatrix = xgboost.DMatrix(**self._features, enable_categorical=True)
+            settings = _settings_of_training() if self._missing is None else {"missing": self._missing}
+            self._dmatrix = xgboost.DMatrix(**self._features, **settings, enable_categorical=True)
             require_features(self._dmatrix.num_col(), model.num_features())
         # XGBoost caches the last prediction of a DMatrix, and adds that of the new trees.
         return model.predict(self._dmatrix)
@@ -227,6 +231,18 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
 
     def __repr__(self) -> str:
         return f"Monitor({self.metrics}, {self.queries!r}, name={self.name!r})"
+
+
+def _settings_of_training() -> dict[str, Any]:
+    """Return how the running training reads its features."""
+    call = find_call("xgboost", "train")
+    if call is None or call.frame is None:
+        raise LtrValueError(
+            "A Monitor reads from xgb.train which value stands for a missing one, and xgb.train does not run here. "
+            "Pass it: Monitor(missing=numpy.nan), or another value."
+        )
+    train = call.local("dtrain")
+    return {"missing": train.missing, "nthread": train.nthread}
 
 
 def run_monitors(model: xgboost.Booster, epoch: int, evals_log: Any) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from test_host_contract import PLAIN, check, columns_needed
 from trainings import TRAININGS, Case
@@ -93,6 +94,14 @@ def test_columns_by_name_need_the_name_of_the_data_set(rename: Rename) -> None:
     with pytest.raises(ltr.LtrError, match=f"{VERSION} 'data_name' .*{REMEDY}"):
         TRAININGS["LGBMRanker"].train(Case(*PLAIN, ["sum_of(bought)@3"]))
     TRAININGS["LGBMRanker"].train(columns_needed(Case(*PLAIN)))
+
+
+def test_a_monitor_needs_to_know_what_is_missing(rename: Rename) -> None:
+    train, valid = (part._replace(columns=None) for part in PLAIN)
+    rename("train", "dtrain")
+    with pytest.raises(ltr.LtrError, match=f"{VERSION} 'dtrain' .*{REMEDY}"):
+        TRAININGS["XGBRanker"].train(Case(train, valid, ["mrr"]))
+    TRAININGS["XGBRanker"].train(Case(train, valid, ["mrr"], {"missing": np.nan}))
 
 
 def test_the_training_of_catboost(rename: Rename) -> None:

@@ -84,11 +84,15 @@ def kinds() -> dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]]:
     X, Xv = TRAIN.X, VALID.X
     frames = [pd.DataFrame(part).add_prefix("f") for part in (X, Xv)]
     cut = [f.assign(f0=pd.cut(f["f0"], [-9, -1, 0, 1, 9], labels=list("abcd"))) for f in frames]
+    other = [cut[0], cut[1].assign(f0=cut[1]["f0"].cat.reorder_categories(list("dbac")))]
+    codes = [np.column_stack([f["f0"].cat.codes, part[:, 1:]]) for f, part in zip(cut, (X, Xv), strict=True)]
+    typed = {"enable_categorical": True, "feature_types": ["c", *"qqqq"]}
     return {
         "pandas": (*frames, {}, {}),
         "categories": (*cut, {"enable_categorical": True}, {}),
+        "categories in another order": (*other, {"enable_categorical": True}, {}),
+        "types of columns": (*codes, typed, {"feature_types": typed["feature_types"]}),
         "sparse": (*(sparse.csr_matrix(np.where(part > 0, part, 0)) for part in (X, Xv)), {}, {}),
-        "missing": (*(np.where(part < 0, -99.0, part) for part in (X, Xv)), {"missing": -99.0}, {"missing": -99.0}),
         "margin": (X, Xv, {}, {"base_margin": np.random.default_rng(0).normal(size=len(Xv))}),
         "lists": (X, Xv.tolist(), {}, {}),
     }
@@ -98,7 +102,8 @@ def kinds() -> dict[str, tuple[Any, Any, dict[str, Any], dict[str, Any]]]:
 def test_the_monitor_takes_what_xgboost_takes(kind: str) -> None:
     X, Xv, options, of_matrix = kinds()[kind]
     seen = Predictions(Xv, **of_matrix)
-    watched = Monitor("err@10", Xv, VALID.y, qid=VALID.qid, **of_matrix)
+    margin = {name: value for name, value in of_matrix.items() if name == "base_margin"}
+    watched = Monitor("err@10", Xv, VALID.y, qid=VALID.qid, **margin)
     model = ranker(watched, seen, **options).fit(X, TRAIN.y, qid=TRAIN.qid)
     assert model.evals_result()["valid"]["err@10"] == [
         VALID.evaluate(score, "err@10")["err@10"] for score in seen.rounds
@@ -110,6 +115,82 @@ def test_the_monitor_takes_what_xgboost_takes(kind: str) -> None:
         assert again.evals_result()["valid"]["err@10"] == pytest.approx(
             model.evals_result()["valid"]["err@10"], rel=1e-14
         )
+
+
+class Rows(xgb.DataIter):
+    """All rows of a part, as one batch."""
+
+    def __init__(self, X: Any, part: Part) -> None:
+        self.given, self.is_done = {"data": X, "label": part.y, "qid": part.qid}, False
+        super().__init__()
+
+    def reset(self) -> None:
+        self.is_done = False
+
+    def next(self, input_data: Any) -> bool:
+        if not self.is_done:
+            input_data(**self.given)
+        is_done, self.is_done = self.is_done, True
+        return not is_done
+
+
+READERS = {  # of X with -99 for a missing value, and of options to read it
+    "DMatrix": lambda X, part, **options: xgb.DMatrix(X, part.y, qid=part.qid, missing=-99.0),
+    "QuantileDMatrix": lambda X, part, **options: xgb.QuantileDMatrix(
+        X, part.y, qid=part.qid, missing=-99.0, **options
+    ),
+    "batches": lambda X, part, **options: xgb.DMatrix(Rows(X, part), missing=-99.0),
+}
+SETTINGS: list[dict[str, Any]] = [
+    {}, {"tree_method": "exact"}, {"max_bin": 4}, {"booster": "dart", "rate_drop": 0.5}, {"num_parallel_tree": 2},
+]  # fmt: skip
+
+
+class TestWhatIsMissing:
+    """It is what the training says; a Monitor that reads other values as XGBoost gets another metric."""
+
+    X, Xv = (np.where(part.X < 0, -99.0, part.X) for part in (TRAIN, VALID))
+
+    def watched(self, Xv: Any, **options: Any) -> Monitor:
+        return Monitor("ndcg_exp@10", Xv, VALID.y, qid=VALID.qid, convention="xgboost", **options)
+
+    @pytest.mark.parametrize("table", [np.asarray, pd.DataFrame, sparse.csr_matrix])
+    @pytest.mark.parametrize("settings", SETTINGS, ids=str)
+    def test_in_an_estimator(self, table: Any, settings: dict[str, Any]) -> None:
+        X, Xv = table(self.X), table(self.Xv)
+        model = ranker(self.watched(Xv), missing=-99.0, eval_metric="ndcg@10", **settings)
+        model.fit(X, TRAIN.y, qid=TRAIN.qid, eval_set=[(Xv, VALID.y)], eval_qid=[VALID.qid], verbose=False)
+        logged = model.evals_result()
+        assert logged["valid"]["ndcg_exp@10"] == pytest.approx(logged["validation_0"]["ndcg@10"], abs=1e-6)
+        score = VALID.evaluate(model.predict(Xv), "ndcg_exp@10", convention="xgboost")
+        assert logged["valid"]["ndcg_exp@10"][-1] == score["ndcg_exp@10"]
+
+    @pytest.mark.parametrize("kind", READERS)
+    @pytest.mark.parametrize("continued", [False, True])
+    def test_in_a_data_set_of_xgboost(self, kind: str, continued: bool) -> None:
+        X = READERS[kind](self.X, TRAIN)
+        Xv = READERS[kind](self.Xv, VALID, ref=X)
+        begun = xgb.train(XGBOOST, X, 2) if continued else None
+        history: dict[str, Any] = {}
+        xgb.train(XGBOOST | {"eval_metric": "ndcg@10"}, X, 4, evals=[(Xv, "v")], evals_result=history, xgb_model=begun,
+                  callbacks=[self.watched(self.Xv)], verbose_eval=False)  # fmt: skip
+        assert history["valid"]["ndcg_exp@10"] == pytest.approx(history["v"]["ndcg@10"], abs=1e-6)
+
+    def test_or_what_the_user_says(self) -> None:
+        X = READERS["DMatrix"](self.X, TRAIN).slice(np.arange(len(TRAIN.y)), allow_groups=True)  # it has lost it
+        Xv, history = READERS["DMatrix"](self.Xv, VALID), {}
+        xgb.train(XGBOOST | {"eval_metric": "ndcg@10"}, X, 4, evals=[(Xv, "v")], evals_result=history,
+                  callbacks=[self.watched(self.Xv, missing=-99.0)], verbose_eval=False)  # fmt: skip
+        assert history["valid"]["ndcg_exp@10"] == pytest.approx(history["v"]["ndcg@10"], abs=1e-6)
+
+    def test_it_is_unknown_outside_of_a_training(self) -> None:
+        booster, log = xgb.train(XGBOOST, matrix(TRAIN), 1), {}
+        watched = self.watched(self.Xv)
+        watched.before_iteration(booster, 0, log)
+        with pytest.raises(
+            ltr.LtrValueError, match=r"xgb.train does not run here. Pass it: Monitor\(missing=numpy.nan"
+        ):
+            watched.after_iteration(booster, 0, log)
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
