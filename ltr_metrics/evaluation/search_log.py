@@ -8,6 +8,7 @@ queries and the part of the split.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from ltr_metrics.evaluation import saved
 from ltr_metrics.evaluation.parts import concat_evaluations
 from ltr_metrics.evaluation.result import Evaluation
 
+LONGEST_VALUE = 60  # characters of a parameter in the name of a candidate
 ONE_SEARCH = "Give each search a folder of its own, and score other data with another scorer. to_pandas has all scores."
 
 
@@ -111,28 +113,31 @@ class SearchLog:
         Returns
         -------
         dict of str to Evaluation
-            One evaluation for each setting of the parameters that vary, such as
-            ``"estimator__num_leaves=7"``, ready for `ltr_metrics.compare`.
+            One evaluation for each setting of the parameters, ready for `ltr_metrics.compare`. Its
+            name has the parameters that vary, such as ``"estimator__num_leaves=7"``. If estimators
+            vary, it has only those that vary among candidates with the same estimator:
+            ``"estimator=LGBMRanker, estimator__num_leaves=7"`` and ``"estimator=Ridge"``. A setting
+            that ``RandomizedSearchCV`` draws twice is one candidate.
 
         Raises
         ------
         LtrKeyError
             If there are no scores of this part.
         LtrValueError
-            If a candidate was scored twice on a query, or the candidates on different queries.
-            Then the folder has more than one search, the splits overlap, a fit has failed, or other
-            data were scored. `to_pandas` works nevertheless. Also if a Parquet file in the folder is
-            not a score.
+            If a candidate has two different scores on a query, or the candidates were scored on
+            different queries. Then the folder has more than one search, the splits overlap, a
+            setting was drawn twice for an estimator without a ``random_state``, a fit has failed, or
+            other data were scored. `to_pandas` works nevertheless. Also if a Parquet file in the
+            folder is not a score.
         """
         of_part = [score for score in self._scores() if score.part == part]
         if not of_part:
             raise LtrKeyError(f"There are no scores of part {part!r} in {self.folder}.")
-        names = _varying(of_part)
-        by_label: dict[str, list[Evaluation]] = {}
+        parts: dict[str, list[Evaluation]] = {}
         for score in of_part:
-            label = ", ".join(f"{name}={score.parameters.get(name)}" for name in names) or "all"
-            by_label.setdefault(label, []).append(score.evaluation)
-        candidates = {label: _concat(label, parts) for label, parts in by_label.items()}
+            parts.setdefault(_text(score.parameters), []).append(score.evaluation)
+        labels = _labels([json.loads(parameters) for parameters in parts])
+        candidates = {label: _concat(label, own) for label, own in zip(labels, parts.values(), strict=True)}
         first, *others = candidates
         for label in others:
             only_one = set(candidates[first].plain_qid) ^ set(candidates[label].plain_qid)
@@ -195,12 +200,51 @@ def _varying(scores: Sequence[Score]) -> list[str]:
     texts: dict[str, list[str]] = {}
     for score in scores:
         for name, value in score.parameters.items():
-            texts.setdefault(name, []).append(json.dumps(value, sort_keys=True))
+            texts.setdefault(name, []).append(_text(value))
     return sorted(name for name, values in texts.items() if len(values) < len(scores) or len(set(values)) > 1)
 
 
+def _labels(candidates: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a name of each candidate, with the parameters in which it differs from others.
+
+    A parameter of an estimator is in it only if candidates with this very estimator differ by it.
+    """
+    shown: list[list[str]] = [[] for _ in candidates]
+    for name in sorted({name for parameters in candidates for name in parameters}):
+        owners = list(itertools.accumulate(name.split("__")[:-1], "{}__{}".format))
+        among = [_text([parameters.get(owner) for owner in owners]) for parameters in candidates]
+        values: dict[str, set[str]] = {}
+        for key, parameters in zip(among, candidates, strict=True):
+            values.setdefault(key, set()).add(_text(parameters[name]) if name in parameters else "")
+        for key, parameters, own in zip(among, candidates, shown, strict=True):
+            if name in parameters and len(values[key]) > 1 and not _repeats_others(parameters, name):
+                text = str(parameters[name])
+                own.append(f"{name}={text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + '...'}")
+    labels = [", ".join(own) or "all" for own in shown]
+    # A text may be shortened, and 7 and "7" are one text.
+    return [f"{label} ({n})" if (n := labels[: i + 1].count(label)) > 1 else label for i, label in enumerate(labels)]
+
+
+def _repeats_others(parameters: Mapping[str, Any], name: str) -> bool:
+    """Whether a parameter lists estimators that are parameters themselves, as ``steps`` of a Pipeline does."""
+    value, prefix = parameters[name], name.removesuffix(name.rpartition("__")[2])
+    return (
+        isinstance(value, list)
+        and value != []
+        and all(isinstance(pair, list) and len(pair) == 2 and f"{prefix}{pair[0]}" in parameters for pair in value)
+    )
+
+
+def _text(value: Any) -> str:
+    """Return a JSON value as text, which is equal for equal values."""
+    return json.dumps(value, sort_keys=True)
+
+
 def _order(score: Score) -> tuple[Any, ...]:
-    values = [(isinstance(v, str), v if isinstance(v, (int, float)) else 0, str(v)) for v in score.parameters.values()]
+    values = [
+        (isinstance(v, str), v if isinstance(v, (int, float)) and v == v else 0, str(v))  # NaN has no order
+        for v in score.parameters.values()
+    ]
     return values, str(score.part), _smallest_first(score.evaluation.plain_qid)
 
 
@@ -212,7 +256,18 @@ def _concat(label: str, parts: Sequence[Evaluation]) -> Evaluation:
     """Return the evaluation of all queries of a candidate, each scored once by the same metrics."""
     if len({(tuple(part), str(part.policy)) for part in parts}) > 1:
         raise LtrValueError(f"The candidate {label!r} was scored by other metrics or options too. {ONE_SEARCH}")
-    ids = [qid for part in parts for qid in part.plain_qid]
+    distinct = list({_content(part): part for part in parts}.values())  # a search may draw a candidate twice
+    ids = [qid for part in distinct for qid in part.plain_qid]
     if len(set(ids)) < len(ids):
-        raise LtrValueError(f"The candidate {label!r} was scored twice on a query. {ONE_SEARCH}")
-    return concat_evaluations(parts)
+        raise LtrValueError(
+            f"The candidate {label!r} was scored twice on a query, with different results. Either the splits overlap, "
+            "or a search has drawn it twice and the estimator or QueryRanker has no random_state, or there was another "
+            f"search. {ONE_SEARCH}"
+        )
+    return concat_evaluations(distinct)
+
+
+def _content(part: Evaluation) -> tuple[Any, ...]:
+    weight = b"" if part.weight is None else part.weight.tobytes()
+    values = [values.tobytes() for values in part.per_query.values()]
+    return *part.plain_qid, part.n_documents.tobytes(), weight, *values
