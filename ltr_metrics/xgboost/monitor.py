@@ -69,8 +69,9 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
         Scores to start from.
     missing : float, optional
         The value in X that stands for a missing one. By default it is that of the training:
-        ``missing`` of the estimator, or of the DMatrix that you pass to ``xgb.train``. A slice of a
-        DMatrix, and one from a file, do not keep theirs, so pass it there.
+        ``missing`` of the estimator, or of the DMatrix that you pass to ``xgb.train``. Pass it if
+        this is a slice of a DMatrix, or comes from a file, since such a DMatrix does not keep it.
+        In a loop of your own, without ``xgb.train``, the default is NaN.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
         Treatment of tied scores: the expected value over all orders of the tied
         documents (default), input order, lower or higher grade first, or descending
@@ -234,9 +235,11 @@ class Monitor(MetricFunction, xgboost.callback.TrainingCallback):
 
 
 def _settings_of_training() -> dict[str, Any]:
-    """Return how the running training reads its features."""
+    """Return how the running training reads its features. In a loop that is written by hand, nothing is known."""
     call = find_call("xgboost", "train")
-    if call is None or call.frame is None:
+    if call is None:
+        return {}
+    if call.frame is None:
         raise LtrValueError(
             "A Monitor reads from xgb.train which value stands for a missing one, and xgb.train does not run here. "
             "Pass it: Monitor(missing=numpy.nan), or another value."

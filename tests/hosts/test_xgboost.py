@@ -183,14 +183,21 @@ class TestWhatIsMissing:
                   callbacks=[self.watched(self.Xv, missing=-99.0)], verbose_eval=False)  # fmt: skip
         assert history["valid"]["ndcg_exp@10"] == pytest.approx(history["v"]["ndcg@10"], abs=1e-6)
 
-    def test_it_is_unknown_outside_of_a_training(self) -> None:
-        booster, log = xgb.train(XGBOOST, matrix(TRAIN), 1), {}
-        watched = self.watched(self.Xv)
-        watched.before_iteration(booster, 0, log)
+    def test_outside_of_a_training_it_is_what_the_user_says(self) -> None:
+        booster = xgb.train(XGBOOST, READERS["DMatrix"](self.X, TRAIN), 2)
+        scores = [booster.predict(xgb.DMatrix(self.Xv, missing=missing)) for missing in (np.nan, -99.0)]
+        for watched, score in zip((self.watched(self.Xv), self.watched(self.Xv, missing=-99.0)), scores, strict=True):
+            log: dict[str, Any] = {}
+            watched.before_iteration(booster, 0, log)
+            watched.after_iteration(booster, 0, log)
+            expected = VALID.evaluate(score, "ndcg_exp@10", convention="xgboost")
+            assert log["valid"]["ndcg_exp@10"] == [expected["ndcg_exp@10"]]
+        container = xgb.callback.CallbackContainer([self.watched(self.Xv)])
+        container.before_iteration(booster, 0, matrix(TRAIN), [])
         with pytest.raises(
             ltr.LtrValueError, match=r"xgb.train does not run here. Pass it: Monitor\(missing=numpy.nan"
         ):
-            watched.after_iteration(booster, 0, log)
+            container.after_iteration(booster, 0, matrix(TRAIN), [])
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
