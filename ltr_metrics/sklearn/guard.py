@@ -36,6 +36,16 @@ class Extents(dict[Any, Extent]):
         return cls(grouping.ids, grouping.sizes, sums, from_X=from_X)
 
 
+def column_of_ranker(estimator: Any) -> str | int | None:
+    """Return the column of X that holds the queries of a `QueryRanker`, or None if it is unknown.
+
+    Behind the other steps of a pipeline, a position may be that of another column.
+    """
+    steps = Steps(estimator)
+    column: str | int | None = steps.last.qid if isinstance(getattr(steps.last, "queries_", None), Extents) else None
+    return column if isinstance(column, str) or not steps.pipelines else None
+
+
 def part_of(estimator: Any, X: Any, queries: Queries, labels: AnyArray) -> PartOfSearch | None:
     """Return "train" for queries that the ranker was fitted on, and "test" for others.
 

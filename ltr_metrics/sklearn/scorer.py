@@ -20,12 +20,12 @@ from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.conventions import Convention
 from ltr_metrics.metrics.requests import Metrics
 from ltr_metrics.sklearn.columns import as_labels, as_table, columns_by_name, queries_of, read_columns
-from ltr_metrics.sklearn.guard import part_of, warn_of_ids_as_a_feature
+from ltr_metrics.sklearn.guard import column_of_ranker, part_of, warn_of_ids_as_a_feature
 
 
 def make_scorer(
     metrics: Metrics,
-    qid: str | int = "qid",
+    qid: str | int | None = None,
     *,
     ties: TiePolicy | None = None,
     no_relevant: NoRelevant | float | None = None,
@@ -45,9 +45,11 @@ def make_scorer(
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``). One metric gives a float. A list
         gives a dict from one prediction, with the names that ``names`` selects. A search's
         ``refit=`` must then be one of these names: by default a metric as you typed it.
-    qid : str or int, default "qid"
-        Column of X that holds the queries: a name, or an index for arrays. It is not needed if
-        ``qid`` is routed.
+    qid : str or int, optional
+        Column of X that holds the queries: a name, or an index for arrays. By default it is the
+        ``qid`` of the scored `QueryRanker`, and ``"qid"`` for other estimators. Pass an index if
+        the `QueryRanker` is the last step of a pipeline, because other steps may move columns. It
+        is not needed if ``qid`` is routed.
     ties : {"mean", "stable", "worst", "best", "docid"}, optional
         Treatment of tied scores: the expected value over all orders of the tied
         documents (default), input order, lower or higher grade first, or descending
@@ -85,9 +87,12 @@ def make_scorer(
     Raises
     ------
     LtrValueError, LtrTypeError
-        On scoring: if there are no queries, or a column and a routed ``qid`` that differ. Also for
+        On scoring: if there are no queries, or if two of these differ: a routed ``qid``, the column
+        of the scorer and the column of the `QueryRanker`. Also for a split that cuts queries, for
         a classifier, whose classes are not scores, for several predictions per row, and for a
         metric that is undefined for all queries. Also if X lacks a column that a metric reads.
+        scikit-learn turns these errors into NaN scores and warnings, unless you pass
+        ``error_score="raise"`` to the search or the cross-validation.
 
     Warns
     -----
@@ -130,8 +135,9 @@ class QueryScorer(MetricFunction):
     ----------
     metrics : str, Metric, or several of them
         Names (``"ndcg@10"``) or metric objects (``NDCG(k=10)``).
-    qid : str or int, default "qid"
-        Column of X that holds the queries, if it is not routed.
+    qid : str or int, optional
+        Column of X that holds the queries, if it is not routed. By default it is that of the scored
+        `QueryRanker`, and ``"qid"`` for other estimators.
     columns : sequence of str, or mapping of str to str or int, optional
         Other required columns, which metrics read from X.
     **options
@@ -157,7 +163,7 @@ class QueryScorer(MetricFunction):
     def __init__(
         self,
         metrics: Metrics,
-        qid: str | int = "qid",
+        qid: str | int | None = None,
         *,
         columns: Any = None,
         log: SearchLog | None = None,
@@ -198,11 +204,16 @@ class QueryScorer(MetricFunction):
         refuse_classifier(estimator)
         refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
         table = as_table(X)
-        ids, labels = queries_of(table, qid, self.qid, "the scorer"), as_labels(y)
+        of_ranker = column_of_ranker(estimator)
+        column = self.qid if self.qid is not None else of_ranker if of_ranker is not None else "qid"
+        ids, labels = queries_of(table, qid, column, "the scorer"), as_labels(y)
+        if of_ranker not in (None, column):
+            # It is an error if the ranker has other queries.
+            queries_of(table, ids, of_ranker, f"the scorer with qid={column!r}")
         columns = read_columns(table, self.columns, "The scorer")
         queries = Queries(labels, qid=ids, sample_weight=sample_weight, columns=columns)
         part = part_of(estimator, X, queries, as_numbers(labels, "y"))
-        warn_of_ids_as_a_feature(estimator, table, self.qid)
+        warn_of_ids_as_a_feature(estimator, table, column)
         return self.metrics.plan().evaluate(queries, estimator.predict(X)), part
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:

@@ -11,6 +11,7 @@ import pytest
 import sklearn
 from folds import CV, estimator_of, fit_by_hand, fold_scores, frame, lgbm_ranker, ranker, scattered
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
@@ -189,6 +190,53 @@ def test_searches_that_draw_rows_cut_queries(by: str) -> None:
         search = HalvingGridSearchCV(ranker(), {"estimator__num_leaves": [4, 8, 15]}, random_state=0, **options)
     search.fit(table, y, groups=qid)
     assert min(shares) < 1
+
+
+class TestTheColumnOfTheQueries:
+    """A scorer without a column of its own reads that of the `QueryRanker`."""
+
+    SESSIONS = frame(X, qid).rename(columns={"qid": "session"})
+    FIRST = np.column_stack([qid, X])
+
+    @pytest.mark.parametrize(
+        ("column", "table"), [("session", SESSIONS), (0, FIRST), (6, ARRAY)], ids=["name", "first", "last"]
+    )
+    @pytest.mark.parametrize("searched", [False, True])
+    def test_it_is_that_of_the_ranker(self, column: Any, table: Any, searched: bool) -> None:
+        model: Any = ranker(qid=column)
+        if searched:
+            model = GridSearchCV(model, {"estimator__num_leaves": [4]}, scoring=make_scorer("mrr"), **STRICT)
+            got = fold_scores(model.fit(table, y, groups=qid), 0)
+            assert make_scorer("mrr")(model, table, y) == make_scorer("mrr", column)(model, table, y)
+        else:
+            got = cross_val_score(model, table, y, groups=qid, scoring=make_scorer("mrr"), **STRICT)
+        expected = []
+        for train, test in CV.split(X, y, qid):
+            fitted = fit_by_hand(lgbm_ranker(**{"num_leaves": 4} if searched else {}), X[train], y[train], qid[train])
+            result = ltr.evaluate(y[test], fitted.predict(X[test]), qid=qid[test], metrics="mrr")
+            expected.append(result["mrr"])
+        np.testing.assert_array_equal(got, expected)
+
+    def test_behind_other_steps_only_a_name_is_known(self) -> None:
+        scaler = StandardScaler().set_output(transform="pandas")
+        options = {"groups": qid, "scoring": make_scorer("mrr")} | STRICT
+        cross_val_score(make_pipeline(scaler, ranker(qid="session")), self.SESSIONS, y, **options)
+        moves = ColumnTransformer([("ids", "passthrough", [6])], remainder="passthrough")
+        piped = make_pipeline(moves, ranker(qid=0))
+        with pytest.raises(ltr.LtrTypeError, match="the scorer has no queries.*no column 'qid'"):
+            cross_val_score(piped, ARRAY, y, **options)
+        expected = cross_val_score(ranker(qid=0), self.FIRST, y, **options)
+        found = cross_val_score(piped, ARRAY, y, **options | {"scoring": make_scorer("mrr", 6)})
+        np.testing.assert_array_equal(found, expected)
+
+    def test_two_columns_and_a_routed_one_must_agree(self) -> None:
+        table = self.SESSIONS.assign(user=qid // 2, same=qid)
+        fitted, expected = ranker(qid="session").fit(table, y), make_scorer("mrr", "session")
+        for scorer, routed in ((make_scorer("mrr", "same"), None), (make_scorer("mrr"), qid)):
+            assert scorer(fitted, table, y, qid=routed) == expected(fitted, table, y)
+        for scorer, routed in ((make_scorer("mrr", "user"), None), (make_scorer("mrr"), qid // 2)):
+            with pytest.raises(ltr.LtrValueError, match="two different sets of queries.*column 'session' of X"):
+                scorer(fitted, table, y, qid=routed)
 
 
 def test_queries_that_do_not_arrive() -> None:
