@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -17,13 +18,14 @@ from ltr_metrics.errors import LtrTypeError, LtrValueError, did_you_mean
 
 def as_table(X: Any) -> Any:
     """Return X as a two-dimensional table whose rows can be selected."""
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    if len(X.shape) != 2:
+    has_rows = hasattr(X, "shape") and (hasattr(X, "__getitem__") or hasattr(X, "tocsr"))  # a host's data set has none
+    table = X if has_rows else np.asarray(X)
+    if len(table.shape) != 2:
         raise LtrValueError(
-            f"X must be two-dimensional, with one row per document: got shape {X.shape}. Reshape your data with "
-            "X.reshape(1, -1) if this is one document, or X.reshape(-1, 1) if it is one feature."
+            f"X must be two-dimensional, with one row per document: got a {type(X).__name__} of shape {table.shape}. "
+            "Reshape your data with X.reshape(1, -1) if this is one document, or X.reshape(-1, 1) if it is one feature."
         )
-    return X.tocsr() if hasattr(X, "tocsr") else X
+    return table.tocsr() if hasattr(table, "tocsr") else table
 
 
 def as_labels(y: Any) -> Any:
@@ -49,8 +51,8 @@ def as_column(values: Any) -> Any:
 
 
 def n_entries(value: Any) -> int | None:
-    """Return the number of entries or rows, or None for a scalar (a number, a text, a function)."""
-    if isinstance(value, (str, bytes)):
+    """Return the number of entries or rows, or None for what has no order (a number, a text, a function, a dict)."""
+    if isinstance(value, (str, bytes, Mapping, AbstractSet)):
         return None
     shape = getattr(value, "shape", None)
     if shape is not None:

@@ -26,7 +26,7 @@ from ltr_metrics.sklearn.early_stopping import fit_with_early_stopping
 from ltr_metrics.sklearn.guard import Extents
 from ltr_metrics.sklearn.scorer import QueryScorer, refuse_classifier
 from ltr_metrics.sklearn.steps import Steps
-from ltr_metrics.sklearn.training import Training, clone_sharing_callbacks, refuse_evaluation_sets
+from ltr_metrics.sklearn.training import PER_ROW, Training, clone_sharing_callbacks, refuse_unusable
 
 try:
     from sklearn.utils.validation import validate_data as _validate_data
@@ -169,9 +169,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     # scikit-learn reads these. fit and score request qid by default. The parameters in fit's
     # **fit_params, which scikit-learn cannot see, become parameters of set_fit_request.
-    __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"qid": True} | dict.fromkeys(
-        ("init_score", "base_margin")
-    )
+    __metadata_request__fit: ClassVar[dict[str, bool | None]] = {"qid": True} | dict.fromkeys(PER_ROW)
     __metadata_request__score: ClassVar[dict[str, bool | None]] = {"qid": True}
 
     def __init__(
@@ -211,8 +209,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             query.
         **fit_params
             Passed on to the estimator. Parameters with one entry per row are reordered like X, and
-            split if queries are held out. A pipeline's last step gets them, with its name as a
-            prefix or without.
+            split if queries are held out. Numbers of rows, such as ``pairs`` of CatBoost, are an
+            error. A pipeline's last step gets them, with its name as a prefix or without.
 
         Returns
         -------
@@ -223,23 +221,23 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ------
         LtrValueError, LtrTypeError
             If there are no queries, or a column and ``qid`` differ; for lengths that differ; for
-            evaluation sets, such as ``eval_set``.
+            evaluation sets, such as ``eval_set``, and for numbers of rows.
         """
         if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
             raise LtrTypeError(f"QueryRanker needs an estimator such as LGBMRanker(). Got {self.estimator!r}.")
         refuse_classifier(self.estimator)
         if sample_weight is not None:
             fit_params = {"sample_weight": sample_weight} | fit_params
-        fit_params = Steps(self.estimator).parameters_of_last(fit_params)
-        sample_weight = fit_params.pop("sample_weight", None)
-        refuse_different_indexes(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        refuse_evaluation_sets(fit_params)
+        steps = Steps(self.estimator)
+        fit_params = steps.parameters_of_last(fit_params)
+        refuse_different_indexes(X=X, y=y, qid=qid, **{name: fit_params.get(name) for name in PER_ROW})
+        refuse_unusable(fit_params)
         X, y = as_table(X), as_labels(y)
         ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_columns(X, self._hidden_columns())
         self._check_features(features, reset=True)
         rows = {"X": features, "y": y}
-        if sample_weight is not None:
-            rows["sample_weight"] = as_weights(sample_weight)
+        if fit_params.get("sample_weight") is not None:
+            fit_params["sample_weight"] = as_weights(fit_params["sample_weight"])
         grouping, labels = group_by_ids(ids), finite_numbers(y, "y", remedy=" Drop the rows that have no label.")
         estimator = clone_sharing_callbacks(self.estimator)
         steps = Steps(estimator)

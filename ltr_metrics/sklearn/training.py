@@ -14,13 +14,30 @@ from ltr_metrics._engine.grouping import Grouping
 from ltr_metrics.errors import LtrTypeError, LtrValueError
 from ltr_metrics.sklearn.columns import n_entries
 
-QUERY_PARAMETERS = {"qid", "group", "group_id"}  # of a host's fit
-PER_FEATURE = {"feature_name", "feature_weights", "categorical_feature"}  # may have as many entries as rows by chance
+# Parameters of the hosts' fit, by what their entries belong to. Unknown ones belong to rows if they have one entry per
+# row, which is scikit-learn's own rule.
+QUERY_PARAMETERS = {"qid", "group", "group_id"}
+PER_ROW = ("sample_weight", "init_score", "base_margin", "baseline", "group_weight", "subgroup_id")
+PER_PAIR = {"pairs", "pairs_weight", "graph"}
+OF_OTHER_THINGS = {
+    "callbacks", "feature_name", "feature_weights", "categorical_feature", "cat_features", "text_features",
+    "embedding_features",
+}  # fmt: skip
 
 
-def refuse_evaluation_sets(fit_params: dict[str, Any]) -> None:
-    """Refuse the host's evaluation sets and metrics: sets would need queries and the steps of a pipeline too."""
-    names = sorted(name for name in fit_params if name.startswith("eval_") or name.endswith("_eval_set"))
+def refuse_unusable(fit_params: dict[str, Any]) -> None:
+    """Refuse fit parameters that belong to other rows than those that the estimator gets."""
+    given = sorted(name for name, value in fit_params.items() if value is not None)
+    for name in given:
+        if name in QUERY_PARAMETERS:
+            raise LtrTypeError(f"QueryRanker makes {name} for the estimator from qid: do not pass it.")
+        if name in PER_PAIR:
+            raise LtrTypeError(
+                f"QueryRanker.fit does not take {name}, which refers to rows by their numbers. Folds select rows, and "
+                "QueryRanker reorders them and may hold some out, so the numbers would be those of other rows. Leave "
+                "it out (CatBoost makes pairs from the grades), or fit the estimator itself."
+            )
+    names = [name for name in given if name.startswith("eval_") or name.endswith("_eval_set")]
     if names:
         raise LtrTypeError(
             f"QueryRanker.fit takes no evaluation sets. Got {', '.join(names)}. To stop early, set "
@@ -56,19 +73,18 @@ class Training:
     ) -> Training:
         """Bring the rows of each query together, in the fit parameters with one entry per row too."""
         n_rows = int(grouping.sizes.sum())
+        per_row = {name: value for name, value in fit_params.items() if name in PER_ROW and value is not None}
+        others = {name: value for name, value in fit_params.items() if name not in PER_ROW}
+        rows = rows | per_row
         for name, column in rows.items():
             if n_entries(column) != n_rows:
                 raise LtrValueError(
-                    f"X, y, qid and sample_weight must have one entry per row: got {n_entries(column)} of {name} for "
-                    f"{n_rows} of qid."
+                    f"X, y, qid and {name if name in PER_ROW else 'sample_weight'} must have one entry per row: got "
+                    f"{n_entries(column)} of {name} for {n_rows} of qid."
                 )
-        refused = sorted(QUERY_PARAMETERS & fit_params.keys())
-        if refused:
-            raise LtrTypeError(f"QueryRanker makes {refused[0]} for the estimator from qid: do not pass it.")
-        for name, value in fit_params.items():
-            if name not in PER_FEATURE and n_entries(value) == n_rows:
-                rows = rows | {name: value}
-        others = {name: value for name, value in fit_params.items() if name not in rows}
+        for name in others.keys() - OF_OTHER_THINGS:
+            if n_entries(others[name]) == n_rows:
+                rows[name] = others.pop(name)
         if grouping.order is not None:
             rows, columns = _take(rows, grouping.order), _take(columns, grouping.order)
         return cls(rows, others, grouping.ids, grouping.sizes, columns)

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
-from folds import Rows, estimator_of, fit_by_hand, frame, ranker, scattered
+from folds import Rows, estimator_of, fit_by_hand, frame, lgbm_ranker, ranker, scattered
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost.callback import TrainingCallback
@@ -102,6 +103,48 @@ def test_weights_and_scores_to_start_from(host: str) -> None:
         np.testing.assert_allclose(history_of(made, "mrr"), values, rtol=1e-12)
         assert made.n_rounds_ == best + 1
         np.testing.assert_array_equal(made.predict(X), predictions(model, X)[best])
+
+
+def test_what_is_missing_is_what_the_estimator_says() -> None:
+    holes = np.where(X < 0, -99.0, X)
+    estimator = estimator_of("XGBRanker", ROUNDS, missing=-99.0)
+    made = QueryRanker(estimator, early_stopping_rounds=ROUNDS, metric="mrr", random_state=0).fit(holes, y, qid=qid)
+    _, _, values = scan(estimator, (holes, y, qid), np.isin(qid, made.validation_qid_), "mrr", ROUNDS)
+    assert history_of(made, "mrr") == values
+
+
+class TestAsManyEntriesAsRows:
+    """A parameter that is not of the rows stays whole, whatever its length."""
+
+    SQUARE = np.random.default_rng(0).integers(0, 3, (36, 36))
+    GRADES, QUERIES = np.arange(36) % 3, np.arange(36) % 6
+    NAMES: ClassVar = [f"f{i}" for i in range(36)]
+
+    @pytest.mark.parametrize(
+        ("host", "given"),
+        [
+            ("LGBMRanker", {"feature_name": NAMES}),
+            ("LGBMRanker", {"categorical_feature": list(range(36))}),
+            ("CatBoostRanker", {"cat_features": NAMES}),
+        ],
+        ids=lambda given: next(iter(given)) if isinstance(given, dict) else given,
+    )
+    def test_of_columns(self, host: str, given: dict[str, Any]) -> None:
+        table = pd.DataFrame(self.SQUARE, columns=self.NAMES) if host == "CatBoostRanker" else self.SQUARE
+        made = QueryRanker(estimator_of(host), early_stopping_rounds=2, metric="dcg@5", random_state=0)
+        made.fit(table, self.GRADES, qid=self.QUERIES, **given)
+        if "feature_name" in given:
+            assert made.estimator_.feature_name_ == self.NAMES
+        if host == "CatBoostRanker":
+            assert len(made.estimator_.get_cat_feature_indices()) == 36
+
+    def test_of_callbacks(self) -> None:
+        calls: list[int] = []
+        callbacks = [lambda _, i=i: calls.append(i) for i in range(36)]
+        made = QueryRanker(lgbm_ranker(), early_stopping_rounds=2, metric="dcg@5", random_state=0)
+        made.fit(self.SQUARE, self.GRADES, qid=self.QUERIES, callbacks=callbacks)
+        n_rounds = len(history_of(made, "dcg_exp@5"))
+        assert calls == list(range(36)) * n_rounds
 
 
 class Listener(TrainingCallback):

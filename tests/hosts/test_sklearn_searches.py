@@ -133,6 +133,30 @@ def test_nested_with_steps_before_the_ranker_and_scores_to_start_from() -> None:
         assert got == ltr.evaluate(y[test], model.predict(scaled[test]), qid=qid[test], metrics="mrr")["mrr"]
 
 
+@pytest.mark.parametrize("routed", [False, True])
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("LGBMRanker", "init_score"),
+        ("XGBRanker", "base_margin"),
+        *(("CatBoostRanker", name) for name in ("baseline", "group_weight", "subgroup_id")),
+    ],
+)
+def test_parameters_with_an_entry_for_each_row(host: str, name: str, routed: bool) -> None:
+    values = np.random.default_rng(1).random(qid.max() + 1)[qid] if name == "group_weight" else np.arange(len(y)) % 9.0
+    values = values.astype(int) if name == "subgroup_id" else values
+    with sklearn.config_context(enable_metadata_routing=routed):
+        model = QueryRanker(estimator_of(host))
+        model = model.set_fit_request(**{name: True}) if routed else model
+        params = {name: values} | ({"qid": qid, "groups": qid} if routed else {})
+        table, groups = (X, None) if routed else (frame(X, qid), qid)
+        options = {"groups": groups, "params": params, "scoring": make_scorer("mrr"), "return_estimator": True}
+        fitted = cross_validate(model, table, y, **options | STRICT)["estimator"]
+    for (train, _), made in zip(CV.split(X, y, qid), fitted, strict=True):
+        expected = fit_by_hand(estimator_of(host), X[train], y[train], qid[train], **{name: values[train]})
+        np.testing.assert_array_equal(made.predict(table), expected.predict(X))
+
+
 class TestFoldsThatCutQueries:
     MESSAGE = r"Query \S+ is on both sides of the split, with \d+ documents.*GroupKFold\(\) and groups=qid"
 
