@@ -15,9 +15,14 @@ from ltr_metrics.sklearn.training import Training, query_numbers
 
 # Names of columns in fit, and in Pool.
 KINDS_OF_FEATURES = ("cat_features", "text_features", "embedding_features")  # that are not numbers
-ROWS_OF_POOL = {"sample_weight": "weight", "group_weight": "group_weight", "baseline": "baseline"}
+ROWS_OF_POOL = {"sample_weight": "weight"} | {name: name for name in ("group_weight", "subgroup_id", "baseline")}
 
-CONFLICTS = Conflicts(own_stopping=("early_stopping_rounds", "od_type", "od_wait", "od_pval"))
+CONFLICTS = Conflicts(
+    own_stopping=("early_stopping_rounds", "od_type", "od_wait", "od_pval", "use_best_model", "eval_fraction"),
+    objects=(EvalMetric,),
+    unusable={"use_best_model": (False,)},
+    because="which keeps all rounds. Leave it out",
+)
 
 
 def train(estimator: Any, rest: Training, held_out: Training, metrics: HostMetrics, rounds: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -17,13 +18,12 @@ from ltr_metrics.sklearn.training import Training
 
 
 class Conflicts(NamedTuple):
-    """Settings of a host's estimators that conflict with our early stopping."""
+    """Settings of a host's estimators that conflict with `QueryRanker`, which alone chooses the rounds to keep."""
 
-    own_stopping: tuple[str, ...]  # parameters that make the estimator stop by itself
-    callback: str | None = None  # class of the host's callback that stops, if it has one
-    booster: tuple[str, ...] = ()  # names of the parameter that selects the booster
-    refused: tuple[str, ...] = ()  # boosters whose later rounds change earlier ones
-    remedy: str = ""  # a booster that can be stopped
+    own_stopping: tuple[str, ...]  # parameters that make the estimator stop by itself, unless they are 0 or None
+    objects: tuple[type, ...]  # classes of callbacks and metrics that do so
+    unusable: Mapping[str, tuple[Any, ...]]  # values of parameters with which early stopping cannot work
+    because: str  # reason and remedy of the latter
 
 
 def fit_with_early_stopping(
@@ -36,7 +36,6 @@ def fit_with_early_stopping(
     rounds = require_count("early_stopping_rounds", rounds, note=", or None to train for all rounds")
     require_fraction("validation_fraction", fraction, 0.1)
     of_host = _stopping_of(steps.last)
-    _refuse_conflicts(steps.last, training.others, of_host.CONFLICTS)
     is_held_out = _draw_held_out(len(training.ids), fraction, random_state)
     rest = steps.fit_transform(training.of_queries(~is_held_out))
     held_out = training.of_queries(is_held_out)
@@ -68,20 +67,40 @@ def _stopping_of(estimator: Any) -> ModuleType:
     return module_of(host, "stopping")
 
 
-def _refuse_conflicts(estimator: Any, fit_params: dict[str, Any], conflicts: Conflicts) -> None:
-    parameters = estimator.get_params() | fit_params
+def refuse_own_stopping(estimator: Any, fit_params: dict[str, Any], *, stops: bool) -> None:
+    """Refuse settings of a host's estimator that decide, beside `QueryRanker`, which rounds to keep.
+
+    ``stops`` says whether `QueryRanker` itself stops early.
+    """
+    host = host_of(estimator)
+    if host is None:
+        return
+    conflicts: Conflicts = module_of(host, "stopping").CONFLICTS
+    settings = estimator.get_params()
+    parameters = settings | fit_params
     own = [f"{name}={parameters[name]!r}" for name in conflicts.own_stopping if parameters.get(name)]
-    callbacks = [*(estimator.get_params().get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
-    stopping = [c for c in callbacks if conflicts.callback in {kind.__name__ for kind in type(c).__mro__}]
-    own += [f"the callback {callback!r}" for callback in stopping]
+    callbacks = [*(settings.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
+    own += [f"the callback {callback!r}" for callback in callbacks if isinstance(callback, conflicts.objects)]
+    if isinstance(parameters.get("eval_metric"), conflicts.objects):
+        own.append(f"eval_metric={parameters['eval_metric']!r}")
     if own:
+        kind = type(estimator).__name__
+        so = f"QueryRanker is set to stop early, and so is {kind}" if stops else f"{kind} is set to stop early"
         raise LtrValueError(
-            f"QueryRanker is set to stop early, and so is {type(estimator).__name__} by {own[0]}. Set it on "
-            "QueryRanker only, which watches its metric on whole queries."
+            f"{so} by {own[0]}. Inside QueryRanker, set early_stopping_rounds only on QueryRanker, which holds out "
+            f"whole queries. To stop by a validation set of your own, fit the {kind} itself."
         )
-    for name in conflicts.booster:
-        if parameters.get(name) in conflicts.refused:
+    for name, values in conflicts.unusable.items():
+        if stops and parameters.get(name) in values:
             raise LtrValueError(
-                f"early_stopping_rounds does not work with {name}={parameters[name]!r}, which changes earlier rounds. "
-                f"Use {conflicts.remedy!r}, or early_stopping_rounds=None and a search over estimator__n_estimators."
+                f"early_stopping_rounds does not work with {name}={parameters[name]!r}, {conflicts.because}, or set "
+                "early_stopping_rounds=None and search over estimator__n_estimators."
             )
+
+
+def other_best_round(callback: Any) -> LtrValueError:
+    """Return the error for a user's callback that has declared a best round."""
+    return LtrValueError(
+        f"QueryRanker is set to stop early, and the callback {callback!r} has declared a best round too. Remove it, or "
+        "set early_stopping_rounds=None."
+    )

@@ -22,7 +22,7 @@ from ltr_metrics.sklearn.columns import (
     read_columns,
     without_columns,
 )
-from ltr_metrics.sklearn.early_stopping import fit_with_early_stopping
+from ltr_metrics.sklearn.early_stopping import fit_with_early_stopping, refuse_own_stopping
 from ltr_metrics.sklearn.guard import Extents
 from ltr_metrics.sklearn.scorer import QueryScorer, refuse_classifier
 from ltr_metrics.sklearn.steps import Steps
@@ -125,7 +125,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     LtrValueError, LtrTypeError
         On ``fit``: if there are no queries, if the column and ``qid`` name different queries, or if
         ``early_stopping_rounds`` is set for an estimator whose training cannot be watched round by
-        round.
+        round. Also if the estimator stops early by itself, by a parameter or a callback.
 
     See Also
     --------
@@ -221,7 +221,8 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ------
         LtrValueError, LtrTypeError
             If there are no queries, or a column and ``qid`` differ; for lengths that differ; for
-            evaluation sets, such as ``eval_set``, and for numbers of rows.
+            evaluation sets, such as ``eval_set``; for numbers of rows; and for early stopping of the
+            estimator's own.
         """
         if not hasattr(self.estimator, "fit") or isinstance(self.estimator, type):
             raise LtrTypeError(f"QueryRanker needs an estimator such as LGBMRanker(). Got {self.estimator!r}.")
@@ -232,6 +233,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         fit_params = steps.parameters_of_last(fit_params)
         refuse_different_indexes(X=X, y=y, qid=qid, **{name: fit_params.get(name) for name in PER_ROW})
         refuse_unusable(fit_params)
+        refuse_own_stopping(steps.last, fit_params, stops=self.early_stopping_rounds is not None)
         X, y = as_table(X), as_labels(y)
         ids, features = queries_of(X, qid, self.qid, "QueryRanker.fit"), without_columns(X, self._hidden_columns())
         self._check_features(features, reset=True)

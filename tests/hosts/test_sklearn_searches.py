@@ -216,6 +216,19 @@ def test_searches_that_draw_rows_cut_queries(by: str) -> None:
     assert min(shares) < 1
 
 
+def test_queries_that_do_not_arrive() -> None:
+    scoring = make_scorer("mrr")
+    search = GridSearchCV(ranker(), {"estimator__num_leaves": [4]}, scoring=scoring, **STRICT)
+    message = "the scorer has no queries: no qid was passed, and X has no column 'qid': it is a ndarray.*metadata_rout"
+    with pytest.raises(ltr.LtrTypeError, match=message):
+        search.fit(X, y, qid=qid, groups=qid)  # fit gets qid, but without routing no scorer can
+    with pytest.raises(ltr.LtrTypeError, match=r"QueryRanker.fit has no queries.*enable_metadata_routing=True"):
+        cross_validate(ranker(), X, y, groups=qid, scoring=scoring, **STRICT)
+    piped = make_pipeline(StandardScaler(), ranker())
+    with pytest.raises(ltr.LtrTypeError, match=r"no column 'qid': it is a ndarray.*set_output\(transform='pandas'\)"):
+        cross_validate(piped, frame(X, qid), y, groups=qid, scoring=scoring, **STRICT)
+
+
 class TestTheColumnOfTheQueries:
     """A scorer without a column of its own reads that of the `QueryRanker`."""
 
@@ -261,16 +274,3 @@ class TestTheColumnOfTheQueries:
         for scorer, routed in ((make_scorer("mrr", "user"), None), (make_scorer("mrr"), qid // 2)):
             with pytest.raises(ltr.LtrValueError, match="two different sets of queries.*column 'session' of X"):
                 scorer(fitted, table, y, qid=routed)
-
-
-def test_queries_that_do_not_arrive() -> None:
-    scoring = make_scorer("mrr")
-    search = GridSearchCV(ranker(), {"estimator__num_leaves": [4]}, scoring=scoring, **STRICT)
-    message = "the scorer has no queries: no qid was passed, and X has no column 'qid': it is a ndarray.*metadata_rout"
-    with pytest.raises(ltr.LtrTypeError, match=message):
-        search.fit(X, y, qid=qid, groups=qid)  # fit gets qid, but without routing no scorer can
-    with pytest.raises(ltr.LtrTypeError, match=r"QueryRanker.fit has no queries.*enable_metadata_routing=True"):
-        cross_validate(ranker(), X, y, groups=qid, scoring=scoring, **STRICT)
-    piped = make_pipeline(StandardScaler(), ranker())
-    with pytest.raises(ltr.LtrTypeError, match=r"no column 'qid': it is a ndarray.*set_output\(transform='pandas'\)"):
-        cross_validate(piped, frame(X, qid), y, groups=qid, scoring=scoring, **STRICT)
