@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -62,6 +63,8 @@ def as_numbers(values: Any, name: str, n_rows: int | None = None) -> npt.NDArray
     array = as_vector(values, name, n_rows)
     if array.dtype in (np.float32, np.float64):
         return array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind in "US":
+        array = array.astype(object)  # whose text is named in the error
     if array.dtype.kind not in "biufO":
         raise LtrTypeError(f"{name} must be numbers, got dtype {array.dtype}.")
     if array.dtype.kind in "iuO":
@@ -73,15 +76,37 @@ def _is_exact(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) or (isinstance(value, Decimal) and value.is_finite())
 
 
+def _is_number(value: Any) -> bool:
+    return value is not None and not isinstance(value, (str, bytes, np.ndarray)) and hasattr(value, "__float__")
+
+
+def is_number_text(value: object) -> bool:
+    """Whether a value is text, or bytes, that spells a number."""
+    if not isinstance(value, (str, bytes)):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return "_" not in str(value)  # Python reads 1_0
+
+
+def decimal_hint(text: object) -> str:
+    """Return a remedy for a number that is written with commas, or else an empty string."""
+    return " Write numbers with a point, such as 0.5, and without commas." * bool(re.search(r"\d,\d", str(text)))
+
+
 def _refuse_inexact(array: AnyArray, name: str) -> None:
     """Refuse objects that are not numbers, and integers that float64 would merge with their neighbours."""
     if array.dtype == object:
-        for row, value in enumerate(array.tolist()):
-            if value is None or isinstance(value, (str, bytes, np.ndarray)) or not hasattr(value, "__float__"):
-                raise LtrTypeError(
-                    f"{name} must be numbers without missing values: got {value!r} at row {row}. Convert the column, "
-                    "or drop the rows."
-                )
+        values = array.tolist()
+        wrong = [row for row, value in enumerate(values) if not _is_number(value)]
+        if wrong:  # one bad cell makes a column text: name that cell, and not the numbers above it
+            row = next((row for row in wrong if not is_number_text(values[row])), wrong[0])
+            raise LtrTypeError(
+                f"{name} must be numbers without missing values: got {values[row]!r} at row {row}."
+                f"{decimal_hint(values[row])} Convert the column, or drop the rows."
+            )
         array = np.array([value if _is_exact(value) else 0 for value in array.tolist()])
     if not array.size or -LARGEST_EXACT_INTEGER <= array.min() <= array.max() <= LARGEST_EXACT_INTEGER:
         return

@@ -56,7 +56,7 @@ BAD = [
         ("label", "qid", "weight", "segment", "docid", "cluster")),
     ("evaluate counted.csv --scores Column_0 --segment n_documents", "--segment n_documents means a count, and also a column"),
     # scores that are joined
-    ("evaluate data.csv --scores old.csv", "old.csv .*A table with a header needs --on, such as --on qid,docid"),
+    ("evaluate data.csv --scores old.csv", "old.csv:1: .*A table with a header needs --on, such as --on qid,docid"),
     ("evaluate data.csv --scores old.parquet", "old.parquet is a table. Name the columns .*: --on qid,docid"),
     ("evaluate data.csv --scores old.parquet --on qid,doc", "It has Column_0, more. Name the one to read: --scores FILE:COLUMN"),
     (f"evaluate {CSV} --on qid", "--on needs a table of scores"),

@@ -142,12 +142,14 @@ def test_sizes_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert read_letor([a, b, c]).qid.tolist() == [0, 0, 1, 2, 3, 3, 4, 4, 4]
     with pytest.raises(ltr.LtrValueError, match="either every line of all files has a qid: or none"):
         read_letor([a, write(tmp_path, "1 qid:0 1:1\n")])  # whose queries would be those of the first file
+    rule = "a line must have the size of one query, a whole number of at least 1. Got"
     for sizes, message in (
-        ("1\nx\n", "one whole number of at least 1"),
-        ("3 0", "one whole number of at least 1"),
-        ("\n", "one whole number of at least 1"),
+        ("1\n\nx\n", f"a.txt.query:3: {rule} x"),
+        ("3\n0", f"a.txt.query:2: {rule} 0"),
+        ("2 1\n", f"a.txt.query:1: {rule} 2 1"),
+        ("\n", "a.txt.query has no size of a query"),
         ("1\n1\n", r"a.txt add up to 2, but it has 3 documents"),
-        ("999999999999999999 " * 10, r"a.txt add up to 10{19}, but it has 3 documents"),
+        ("999999999999999999\n" * 10, r"a.txt add up to 10{19}, but it has 3 documents"),
     ):
         write(tmp_path, sizes, "a.txt.query")
         with pytest.raises(ltr.LtrValueError, match=message):
@@ -173,6 +175,12 @@ BAD_LETOR: dict[str, tuple[str | bytes, str]] = {
     "no id": ("0 1:1\n", r"data.txt: the lines have no qid:.*data.txt.query or data.txt.group"),
     "empty": ("", r"data.txt has no document"),
     "second mark": ("1 qid:7 1:1\n\ufeff0 qid:7 1:2\n", f"data.txt:2: {FORM}"),
+    "second id": ("0 qid:1 1:1\n1 qid:1 1:0.5 qid:8\n", f"data.txt:2: {FORM}.* Got 1 qid:1 1:0.5 qid:8"),
+    "id with a space": ("0 qid:1 1:1\n1 qid:new york 1:0.5\n", f"data.txt:2: {FORM}"),
+    "two labels": ("1 2 qid:1 1:0.5\n", f"data.txt:1: {FORM}"),
+    "underscores": ("0 qid:1 1:1\n1_0 qid:1 1:0.5\n", f"data.txt:2: {FORM}"),
+    "docid with a space": ("0 qid:1 1:1 # docid = A\n0 qid:1 1:1 # docid = annual report.pdf inc = 1\n",
+        r"data.txt:2: a document id must be one word.* Got 'docid = annual report.pdf inc = 1'. Replace spaces in ids"),
 }  # fmt: skip
 
 
@@ -266,7 +274,27 @@ BAD_TABLES: dict[str, tuple[str, str, str]] = {
     "empty id": ("a.csv", "qid,label\n1,0\n,1\n", r"a.csv must have a value of qid in every row. It is empty at row 1"),
     "two columns": ("a.csv", "qid,label,label\n1,0,1\n", r"a.csv has 2 columns named 'label'"),
     "integers": ("a.csv", f"qid,label\n1,0.5\n1,{2**53 + 1}\n", r"label must not hold integers beyond 2\*\*53.* row 1"),
-    "long line": ("a.csv", "qid,label\n1,0,5\n", r"a.csv is damaged"),
+    "long line": (
+        "a.csv",
+        "qid,label\n1,0\n\n1,0,5\n",
+        r"a.csv:4: a line must have as many fields as the header, 2. It has 3: '1, 0, 5'",
+    ),
+    "short line": (
+        "a.tsv",
+        "qid\tlabel\n1\t0\n1\n",
+        r"a.tsv:3: a line must have as many fields as the header, 2. It has 1",
+    ),
+    "semicolons": (
+        "a.csv",
+        "qid;label;s\n1;0;5\n",
+        r"a.csv must have ',' between its columns, .* header is 'qid;label;s'",
+    ),
+    "decimal commas": (
+        "a.csv",
+        "qid;label;s\n1;0;0,5\n",
+        r"a.csv must have ',' between its columns, .* numbers with a point",
+    ),
+    "commas": ("a.tsv", "qid,label\n1,0\n", r"a.tsv must have '\\t' between its columns, .* header is 'qid,label'"),
     "no Parquet": ("a.parquet", "qid,label\n1,0,5\n", r"a.parquet is damaged"),
     "no Arrow": ("a.feather", "qid,label\n1,0,5\n", r"a.feather is damaged"),
     "no gzip": ("a.csv.gz", "qid,label\n1,0\n", r"a.csv.gz is damaged"),
@@ -397,18 +425,33 @@ def test_scores_of_other_editors(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, [1, -np.inf, np.nan, 0.5])
 
 
-@pytest.mark.parametrize(
-    "text", ["score\n1\n", "1\n2\nx\n", "1\n1,2\n", "1\n1 2\n", "1 2\n3 4\n", "1\n1_0\n", "", "\n\n"]
-)
+BAD_SCORES = {
+    "score\n1\n": "data.txt:1: a line must be one number. Got 'score'",
+    "1\n\n2\nx\n": "data.txt:4: a line must be one number. Got 'x'",
+    "1\n1,2\n": "data.txt:2: .* Got '1,2'. Write numbers with a point",
+    "1\n1 2\n": "data.txt:2: .* Got '1 2'",
+    "1 2\n3 4\n": "data.txt:1: .* Got '1 2'",
+    "1 2 3\n": "data.txt:1: .* Got '1 2 3'",  # not three scores
+    "q1\t0\t0.5\nq1\t1\t0.7\n": "data.txt:1: .* Of RankLib's 'query index score', keep the last column",
+    "1\n1_0\n": "data.txt:2: .* Got '1_0'",
+    "": "data.txt has no score",
+    "\n\n": "data.txt has no score",
+}
+
+
+@pytest.mark.parametrize("text", BAD_SCORES)
 def test_what_is_no_scores_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ltr.LtrValueError, match="data.txt (is damaged|has no score|must be one-dimensional)"):
+    with pytest.raises(ltr.LtrValueError, match=BAD_SCORES[text]):
         read_scores(write(tmp_path, text))
 
 
 def test_npy_that_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     for array, message in (
-        (np.zeros((3, 1)), r"The scores of .*a.npy must be one-dimensional"),
+        (
+            np.zeros((3, 1)),
+            r"The scores of .*a.npy must be one-dimensional.* Save one column: numpy.save\(file, scores\[:",
+        ),
         (np.array(["a"]), r"The scores of .*a.npy must be numbers"),
         (np.array([2**53 + 1]), r"a.npy must not hold integers beyond 2\*\*53"),
         (np.zeros(0), r"a.npy has no score"),

@@ -73,7 +73,7 @@ def test_topics_of_the_qrels(tmp_path: Path) -> None:
 def test_what_real_files_hold(tmp_path: Path) -> None:
     qrels = "\ufeff# a heading\r\n\r\n7\t0\tA  1\r\n  7 0 B#1 +2 \r\n # 7 0 A 5\n"
     qrels += "\n\t\n#7 0 A 5\n7 Q0 C -2\n7 0 D -0\n7 0 E 1e0"
-    run = "\ufeff7 Q0 B#1 7 inf\tSTANDARD more fields\n7 Q0 C x -Infinity t\n7 Q0 A - 1E-5 t\n#\n7 Q0 D 9 +.5 # # #\r\n"
+    run = "\ufeff7 Q0 B#1 7 inf\tSTANDARD\n7 Q0 C x -Infinity t\n7 Q0 A - 1E-5 t\n#\n7 Q0 D 9 +.5 #\r\n"
     data = read(tmp_path, qrels, run)
     assert data.qid.tolist() == ["7"] * 5
     assert data.docid.tolist() == ["B#1", "C", "A", "D", "E"]
@@ -111,7 +111,8 @@ FORM_OF_QRELS = "a line must have the form 'topic iteration docno grade', in UTF
 FORM_OF_RUN = "a line must have the form 'topic Q0 docno rank score tag', in UTF-8 without NUL. Got"
 BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     "too few fields": ("7 0 A 1\n7 0 A\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 A'"),
-    "a run": ("7 Q0 A 1 2.5 tag\n", rf"a.qrels:1: {FORM_OF_QRELS} '7 Q0 A 1 2.5 tag'"),
+    "a run": ("7 Q0 A 1 2.5 tag\n", rf"a.qrels:1: {FORM_OF_QRELS} '7 Q0 A 1 2.5 tag', with 6 fields instead of 4"),
+    "a space in an id": ("7 0 A 1\n7 0 annual report.pdf 1\n", rf"a.qrels:2: {FORM_OF_QRELS} .*, with 5 fields"),
     "text": ("\n7 0 A 1\n7 0 B x\n", rf"a.qrels:3: {FORM_OF_QRELS} '7 0 B x'"),
     "underscore": ("7 0 A 1_0\n", rf"a.qrels:1: {FORM_OF_QRELS}"),
     "NUL": ("7 0 A 1\n7 0 B\x00 1\n", rf"a.qrels:2: {FORM_OF_QRELS} '7 0 B"),
@@ -126,7 +127,14 @@ BAD_QRELS: dict[str, tuple[str | bytes, str]] = {
     ),
 }
 BAD_RUN: dict[str, tuple[str | bytes, str]] = {
-    "no tag": ("7 Q0 A 1 2.5\n", rf"a.run:1: {FORM_OF_RUN} '7 Q0 A 1 2.5'"),
+    "no tag": ("7 Q0 A 1 2.5\n", rf"a.run:1: {FORM_OF_RUN} '7 Q0 A 1 2.5', with 5 fields instead of 6"),
+    "a space in an id": (
+        "7 Q0 A 1 1 t\n7 Q0 annual report.pdf 3 0.7 t\n",
+        rf"a.run:2: {FORM_OF_RUN} '7 Q0 annual report.pdf 3 0.7 t', with 7 fields.* contains spaces, replace them in both",
+    ),
+    "a space in a topic": ("7 a Q0 A 1 1 t\n", rf"a.run:1: {FORM_OF_RUN} .*, with 7 fields"),
+    "a space in a tag": ("7 Q0 A 1 1 my run\n", rf"a.run:1: {FORM_OF_RUN} .*, with 7 fields"),
+    "a comment at the end": ("7 Q0 A 1 1 t # good\n", rf"a.run:1: {FORM_OF_RUN} .*, with 8 fields"),
     "qrels": ("# run\n7 0 A 1\n", rf"a.run:2: {FORM_OF_RUN}"),
     "text": ("7 Q0 A 1 1 t\n7 Q0 B 2 high t\n", rf"a.run:2: {FORM_OF_RUN}"),
     "nan": ("7 Q0 A 1 1 t\n7 Q0 B 2 NaN t\n", r"topic '7', document 'B': a score must not be NaN"),
