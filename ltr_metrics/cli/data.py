@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 import traceback
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -24,7 +24,7 @@ from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io import TrecData, letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
 from ltr_metrics.io.files import without_compression
 from ltr_metrics.io.models import load_model
-from ltr_metrics.io.tables import is_table
+from ltr_metrics.io.tables import NAMES_OF_TABLES, is_table
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import split_names
 from ltr_metrics.metrics.requests import OneMetric, resolve
@@ -141,8 +141,7 @@ def _read_tables(files: list[Path], columns: Mapping[str, Any], by: list[str], a
     try:
         table = read_table(files, qid=columns["qid"], label=columns["label"], columns=[*scores, *named], text=text)
     except LtrKeyError as error:
-        absent = [item for item in scores if item.endswith(SCORE_FILES)]
-        hint = f" There is no file {absent[0]} either." if absent else ""
+        hint = _file_hint(error, scores)
         for role in ("qid", "label"):
             if f"no column {columns[role]!r}" in str(error):
                 hint = f" Name the column with --{role}."
@@ -161,6 +160,8 @@ def evaluate_sorted(
     refuse(("on",), "does not go with --sorted. Write the scores into the files.")
     refuse(("cluster",), "does not go with --sorted. Leave --sorted out, so that the files are read whole.")
     files, scores, by = _data_files(arguments), arguments["scores"], _segment_columns(arguments)
+    if file := next((item for item in scores.values() if score_file(item)), None):
+        raise LtrValueError(f"--scores {file} does not go with --sorted. Write the scores into the files of DATA.")
     if len(by) < len(set(arguments["by"])):
         raise LtrValueError("--segment needs a column with --sorted. n_documents and n_relevant need all rows.")
     models = {name: load_model(file) for name, file in arguments["models"].items()}
@@ -182,7 +183,10 @@ def evaluate_sorted(
         first = next(rows)
         names["docid"], rows = None if first.docid is None else "docid", chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
-    results = evaluate_batches(rows, scores=sources, metrics=metrics, by=by, **names, **policy)
+    try:
+        results = evaluate_batches(rows, scores=sources, metrics=metrics, by=by, **names, **policy)
+    except LtrKeyError as error:
+        raise LtrKeyError(f"{error}{_file_hint(error, scores.values())}") from None
     return results, _origins(arguments)
 
 
@@ -196,12 +200,12 @@ def _data_files(arguments: Mapping[str, Any]) -> list[Path]:
         options = "--model, --scores or --run" if "scores" in arguments else "--model"
         raise LtrValueError(f"Name what to evaluate: {options}.")
     if len(set(map(is_table, files))) > 1:
-        raise LtrValueError("DATA must be tables or LETOR files, not both.")
+        raise LtrValueError(f"DATA must be tables or LETOR files, not both. {NAMES_OF_TABLES}")
     refuse(("topics",), "needs TREC files: --qrels and --run.")
     if is_table(files[0]):
         refuse(LETOR_OPTIONS, "is for LETOR files; tables have named columns.")
     else:
-        _refuse_columns(arguments, "LETOR files")
+        _refuse_columns(arguments, "LETOR files", f" {files[0]} is read as LETOR. {NAMES_OF_TABLES}")
     return files
 
 
@@ -210,17 +214,22 @@ def _segment_columns(arguments: Mapping[str, Any]) -> list[str]:
     return [name for name in dict.fromkeys(arguments.get("by", ())) if name not in COUNT_SEGMENTS]
 
 
-def _refuse_columns(arguments: Mapping[str, Any], kind: str) -> None:
-    refuse(("qid", "label", *COLUMN_OPTIONS), f"names a column of a table, and {kind} have none.")
+def _refuse_columns(arguments: Mapping[str, Any], kind: str, hint: str = "") -> None:
+    refuse(("qid", "label", *COLUMN_OPTIONS), f"names a column of a table, and {kind} have none.{hint}")
     if by := _segment_columns(arguments):
-        raise LtrValueError(f"--segment {by[0]} names a column of a table, and {kind} have none. Use n_relevant.")
+        raise LtrValueError(
+            f"--segment {by[0]} names a column of a table, and {kind} have none.{hint} Without columns, use n_relevant."
+        )
 
 
 def _scores(table: Any, item: str, on: list[str], n_rows: int) -> AnyArray:
     """Return the scores of a file, or of a column."""
     file = score_file(item)
     if file is None:
-        return np.asarray(table[item])
+        try:
+            return np.asarray(table[item])
+        except LtrKeyError as error:
+            raise LtrKeyError(f"{error}{_file_hint(error, [item])}") from None
     path, column = file
     if on:
         return read_scores(path, on={name: np.asarray(table[name]) for name in on}, column=column)
@@ -234,6 +243,19 @@ def _scores(table: Any, item: str, on: list[str], n_rows: int) -> AnyArray:
     if len(scores) != n_rows:
         raise LtrValueError(f"{path} must have one score per row of the data: {len(scores):,} scores, {n_rows:,} rows.")
     return scores
+
+
+def _file_hint(error: LtrKeyError, items: Iterable[str]) -> str:
+    """Return a sentence about the file that a missing column of ``--scores`` may mean, if it can explain the error."""
+    item = next((item for item in items if repr(item) in str(error)), "")
+    paths = [Path(item), Path(item.rpartition(":")[0])]
+    if file := next(filter(Path.is_file, paths), None):
+        endings = ", ".join(SCORE_FILES)
+        return (
+            f" {file} is a file, but files with one score per row must end in {endings}: rename it. {NAMES_OF_TABLES}"
+        )
+    has_ending = any(is_table(path) or without_compression(path).suffix.lower() in SCORE_FILES for path in paths)
+    return f" There is no file {item} either." if has_ending else ""
 
 
 def segments_by_count(n_documents: IntArray, n_relevant: IntArray) -> Segmentations:

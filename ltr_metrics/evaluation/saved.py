@@ -24,6 +24,7 @@ from ltr_metrics.errors import LtrValueError, import_extra
 from ltr_metrics.evaluation.fingerprint import Fingerprint
 from ltr_metrics.evaluation.result import Evaluation
 from ltr_metrics.io import write_whole
+from ltr_metrics.io.files import naming
 from ltr_metrics.metrics.requests import Policy
 
 FORMAT = 2
@@ -116,12 +117,10 @@ def load(path: str | os.PathLike[str]) -> tuple[Evaluation, Any]:
     parquet = import_extra("pyarrow.parquet", "report")
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no saved result {path}.")
-    try:
+    with naming(Path(path)):
         table = parquet.read_table(path, partitioning=None, page_checksum_verification=True)
         column = {name: table.column(name).to_numpy() for name in table.column_names}
         header = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
-    except (ValueError, OSError, NotImplementedError) as error:  # as those of pyarrow and JSON are
-        raise LtrValueError(f"{path} cannot be read as a saved result: {error}. Save the result again.") from error
     if not header:
         raise LtrValueError(f"{path} is a Parquet file, but not a saved result: it lacks the header of result.save.")
     if header.get("format") != FORMAT:

@@ -35,6 +35,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.read_csv(path / "data.csv")[["qid", "doc", "Column_0"]]
     frame.to_csv(path / "old.csv", index=False)
     frame.assign(more=1.0).to_parquet(path / "old.parquet")
+    for name in ("x.pred", "x.pq"):
+        (path / name).write_text("0.5\n")
     return path
 
 
@@ -45,6 +47,13 @@ BAD = [
     ("evaluate data.txt --scores a=9", "no feature '9' .* features 1 to 6.*pass --n-features"),
     ("evaluate data.csv --scores a=flaat", "data.csv has no column 'flaat'. Did you mean 'flat'"),
     ("evaluate data.csv --scores a=s.npy", "no column 's.npy'.* There is no file s.npy either"),
+    ("evaluate data.csv --scores old.tsv:x", "no column 'old.tsv:x'.* There is no file old.tsv:x either"),
+    ("evaluate data.txt --scores a=s.npy", "no feature 's.npy'.* There is no file s.npy either"),
+    *((f"evaluate {data} --scores a={item}", f"no (column|feature) '{item}'.* {item.partition(':')[0]} is a file, but .* end in .npy, .txt, .csv: rename")
+        for data in ("data.txt", "data.csv", "data.csv --sorted", "data.txt --sorted") for item in ("x.pred", "x.pq:s")),
+    ("evaluate data.csv --sorted --scores short.npy", "--scores short.npy does not go with --sorted. Write the scores into"),
+    ("evaluate data.csv x.pq --scores flat", "DATA must be tables or LETOR files, not both. The name of a table must end in"),
+    ("evaluate x.pq --scores flat --segment s", "--segment s names a column .* x.pq is read as LETOR. The name of a table must"),
     ("evaluate data.csv --scores short.npy", r"short.npy must have one score per row .* 3\d\d scores, 3\d\d rows"),
     ("evaluate data.csv --scores flat=", "'--scores': must have the form NAME=VALUE or VALUE. Got 'flat='"),
     (f"evaluate {CSV} --scores a=flat", "'--scores': the name 'a' is used twice. Write NAME=flat"),

@@ -89,7 +89,9 @@ TWO_TYPES = pd.DataFrame({"query_id": [7, "7"], "doc_id": ["a", "b"], "relevance
 # fmt: off
 BAD: list[tuple[Any, Any, str]] = [
     ("qrels.txt", RUN, "Use read_trec for files"),
-    ({"q": [1]}, RUN, "qrels must be a dict of dicts"),
+    ({"q": [1]}, RUN, r"qrels must be a dict of dicts.* Got \[1\] for query 'q'. Of a list of ids, pass {doc: 1 for doc in"),
+    (QRELS, {"q1": ["a", "b"]}, r"run must be a dict of dicts.* a score for each .* pass {doc: -rank for rank, doc in enum"),
+    (QRELS, ["a", "b"], r"run must be a dict of dicts"),
     ([("q", "a", 1)], RUN, "qrels must be .* objects with these attributes"),
     (TWO_TYPES.rename(columns={"query_id": "qid"}), RUN, "qrels must be .*'query_id'"),
     ({"q": {"a": None}}, RUN, "the relevance of qrels must be numbers .*got None at row 0"),

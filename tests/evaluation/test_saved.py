@@ -61,8 +61,8 @@ def of_another_format(path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]), "cannot be read as a saved"),
-        (lambda path: path.write_text("qid,label\n1,2\n"), "cannot be read as a saved result"),
+        (lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]), "is damaged, cut off or not"),
+        (lambda path: path.write_text("qid,label\n1,2\n"), "is damaged, cut off or not"),
         (without_header, "is a Parquet file, but not a saved result"),
         (of_another_format, "has the format 1, and this version reads format 2.*lack the checksums"),
     ],

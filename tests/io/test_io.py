@@ -17,11 +17,21 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import feather, ipc
+from pyarrow import csv, feather, ipc
 from systems import needs_posix
 
 import ltr_metrics as ltr
-from ltr_metrics.io import files, letor_batches, read_letor, read_scores, read_table, table_batches, tables, write_whole
+from ltr_metrics.io import (
+    files,
+    letor_batches,
+    read_letor,
+    read_scores,
+    read_table,
+    read_trec,
+    table_batches,
+    tables,
+    write_whole,
+)
 from ltr_metrics.io.tables import is_table
 
 GOOD = "2 qid:7 1:0.5 3:-1e-3 # docid = GX1 inc = 1\n0 qid:7 2:.25 #docid = GX2\n1.5 qid:10 1:1 2:2 3:3 # docid = GX3\n"
@@ -399,6 +409,86 @@ def test_files_whose_ids_have_two_types_are_refused(tmp_path: Path, ids: tuple[A
         FRAME.assign(qid=of_file).to_parquet(path)
     with pytest.raises(ltr.LtrValueError, match=r"'qid' must be of one type in all files"):
         read_table(paths)
+
+
+def test_the_line_and_the_cell_that_is_no_number_are_named(tmp_path: Path) -> None:
+    """One such cell makes a column text, and the numbers above it are not at fault."""
+    for cell, hint in (("high", ""), ("0,5", " Write numbers with a point"), ("1_0", "")):
+        path = write(tmp_path, f'qid,label,s\n7,1,0.5\n7,0,NA\n\n8,1,"{cell}"\n8,0,2\n', "a.csv")
+        with pytest.raises(ltr.LtrValueError, match=rf"a.csv:5: s must be a number. Got '{cell}'.{hint}"):
+            list(table_batches(path, numbers=["label", "s"]))
+        rows = read_table(path)
+        for scores in (rows["s"], np.array(rows["s"].tolist(), np.str_), rows["s"].tolist()):
+            with pytest.raises(ltr.LtrTypeError, match=rf"y_score must be numbers .* got '(NA|{cell})' at row [12]"):
+                ltr.evaluate(rows["label"], scores, qid=rows["qid"])
+        ids = {"qid": ["7"], "label": [1]}
+        with pytest.raises(
+            ltr.LtrTypeError, match=rf"scores of .*a.csv must be numbers .* got '{cell}' at row 0.{hint}"
+        ):
+            read_scores(write(tmp_path, f'qid,s\n7,"{cell}"\n', "a.csv"), on={"qid": ids["qid"]})
+    with pytest.raises(ltr.LtrTypeError, match=r"y_true must be numbers .* got '1' at row 0\. Convert the column"):
+        ltr.evaluate(["1", "0"], [1, 2], group=[2])
+
+
+PARQUET = b"PAR1\x15\x04"
+OTHER_CONTENTS: dict[str, tuple[bytes, str]] = {
+    "a.pq": (PARQUET, r"a.pq is a Parquet file, which is read as a table if its name ends in .parquet"),
+    "a.parquet.gzip": (PARQUET, r"a.parquet.gzip is a Parquet file"),
+    "arrow.txt": (b"ARROW1\0\0", r"arrow.txt is an Arrow file, which is read as a table if its name ends in .arrow"),
+    "gzip.txt": (gzip.compress(b"1\n"), r"gzip.txt is compressed by gzip, so its name must end in .gz"),
+    "bzip.txt": (bz2.compress(b"1\n"), r"bzip.txt is compressed by bzip2, so its name must end in .bz2"),
+    "xz.txt": (lzma.compress(b"1\n"), r"xz.txt is compressed by xz, so its name must end in .xz"),
+    "a.csv.zst": (b"\x28\xb5\x2f\xfd\0", r"a.csv.zst is compressed by Zstandard, which is not read. Decompress it with zstd"),
+    "a.csv.zip": (b"PK\x03\x04", r"a.csv.zip is a ZIP archive, which is not read. Unpack it"),
+    "a.xlsx": (b"PK\x03\x04", r"a.xlsx is a ZIP archive, which is not read.* save a sheet of .xlsx as .csv"),
+    "utf16.txt": ("1 qid:1 1:1\n".encode("utf-16"), r"utf16.txt is text in UTF-16. Save it in UTF-8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHER_CONTENTS)
+def test_a_file_that_is_something_else_than_text_is_named_as_such(tmp_path: Path, name: str) -> None:
+    content, message = OTHER_CONTENTS[name]
+    path, good = write(tmp_path, content, name), write(tmp_path, "1 0 A 1\n", "good")
+    for read in (read_letor, read_scores, lambda path: read_trec(path, good), lambda path: read_trec(good, path)):
+        with pytest.raises(ltr.LtrValueError, match=f"{message}|good:1: a line"):
+            read(path)
+    if content != PARQUET:
+        with pytest.raises(ltr.LtrValueError, match=message.partition(" is ")[2]):
+            read_table(write(tmp_path, content, "a.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.txt", "qid,label,s\n7,1,0.5\n"), ("a.tab", "qid\tlabel\n7\t1\n"), ("a.jsonl", '{"qid": 7, "label": 1}\n')],
+)
+def test_a_table_that_is_read_as_letor_is_told_which_names_tables_have(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(
+        ltr.LtrValueError, match=rf"{name}:1: {FORM}.* The name of a table must end in .parquet, .arrow"
+    ):
+        read_letor(write(tmp_path, text, name))
+    with pytest.raises(ltr.LtrValueError, match=r"data.txt:1: .* Got 1 qid:1 1:x$"):
+        read_letor(write(tmp_path, "1 qid:1 1:x\n"))
+
+
+@pytest.mark.parametrize("name", [*TABLES, "scores.npy"])
+def test_out_of_memory_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise MemoryError("malloc of 7 bytes failed")
+
+    for module, function in ((csv, "read_csv"), (pq, "read_table"), (feather, "read_table"), (np, "load")):
+        monkeypatch.setattr(module, function, fails)
+    message = f"{name} needs more memory than there is, unless it is damaged: malloc of 7 bytes failed.*letor_batches"
+    with pytest.raises(ltr.LtrValueError, match=message):
+        (read_scores if name.endswith("npy") else read_table)(write(tmp_path, "qid,label\n1,1\n", name))
+
+
+@needs_posix("names that are not text")
+def test_a_name_that_cannot_be_spelled_is_no_damage(tmp_path: Path) -> None:
+    path = tmp_path / "caf\udce9.csv"  # a byte that is not UTF-8
+    path.write_text("qid,label\n1,1\n")
+    for read in (read_table, lambda path: list(table_batches(path, numbers=["label"])), ltr.load_result):
+        with pytest.raises(ltr.LtrValueError, match=r"name of .*caf\\udce9.csv has characters that utf-8 cannot spell"):
+            read(path)
 
 
 # -- scores alone ------------------------------------------------------------------------------------------------------
