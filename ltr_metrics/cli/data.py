@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import sys
 import traceback
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
@@ -21,9 +21,18 @@ from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
-from ltr_metrics.io import TrecData, letor_batches, read_letor, read_scores, read_table, read_trec, table_batches
+from ltr_metrics.io import (
+    LetorData,
+    TrecData,
+    letor_batches,
+    read_letor,
+    read_scores,
+    read_table,
+    read_trec,
+    table_batches,
+)
 from ltr_metrics.io.files import without_compression
-from ltr_metrics.io.models import load_model
+from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.io.tables import NAMES_OF_TABLES, is_table
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import split_names
@@ -178,8 +187,8 @@ def evaluate_sorted(
         )
     else:
         sources |= {name: lambda part, model=model: model.predict(part.X) for name, model in models.items()}
-        n_features = max([arguments["n_features"] or 0, *(model.n_features for model in models.values())])
-        rows = letor_batches(files, n_features=n_features or None, zero_based=arguments["zero_based"])
+        parts = letor_batches(files, **{name: arguments[name] for name in LETOR_OPTIONS})
+        rows = _as_wide_as_models(parts, models.values())
         first = next(rows)
         names["docid"], rows = None if first.docid is None else "docid", chain([first], rows)
     rows = tqdm(rows, unit=" batches", disable=None, leave=False)
@@ -188,6 +197,20 @@ def evaluate_sorted(
     except LtrKeyError as error:
         raise LtrKeyError(f"{error}{_file_hint(error, scores.values())}") from None
     return results, _origins(arguments)
+
+
+def _as_wide_as_models(parts: Iterator[LetorData], models: Collection[Model]) -> Iterator[LetorData]:
+    """Yield the rows of LETOR files with as many features as the models have, if all files together have as many.
+
+    The lines of one batch may lack the last features.
+    """
+    widest, needed = 0, max((model.n_features for model in models), default=0)
+    for part in parts:
+        width = part.X.shape[1]
+        widest = max(widest, width)
+        yield replace(part, X=np.pad(part.X, ((0, 0), (0, needed - width)))) if width < needed else part
+    for model in models:
+        model.matrix(np.empty((0, widest)))  # refuses another width, as it does for files that are read whole
 
 
 def _data_files(arguments: Mapping[str, Any]) -> list[Path]:

@@ -17,7 +17,7 @@ import pytest
 from command import Done, in_process, made_rows, write_files
 
 import ltr_metrics as ltr
-from ltr_metrics.io import read_trec
+from ltr_metrics.io import files, read_trec
 from ltr_metrics.io.models import predict
 
 pytestmark = pytest.mark.integration
@@ -129,6 +129,22 @@ def test_features_that_the_lines_lack(run: Run, rows: dict[str, Any], flag: str)
     found = as_json(run(f"evaluate narrow.txt --n-features 6 --model model.txt -m map --format json {flag}"))
     expected = ltr.evaluate(rows["y"], predict("model.txt", X), qid=rows["qid"], metrics="map").mean
     assert means(found)["model"] == expected
+
+
+@pytest.mark.parametrize("flag", ["", "--sorted"])
+def test_the_first_lines_may_lack_features(
+    run: Run, rows: dict[str, Any], flag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = rows["X"].copy()
+    X[:-9, 4:] = 0
+    lines = zip(rows["y"], rows["qid"], X.tolist(), strict=True)
+    pairs = (f"{y} qid:{q} " + " ".join(f"{j}:{x!r}" for j, x in enumerate(row, 1) if x) for y, q, row in lines)
+    Path("sparse.txt").write_text("\n".join(pairs))
+    monkeypatch.setattr(files, "BYTES_AT_ONCE", 1_000)
+    found = as_json(run(f"evaluate sparse.txt --model model.txt -m map --format json {flag}"))
+    assert (
+        means(found)["model"] == ltr.evaluate(rows["y"], predict("model.txt", X), qid=rows["qid"], metrics="map").mean
+    )
 
 
 def test_csv_has_the_values_of_each_query(run: Run, rows: dict[str, Any], frame: pd.DataFrame) -> None:

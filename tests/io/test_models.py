@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xgboost as xgb
+from command import in_process
 from lightgbm_fit import validation_sets
 
 import ltr_metrics as ltr
 from ltr_metrics.io import models as base
+from ltr_metrics.io import read_letor
 from ltr_metrics.io.models import load_model, predict
 
 pytestmark = pytest.mark.integration
@@ -178,6 +181,62 @@ def test_a_model_without_names(tmp_path: Path, data: tuple[Any, ...]) -> None:
     assert predict(tmp_path / "model.json", X.to_numpy()).shape == y.shape
     with pytest.raises(ltr.LtrValueError, match="saved without names of features"):
         predict(tmp_path / "model.json", X)
+
+
+@pytest.fixture(scope="module")
+def of_letor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A LETOR file, and models of hosts that read it: their first column is feature 0, which no line has."""
+    folder = tmp_path_factory.mktemp("letor")
+    X, y, qid = ltr.make_ranking(n_queries=40, documents=8, n_features=4, random_state=0)
+    lines = [" ".join(f"{j}:{x!r}" for j, x in enumerate(row, 1)) for row in X.tolist()]
+    (folder / "train.txt").write_text("".join(f"{label} {line}\n" for label, line in zip(y, lines, strict=True)))
+    sizes = ltr.qid_to_group(qid)
+    (folder / "train.txt.query").write_text("".join(f"{size}\n" for size in sizes))
+    options = {"objective": "lambdarank", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 1}
+    lgb.train(options, lgb.Dataset(folder / "train.txt", params=options), 9).save_model(folder / "model.txt")
+    from_0 = np.column_stack([np.zeros(len(y)), X])
+    xgb.train({"objective": "rank:ndcg"}, xgb.DMatrix(from_0, y, qid=qid), 9).save_model(folder / "model.ubj")
+    cat = catboost.CatBoostRanker(iterations=9, verbose=0, allow_writing_files=False, thread_count=1)
+    cat.fit(from_0, y, group_id=qid).save_model(folder / "model.cbm")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["model.txt", "model.ubj", "model.cbm"])
+def test_a_model_of_a_host_that_counts_the_features_of_letor_from_0(of_letor: Path, name: str) -> None:
+    rows, model = read_letor(of_letor / "train.txt"), load_model(of_letor / name)
+    message = (
+        r"5 features, .* \(\d+, 4\).* read it with zero_based=True\. If the .*, pass n_features=5 to the reader instead"
+    )
+    for use in (model.predict, lambda X: ltr.learning_curve(model, X, rows.y, qid=rows.qid, metrics="map")):
+        with pytest.raises(ltr.LtrValueError, match=message):
+            use(rows.X)
+    with pytest.raises(
+        ltr.LtrValueError, match=r"\(\d+, 3\)\. If the file lacks its last features, pass n_features=5 to the reader\."
+    ):
+        model.predict(rows.X[:, :3])
+    with pytest.raises(ltr.LtrValueError, match=r"\(\d+, 6\)\. Read a LETOR file without zero_based"):
+        model.predict(read_letor(of_letor / "train.txt", zero_based=True, n_features=6).X)
+    right, wrong = (
+        ltr.evaluate(
+            rows.y, model.predict(read_letor(of_letor / "train.txt", **options).X), qid=rows.qid, metrics="ndcg@3"
+        )
+        for options in ({"zero_based": True}, {"n_features": 5})
+    )
+    assert right["ndcg@3"] > 0.9 > wrong["ndcg@3"]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "evaluate --sorted", "curve", "report"])
+def test_the_command_names_zero_based_first(
+    of_letor: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(of_letor)
+    line = [*command.split(), "train.txt", "--model", "model.ubj", "--metrics", "ndcg@3"]
+    done = in_process(capsys, *line)
+    assert (done.status, done.out) == (2, "")
+    assert re.search(
+        "read it with --zero-based. If .* last features, pass --n-features 5 to the reader instead", done.err
+    )
+    assert in_process(capsys, *line, "--zero-based").status == 0
 
 
 def test_what_gives_no_one_score_is_refused(tmp_path: Path, data: tuple[Any, ...]) -> None:
