@@ -17,7 +17,7 @@ from tqdm import tqdm
 from ltr_metrics._engine.checks import AnyArray, IntArray
 from ltr_metrics._engine.per_query import Segmentations
 from ltr_metrics.cli.options import SCORE_FILES, model_names, refuse, score_file
-from ltr_metrics.errors import LtrKeyError, LtrValueError, warn
+from ltr_metrics.errors import LtrKeyError, LtrValueError, naming, warn
 from ltr_metrics.evaluation.batches import evaluate_batches
 from ltr_metrics.evaluation.evaluate import Queries
 from ltr_metrics.evaluation.result import Evaluation
@@ -36,7 +36,7 @@ from ltr_metrics.io.models import Model, load_model
 from ltr_metrics.io.tables import NAMES_OF_TABLES, is_table
 from ltr_metrics.metrics.base import Metric
 from ltr_metrics.metrics.names import split_names
-from ltr_metrics.metrics.requests import OneMetric, resolve
+from ltr_metrics.metrics.requests import OneMetric, by_name, resolve
 
 COUNT_SEGMENTS = ("n_documents", "n_relevant")  # segments that need no column
 COLUMN_OPTIONS = ("docid", "weight", "cluster")
@@ -73,18 +73,19 @@ def _own_metrics(path: Path) -> dict[str, Metric]:
     """Run a Python file, which may import others of its folder; return the metrics at its top level by name."""
     sys.path.insert(0, str(path.resolve().parent))
     try:
-        own = {str(value): value for value in runpy.run_path(str(path)).values() if isinstance(value, Metric)}
+        found = [value for value in runpy.run_path(str(path)).values() if isinstance(value, Metric)]
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         place = f"{path}, line {lines[-1]}," if lines else path
         raise LtrValueError(f"--metrics-module {place} raised {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
-    if not own:
+    if not found:
         raise LtrValueError(
             f"--metrics-module {path} has no metric at its top level, such as own = as_metric(function)."
         )
-    return own
+    with naming(f"--metrics-module {path}"):
+        return by_name(found)
 
 
 def read_source(arguments: Mapping[str, Any], *, can_repeat_documents: bool = False) -> Source:

@@ -151,7 +151,12 @@ def parse(name: str) -> ParsedName:
 
 def is_metric_name(name: str) -> bool:
     """Whether a name begins as that of a metric here; what follows may still be wrong."""
-    return re.split(r"[@(]", name, maxsplit=1)[0] in BY_NAME
+    return name_without_parameters(name) in BY_NAME
+
+
+def name_without_parameters(name: str) -> str:
+    """Return the word that a name begins with: ``map`` of ``map(rel=2)@10``."""
+    return re.split(r"[@(]", name, maxsplit=1)[0]
 
 
 @lru_cache(maxsize=1_000)

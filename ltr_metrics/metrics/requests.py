@@ -19,7 +19,7 @@ from ltr_metrics.metrics.conventions import (
     convention_of,
 )
 from ltr_metrics.metrics.dcg import DCG
-from ltr_metrics.metrics.names import metric, parse
+from ltr_metrics.metrics.names import metric, name_without_parameters, parse
 
 FIRST_RANKS = 32  # metrics up to this cutoff are computed for a batch of blocks at once
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr", "err@10")
@@ -122,20 +122,29 @@ def resolve(
     """
     chosen = convention_of(convention)
     default = [name for name in DEFAULT_METRICS if _has(chosen, parse(name).cls)]
-    complete: dict[str, Metric] = {}
-    asked: dict[str, str] = {}
-    for item in default if metrics is None else listed(metrics):
-        complete_metric = _complete(item, chosen) if isinstance(item, str) else metric(item)
-        if complete.setdefault(str(complete_metric), complete_metric) != complete_metric:
-            raise LtrValueError(
-                f"Two different metrics are both named {str(complete_metric)!r}: give their functions different names."
-            )
-        asked[name_of(item)] = str(complete_metric)
+    items = default if metrics is None else listed(metrics)
+    completed = [_complete(item, chosen) if isinstance(item, str) else metric(item) for item in items]
+    complete = by_name(completed)
+    asked = {name_of(item): str(one) for item, one in zip(items, completed, strict=True)}
     if not complete:
         raise LtrValueError("metrics must have at least one metric: got none.")
     policy = _policy(chosen, complete, ties, no_relevant)
     no_weighted_mean = tuple(name for name, one in complete.items() if one.NAME in chosen.no_weighted_mean)
     return Request(tuple(complete.values()), asked, policy, metrics is None, no_weighted_mean)
+
+
+def by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
+    """Return metrics by canonical name; refuse two metrics of one name, and two classes of one name."""
+    named: dict[str, Metric] = {}
+    classes: dict[str, type[Metric]] = {}
+    for one in metrics:
+        name, word = str(one), name_without_parameters(str(one))
+        if classes.setdefault(word, type(one)) is not type(one) or named.setdefault(name, one) != one:
+            raise LtrValueError(
+                f"Two different metrics are both named {name if name in named else word!r}: give their functions or "
+                "classes different names."
+            )
+    return named
 
 
 def resolve_once(metrics: Metrics | None = None, **options: Any) -> Request:

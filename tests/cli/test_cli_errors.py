@@ -32,6 +32,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "empty.py").write_text("")
     own = "import ltr_metrics as ltr\na = ltr.as_metric(min, name='x')\n"
     (path / "own.py").write_text(own)
+    (path / "same.py").write_text(f"{own}b = a\n")
+    (path / "twice.py").write_text(f"{own}b = ltr.as_metric(max, name='x')\n")
     frame = pd.read_csv(path / "data.csv")[["qid", "doc", "Column_0"]]
     frame.to_csv(path / "old.csv", index=False)
     frame.assign(more=1.0).to_parquet(path / "old.parquet")
@@ -89,6 +91,8 @@ BAD = [
     (f"evaluate {TXT} -m map --metrics-module empty.py", "--metrics-module empty.py has no metric at its top level"),
     (f"evaluate {TXT} -m map --metrics-module broken.py", "--metrics-module broken.py, line 2, raised ZeroDivisionError"),
     (f"evaluate {TXT} --metrics-module own.py", "--metrics-module needs --metrics.*: x"),
+    (f"evaluate {TXT} -m x --metrics-module twice.py", "--metrics-module twice.py: Two different metrics are both named 'x'"),
+    (f"evaluate {TXT} -m y --metrics-module same.py", "There is no metric 'y'"),  # one metric under two names is read
     (f"evaluate {TXT} -m map --metrics-module leaves.py", "a library ended the command with 0"),
     # comparison, gate and saved results
     (f"compare {CSV}", "needs two models or more"),

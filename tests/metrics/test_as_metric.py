@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
+from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.metrics import own
 
 
@@ -182,9 +183,6 @@ def test_it_is_a_value_that_travels() -> None:
     assert same != ltr.as_metric(rank_of_first, name="first_purchase")
     assert same.higher_is_better is False
     assert ltr.metric("mrr").higher_is_better is True
-    both = [same, ltr.as_metric(rank_of_first, name="first_purchase")]
-    with pytest.raises(ltr.LtrValueError, match="Two different metrics are both named 'first_purchase'"):
-        ltr.evaluate([1], [1], group=[1], metrics=both)
 
 
 @pytest.mark.parametrize(
@@ -211,6 +209,41 @@ class Revenue(ltr.RankMetric):
 
     def by_row(self, queries: ltr.Queries) -> np.ndarray:
         return queries.column("revenue")
+
+
+def class_named_revenue() -> type[ltr.RankMetric]:
+    @dataclass(frozen=True, kw_only=True)
+    class Other(ltr.RankMetric):
+        NAME: ClassVar[str] = "revenue"
+
+        def by_grade(self, queries: ltr.Queries) -> np.ndarray:
+            return queries.grades
+
+    return Other
+
+
+def revenue(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float:
+    return float(grades[0])
+
+
+OTHER = class_named_revenue()
+
+
+@pytest.mark.parametrize(
+    ("metrics", "name"),
+    [
+        ([FIRST, ltr.as_metric(rank_of_first, name="first_purchase")], "first_purchase"),
+        ([ltr.as_metric(max, name="x"), "map", ltr.as_metric(min, name="x")], "x"),
+        ([Revenue(k=2), OTHER(k=2)], "revenue@2"),
+        ([Revenue(k=2), OTHER(k=3)], "revenue"),
+        ([Revenue(k=2), revenue], "revenue"),
+        ([class_named_revenue()(k=1), OTHER(k=1)], "revenue@1"),  # one text, defined twice
+    ],
+)
+def test_two_metrics_of_one_name_are_refused(metrics: Any, name: str) -> None:
+    with pytest.raises(ltr.LtrValueError, match=f"Two different metrics are both named '{name}'"):
+        ltr.evaluate([1], [1], group=[1], metrics=metrics)
+    assert len(resolve([metrics[0], metrics[0]]).metrics) == 1
 
 
 def test_a_class_names_its_columns() -> None:
