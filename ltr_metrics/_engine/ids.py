@@ -8,6 +8,7 @@ have the same text (`id_text`), and ids are sorted by this text (`order_of_ids`)
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from numbers import Number
@@ -109,17 +110,29 @@ def order_of_ids(ids: AnyArray) -> IntArray:
 
 
 def spelling_hint(ids: Iterable[object], others: Iterable[object]) -> str:
-    """Return a remedy if an id differs from another only in leading zeros, ``.0``, spaces or case.
+    """Return a remedy if an id differs from another only in its `loose_spelling`.
 
     Otherwise return an empty string.
     """
-    by_spelling = {_loose_spelling(other): other for other in others}
-    pair = next(((one, by_spelling[key]) for one in ids if (key := _loose_spelling(one)) in by_spelling), None)
+    by_spelling = {loose_spelling(other): other for other in others}
+    pair = next(((one, by_spelling[key]) for one in ids if (key := loose_spelling(one)) in by_spelling), None)
     if pair is None:
         return ""
-    one, other = pair
-    return f" Ids are compared as text, and {one!r} is not {other!r}: write them the same way in both."
+    one, other = spell_apart(*pair)
+    return f" Ids are compared as text, and {one} is not {other}: write them the same way in both."
 
 
-def _loose_spelling(value: object) -> str:
-    return _ZEROS.sub("", id_text(value).strip().lower())
+def spell_apart(one: object, other: object) -> tuple[str, str]:
+    """Return two ids as Python writes them, in ASCII if they would look the same."""
+    look_the_same = _composed(one) == _composed(other)
+    return (ascii(one), ascii(other)) if look_the_same else (repr(one), repr(other))
+
+
+def loose_spelling(value: object) -> str:
+    """Return the text of an id without leading zeros, ``.0``, spaces and case, and with composed accents."""
+    return _ZEROS.sub("", _composed(value).strip().lower())
+
+
+def _composed(value: object) -> str:
+    """Return the text of an id in which a letter with an accent is one character."""
+    return unicodedata.normalize("NFC", id_text(value))

@@ -407,6 +407,19 @@ def test_runs_with_other_topics(run: Run) -> None:
         assert {line["n_queries"] + line["n_undefined"] for line in as_json(done)["means"]} == {n_queries}
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare", "report", "audit"])
+def test_each_run_with_other_spellings_is_named(run: Run, command: str) -> None:
+    for name in "ab":
+        Path(f"{name}0.run").write_text(Path(f"{name}.run").read_text().replace(" D", " d"))
+    options = "--n-resamples 100" if command in ("compare", "report") else ""
+    done = run(f"{command} --qrels qrels --run a.run --run a0.run --run b0.run -m map {options}")
+    warned = [line for line in done.err.splitlines() if "spell documents in two ways" in line]
+    assert (done.status, [line.split()[1] for line in warned]) == (0, ["a0.run", "b0.run"])
+    assert (
+        "0.0% of 80 retrieved documents are judged, in 0 of 10 topics. In topic '1', the run has 'd0' and" in warned[0]
+    )
+
+
 @pytest.mark.parametrize("topics", ["both", "qrels"])
 def test_runs_are_compared(run: Run, topics: Any) -> None:
     runs = {name: read_trec("qrels", f"{name}.run", topics=topics) for name in ("a", "lacks")}

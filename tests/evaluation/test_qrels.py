@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import namedtuple
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,10 @@ def in_form(data: Nested, number: str, form: str) -> Any:
     return (namedtuple("Entry", names)(*entry) for entry in entries(data))  # noqa: PYI024
 
 
-def as_files(folder: Path) -> tuple[Path, Path]:
-    lines = [f"{query} 0 {document} {grade}" for query, document, grade in entries(QRELS)]
+def as_files(folder: Path, qrels: Nested = QRELS, run: Nested = RUN) -> tuple[Path, Path]:
+    lines = [f"{query} 0 {document} {grade}" for query, document, grade in entries(qrels)]
     (folder / "qrels").write_text("\n".join(lines))
-    lines = [f"{query} Q0 {document} 0 {score!r} me" for query, document, score in entries(RUN)]
+    lines = [f"{query} Q0 {document} 0 {score!r} me" for query, document, score in entries(run)]
     (folder / "run").write_text("\n".join(lines))
     return folder / "qrels", folder / "run"
 
@@ -85,6 +86,61 @@ def test_an_empty_query_counts_as_missing() -> None:
     assert ltr.evaluate(**with_all, metrics="mrr", convention="trec_eval").mean == {"mrr": 0.5}
 
 
+JUDGED = {f"q{i}": {f"D-{i}{j}": j % 2 for j in range(4)} for i in range(40)}
+FOUND: dict[str, dict[str, Any]] = {query: dict.fromkeys(documents, 1.0) for query, documents in JUDGED.items()}
+
+
+def respelled(spell: Callable[[str], str], run: Nested = FOUND) -> Nested:
+    return {query: {spell(document): score for document, score in of.items()} for query, of in run.items()}
+
+
+OTHER_IDS: dict[str, tuple[Nested, Nested, str]] = {  # judgments, a run, and what the warning says
+    "zeros": ({"q": {"7": 1, "8": 0}}, {"q": {"007": 1.0, "009": 0.5}},
+        "0.0% of 2 retrieved documents are judged, in 0 of 1 topics. In topic 'q', the run has '007' and the judgments have '7'"),
+    "zeros of some": ({"q": {"7": 1, "123": 1, "456": 0}}, {"q": {"123": 2.0, "007": 1.0}},
+        "50.0% of 2 retrieved documents are judged, in 1 of 1 topics. In topic 'q', the run has '007' and"),
+    "case": (JUDGED, respelled(str.lower), "0.0% of 160 .* in 0 of 40 topics. In topic 'q0', the run has 'd-00' and .* have 'D-00'"),
+    "floats": ({"q": {"7": 1}}, {"q": {"7.0": 1.0}}, "the run has '7.0' and the judgments have '7'"),
+    "spaces": ({"q": {"7": 1}}, {"q": {" 7": 1.0}}, "the run has ' 7' and the judgments have '7'"),
+    "accents": ({"q": {"caf\u00e9": 1}}, {"q": {"cafe\u0301": 1.0}}, r"the run has 'cafe\\u0301' and the judgments have 'caf\\xe9'"),
+    "cut": (JUDGED, respelled(lambda document: document[2:]), "in 0 of 40 topics. In topic 'q0', the run has '00' and .* have 'D-00'"),
+    "endings": (JUDGED, respelled("{}.pdf".format), "in 0 of 40 topics. In topic 'q0', the run has 'D-00.pdf' and"),
+    "all but one": (JUDGED, respelled("x{}".format) | {"q0": FOUND["q0"]}, "2.5% of 160 retrieved .*, in 1 of 40 topics"),
+}  # fmt: skip
+SAME_IDS: dict[str, tuple[Nested, Nested]] = {
+    "the same": (JUDGED, FOUND),
+    "one judgment and many ranks": (  # one in a thousand retrieved documents
+        {query: dict(list(of.items())[:1]) for query, of in JUDGED.items()},
+        {query: {f"x{i}": 1.0 for i in range(999)} | dict(list(of.items())[:1]) for query, of in FOUND.items()},
+    ),
+    "hardly ever found": (JUDGED, respelled("x{}".format) | {query: FOUND[query] for query in ("q0", "q1")}),
+}
+
+
+@pytest.mark.parametrize("form", ["dict", "polars", "files"])
+@pytest.mark.parametrize("case", [*OTHER_IDS, *SAME_IDS])
+def test_documents_that_are_spelled_in_two_ways_are_a_warning(case: str, form: str, tmp_path: Path) -> None:
+    qrels, run = (OTHER_IDS | SAME_IDS)[case][:2]  # type: ignore[operator]
+    message = OTHER_IDS[case][2] if case in OTHER_IDS else None
+
+    def read() -> Any:
+        if form == "files":
+            return read_trec(*as_files(tmp_path, qrels, run))
+        return ltr.from_qrels(in_form(qrels, "relevance", form), in_form(run, "score", form))
+
+    if message is None or (form == "files" and case == "spaces"):  # which end a field
+        read()
+        return
+    with pytest.warns(ltr.LtrWarning, match=message) as caught:
+        read()
+    assert len(caught) == 1
+
+
+def test_the_evaluator_warns_of_documents_that_are_spelled_in_two_ways() -> None:
+    with pytest.warns(ltr.LtrWarning, match="run and qrels may spell documents in two ways"):
+        assert RelevanceEvaluator(JUDGED, {"map"}).evaluate(respelled(str.lower))["q0"] == {"map": 0}
+
+
 TWO_TYPES = pd.DataFrame({"query_id": [7, "7"], "doc_id": ["a", "b"], "relevance": [1, 2]})
 # fmt: off
 BAD: list[tuple[Any, Any, str]] = [
@@ -108,9 +164,10 @@ BAD: list[tuple[Any, Any, str]] = [
 
 
 @pytest.mark.parametrize(("qrels", "run", "message"), BAD)
-def test_what_is_refused_has_its_place(qrels: Any, run: Any, message: str) -> None:
+@pytest.mark.parametrize("topics", ["both", "qrels"])
+def test_what_is_refused_has_its_place(qrels: Any, run: Any, message: str, topics: Any) -> None:
     with pytest.raises(ltr.LtrError, match=message):
-        ltr.from_qrels(qrels, run)
+        ltr.from_qrels(qrels, run, topics=topics)
 
 
 # -- pytrec_eval's interface ------------------------------------------------------------------------------------------

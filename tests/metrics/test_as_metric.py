@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ltr_metrics as ltr
-from ltr_metrics.metrics.requests import resolve
 from ltr_metrics.metrics import own
+from ltr_metrics.metrics.requests import resolve
 
 
 def rank_of_first(grades: np.ndarray, columns: dict[str, np.ndarray]) -> float | None:
