@@ -83,7 +83,10 @@ def main():
 
     qid = np.arange(sum(map(len, values["last round"][0])))  # each query is a test query of one fold
     results = {
-        rule: [ltr.Evaluation.from_per_query({"qid": qid, args.report: np.concatenate(folds)}) for folds in seeds]
+        rule: [
+            ltr.Evaluation.from_per_query({"qid": qid, args.report: np.concatenate(folds)}, convention="default")
+            for folds in seeds
+        ]
         for rule, seeds in values.items()
     }
     comparison = ltr.compare(results, baseline=args.report)

@@ -327,6 +327,45 @@ def test_saved_results_are_compared_with_models_and_alone(run: Run, rows: dict[s
     assert found["rows"] == ltr.compare(models, rows["y"][kept], **options).to_dict()["rows"]
 
 
+@pytest.mark.parametrize("convention", [None, "trec_eval", "lightgbm", "letor"])
+def test_a_table_of_values_per_query_is_read_back_without_a_warning(run: Run, convention: str | None) -> None:
+    named = "" if convention is None else f"--convention {convention}"
+    done = run(f"evaluate data.csv --scores a=Column_0 --docid doc -m ndcg@5,map {named} -o a.csv")
+    assert (done.status, done.err) == (0, "Wrote a.csv.\n")
+    done = run(f"compare --result b=a.csv --result a.csv {named} --n-resamples 100 --format json")
+    assert done.err == ""
+    means_of_csv = pd.read_csv("a.csv").drop(columns=["model", "qid", "documents", "relevant"]).mean()
+    assert {row["metric"]: row["mean"] for row in as_json(done)["rows"]} == pytest.approx(means_of_csv.to_dict())
+
+
+def test_values_of_another_tool_say_which_metric_they_are(run: Run, frame: pd.DataFrame) -> None:
+    options: Any = {
+        "qid": frame["qid"],
+        "docid": frame["doc"],
+        "convention": "trec_eval",
+        "metrics": ["map@5", "ndcg@5"],
+    }
+    values = ltr.evaluate(frame["label"], frame["Column_0"], **options).per_query
+    theirs = pd.DataFrame({"qid": frame["qid"].unique(), "map@5": values["map@5"], "ndcg@5": values["ndcg@5"]})
+    theirs.drop(columns="ndcg@5").to_csv("map.csv", index=False)
+    theirs.to_csv("theirs.csv", index=False)
+    command = "compare data.csv --scores new=Column_0 --docid doc --baseline theirs --n-resamples 100 --format json"
+    refused = run(f"{command} --result theirs=theirs.csv")
+    assert refused.status == 2
+    assert "theirs.csv: The column 'ndcg@5' leaves the gain open" in refused.err
+    assert (
+        "Rename it to ndcg_exp@5 or ndcg_lin@5, or name the convention of its tool, such as --convention trec_eval"
+        in refused.err
+    )
+    warned = run(f"{command} --result theirs=map.csv")
+    assert (warned.status, warned.err.count("\n")) == (0, 1)
+    assert "warning: These columns are read as metrics of this package: map@5. But map@5 is " in warned.err
+    assert as_json(warned)["rows"][0]["difference"] > 0.01  # of one ranking, by two definitions of MAP
+    done = run(f"{command} --result theirs=theirs.csv --convention trec_eval")
+    assert done.err == ""
+    assert [row["difference"] for row in as_json(done)["rows"]] == [0, 0]
+
+
 @pytest.mark.parametrize("first", ["--model m=model.txt", "--scores s=1", "--result r=saved.parquet"])
 def test_the_first_model_on_the_command_line_is_the_baseline(run: Run, first: str) -> None:
     models = [first, *({"--model m=model.txt", "--scores s=1", "--result r=saved.parquet"} - {first})]

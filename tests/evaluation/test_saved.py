@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from parts import same
 import ltr_metrics as ltr
 from ltr_metrics._engine.queries import LabelledQueries
 from ltr_metrics.evaluation.fingerprint import Fingerprint
+from ltr_metrics.metrics.requests import resolve
 
 
 def evaluated(n_queries: int = 60, seed: int = 0, **options: Any) -> ltr.Evaluation:
@@ -186,12 +188,88 @@ def test_names_of_columns_are_completed_or_taken_as_they_are() -> None:
         ({"map": [1.0]}, {}, "column qid"),
         ({"qid": [1]}, {}, "a column per metric"),
         ({"qid": [1, "1"], "map": [1, 2]}, {}, "each query once"),
-        ({"qid": [1], "ndcg": [1.0], "ndcg_exp": [1.0]}, {}, "each metric once"),
+        ({"qid": [1], "p@5": [1.0], "precision@5": [1.0]}, {"convention": "default"}, "each metric once"),
         ({"qid": [1], "mrr": [1.0]}, {"convention": "lightgbm"}, "'mrr' is not a metric of lightgbm"),
         ({"qid": [1], "pair_accuracy(average=micro)": [1.0]}, {}, "mean over pairs"),
-        ({"qid": [1], "map": [1.0]}, {"lower_is_better": ["map"]}, "lower_is_better"),
+        ({"qid": [1], "map": [1.0]}, {"lower_is_better": ["map"], "convention": "default"}, "lower_is_better"),
     ],
 )
 def test_what_is_no_table_of_values_is_refused(frame: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ltr.LtrError, match=message):
         ltr.Evaluation.from_per_query(frame, **options)
+
+
+def table_of(*names: str, is_ours: bool = False) -> dict[str, list[float]]:
+    counts = {"documents": [3.0, 2.0], "relevant": [1.0, 1.0]} if is_ours else {}
+    return {"qid": [1, 2]} | counts | {name: [0.25, 0.5] for name in names}
+
+
+OPEN_GAINS = {
+    "ndcg@10": "ndcg_exp@10 or ndcg_lin@10",
+    "ndcg": "ndcg_exp or ndcg_lin",
+    "dcg@5": "dcg_exp@5 or dcg_lin@5",
+    "ndcg(discount=jarvelin)@3": r"ndcg_exp\(discount=jarvelin\)@3 or ndcg_lin\(discount",
+}
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+@pytest.mark.parametrize("name", OPEN_GAINS)
+def test_a_gain_that_another_tool_leaves_open_is_never_ours(name: str, is_ours: bool) -> None:
+    message = rf"'{re.escape(name)}' leaves the gain open.* Rename it to {OPEN_GAINS[name]}.* convention='trec_eval'"
+    with pytest.raises(ltr.LtrValueError, match=message):
+        ltr.Evaluation.from_per_query(table_of("mrr", name, is_ours=is_ours))
+    read = ltr.Evaluation.from_per_query(table_of(name, is_ours=is_ours), convention="default")
+    assert "_exp" in next(iter(read))
+
+
+OPEN_NAMES = ["map@10", "precision@5", "p@5", "err@10", "mrr", "recall@3", "rbp", "map"]
+OTHER_NAMES = [
+    "ndcg_lin@10",
+    "dcg_exp",
+    "map(denominator=relevant)@10",
+    "arp",
+    "kendall",
+    "q@5",
+    "latency",
+    "recip_rank",
+]
+
+
+@pytest.mark.parametrize("name", OPEN_NAMES)
+def test_a_name_that_a_convention_completes_otherwise_is_read_as_ours_with_a_warning(name: str) -> None:
+    with pytest.warns(ltr.LtrWarning, match=rf"columns are read as .*: {re.escape(name)}. But .* is \S+ in") as caught:
+        read = ltr.Evaluation.from_per_query(table_of(name, "ndcg_exp@3"))
+    assert (len(caught), list(read)) == (1, [str(ltr.metric(name)), "ndcg_exp@3"])
+    assert list(ltr.Evaluation.from_per_query(table_of(name), convention="default")) == [str(ltr.metric(name))]
+    ours = ltr.Evaluation.from_per_query(table_of(str(ltr.metric(name)), is_ours=True))  # without a warning
+    assert list(ours) == [str(ltr.metric(name))]
+
+
+def test_names_that_are_complete_or_not_ours_are_read_without_a_warning() -> None:
+    assert list(ltr.Evaluation.from_per_query(table_of(*OTHER_NAMES))) == OTHER_NAMES
+    with pytest.warns(ltr.LtrWarning, match=r"read as metrics of this package: map, mrr. But map is map\(rel"):
+        ltr.Evaluation.from_per_query(table_of("map", "ndcg_lin@3", "mrr"))
+    named = ltr.Evaluation.from_per_query(table_of("map@10", "ndcg@10"), convention="trec_eval")
+    assert list(named) == ["map(denominator=relevant)@10", "ndcg_lin@10"]
+    with pytest.raises(
+        ltr.LtrValueError, match=r"in which map@10 is complete, but trec_eval reads it as map\(denominator=relevant\)"
+    ):
+        ltr.Evaluation.from_per_query(table_of("map@10", is_ours=True), convention="trec_eval")
+
+
+@pytest.mark.parametrize("convention", ltr.CONVENTIONS)
+def test_our_own_tables_are_read_back_without_a_warning_under_each_convention(convention: Any) -> None:
+    chosen = ltr.CONVENTIONS[convention]
+    of_tables = {  # those of columns, and means over pairs, are not in a table of values per query
+        name: settings
+        for name, settings in chosen.metrics.items()
+        if name not in ("mean_of", "sum_of") and settings.get("average") != "micro"
+    }
+    asked = [
+        f"{name}@3" if hasattr(ltr.metric(name), "k") and "k" not in settings else name
+        for name, settings in of_tables.items()
+    ]
+    names = resolve([*asked, "judged@3"], convention=convention).names
+    for named in (None, convention):
+        read = ltr.Evaluation.from_per_query(table_of(*names, is_ours=True), convention=named)
+        assert list(read) == list(names)
