@@ -145,7 +145,12 @@ def _compare(arguments: Mapping[str, Any], baseline: str | None) -> tuple[Compar
 def _read_result(file: str, policy: Mapping[str, Any]) -> Evaluation:
     """Return a saved result, or the values per query of another tool, which ``policy`` describes."""
     if not is_csv(Path(file)):
-        return load_result(file)
+        try:
+            return load_result(file)
+        except LtrValueError as error:
+            raise LtrValueError(
+                f"{error} --result reads files of --save, and tables that end in .csv or .tsv."
+            ) from None
     values = read_ids(Path(file), ["qid"])
     if "model" in values and values["model"].nunique() == 1:  # as 'evaluate --format csv' writes it
         values = values.drop(columns="model")

@@ -102,6 +102,7 @@ BAD = [
     (f"compare {AB} --gate 'map > 0' --gate-each-segment", "--gate-each-segment needs a rule and segments"),
     (f"report {CSV} --gate 'map > 0'", "--gate needs two models or more"),
     (f"compare {SAVED} --result a=data.csv", "data.csv: .*each query once"),
+    (f"compare {SAVED} --result a=scores.txt", "scores.txt is damaged, .* reads files of --save, and tables that end in .csv or"),
     (f"compare {SAVED} --result a=worst.parquet", "--ties worst, .* --ties mean"),
     (f"compare {SAVED} --result a=fewer.parquet", "different queries .* --queries common"),
     (f"compare {SAVED} data.txt --result b=saved.parquet", "so DATA are not used"),
