@@ -69,6 +69,8 @@ def test_what_real_files_hold(tmp_path: Path) -> None:
     X, y, qid = data = read_letor(write(tmp_path, text))
     np.testing.assert_array_equal(X, [[5, 0, 7], [0, 0, 0], [0, 100, 0]])  # the last of a repeated feature counts
     assert (y.tolist(), qid.tolist(), data.docid) == ([2, -1, 1], ["1", "1", "02"], None)  # text, for 02 is not 2
+    X, y, _ = read_letor(write(tmp_path, "1 qid:1\n0 qid:1\n"))
+    assert (X.shape, y.tolist()) == ((2, 0), [1, 0])
     zero = read_letor(write(tmp_path, "1 qid:café 0:1 2:3 # docid = naïve\n"), zero_based=True)
     np.testing.assert_array_equal(zero.X, [[1, 0, 3]])
     assert zero.docid is not None
