@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import ltr_metrics as ltr
 from ltr_metrics.evaluation.learning import learning_curve
+from ltr_metrics.interleaving import ClickModel, simulate
 from ltr_metrics.report import as_html, as_text, figures_of, summarize
 
 
@@ -89,6 +91,17 @@ def test_worst_orders_grades_and_gives_the_larger_value() -> None:
     assert ranks.worst > ranks.mean > ranks.best
     assert audit["mrr"].worst < audit["mrr"].mean < audit["mrr"].best
     assert ranks.n_open_queries == 1
+
+
+def test_clicks_agree_with_a_metric_where_lower_is_better() -> None:
+    models = {"worse": -GOOD, "better": GOOD}
+    users = ClickModel.informational(int(Y.max()) + 1)
+    outcome = simulate(Y, models, qid=QID, method="ppm", clicks=users, impressions=2000)
+    reverse = replace(outcome, credit_by_impression=outcome.credit_by_impression[::-1])
+    for metric in (RANK, "arp", ltr.ARP(), "ndcg@10"):
+        assert outcome.error(metric) == outcome.error(metric, by="credit") == 0
+        assert reverse.error(metric) == 1
+    assert outcome.error(truth={"worse": 0, "better": 1}) == 0  # of which higher is better
 
 
 def test_lasting_losses_are_rises() -> None:
