@@ -17,7 +17,8 @@ from ltr_metrics._engine.checks import (
     pandas_index,
 )
 from ltr_metrics._engine.grouping import GroupedRows, label_codes, ordered_categories
-from ltr_metrics.errors import LtrTypeError, LtrValueError
+from ltr_metrics._engine.ids import WORDS_FOR_MISSING, id_texts
+from ltr_metrics.errors import LtrTypeError, LtrValueError, one_line, warn
 
 Segmentations = dict[str | None, tuple[list[Hashable], IntArray]]  # name -> segments, and the position of each query's
 
@@ -30,7 +31,7 @@ def weights(rows: GroupedRows, query_weight: Any, sample_weight: Any) -> FloatAr
         row_weights = as_numbers(sample_weight, "sample_weight", rows.n_rows).astype(np.float64)
         refuse_bad_weights(row_weights, "sample_weight", rows.where)
         return np.asarray(rows.sum_by_query(row_weights) / rows.sizes)
-    if isinstance(query_weight, Mapping) or _is_by_id(query_weight):
+    if isinstance(query_weight, Mapping) or _is_by_id(rows, "query_weight", query_weight):
         query_weight = rows.by_query_id("query_weight", query_weight)
     query_weights = as_numbers(query_weight, "query_weight").astype(np.float64)
     if len(query_weights) != rows.n_queries:
@@ -68,7 +69,9 @@ def labels_of(rows: GroupedRows, name: str, labels: Any) -> tuple[list[Hashable]
     The labels are in the order of a categorical, otherwise in order of first appearance.
     """
     ascending = ordered_categories(labels)
-    if _is_by_id(labels) and (rows.rows_are_queries or len(labels) != rows.n_rows):
+    index = pandas_index(labels)
+    is_by_row = index is not None and len(index) == rows.n_rows and not rows.rows_are_queries
+    if not is_by_row and _is_by_id(rows, name, labels):
         labels = rows.by_query_id(name, labels)
     distinct, code = label_codes(labels, name, ascending)
     if len(code) == rows.n_rows:
@@ -96,8 +99,17 @@ def _query_codes(rows: GroupedRows, name: str, distinct: list[Hashable], row_cod
     return codes
 
 
-def _is_by_id(values: Any) -> bool:
+def _is_by_id(rows: GroupedRows, name: str, values: Any) -> bool:
     """Whether values are a pandas Series whose index holds query ids, and not just 0, 1, 2, ..."""
     index = pandas_index(values)
     is_default = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    if is_default and len(index) == rows.n_queries:
+        texts, ids = id_texts(index), id_texts(rows.qid)
+        if texts != ids and set(texts) == set(ids):
+            raise LtrValueError(
+                f"{name} has the index 0, 1, 2, ... of a plain list, and the queries have the same ids in another "
+                "order, so it is open whether its values are by id, as those of groupby(..., as_index=False), or in "
+                f"the order of the queries, which begin with {one_line(ids[0])}. Pass a dict for values by id, or "
+                ".to_numpy() for values in order of first appearance."
+            )
     return index is not None and not is_default
